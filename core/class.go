@@ -1,0 +1,53 @@
+package core
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
+
+// Classes is a set of traffic classes, in the bits of SLINGSHOT_TCS (bit i is the kernel's class number i).
+type Classes uint8
+
+// The traffic classes a job can be given. The kernel has a fifth, ETH, that no job gets.
+const (
+	DedicatedAccess Classes = 1 << iota
+	LowLatency
+	BulkData
+	BestEffort
+)
+
+// AllClasses is every class a job can be given.
+const AllClasses = DedicatedAccess | LowLatency | BulkData | BestEffort
+
+var classNames = [4]string{"DEDICATED_ACCESS", "LOW_LATENCY", "BULK_DATA", "BEST_EFFORT"}
+
+// ClassNames are the names of the classes in bit order.
+func ClassNames() []string { return classNames[:] }
+
+// ParseClass reads one class name in any case; a leading TC_ is accepted, as switch/hpe_slingshot does.
+func ParseClass(s string) (Classes, error) {
+	name := strings.TrimPrefix(strings.ToUpper(s), "TC_")
+	for i, n := range classNames {
+		if n == name {
+			return 1 << i, nil
+		}
+	}
+	return 0, Errorf(BadRequest, "traffic class %q: there is no such class", Clip(s)).WithMend("use " + strings.Join(classNames[:], ", "))
+}
+
+// Names lists the classes of the set in bit order.
+func (c Classes) Names() []string {
+	out := make([]string, 0, bits.OnesCount8(uint8(c)))
+	for i, n := range classNames {
+		if c&(1<<i) != 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Env is the set as SLINGSHOT_TCS shows it: 0x%x.
+func (c Classes) Env() string { return fmt.Sprintf("0x%x", uint8(c)) }
+
+func (c Classes) String() string { return strings.Join(c.Names(), ",") }

@@ -1,0 +1,92 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limits of names that come from outside, in bytes.
+const (
+	MaxJobID     = 256
+	MaxScheduler = 64
+	MaxNodeName  = 255 // DNS
+)
+
+// NoUID is (uid_t)-1, which is nobody; the kernel refuses it as a member (EBADR from SHS 13).
+const NoUID uint32 = 4294967295
+
+// JobID names a job for as long as its scheduler knows it: the scheduler's instance (its label in config.hcl) and the id in the scheduler's own spelling.
+type JobID struct {
+	Scheduler string
+	Job       string
+}
+
+func (j JobID) String() string { return j.Scheduler + "/" + j.Job }
+
+// Key is a job in one of its runs. Generation is Slurm's restart count or PBS's run_count as the prepare saw it; 0 for Flux and local.
+type Key struct {
+	JobID
+	Generation uint32
+}
+
+func (k Key) String() string {
+	if k.Generation == 0 {
+		return k.JobID.String()
+	}
+	return fmt.Sprintf("%s#%d", k.JobID, k.Generation)
+}
+
+// Fingerprint tells apart two jobs with one Key: ids recur when a cluster is rebuilt. Submitted is in Unix seconds as the scheduler gives it.
+type Fingerprint struct {
+	UID       uint32
+	Submitted int64
+}
+
+// Run is one generation of one job, beyond doubt: what a reservation is for.
+type Run struct {
+	Key
+	Fingerprint
+}
+
+// CheckJobID refuses ids that no scheduler gives: empty, longer than MaxJobID, with a slash, white space or control characters, or "." and "..", since
+// an id becomes part of a path and of a line of a log.
+func CheckJobID(id string) error {
+	switch {
+	case id == "":
+		return Errorf(BadCall, "job id: it is empty").WithMend("the hook must give the job's id")
+	case len(id) > MaxJobID:
+		return Errorf(BadCall, "job id %q…: it is longer than %d bytes", id[:32], MaxJobID)
+	case id == "." || id == "..":
+		return Errorf(BadCall, "job id %q: it is no job's id", id)
+	}
+	for _, r := range id {
+		if r <= ' ' || r == '/' || r == '\\' || r == 0x7f || r == 0xfffd {
+			return Errorf(BadCall, "job id %s: the character %q cannot be in a job's id", Clip(id), r)
+		}
+	}
+	return nil
+}
+
+// CheckName refuses names of nodes and schedulers that could not stand in a path or a log line: letters, digits, '.', '_' and '-', at most limit bytes,
+// beginning with a letter or a digit.
+func CheckName(what, name string, limit int) error {
+	if name == "" || len(name) > limit {
+		return Errorf(BadCall, "%s %q: it must have 1 to %d characters", what, Clip(name), limit)
+	}
+	for i, r := range name {
+		alnum := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !alnum && (i == 0 || !strings.ContainsRune("._-", r)) {
+			return Errorf(BadCall, "%s %q: the character %q cannot stand there", what, Clip(name), r)
+		}
+	}
+	return nil
+}
+
+// Clip shortens outside text for a message, so that no caller can fill a log line.
+func Clip(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,54 @@
+package core
+
+// Report is what a node's agent tells the server. The first of a session is full; later ones hold what changed since.
+type Report struct {
+	Number  uint64 // from 1 in each session; a repeated or older one is ignored
+	Boot    string // the node's boot id
+	Seen    Head   // the highest head this node has seen
+	Full    bool
+	Devices []string  // the NICs that are there; Full, or with Changed
+	Held    []Held    // every run this node holds (Full), or those that changed
+	Unknown []Service // services with no record that are neither system nor default; Full, or with Changed
+	Changed bool      // Devices and Unknown are given
+	Fault   string    // why the node should take no job; empty: nothing new
+	Epilogs []JobID   // jobs that a clean-up hook was seen for since the last report
+}
+
+// HeldState is how far a node is with a run.
+type HeldState uint8
+
+// States of a run on a node.
+const (
+	HeldPreparing HeldState = iota + 1 // asked for, or services in the making
+	HeldReady                          // services stand
+	HeldCleaning                       // services are being removed
+	HeldBusy                           // as HeldCleaning, but the NIC says busy for longer than a moment
+	HeldClean                          // none left; kept until an order acknowledges it
+)
+
+func (s HeldState) String() string {
+	return [...]string{"none", "preparing", "ready", "cleaning", "busy", "clean"}[min(int(s), 5)]
+}
+
+// Held is one run as the node holds it.
+type Held struct {
+	Run
+	GID      uint32
+	VNIs     []VNI
+	State    HeldState
+	Services []Service
+	Why      string // what a cleaning waits for
+}
+
+// Orders are what the server wants of a node. They name generations and are repeated until they are done.
+type Orders struct {
+	Head   Head
+	Clean  []Clean // remove and confirm, even where nothing is held
+	Forget []Run   // confirmed clean, and known durably: the record may go
+}
+
+// Clean orders that nothing of Run be left. VNIs and UID let a node whose own record is lost see whether its NICs are clean of it.
+type Clean struct {
+	Run
+	VNIs []VNI
+}

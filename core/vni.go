@@ -1,0 +1,40 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// VNI is a virtual network identifier, the tag on every packet of a job. 1 to 65535; 0 is never valid on a NIC (libcxi: EINVAL).
+type VNI uint16
+
+// DefaultVNIs are those of the default CXI service (driver parameter default_vnis {1,10}); they are never given to a job.
+var DefaultVNIs = [2]VNI{1, 10}
+
+// IsDefault reports whether v is one of DefaultVNIs.
+func (v VNI) IsDefault() bool { return v == DefaultVNIs[0] || v == DefaultVNIs[1] }
+
+// MaxVNIs is how many VNIs one CXI service can name (struct cxi_svc_desc, vnis[4]).
+const MaxVNIs = 4
+
+// ParseVNI reads a decimal VNI, 1 to 65535.
+func ParseVNI(s string) (VNI, error) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 {
+		return 0, Errorf(BadCall, "VNI %q: it is not a number from 1 to 65535", Clip(s)).WithMend("give one VNI in decimal, such as 4034")
+	}
+	return VNI(n), nil
+}
+
+// FormatVNIs writes VNIs as the comma list of SLINGSHOT_VNIS.
+func FormatVNIs(vnis []VNI) string {
+	var b strings.Builder
+	for i, v := range vnis {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%d", v)
+	}
+	return b.String()
+}
