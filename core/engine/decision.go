@@ -1,0 +1,70 @@
+package engine
+
+import "github.com/weft-hpc/weft/core"
+
+// Policy decides what a job gets. Pure and total: what goes wrong inside is a deny with its trace. It never reads use.
+type Policy interface {
+	Decide(Facts) Decision
+}
+
+// Facts are all that a decision depends on.
+type Facts struct {
+	Job    core.Job
+	System System
+}
+
+// System is what policy may know of the whole.
+type System struct {
+	Nodes int // that config.hcl declares
+}
+
+// Decision is what a job gets, as data. Quotas are counted in the engine's step, so that two racing jobs cannot both have the last one.
+type Decision struct {
+	Deny        *core.Error // nil: granted
+	VNIs        []Wanted    // in grant order; none: no reservation, no service, variables unset
+	Classes     core.Classes
+	Limits      []core.Limits // one a Share of the job, in order
+	Floor       [core.NumResources]uint16
+	MinNICs     int  // 0: all of the node's inventory
+	Collectives int  // multicast addresses; 0: none
+	Degrade     bool // on_failure = "degrade": run without isolation when Weft cannot serve
+	Quotas      []Quota
+	Warnings    []string
+	Rules       []string // the rules that matched, in order
+	Policy      string   // hash of the policy's text
+}
+
+// Wanted is one VNI of a decision. Name is policy's (app, job, daos), Pool the pool or the service whose block it is taken from.
+type Wanted struct {
+	Name string
+	Pool string
+}
+
+// Quota is a bound that the decision is subject to. All reservations that carry the same Name and Subject count against it, as long as they are active
+// or draining; held and quarantined ones do not.
+type Quota struct {
+	Name    string // the quota block's name
+	Subject string // whose: user alice, account phys …
+	Unit    Unit
+	Most    int
+	Enforce Enforce
+}
+
+// Unit is what a quota counts.
+type Unit uint8
+
+// Units of quotas.
+const (
+	UnitVNIs Unit = iota
+	UnitAddresses
+)
+
+// Enforce says what happens when a quota is exceeded.
+type Enforce uint8
+
+// Levels of enforcement.
+const (
+	EnforceDeny   Enforce = iota
+	EnforceWarn           // granted with a warning
+	EnforceDryRun         // granted; only logged
+)

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Record is one durable fact; a later one in the same Slot replaces an earlier one. Stores encode records by type.
+type Record interface {
+	Slot() Slot
+}
+
+// Slot is where a record lies: a store keeps one record a slot.
+type Slot struct {
+	Table  Table
+	Serial uint64
+	Name   string
+}
+
+// Table groups records of a type. A store loads tables in this order.
+type Table uint8
+
+// The tables.
+const (
+	TableMeta Table = iota + 1
+	TableText
+	TableNode
+	TableReservation
+	TablePhase
+	TableJoin
+	TableTombstone
+)
+
+// Store keeps records. Load tells all, table by table. Commit writes all of them or none and returns when they are durable; it is fenced: a store that is
+// no longer this process's refuses.
+type Store interface {
+	Load(ctx context.Context, tell func(Record) error) error
+	Commit(ctx context.Context, records []Record) error
+	Close() error
+}
+
+// Meta is the store's own record, written with every commit.
+type Meta struct {
+	Head       core.Head
+	Serial     uint64    // the newest reservation's
+	Recovering time.Time // since when nothing is granted until all nodes have reported; zero: not
+	Without    []string  // nodes that an administrator said not to wait for
+	Cursors    []Cursor  // where each pool goes on, so that reuse comes late across restarts too
+}
+
+// Cursor is the VNI that a pool gave last.
+type Cursor struct {
+	Pool string
+	VNI  core.VNI
+}
+
+// Text is a policy that a live reservation was decided by.
+type Text struct {
+	Hash string
+	Text string
+}
+
+// Node is what is known of a node durably.
+type Node struct {
+	Name      string
+	Boot      string
+	Retired   []string // earlier boot ids, newest last, at most MaxRetired: a report of one of them is a ghost's
+	Inventory []string // accepted NICs
+	Drained   string   // why; empty: in service
+}
+
+// Reservation is one run's hold on its VNIs. It is written once; what changes lies in Phase and Join.
+type Reservation struct {
+	Serial  uint64
+	Job     core.Job // its facts
+	VNIs    []Taken
+	Grant   Decision // what it was granted by; Deny is nil, Warnings are the job's
+	Made    time.Time
+	First   Join // the first node
+	Adopted bool // not granted here: found on nodes after a store was lost
+	Unknown bool // services without any record; only `weft clean` removes them
+}
+
+// Taken is a VNI of a reservation, and the pool it returns to.
+type Taken struct {
+	VNI  core.VNI
+	Pool string // empty: of no pool
+	Name string
+}
+
+// Phase is where a reservation stands.
+type Phase struct {
+	Serial uint64
+	State  State
+	Since  time.Time
+	Why    string
+}
+
+// State of a reservation.
+type State uint8
+
+// The states. Held is a draining one that waits for a node that is busy or out of contact for too long.
+const (
+	Active State = iota + 1
+	Draining
+	Held
+	Quarantined
+)
+
+func (s State) String() string {
+	return [...]string{"none", "active", "draining", "held", "quarantined"}[min(int(s), 4)]
+}
+
+// Join is one node of a reservation. Clean: it has confirmed that no service is left, or has rebooted since.
+type Join struct {
+	Serial uint64
+	Node   string
+	Boot   string
+	Clean  bool
+}
+
+// Tombstone remembers a run that is over, so that a late prepare of it gets nothing. At most MaxTombstones are kept.
+type Tombstone struct {
+	Serial uint64
+	Run    core.Run
+}
+
+// Delete empties a slot. For a reservation, its Phase, Joins go with it.
+type Delete struct {
+	At Slot
+}
+
+// Bounds of what is remembered.
+const (
+	MaxRetired    = 8
+	MaxTombstones = 65536
+)
+
+// Slot is where the store keeps it.
+func (Meta) Slot() Slot          { return Slot{Table: TableMeta} }
+func (r Text) Slot() Slot        { return Slot{Table: TableText, Name: r.Hash} }
+func (r Node) Slot() Slot        { return Slot{Table: TableNode, Name: r.Name} }
+func (r Reservation) Slot() Slot { return Slot{Table: TableReservation, Serial: r.Serial} }
+func (r Phase) Slot() Slot       { return Slot{Table: TablePhase, Serial: r.Serial} }
+func (r Join) Slot() Slot        { return Slot{Table: TableJoin, Serial: r.Serial, Name: r.Node} }
+func (r Tombstone) Slot() Slot   { return Slot{Table: TableTombstone, Serial: r.Serial} }
+func (r Delete) Slot() Slot      { return r.At }
