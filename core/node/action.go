@@ -1,0 +1,70 @@
+package node
+
+import "github.com/weft-hpc/weft/core"
+
+// Action is something to do, after the Step's records are durable.
+type Action interface{ action() }
+
+// Reserve asks the Authority for the grant; Reserved answers, at the deadline with an error.
+type Reserve struct {
+	Attempt Attempt
+	Ask     core.Ask
+	Peer    core.Peer
+}
+
+// Look reads devices and services; Read answers.
+type Look struct{ Attempt Attempt }
+
+// Create makes services; Made answers.
+type Create struct {
+	Attempt Attempt
+	Run     core.Run
+	Specs   []core.ServiceSpec
+}
+
+// Destroy removes services; Removed answers.
+type Destroy struct {
+	Attempt  Attempt
+	Run      core.Run
+	Services []core.Service
+}
+
+// Reply ends a Hook call.
+type Reply struct {
+	Call    uint64
+	Outcome core.Outcome
+}
+
+// Tell sends a report in the present session.
+type Tell struct{ Report core.Report }
+
+// Publish leaves the job's environment in a file that only its owner can read; it comes before the Reply of the prepare.
+type Publish struct {
+	Run         core.Run
+	GID         uint32
+	Environment []core.Variable
+}
+
+// Withdraw removes that file.
+type Withdraw struct{ Run core.Run }
+
+// Drain takes this node out of service through the schedulers' adapters of this node, and by the report's Fault through the server.
+type Drain struct{ Reason string }
+
+// Say is a line for the log.
+type Say struct {
+	Bad  bool // a warning rather than a notice
+	Run  core.Run
+	Text string
+}
+
+func (Reserve) action()  {}
+func (Look) action()     {}
+func (Create) action()   {}
+func (Destroy) action()  {}
+func (Reply) action()    {}
+func (Tell) action()     {}
+func (Publish) action()  {}
+func (Withdraw) action() {}
+func (Drain) action()    {}
+func (Say) action()      {}

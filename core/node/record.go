@@ -1,0 +1,80 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Record is one durable fact of a node; a later one of the same Name replaces it. They lie under the run directory and die with the boot, as services do.
+type Record interface {
+	Name() string
+}
+
+// Store keeps a node's records. Commit writes all or none, and returns when a killed process would find them.
+type Store interface {
+	Load(ctx context.Context, tell func(Record) error) error
+	Commit(ctx context.Context, records []Record) error
+	Close() error
+}
+
+// Phase is how far a run is on this node.
+type Phase uint8
+
+// The phases of a run.
+const (
+	Asking   Phase = iota + 1 // the server is asked; nothing is on a NIC
+	Making                    // Specs are, or may be, on the NICs
+	Ready                     // Services stand
+	Cleaning                  // being removed
+	Clean                     // a reading proved it; kept until an order says that the server knows
+)
+
+func (p Phase) String() string {
+	return [...]string{"none", "asking", "making", "ready", "cleaning", "clean"}[min(int(p), 5)]
+}
+
+// Entry is a run on this node. It is written with phase Asking before the server is asked, and with Specs before the first NIC call.
+type Entry struct {
+	ID       uint64 // this node's own number for it
+	Key      core.Key
+	UID      uint32 // as the hook said; the grant's once there is one
+	Began    int64  // CLOCK_BOOTTIME of its prepare, ns
+	Phase    Phase
+	Grant    core.Grant // from Making on; its Run is the entry's
+	Specs    []core.ServiceSpec
+	Services []core.Service
+	Warnings []string
+	Why      string // Cleaning: why it is cleaned
+}
+
+// Tombstone remembers a run that is over on this node, so that a late prepare of it is refused. At most MaxTombstones are kept, the oldest go first.
+type Tombstone struct {
+	ID  uint64
+	Run core.Run
+}
+
+// Seen is the highest head this node has seen, and the last ID it gave.
+type Seen struct {
+	Head core.Head
+	ID   uint64
+}
+
+// Delete removes the record of that name.
+type Delete struct{ Of string }
+
+// MaxTombstones bounds the tombstones of a node.
+const MaxTombstones = 4096
+
+// Name of the record.
+func (e Entry) Name() string { return fmt.Sprintf("entry/%016x", e.ID) }
+
+// Name of the record.
+func (t Tombstone) Name() string { return fmt.Sprintf("tombstone/%016x", t.ID) }
+
+// Name of the record.
+func (Seen) Name() string { return "seen" }
+
+// Name of the record that goes.
+func (d Delete) Name() string { return d.Of }
