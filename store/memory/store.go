@@ -1,0 +1,180 @@
+// Package memory is an engine.Store in memory: for tests, for histories that crash and roll back, and as the model that other stores are compared with.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/record"
+)
+
+// Store keeps records as the values they are: what was given to Commit, or came from Load, must not be changed afterwards. Safe for concurrent use. Nothing
+// outlives the process.
+type Store struct {
+	mu     sync.Mutex
+	state  state
+	lent   bool  // a Snapshot has state's maps: copy them before the next write
+	owner  *byte // marks the members that only this Store has
+	closed bool
+}
+
+type state struct {
+	head  core.Head
+	slots map[engine.Slot]engine.Record // all but joins
+	joins map[uint64]*members           // by serial, so that a reservation's go without a search
+}
+
+type members struct {
+	owner *byte
+	nodes map[string]engine.Join
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// New is an empty store.
+func New() *Store {
+	return &Store{
+		state: state{slots: map[engine.Slot]engine.Record{}, joins: map[uint64]*members{}},
+		owner: new(byte),
+	}
+}
+
+// Load tells every record in order of table, serial and name. It holds no lock while it tells.
+func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error {
+	s.mu.Lock()
+	err := s.usable(ctx)
+	var all []engine.Record
+	if err == nil {
+		all = s.state.sorted()
+	}
+	s.mu.Unlock()
+	for _, r := range all {
+		if err := tell(r); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Commit writes all of a batch or, with an error, none of it. See record.Fence for what is refused.
+func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	head, err := record.Fence(s.state.head, batch)
+	if err != nil {
+		return err
+	}
+	if s.lent {
+		s.state.slots, s.state.joins, s.lent = maps.Clone(s.state.slots), maps.Clone(s.state.joins), false
+	}
+	s.state.head = head
+	for _, r := range batch {
+		s.put(r)
+	}
+	return nil
+}
+
+// Close makes further calls fail. A Clone taken before or after goes on.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// Head is that of the last commit.
+func (s *Store) Head() core.Head {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.head
+}
+
+// Len is how many records there are.
+func (s *Store) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.state.slots)
+	for _, m := range s.state.joins {
+		n += len(m.nodes)
+	}
+	return n
+}
+
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed {
+		return core.Errorf(core.StoreFailed, "store: memory: it is closed")
+	}
+	if err := ctx.Err(); err != nil {
+		return core.Errorf(core.StoreFailed, "store: memory: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) put(r engine.Record) {
+	at := r.Slot()
+	switch r := r.(type) {
+	case engine.Join:
+		s.own(at.Serial)[at.Name] = r
+	case engine.Delete:
+		switch at.Table {
+		case engine.TableJoin:
+			if s.state.joins[at.Serial] == nil {
+				return
+			}
+			nodes := s.own(at.Serial)
+			delete(nodes, at.Name)
+			if len(nodes) == 0 {
+				delete(s.state.joins, at.Serial)
+			}
+			return
+		case engine.TableReservation:
+			delete(s.state.slots, engine.Slot{Table: engine.TablePhase, Serial: at.Serial})
+			delete(s.state.joins, at.Serial)
+		}
+		delete(s.state.slots, at)
+	default:
+		s.state.slots[at] = r
+	}
+}
+
+// own is the set of a reservation's joins, copied first where a Snapshot may have it.
+func (s *Store) own(serial uint64) map[string]engine.Join {
+	m := s.state.joins[serial]
+	switch {
+	case m == nil:
+		m = &members{s.owner, map[string]engine.Join{}}
+	case m.owner != s.owner:
+		m = &members{s.owner, maps.Clone(m.nodes)}
+	}
+	s.state.joins[serial] = m
+	return m.nodes
+}
+
+func (s state) sorted() []engine.Record {
+	all := make([]engine.Record, 0, len(s.slots)+len(s.joins))
+	for _, r := range s.slots {
+		all = append(all, r)
+	}
+	for _, m := range s.joins {
+		for _, j := range m.nodes {
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, func(a, b engine.Record) int { return compare(a.Slot(), b.Slot()) })
+	return all
+}
+
+func compare(a, b engine.Slot) int {
+	return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Serial, b.Serial), cmp.Compare(a.Name, b.Name))
+}
