@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ const AllClasses = DedicatedAccess | LowLatency | BulkData | BestEffort
 var classNames = [4]string{"DEDICATED_ACCESS", "LOW_LATENCY", "BULK_DATA", "BEST_EFFORT"}
 
 // ClassNames are the names of the classes in bit order.
-func ClassNames() []string { return classNames[:] }
+func ClassNames() []string { return slices.Clone(classNames[:]) }
 
 // ParseClass reads one class name in any case; a leading TC_ is accepted, as switch/hpe_slingshot does.
 func ParseClass(s string) (Classes, error) {

@@ -1,9 +1,9 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Code is the kind of an error; each maps to one gRPC status code and back.
@@ -50,10 +50,14 @@ type Shortage struct {
 	Pool     bool
 }
 
-// Errorf makes an Error of the Reason's Code. %w is kept for errors.Is and errors.As.
+// Errorf makes an Error of the Reason's Code. Every %w is kept for errors.Is and errors.As.
 func Errorf(r Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: r.Code(), Reason: r, What: err.Error(), Mend: r.Mend(), err: errors.Unwrap(err)}
+	e := &Error{Code: r.Code(), Reason: r, What: err.Error(), Mend: r.Mend(), err: errors.Unwrap(err)}
+	if _, several := err.(interface{ Unwrap() []error }); several {
+		e.err = err
+	}
+	return e
 }
 
 // WithMend sets what to do about it.
@@ -90,7 +94,7 @@ func (e *Error) Is(target error) bool {
 // Class says whom the failure belongs to: see Class.
 func (e *Error) Class() Class { return e.Reason.Class() }
 
-// AsError finds the Error in err, or makes one: a foreign error is Internal, a context's deadline Timeout.
+// AsError finds the Error in err, or makes one: a foreign error is Internal, a context's deadline Timeout, its end Unavailable.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -104,8 +108,11 @@ func AsError(err error) *Error {
 		return &c
 	}
 	r := InternalFault
-	if strings.Contains(err.Error(), "deadline exceeded") {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		r = TimedOut
+	case errors.Is(err, context.Canceled):
+		r = Cancelled
 	}
 	return &Error{Code: r.Code(), Reason: r, What: err.Error(), Mend: r.Mend(), err: err}
 }

@@ -3,6 +3,8 @@ package core
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Limits of names that come from outside, in bytes.
@@ -48,20 +50,20 @@ type Run struct {
 	Fingerprint
 }
 
-// CheckJobID refuses ids that no scheduler gives: empty, longer than MaxJobID, with a slash, white space or control characters, or "." and "..", since
-// an id becomes part of a path and of a line of a log.
+// CheckJobID refuses ids that no scheduler gives: empty, longer than MaxJobID, not UTF-8, with a slash, white space or anything that does not print, "."
+// and "..", or with a leading "-": an id becomes part of a path, of a line of a log and of a scheduler's command. Flux's ids begin with "ƒ".
 func CheckJobID(id string) error {
 	switch {
 	case id == "":
 		return Errorf(BadCall, "job id: it is empty").WithMend("the hook must give the job's id")
 	case len(id) > MaxJobID:
-		return Errorf(BadCall, "job id %q…: it is longer than %d bytes", id[:32], MaxJobID)
-	case id == "." || id == "..":
+		return Errorf(BadCall, "job id %q: it is longer than %d bytes", Clip(id), MaxJobID)
+	case id == "." || id == ".." || id[0] == '-':
 		return Errorf(BadCall, "job id %q: it is no job's id", id)
 	}
 	for _, r := range id {
-		if r <= ' ' || r == '/' || r == '\\' || r == 0x7f || r == 0xfffd {
-			return Errorf(BadCall, "job id %s: the character %q cannot be in a job's id", Clip(id), r)
+		if r == ' ' || r == '/' || r == '\\' || r == utf8.RuneError || !unicode.IsPrint(r) {
+			return Errorf(BadCall, "job id %q: the character %q cannot be in a job's id", Clip(id), r)
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package core
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Resource is a NIC resource, in the order of the kernel's enum cxi_rsrc_type.
 type Resource uint8
@@ -39,7 +42,7 @@ func ParseResource(s string) (Resource, error) {
 }
 
 // ResourceNames are the names in enum order.
-func ResourceNames() []string { return resourceNames[:] }
+func ResourceNames() []string { return slices.Clone(resourceNames[:]) }
 
 // Limit of one resource on one NIC, in units of that resource. Reserved is guaranteed to the service, Max is its ceiling; Reserved <= Max.
 type Limit struct {
