@@ -169,6 +169,14 @@ func TestBlocksPreferWhatWasNeverGiven(t *testing.T) {
 	if got := take(t, a, 4, true); got[0] != 1280 {
 		t.Errorf("block from %d, want 1280", got[0])
 	}
+	for _, from := range []core.VNI{1152, 1024} {
+		for v := from; v < from+64; v++ {
+			a.Give(v)
+		}
+	}
+	if got := take(t, a, 64, true); got[0] != 1152 {
+		t.Errorf("block from %d, want 1152, which is free for longer than 1024", got[0])
+	}
 	b := jobs(t, "1-65535")
 	if got, err := b.Take("jobs", 32768, true); err != nil || got[0] != 32768 {
 		t.Errorf("half of all: %v", err)

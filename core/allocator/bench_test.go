@@ -6,7 +6,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// BenchmarkTake takes one VNI and gives the oldest back, with that many live: the engine's path of a job. Free counts how many are left.
+// BenchmarkTake takes one VNI and gives the oldest back, with that many live: the engine's path of a job.
 func BenchmarkTake(b *testing.B) {
 	for _, bench := range []struct {
 		name string
@@ -29,7 +29,7 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// BenchmarkScattered leaves one never given VNI in every 1,000 words of a pool otherwise held: the longest way of the word-wise scan.
+// BenchmarkScattered searches the one VNI never given of a pool, from its other end: the longest way of the word-wise scan.
 func BenchmarkScattered(b *testing.B) {
 	a := jobs(b, "1-65535")
 	for v := 2; v < 65535; v++ {
