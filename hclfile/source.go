@@ -1,0 +1,86 @@
+package hclfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+)
+
+// MaxSize bounds a file, in bytes.
+const MaxSize = 1 << 20
+
+// Source is a file's text under the name that findings give it.
+type Source struct {
+	Name string
+	Text []byte
+}
+
+// Read reads a regular file of at most MaxSize bytes.
+func Read(path string) (Source, []Finding) {
+	whole := func(summary, detail string) (Source, []Finding) {
+		return Source{Name: path}, []Finding{{Severity: Error, Summary: summary, Detail: detail, File: path}}
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return whole("there is no such file", "Name the file with --config, or run the command where it lies.")
+	case err != nil:
+		return whole("it cannot be read: "+cause(err), "")
+	case !info.Mode().IsRegular():
+		return whole("it is no regular file", "Name a file, not a folder, pipe or device.")
+	case info.Size() > MaxSize:
+		return whole(tooLarge(info.Size()), "")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return whole("it cannot be read: "+cause(err), "")
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
+	if err != nil {
+		return whole("it cannot be read: "+cause(err), "")
+	}
+	return Source{Name: path, Text: text}, nil
+}
+
+func cause(err error) string {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+func tooLarge(size int64) string {
+	return fmt.Sprintf("it has %d bytes, more than the %d (1 MiB) that a file may have", size, MaxSize)
+}
+
+// text refuses what no HCL file has: too much, NUL, bytes that are not UTF-8.
+func (s Source) text() []Finding {
+	if len(s.Text) > MaxSize {
+		return []Finding{{Severity: Error, Summary: tooLarge(int64(len(s.Text))), File: s.Name}}
+	}
+	if at := bytes.IndexByte(s.Text, 0); at >= 0 {
+		return []Finding{s.byteAt(at, "there is a NUL byte: this is no text file")}
+	}
+	if !utf8.Valid(s.Text) {
+		for at := 0; at < len(s.Text); {
+			r, n := utf8.DecodeRune(s.Text[at:])
+			if r == utf8.RuneError && n == 1 {
+				return []Finding{s.byteAt(at, "there is a byte that is not UTF-8")}
+			}
+			at += n
+		}
+	}
+	return nil
+}
+
+func (s Source) byteAt(at int, summary string) Finding {
+	before := s.Text[:at]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return Finding{Severity: Error, Summary: summary, File: s.Name, Line: line, Column: column, Length: 1, Snippet: lineAt(s.Text, line)}
+}
