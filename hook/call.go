@@ -1,0 +1,142 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Bounds of the calling side.
+const (
+	MaxRequest = 4 << 20          // bytes of a request; a Front may take fewer
+	MaxReply   = 4 << 20          // bytes of a reply
+	Patience   = 2 * time.Minute  // how long a call may take whose context has no deadline
+	doorway    = 10 * time.Second // how long a call comes again that was refused at the door
+	firstWait  = time.Millisecond
+	longest    = 100 * time.Millisecond
+)
+
+// Call makes one call to the daemon that listens at path: in as JSON goes there and the answer is read into out; either may be nil. What the daemon
+// answers as an error comes back as a *core.Error, whole. A daemon that is not there is core.ServerAway; no answer in time is core.TimedOut; an answer
+// that cannot be understood is core.InternalFault or core.BadVersion. The socket must belong to root or to the caller, and so must who listens there.
+// A call that was refused at the door, before anything began, comes again for up to 10 s.
+func Call(ctx context.Context, path, verb string, in, out any) error {
+	reply, err := call(ctx, path, verb, "", in)
+	if err != nil || out == nil {
+		return err
+	}
+	return reply.into(path, out)
+}
+
+func (r Reply) into(path string, out any) error {
+	if err := decode(r.Body, out); err != nil {
+		return core.Errorf(core.InternalFault, "%s: its answer: %w", path, err)
+	}
+	return nil
+}
+
+func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, Patience)
+		defer cancel()
+	}
+	began := Boottime()
+	deadline, _ := ctx.Deadline()
+	req := Request{
+		Version: Version, ID: fmt.Sprintf("%016x", rand.Uint64()), Verb: verb, Cursor: cursor,
+		Began: began, Until: began + int64(time.Until(deadline)),
+	}
+	if in != nil {
+		body, err := json.Marshal(in)
+		if err != nil {
+			return Reply{}, core.Errorf(core.InternalFault, "call of %s: %w", verb, err)
+		}
+		req.Body = body
+	}
+	out, err := frame(req, MaxRequest)
+	if err != nil {
+		return Reply{}, core.Errorf(core.BadCall, "call of %s: %w", verb, err).WithMend("give less at once")
+	}
+	start := time.Now()
+	for wait := firstWait; ; wait = min(2*wait, longest) {
+		reply, err := once(ctx, path, out)
+		if err == nil && reply.Error != nil {
+			err = reply.Error.Err()
+		}
+		if err == nil || !reply.Again || time.Since(start) > doorway || !pause(ctx, wait) {
+			return reply, err
+		}
+	}
+}
+
+// pause waits about d, in part by chance so that many callers do not come together; it reports false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d/2 + rand.N(d))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// once sends a request's frame on a connection of its own and reads the reply.
+func once(ctx context.Context, path string, request []byte) (Reply, error) {
+	conn, err := dial(ctx, path)
+	if err != nil {
+		return Reply{}, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	return exchange(ctx, path, conn, request)
+}
+
+// exchange is once on a connection that stands.
+func exchange(ctx context.Context, path string, conn net.Conn, request []byte) (Reply, error) {
+	_, sent := conn.Write(request)
+	// A Front that refuses answers before it has read everything, so there may be an answer although not all could be sent.
+	body, err := readFrame(conn, MaxReply)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return Reply{}, late(ctx, path)
+	case errors.Is(err, errOversized):
+		return Reply{}, core.Errorf(core.InternalFault, "%s: its answer is no answer: %w", path, err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off in the middle of its answer", path).WithMend(starter(path))
+	case sent != nil:
+		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off before the call was sent: %w", path, sent).WithMend(starter(path))
+	default:
+		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off without an answer: %w", path, err).WithMend(starter(path))
+	}
+	var reply Reply
+	if err := decode(body, &reply); err != nil {
+		return Reply{}, core.Errorf(core.InternalFault, "%s: its answer: %w", path, err).WithMend("see whether it is a weft daemon that listens there")
+	}
+	if reply.Error == nil || reply.Error.Reason != string(core.BadVersion) {
+		if err := checkVersion(path, reply.Version); err != nil {
+			return Reply{}, err
+		}
+	}
+	return reply, nil
+}
+
+// late is the error of a call whose context ended first.
+func late(ctx context.Context, path string) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return core.Errorf(core.TimedOut, "%s: no answer within the time limit: %w", path, err)
+	}
+	return core.Errorf(core.Cancelled, "%s: the caller gave up before it answered: %w", path, err)
+}

@@ -1,0 +1,113 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// MaxPath is how long a socket's path may be, in bytes: sun_path of <sys/un.h> has 108, one of them for the end.
+const MaxPath = 107
+
+// dial connects to the socket at path, if it is one that the caller can trust.
+func dial(ctx context.Context, path string) (net.Conn, error) {
+	if err := checkSocket(path, os.Geteuid()); err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	for wait := firstWait; ; wait = min(2*wait, longest) {
+		conn, err := d.DialContext(ctx, "unix", path)
+		switch {
+		case err == nil:
+			if err := checkListener(path, conn, os.Geteuid()); err != nil {
+				conn.Close()
+				return nil, err
+			}
+			return conn, nil
+		case ctx.Err() != nil:
+			return nil, late(ctx, path)
+		case errors.Is(err, syscall.EAGAIN): // the queue of those who wait to be accepted is full
+			if !pause(ctx, wait) {
+				return nil, core.Errorf(core.Overloaded, "%s: it is busy and accepts no connection: %w", path, err)
+			}
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, absent(path)
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return nil, core.Errorf(core.ServerAway, "%s: nobody listens there any more", path).WithMend(starter(path))
+		case errors.Is(err, fs.ErrPermission):
+			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not connect to it: %w", path, os.Geteuid(), err)
+		default:
+			return nil, core.Errorf(core.ServerAway, "%s: %w", path, err).WithMend(starter(path))
+		}
+	}
+}
+
+// checkSocket refuses a path at which somebody else than root or uid could answer.
+func checkSocket(path string, uid int) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		return absent(path)
+	case errors.Is(err, fs.ErrPermission):
+		return core.Errorf(core.NotAllowed, "%s: uid %d may not look there: %w", path, uid, err)
+	case err != nil:
+		return core.Errorf(core.ServerAway, "%s: %w", path, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return core.Errorf(core.NotAllowed, "%s: it is a symbolic link, which anybody could have made", path).WithMend("give the path of the socket itself")
+	case info.Mode()&fs.ModeSocket == 0:
+		return core.Errorf(core.NotAllowed, "%s: it is no socket", path).WithMend("give the path of the daemon's socket")
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Uid != 0 && int(st.Uid) != uid {
+		return core.Errorf(core.NotAllowed, "%s: it belongs neither to root nor to uid %d", path, uid).WithMend("see who made it; a daemon of Weft runs as root, `weft dev` as its user")
+	}
+	return nil
+}
+
+// checkListener asks the kernel who listens, since a path can change between a look and a connection.
+func checkListener(path string, conn net.Conn, uid int) error {
+	peer, err := peerOf(conn)
+	if err != nil {
+		return core.Errorf(core.NotAllowed, "%s: who listens there: %w", path, err)
+	}
+	if !peer.Root() && int(peer.UID) != uid {
+		return core.Errorf(core.NotAllowed, "%s: uid %d listens there, which is neither root nor uid %d", path, peer.UID, uid)
+	}
+	return nil
+}
+
+func checkPath(path string) error {
+	switch {
+	case path == "" || strings.ContainsRune(path, 0) || path[0] == '@':
+		return core.Errorf(core.BadCall, "socket %q: it is no path of a file", core.Clip(path))
+	case len(path) > MaxPath:
+		return core.Errorf(core.BadCall, "socket %s: its path has %d bytes and the kernel takes %d", core.Clip(path), len(path), MaxPath).
+			WithMend("use a folder with a shorter name, or a path from the current folder")
+	}
+	return nil
+}
+
+func absent(path string) error {
+	return core.Errorf(core.ServerAway, "%s: there is no socket", path).WithMend(starter(path))
+}
+
+// starter says what to start so that somebody listens at path.
+func starter(path string) string {
+	switch name := filepath.Base(path); {
+	case strings.HasPrefix(name, "server"):
+		return "start `weft server` there, or `weft dev` for a simulated system"
+	case strings.HasPrefix(name, "agent"), strings.HasPrefix(name, "user"), strings.HasPrefix(name, "root"):
+		return "start `weft agent` on this node, or `weft dev` for a simulated system"
+	}
+	return "start the daemon that listens there: `weft server`, `weft agent`, or `weft dev` for a simulated system"
+}

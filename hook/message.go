@@ -1,0 +1,37 @@
+package hook
+
+import (
+	"encoding/json"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Request is what a caller sends. All of it comes from outside and proves nothing.
+type Request struct {
+	Version int             `json:"version"`
+	ID      string          `json:"id,omitempty"` // one id from caller to driver, for logs; made by Call
+	Verb    string          `json:"verb"`
+	Body    json.RawMessage `json:"body,omitempty"`
+	Began   int64           `json:"began,omitempty"`  // CLOCK_BOOTTIME in ns when the caller began; Front never lets it lie in the future
+	Until   int64           `json:"until,omitempty"`  // CLOCK_BOOTTIME in ns after which the caller is gone; 0: not known
+	Cursor  string          `json:"cursor,omitempty"` // Pages: where the page before ended
+
+	room int // bytes that the reply's body may have; set by Front
+}
+
+// Decode reads the request's body into v. A caller's mistake is a bad call.
+func (r Request) Decode(v any) error {
+	if err := decode(r.Body, v); err != nil {
+		return core.Errorf(core.BadCall, "call of %s: its body: %w", core.Clip(r.Verb), err)
+	}
+	return nil
+}
+
+// Reply is what a Front answers: an Error, or a Body.
+type Reply struct {
+	Version int             `json:"version"`
+	Error   *Fault          `json:"error,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
+	Next    string          `json:"next,omitempty"`  // a further page begins here
+	Again   bool            `json:"again,omitempty"` // refused at the door, before anything began: the same call may come again
+}
