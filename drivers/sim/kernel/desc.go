@@ -1,0 +1,96 @@
+package kernel
+
+import "github.com/weft-hpc/weft/core"
+
+// Sizes and numbers of the driver's interface (uapi of cxi_ss1).
+const (
+	MaxMembers = 2 // CXI_SVC_MAX_MEMBERS
+	MaxVNIs    = 4 // CXI_SVC_MAX_VNIS
+	NumTCs     = 5 // dedicated access, low latency, bulk data, best effort, ETH
+	DefaultID  = 1 // CXI_DEFAULT_SVC_ID
+	invalidID  = 0xffffffff
+)
+
+// MemberType is enum cxi_svc_member_type.
+type MemberType uint32
+
+// The kinds of members. NetNS is known from SHS 14.0 on; older drivers answer EINVAL.
+const (
+	Ignore MemberType = iota
+	UID
+	GID
+	NetNS
+	memberTypes
+)
+
+// Member is one entry of a descriptor's members.
+type Member struct {
+	ID   uint32
+	Type MemberType
+}
+
+// Desc is struct cxi_svc_desc, field by field. Limits are in the order of enum cxi_rsrc_type, {max, res} of each.
+type Desc struct {
+	RestrictedMembers bool
+	RestrictedVNIs    bool
+	RestrictedTCs     bool
+	ResourceLimits    bool
+	Enable            bool // ignored on input
+	System            bool // any privileged caller can set it
+	CntrPoolID        uint8
+	NumVNIs           uint8
+	VNIs              [MaxVNIs]uint16
+	TCs               [NumTCs]bool
+	Members           [MaxMembers]Member
+	Limits            core.Limits
+	ID                uint32 // ignored on input
+}
+
+// Service is a service as the driver holds it: its descriptor and what later calls set.
+type Service struct {
+	Desc
+	VNIMin, VNIMax uint16 // the VNI range; 0, 0: none
+	NetNS          uint32 // inode of the network namespace; 0: none
+	LPR            uint8  // LNIs per RGID, 1 to 8
+	ExclusiveCP    bool
+	LEPool         int8                      // 1 to 15; 0: the shared pool
+	TLEPool        int8                      // 0 to 3; -1: none
+	InUse          [core.NumResources]uint16 // objects that applications have allocated; LE and TLE are counted by the hardware and stay 0 here
+}
+
+// Caller is the process that calls, as the driver sees it. Ids are those of the initial user namespace.
+type Caller struct {
+	EUID  uint32
+	EGID  uint32
+	NetNS uint32
+	Admin bool // CAP_SYS_ADMIN in the initial user namespace, on the physical function
+}
+
+// Root is the caller that a driver plugin is.
+var Root = Caller{Admin: true}
+
+// FailInfo is struct cxi_svc_fail_info. Avail is filled in enum order and stops at the first resource that is short; entries behind it, those not
+// asked for and TLE stay 0, so a plain "avail < reserved" loop sees shortages that are none. Use First.
+type FailInfo struct {
+	Avail      [core.NumResources]uint16
+	NoLEPools  bool
+	NoTLEPools bool
+	NoCntrPool bool
+}
+
+// First is the resource that made an ENOSPC: the first one, TLE apart, with more reserved than was available; or a missing pool. ok is false where
+// neither is shown, which leaves TLE entries: the driver never reports them.
+func (f FailInfo) First(limits core.Limits) (r core.Resource, pool, ok bool) {
+	for i := range core.NumResources {
+		if i != core.TLE && limits[i].Reserved > f.Avail[i] {
+			return i, false, true
+		}
+	}
+	switch {
+	case f.NoLEPools:
+		return core.LE, true, true
+	case f.NoTLEPools:
+		return core.TLE, true, true
+	}
+	return core.TLE, false, false
+}

@@ -1,0 +1,132 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// LNI is a logical NIC: what an application opens of a service, and what makes the service busy.
+type LNI struct {
+	ID      uint32 // the lowest that is free, from 1
+	Service uint32
+	RGID    uint16
+	InUse   [core.NumResources]uint16
+}
+
+// AllocLNI opens an LNI of a service (cxil_alloc_lni): EINVAL unknown, EKEYREVOKED disabled, EPERM not a member (root has no bypass), ENOSPC no RGID.
+// libfabric shows each of them as ENOSPC.
+func (n *NIC) AllocLNI(c Caller, service uint32) (uint32, Errno) {
+	s := n.find(service)
+	switch {
+	case s == nil:
+		return 0, EINVAL
+	case !s.Enable:
+		return 0, EKEYREVOKED
+	case !s.admits(c):
+		return 0, EPERM
+	}
+	rgid := n.rgid(s)
+	if rgid == 0 {
+		return 0, ENOSPC
+	}
+	at, id := 0, uint32(1)
+	for at < len(n.lnis) && n.lnis[at].ID == id {
+		at, id = at+1, id+1
+	}
+	n.own()
+	n.lnis = slices.Insert(n.lnis, at, LNI{ID: id, Service: service, RGID: rgid})
+	return id, OK
+}
+
+// FreeLNI closes an LNI and gives back what was allocated in it, as the death of its application does once its queues have drained.
+func (n *NIC) FreeLNI(id uint32) Errno {
+	i, ok := slices.BinarySearchFunc(n.lnis, id, func(l LNI, id uint32) int { return int(int64(l.ID) - int64(id)) })
+	if !ok {
+		return EINVAL
+	}
+	n.own()
+	if s := n.find(n.lnis[i].Service); s != nil {
+		for r, used := range n.lnis[i].InUse {
+			s.InUse[r] -= used
+		}
+	}
+	n.lnis = slices.Delete(n.lnis, i, i+1)
+	return OK
+}
+
+// Use allocates count objects of a resource in an LNI: ENOSPC above the service's max, or when neither its reservation nor the shared part has one.
+// LE and TLE are counted by the hardware and are EINVAL here.
+func (n *NIC) Use(lni uint32, r core.Resource, count uint16) Errno {
+	i, ok := slices.BinarySearchFunc(n.lnis, lni, func(l LNI, id uint32) int { return int(int64(l.ID) - int64(id)) })
+	if !ok || r >= core.NumResources || r == core.LE || r == core.TLE {
+		return EINVAL
+	}
+	s := n.find(n.lnis[i].Service)
+	limit, used := s.Limits[r], s.InUse[r]
+	if count > limit.Max-used {
+		return ENOSPC
+	}
+	shared := Total[r] - n.reserved[r]
+	for j := range n.services {
+		if o := &n.services[j]; o.InUse[r] > o.Limits[r].Reserved {
+			shared -= o.InUse[r] - o.Limits[r].Reserved
+		}
+	}
+	if above := max(used+count, limit.Reserved) - max(used, limit.Reserved); above > shared {
+		return ENOSPC
+	}
+	n.own()
+	n.lnis[i].InUse[r] += count
+	n.find(n.lnis[i].Service).InUse[r] += count
+	return OK
+}
+
+// LNIs are those open, by id, the driver's own too. The slice must not be changed.
+func (n *NIC) LNIs() []LNI { return n.lnis }
+
+// Busy reports whether an LNI of the service is open.
+func (n *NIC) Busy(service uint32) bool {
+	for i := range n.lnis {
+		if n.lnis[i].Service == service {
+			return true
+		}
+	}
+	return false
+}
+
+// admits reports whether c may open the service: without restricted_members everybody, else by effective uid, effective gid (not a supplementary
+// group, from SHS 13.0 on) or network namespace.
+func (s *Service) admits(c Caller) bool {
+	if !s.RestrictedMembers {
+		return true
+	}
+	for _, m := range s.Members {
+		if m.Type == UID && m.ID == c.EUID || m.Type == GID && m.ID == c.EGID {
+			return true
+		}
+	}
+	return s.NetNS != 0 && s.NetNS == c.NetNS
+}
+
+// rgid finds an RGID of the service with room for one more LNI, or the lowest that is free; 0: none.
+func (n *NIC) rgid(s *Service) uint16 {
+	var taken [RGIDs + 1]uint8
+	for i := range n.lnis {
+		l := &n.lnis[i]
+		taken[l.RGID]++
+		if l.Service != s.ID {
+			taken[l.RGID] = MaxLPR
+		}
+	}
+	var free uint16
+	for id := uint16(1); id <= RGIDs; id++ {
+		if taken[id] > 0 && taken[id] < s.LPR {
+			return id
+		}
+		if taken[id] == 0 && free == 0 {
+			free = id
+		}
+	}
+	return free
+}
