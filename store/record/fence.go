@@ -5,6 +5,9 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
+// MaxStore bounds a store's id, in bytes.
+const MaxStore = 128
+
 // Fence says whether a store at head may take a batch, and the head it then has. A batch carries the store's own Meta, whose last one must be of the same
 // store and epoch, or a later epoch, with a higher revision: a writer that another has overtaken is refused, whatever it believes of itself. A store
 // without Meta has the zero Head and takes any. Check is made of each record too.
@@ -21,8 +24,8 @@ func Fence(head core.Head, batch []engine.Record) (core.Head, error) {
 	switch {
 	case next == nil:
 		return head, core.Errorf(core.InternalFault, "store: commit of %d records: none of them is the store's own Meta", len(batch))
-	case next.Head.Store == "":
-		return head, core.Errorf(core.InternalFault, "store: commit: its Meta names no store")
+	case next.Head.Store == "" || len(next.Head.Store) > MaxStore:
+		return head, core.Errorf(core.InternalFault, "store: commit: its Meta names the store %q, which must have 1 to %d bytes", core.Clip(next.Head.Store), MaxStore)
 	case head.Store == "":
 		return next.Head, nil
 	case next.Head.Store != head.Store:

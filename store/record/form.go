@@ -1,0 +1,100 @@
+package record
+
+import (
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// The forms of engine's records, each in the order of its fields.
+
+func meta(c *coder, r *engine.Meta) {
+	head(c, &r.Head)
+	whole(c, &r.Serial)
+	c.time(&r.Recovering)
+	c.texts(&r.Without)
+	list(c, &r.Cursors, 2, func(c *coder, v *engine.Cursor) {
+		c.text(&v.Pool)
+		whole(c, &v.VNI)
+	})
+}
+
+func head(c *coder, v *core.Head) {
+	c.text(&v.Store)
+	whole(c, &v.Epoch)
+	whole(c, &v.Revision)
+}
+
+func text(c *coder, r *engine.Text) {
+	c.text(&r.Hash)
+	c.text(&r.Text)
+}
+
+func node(c *coder, r *engine.Node) {
+	c.text(&r.Name)
+	c.text(&r.Boot)
+	c.texts(&r.Retired)
+	c.texts(&r.Inventory)
+	c.text(&r.Drained)
+}
+
+func reservation(c *coder, r *engine.Reservation) {
+	whole(c, &r.Serial)
+	job(c, &r.Job)
+	list(c, &r.VNIs, 3, func(c *coder, v *engine.Taken) {
+		whole(c, &v.VNI)
+		c.text(&v.Pool)
+		c.text(&v.Name)
+	})
+	decision(c, &r.Grant)
+	c.time(&r.Made)
+	join(c, &r.First)
+	c.boolean(&r.Adopted)
+	c.boolean(&r.Unknown)
+}
+
+func phase(c *coder, r *engine.Phase) {
+	whole(c, &r.Serial)
+	whole(c, &r.State)
+	c.time(&r.Since)
+	c.text(&r.Why)
+}
+
+func join(c *coder, r *engine.Join) {
+	whole(c, &r.Serial)
+	c.text(&r.Node)
+	c.text(&r.Boot)
+	c.boolean(&r.Clean)
+}
+
+func tombstone(c *coder, r *engine.Tombstone) {
+	whole(c, &r.Serial)
+	run(c, &r.Run)
+}
+
+func decision(c *coder, v *engine.Decision) {
+	optional(c, &v.Deny, fault)
+	list(c, &v.VNIs, 2, func(c *coder, v *engine.Wanted) {
+		c.text(&v.Name)
+		c.text(&v.Pool)
+	})
+	whole(c, &v.Classes)
+	list(c, &v.Limits, 2*int(core.NumResources), limits)
+	for i := range v.Floor {
+		whole(c, &v.Floor[i])
+	}
+	signed(c, &v.MinNICs)
+	signed(c, &v.Collectives)
+	c.boolean(&v.Degrade)
+	list(c, &v.Quotas, 5, quota)
+	c.texts(&v.Warnings)
+	c.texts(&v.Rules)
+	c.text(&v.Policy)
+}
+
+func quota(c *coder, v *engine.Quota) {
+	c.text(&v.Name)
+	c.text(&v.Subject)
+	whole(c, &v.Unit)
+	signed(c, &v.Most)
+	whole(c, &v.Enforce)
+}

@@ -1,0 +1,118 @@
+package record
+
+import (
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// Versions of the form. A change that an older release would misread raises Version; Oldest follows one behind.
+const (
+	Version = 1
+	Oldest  = 1
+)
+
+// MaxSize bounds one encoded record, in bytes.
+const MaxSize = 16 << 20
+
+// Append encodes a record behind dst. It refuses what Check refuses, a Delete, and what is larger than MaxSize.
+func Append(dst []byte, r engine.Record) ([]byte, error) {
+	if err := Check(r); err != nil {
+		return dst, err
+	}
+	at := r.Slot()
+	c := coder{version: Version, out: append(dst, Version, byte(at.Table))}
+	switch r := r.(type) {
+	case engine.Meta:
+		meta(&c, &r)
+	case engine.Text:
+		text(&c, &r)
+	case engine.Node:
+		node(&c, &r)
+	case engine.Reservation:
+		reservation(&c, &r)
+	case engine.Phase:
+		phase(&c, &r)
+	case engine.Join:
+		join(&c, &r)
+	case engine.Tombstone:
+		tombstone(&c, &r)
+	default:
+		return dst, core.Errorf(core.InternalFault, "store: record of type %T: it has no form as bytes", r)
+	}
+	if size := len(c.out) - len(dst); size > MaxSize {
+		return dst, core.Errorf(core.StoreFailed, "store: record %s %d %q: its %d bytes are more than the %d that a record may have", TableName(at.Table), at.Serial, core.Clip(at.Name), size, MaxSize)
+	}
+	return c.out, nil
+}
+
+// A Decoder reads records. It makes equal short strings one, since 60,000 reservations name the same few pools, queues and rules. Not for concurrent use.
+type Decoder struct {
+	names map[string]string
+}
+
+// Decode reads one record. The error is core.StoreNewer or core.StoreCorrupt. The bytes are not kept. It allocates in proportion to their number,
+// whatever they say.
+func (d *Decoder) Decode(b []byte) (engine.Record, error) {
+	version, table, err := Peek(b)
+	if err != nil {
+		return nil, err
+	}
+	if d.names == nil {
+		d.names = make(map[string]string)
+	}
+	c := coder{reads: true, version: version, in: b[2:], names: d.names}
+	var r engine.Record
+	switch table {
+	case engine.TableMeta:
+		r = read(&c, meta)
+	case engine.TableText:
+		r = read(&c, text)
+	case engine.TableNode:
+		r = read(&c, node)
+	case engine.TableReservation:
+		r = read(&c, reservation)
+	case engine.TablePhase:
+		r = read(&c, phase)
+	case engine.TableJoin:
+		r = read(&c, join)
+	case engine.TableTombstone:
+		r = read(&c, tombstone)
+	}
+	if c.bad == "" && len(c.in) > 0 {
+		c.fail("it goes on after its last field")
+	}
+	if c.bad != "" {
+		return nil, core.Errorf(core.StoreCorrupt, "store: %s record of %d bytes: %s", TableName(table), len(b), c.bad)
+	}
+	return r, nil
+}
+
+// Peek reads a record's version and table without the rest.
+func Peek(b []byte) (version byte, table engine.Table, err error) {
+	switch {
+	case len(b) < 2 || b[0] < Oldest || len(b) > MaxSize:
+		return 0, 0, core.Errorf(core.StoreCorrupt, "store: record of %d bytes: it is none", len(b))
+	case b[0] > Version:
+		return 0, 0, core.Errorf(core.StoreNewer, "store: record of version %d: this release reads versions %d to %d", b[0], Oldest, Version)
+	}
+	table = engine.Table(b[1])
+	if table < engine.TableMeta || table > engine.TableTombstone {
+		return 0, 0, core.Errorf(core.StoreCorrupt, "store: record of table %d: there is no such table", b[1])
+	}
+	return b[0], table, nil
+}
+
+// TableName is a table's name for people and files.
+func TableName(t engine.Table) string {
+	names := [...]string{"none", "meta", "text", "node", "reservation", "phase", "join", "tombstone"}
+	if int(t) >= len(names) {
+		return names[0]
+	}
+	return names[t]
+}
+
+func read[T engine.Record](c *coder, form func(*coder, *T)) engine.Record {
+	var r T
+	form(c, &r)
+	return r
+}

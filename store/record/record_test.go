@@ -1,0 +1,227 @@
+package record_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"flag"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/conformance"
+	"github.com/weft-hpc/weft/store/record"
+)
+
+var update = flag.Bool("update", false, "write testdata anew; only before a version is released")
+
+// The cause inside an Error has no form as bytes.
+var whole = cmpopts.IgnoreUnexported(core.Error{})
+
+func full(zero engine.Record) engine.Record {
+	v := reflect.New(reflect.TypeOf(zero))
+	conformance.Fill(v.Interface(), new(conformance.Counting))
+	return v.Elem().Interface().(engine.Record)
+}
+
+func roundTrip(t interface{ Fatalf(string, ...any) }, r engine.Record) engine.Record {
+	b, err := record.Append(nil, r)
+	if err != nil {
+		t.Fatalf("Append: %v", err)
+	}
+	var d record.Decoder
+	got, err := d.Decode(b)
+	if err != nil {
+		t.Fatalf("Decode: %v", err)
+	}
+	return got
+}
+
+// TestNoFieldIsLost fills every field by reflection: one that is added to a record without a place in its form fails here.
+func TestNoFieldIsLost(t *testing.T) {
+	t.Parallel()
+	for _, zero := range conformance.Zeros() {
+		if d := cmp.Diff(zero, roundTrip(t, zero), whole); d != "" {
+			t.Errorf("zero %T: %s", zero, d)
+		}
+		r := full(zero)
+		if d := cmp.Diff(r, roundTrip(t, r), whole); d != "" {
+			t.Errorf("%T has a field that its form loses: %s", r, d)
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := conformance.Record(t)
+		if d := cmp.Diff(r, roundTrip(t, r), whole); d != "" {
+			t.Fatalf("%s", d)
+		}
+	})
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Unix(-1, 999999999), time.Date(9999, 12, 31, 23, 59, 59, 1, time.FixedZone("x", 3600))} {
+		got := roundTrip(t, engine.Phase{Since: at}).(engine.Phase).Since
+		if !got.Equal(at) || got.IsZero() != at.IsZero() {
+			t.Errorf("%v came back as %v", at, got)
+		}
+	}
+}
+
+// TestVersion1 reads bytes as version 1 wrote them, and writes the same while that is the present version.
+func TestVersion1(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for _, zero := range conformance.Zeros() {
+		b, err := record.Append(nil, full(zero))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, hex.EncodeToString(b))
+	}
+	const path = "testdata/version1.hex"
+	if *update && record.Version == 1 {
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Fields(string(golden))
+	if len(old) != len(conformance.Zeros()) {
+		t.Fatalf("%s has %d records", path, len(old))
+	}
+	var d record.Decoder
+	for i, zero := range conformance.Zeros() {
+		b, err := hex.DecodeString(old[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Decode(b)
+		if err != nil {
+			t.Errorf("%T: %v", zero, err)
+			continue
+		}
+		if record.Version == 1 {
+			if old[i] != lines[i] {
+				t.Errorf("%T is written differently than %s says: raise record.Version, or before its release run with -update", zero, path)
+			}
+			if d := cmp.Diff(full(zero), got, whole); d != "" {
+				t.Errorf("%T: %s", zero, d)
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	good, err := record.Append(nil, engine.Join{Serial: 300, Node: "n1", Boot: "b", Clean: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(at int, to byte) []byte {
+		b := append([]byte(nil), good...)
+		b[at] = to
+		return b
+	}
+	for name, c := range map[string]struct {
+		b    []byte
+		want core.Reason
+	}{
+		"nothing":           {nil, core.StoreCorrupt},
+		"one byte":          {good[:1], core.StoreCorrupt},
+		"version 0":         {changed(0, 0), core.StoreCorrupt},
+		"newer version":     {changed(0, record.Version+1), core.StoreNewer},
+		"no table":          {changed(1, 0), core.StoreCorrupt},
+		"unknown table":     {changed(1, 99), core.StoreCorrupt},
+		"cut":               {good[:len(good)-1], core.StoreCorrupt},
+		"too long":          {append(good[:len(good):len(good)], 0), core.StoreCorrupt},
+		"false count":       {changed(4, 0x7f), core.StoreCorrupt},
+		"false truth":       {changed(len(good)-1, 2), core.StoreCorrupt},
+		"number of 11 byte": {append([]byte{1, byte(engine.TableJoin)}, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), core.StoreCorrupt},
+		"state 256":         {[]byte{1, byte(engine.TablePhase), 0, 0x80, 0x02, 0, 0, 0}, core.StoreCorrupt},
+	} {
+		var d record.Decoder
+		r, err := d.Decode(c.b)
+		if e := core.AsError(err); e == nil || e.Reason != c.want {
+			t.Errorf("%s: %v, %v", name, r, err)
+		} else if e.Mend == "" {
+			t.Errorf("%s: %q says no way back", name, e.What)
+		}
+	}
+	if _, err := record.Append(nil, engine.Delete{At: engine.Node{Name: "n"}.Slot()}); err == nil {
+		t.Error("a Delete was encoded")
+	}
+	if _, err := record.Append(nil, engine.Text{Text: strings.Repeat("x", record.MaxSize)}); !errors.Is(err, core.Unavailable) {
+		t.Errorf("a record that is too large: %v", err)
+	}
+}
+
+func TestDecoderMakesEqualStringsOne(t *testing.T) {
+	r := engine.Reservation{Job: core.Job{Queue: "batch", Account: "physics"}, Grant: engine.Decision{Policy: "0123456789abcdef", Rules: []string{"storage"}}}
+	b, err := record.Append(nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d record.Decoder
+	if _, err := d.Decode(b); err != nil {
+		t.Fatal(err)
+	}
+	// What is left are the record, its boxing, and one list.
+	if n := testing.AllocsPerRun(100, func() { _, _ = d.Decode(b) }); n > 4 {
+		t.Errorf("a second record with the same words takes %v allocations", n)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, zero := range conformance.Zeros() {
+		for _, r := range []engine.Record{zero, full(zero)} {
+			b, err := record.Append(nil, r)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var d record.Decoder
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := d.Decode(b)
+		runtime.ReadMemStats(&after)
+		// The most a byte can stand for is a string of a list; other goroutines of the test binary have their share.
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(64*len(b))+256<<10 {
+			t.Fatalf("%d bytes made it allocate %d", len(b), took)
+		}
+		if err != nil {
+			if e := core.AsError(err); e.Reason != core.StoreCorrupt && e.Reason != core.StoreNewer {
+				t.Fatalf("refused with %v", err)
+			}
+			return
+		}
+		again, err := record.Append(nil, r)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		got, err := d.Decode(again)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if diff := cmp.Diff(r, got, whole); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
