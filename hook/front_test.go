@@ -129,7 +129,8 @@ func TestHostileClients(t *testing.T) {
 				c := p.dial(1000)
 				defer c.Close()
 				began := time.Now()
-				go func() {
+				var sender sync.WaitGroup
+				sender.Go(func() {
 					if !test.slowly {
 						_, _ = c.Write(test.send)
 						return
@@ -140,7 +141,7 @@ func TestHostileClients(t *testing.T) {
 						}
 						time.Sleep(100 * time.Millisecond)
 					}
-				}()
+				})
 				got := hear(t, c)
 				if got.Error == nil || got.Error.Reason != string(test.want) || got.Version != Version {
 					t.Errorf("got %+v, want %s", got.Error, test.want)
@@ -153,6 +154,8 @@ func TestHostileClients(t *testing.T) {
 				if r := ask(t, next, "ping"); string(r.Body) != `"pong"` {
 					t.Errorf("the next got %+v", r)
 				}
+				c.Close()
+				sender.Wait()
 			})
 		})
 	}
@@ -389,7 +392,7 @@ func TestRefusedAtTheDoorComesAgain(t *testing.T) {
 	for range 40 {
 		wg.Go(func() {
 			var out string
-			errs <- Call(t.Context(), path, "ping", strings.Repeat("x", 300<<10), &out)
+			errs <- Call(t.Context(), path, "ping", strings.Repeat("x", 70<<10), &out)
 		})
 	}
 	wg.Wait()
@@ -404,7 +407,7 @@ func TestRefusedAtTheDoorComesAgain(t *testing.T) {
 // TestRefusalReachesWhoSendsMoreThanIsTaken over a real socket, where the caller is still writing when it is refused.
 func TestRefusalReachesWhoSendsMoreThanIsTaken(t *testing.T) {
 	path := start(t, Users(), pong)
-	for range 20 {
-		checkError(t, Call(t.Context(), path, "ping", strings.Repeat("x", 3<<20), nil), core.BadCall, "65536 are taken")
+	for range 5 {
+		checkError(t, Call(t.Context(), path, "ping", strings.Repeat("x", 1<<20), nil), core.BadCall, "65536 are taken")
 	}
 }
