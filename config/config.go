@@ -1,0 +1,85 @@
+package config
+
+import (
+	"time"
+
+	"github.com/weft-hpc/weft/core/allocator"
+)
+
+// Bounds and defaults of values.
+const (
+	DefaultQuarantine = 60 * time.Second // of a pool or service that names none
+	MinQuarantine     = time.Second
+	MaxQuarantine     = 24 * time.Hour
+
+	DefaultServerSocket = "/run/weft/server.sock"
+	DefaultStore        = "/var/lib/weft/server.db"
+	DefaultAgentDir     = "/run/weft/agent"
+	DefaultPolicy       = "policy"
+	MemoryStore         = "memory" // as Server.Store: nothing survives the server
+)
+
+// Config is config.hcl.
+type Config struct {
+	File       string   // as it was named to Load
+	Nodes      string   // hostlist of every node of the system, in the names of their certificates
+	NodeCount  int      // how many that are
+	Groups     []Group  // topology, in the file's order
+	Policy     string   // folder of the policy files
+	Pools      []Pool   // in the file's order
+	Services   []Pool   // data services, whose client jobs take a VNI out of the service's block; Servers is set
+	Schedulers []Plugin // Type is the adapter, Name the instance
+	Drivers    []Plugin // Name is Type
+	Server     Server
+	Agent      Agent
+}
+
+// Group is a part of the system whose nodes are near each other, such as a dragonfly group.
+type Group struct {
+	Name  string
+	Nodes string // hostlist
+}
+
+// Pool is a set of VNIs that no other pool or service shares. VNIs 1 and 10 are never given, even from inside a range.
+type Pool struct {
+	Name       string
+	VNIs       []allocator.Range
+	Quarantine time.Duration // from the last node's being clean until the VNI is free again
+	Servers    string        // hostlist of a service's own servers, in their own names: they need not be among Nodes
+}
+
+// Server is where the server listens and keeps its records. Paths are absolute or below the folder the process runs in.
+type Server struct {
+	Listen     string // host:port for agents; empty: none
+	Socket     string // for operators on the server's host
+	Store      string // the bolt file, or MemoryStore
+	AdminGroup string // a Unix group that may write as root does; empty: root alone
+}
+
+// Agent is how a node's agent reaches the server, and where it keeps what must not outlive a reboot.
+type Agent struct {
+	Server string // host:port
+	Dir    string // a folder on a tmpfs, with the sockets for root and for users
+}
+
+// Allocator gives the pools and services as core/allocator takes them.
+func (c *Config) Allocator() []allocator.Pool {
+	var pools []allocator.Pool
+	for _, list := range [][]Pool{c.Pools, c.Services} {
+		for _, p := range list {
+			pools = append(pools, allocator.Pool{Name: p.Name, Ranges: p.VNIs})
+		}
+	}
+	return pools
+}
+
+// Quarantines is each pool's and service's quarantine.
+func (c *Config) Quarantines() map[string]time.Duration {
+	out := make(map[string]time.Duration, len(c.Pools)+len(c.Services))
+	for _, list := range [][]Pool{c.Pools, c.Services} {
+		for _, p := range list {
+			out[p.Name] = p.Quarantine
+		}
+	}
+	return out
+}
