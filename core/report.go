@@ -12,6 +12,15 @@ type Report struct {
 	Changed bool      // Devices and Unknown are given
 	Fault   string    // why the node should take no job; empty: nothing new
 	Epilogs []JobID   // jobs that a clean-up hook was seen for since the last report
+	Answer  *Forward  // what a Watch on this node told; such a report has no Number and nothing else
+}
+
+// Forward is what the Watch of a scheduler's half on a node told. The agent sends Asking and waits for Orders.Heard before the question leaves, so that the
+// server never takes an answer for younger than it is.
+type Forward struct {
+	Scheduler string
+	Ask       uint64 // numbers the question in its session
+	Jobs      Jobs
 }
 
 // HeldState is how far a node is with a run.

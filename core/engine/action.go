@@ -1,0 +1,75 @@
+package engine
+
+import "github.com/weft-hpc/weft/core"
+
+// Action is something to do, after the Step's records are durable.
+type Action interface{ action() }
+
+// Granted ends a Reserve. The server sets Grant.Head to the machine's when it acts.
+type Granted struct {
+	Call  uint64
+	Grant core.Grant
+}
+
+// Refused ends a Reserve.
+type Refused struct {
+	Call uint64
+	Err  *core.Error
+}
+
+// Describe asks the scheduler about the job of a Reserve, and policy of the answer.
+type Describe struct{ Call uint64 }
+
+// Order sends orders to a node's session.
+type Order struct {
+	Node    string
+	Session uint64
+	Orders  core.Orders
+}
+
+// Fail tells a scheduler that a job cannot have what it asked for.
+type Fail struct {
+	Key    core.Key
+	Reason string
+}
+
+// Drain takes a node out of service in every scheduler that lists it.
+type Drain struct {
+	Node   string
+	Reason string
+}
+
+// Done ends an operator's call. Count is how many reservations it touched.
+type Done struct {
+	Call  uint64
+	Count int
+	Err   *core.Error
+}
+
+// Say is a line for the log, and for the audit when it is about a grant, a deny or an operator's word.
+type Say struct {
+	Level Level
+	Run   core.Run
+	Node  string
+	VNIs  []core.VNI
+	Text  string
+}
+
+// Level of a line.
+type Level uint8
+
+// Levels of lines.
+const (
+	Info Level = iota
+	Warn
+	Alarm
+)
+
+func (Granted) action()  {}
+func (Refused) action()  {}
+func (Describe) action() {}
+func (Order) action()    {}
+func (Fail) action()     {}
+func (Drain) action()    {}
+func (Done) action()     {}
+func (Say) action()      {}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Allocator gives VNIs out of pools. core/allocator implements it.
+type Allocator interface {
+	Take(pool string, n int, aligned bool) ([]core.VNI, error)
+	Hold(pool string, v core.VNI)
+	Give(v core.VNI)
+	Use() map[string]int
+}
+
+// Config is what the engine is told of config.hcl and policy; Configure replaces it while it runs.
+type Config struct {
+	Nodes      []string // that must report before a new store grants anything
+	System     System
+	Pools      []Pool
+	Schedulers []string // labels
+	Policy     Text     // the policy that decides now
+	Rules      Rules
+}
+
+// Pool is what the engine must know of a pool or a service's block beside its VNIs.
+type Pool struct {
+	Name       string
+	Quarantine time.Duration
+	Contains   func(core.VNI) bool
+}
+
+// Rules are the engine's times and bounds. Zero values are replaced by the defaults of DefaultRules.
+type Rules struct {
+	Quarantine  time.Duration // for VNIs of no pool
+	Fresh       time.Duration // how old an answer that shows a job may be for a further node to join without asking
+	Away        time.Duration // out of contact: held
+	Busy        time.Duration // busy: held
+	Repeat      time.Duration // orders are repeated
+	VanishWait  time.Duration // after an alarm
+	VanishCount int           // more than so many jobs at once …
+	VanishShare int           // … and more than one in so many raise the alarm
+}
+
+// DefaultRules are those of docs/states.md.
+var DefaultRules = Rules{
+	Quarantine: 60 * time.Second, Fresh: 10 * time.Second, Away: 3 * time.Minute, Busy: 5 * time.Minute, Repeat: 10 * time.Second,
+	VanishWait: 10 * time.Minute, VanishCount: 20, VanishShare: 10,
+}
+
+func (r Rules) orDefault() Rules {
+	d := DefaultRules
+	for _, f := range []struct{ to, from *time.Duration }{
+		{&d.Quarantine, &r.Quarantine}, {&d.Fresh, &r.Fresh}, {&d.Away, &r.Away}, {&d.Busy, &r.Busy}, {&d.Repeat, &r.Repeat}, {&d.VanishWait, &r.VanishWait},
+	} {
+		if *f.from != 0 {
+			*f.to = *f.from
+		}
+	}
+	if r.VanishCount != 0 {
+		d.VanishCount = r.VanishCount
+	}
+	if r.VanishShare != 0 {
+		d.VanishShare = r.VanishShare
+	}
+	return d
+}

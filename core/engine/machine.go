@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Machine is the system's state. It is not safe for concurrent use: one writer owns it.
+type Machine struct {
+	cfg   Config
+	rules Rules
+	alloc Allocator
+	pools map[string]*Pool
+
+	meta     Meta
+	serials  map[uint64]*reservation
+	runs     map[core.Run]*reservation
+	jobs     map[core.JobID][]*reservation
+	nodes    map[string]*node
+	watches  map[string]*watch
+	quotas   map[tally]int
+	texts    map[string]int // live reservations that were decided by it
+	ended    map[core.Run]uint64
+	endedAt  []uint64 // serials in the order they ended, oldest first
+	endedRun map[uint64]core.Run
+	closing  map[uint64]*reservation // draining and held
+	resting  []*reservation          // quarantined, in the order it began
+	cursors  map[string]core.VNI
+	holders  map[core.VNI][]*reservation
+	awaited  map[string]bool // nodes that must report in full before anything is granted
+
+	now     core.Moment
+	records []Record
+	actions []Action
+}
+
+// reservation is a Reservation with what changes.
+type reservation struct {
+	Reservation
+	state    State
+	since    time.Time     // wall, for people
+	entered  time.Duration // running time, for rules
+	why      string
+	joins    map[string]*join
+	unclean  int
+	prepared time.Duration // newest prepare
+	shown    time.Duration // when the newest answer that shows it was asked for
+	known    bool          // shown counts
+	missing  int           // complete answers in a row that lack it, begun after prepared
+	vanished time.Duration // when the alarm was raised for it; 0: not
+	hooked   bool          // a clean-up hook was seen on a node of it
+	ordered  time.Duration
+	shares   []hosts
+}
+
+// join is one node of a reservation.
+type join struct {
+	node  *node
+	of    *reservation
+	boot  string
+	clean bool
+	busy  time.Duration // since when the node says busy; 0: it does not
+	why   string
+}
+
+// node is what is known of a node.
+type node struct {
+	Node
+	session  uint64
+	attached bool
+	number   uint64
+	lost     time.Duration // since when it is out of contact, while not attached
+	devices  []string
+	open     map[uint64]*join // joins that are not clean
+}
+
+// watch is a scheduler's part of the machine.
+type watch struct {
+	active map[uint64]*reservation
+}
+
+// New builds the machine from a store's records. A store with no Meta is new: id names it, and it grants nothing until every node of cfg has reported.
+// Witness is the highest head known from outside the store; a store behind it was rolled back.
+func New(cfg Config, alloc Allocator, records []Record, id string, witness core.Head, now core.Moment) (*Machine, []Record) {
+	m := &Machine{
+		alloc: alloc, now: now,
+		serials: map[uint64]*reservation{}, runs: map[core.Run]*reservation{}, jobs: map[core.JobID][]*reservation{}, nodes: map[string]*node{},
+		watches: map[string]*watch{}, quotas: map[tally]int{}, texts: map[string]int{}, ended: map[core.Run]uint64{}, endedRun: map[uint64]core.Run{},
+		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, holders: map[core.VNI][]*reservation{}, awaited: map[string]bool{},
+	}
+	m.configure(cfg)
+	m.load(records)
+	if m.meta.Head.Store == "" {
+		m.meta.Head = core.Head{Store: id, Epoch: 1}
+		m.beginRecovery()
+	} else {
+		m.compare(witness)
+		m.await()
+	}
+	out := m.records
+	m.records, m.actions = nil, nil
+	return m, out
+}
+
+// Step takes what happened. The records must be committed, together with Seal's, before any of the actions is done.
+func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
+	m.now = now
+	m.records, m.actions = nil, nil
+	switch in := in.(type) {
+	case Reserve:
+		m.reserve(in)
+	case Report:
+		m.report(in)
+	case Detach:
+		m.detach(in)
+	case Answer:
+		m.answer(in)
+	case Forget:
+		m.forget(in)
+	case SetDrain:
+		m.setDrain(in)
+	case Accept:
+		m.accept(in)
+	case Recover:
+		m.goOn(in)
+	case Configure:
+		m.configure(in.Config)
+		m.finishRecovery()
+	case Tick:
+		m.tick()
+	}
+	records, actions := m.records, m.actions
+	m.records, m.actions = nil, nil
+	return records, actions
+}
+
+// Seal raises the revision and gives the record that belongs to the next commit; it is called once a commit, and only when there is something to write.
+func (m *Machine) Seal() Record {
+	m.meta.Head.Revision++
+	m.meta.Cursors = m.meta.Cursors[:0:0]
+	for _, p := range m.cfg.Pools {
+		if v, ok := m.cursors[p.Name]; ok {
+			m.meta.Cursors = append(m.meta.Cursors, Cursor{p.Name, v})
+		}
+	}
+	return m.meta
+}
+
+// Head is the machine's head as of the last Seal.
+func (m *Machine) Head() core.Head { return m.meta.Head }
+
+func (m *Machine) write(r Record) { m.records = append(m.records, r) }
+func (m *Machine) do(a Action)    { m.actions = append(m.actions, a) }
+func (m *Machine) watch(s string) *watch {
+	w := m.watches[s]
+	if w == nil {
+		w = &watch{active: map[uint64]*reservation{}}
+		m.watches[s] = w
+	}
+	return w
+}
+
+func (m *Machine) configure(cfg Config) {
+	m.cfg, m.rules = cfg, cfg.Rules.orDefault()
+	m.pools = make(map[string]*Pool, len(cfg.Pools))
+	for i := range cfg.Pools {
+		m.pools[cfg.Pools[i].Name] = &m.cfg.Pools[i]
+	}
+}
+
+func (m *Machine) load(records []Record) {
+	for _, rec := range records {
+		switch rec := rec.(type) {
+		case Meta:
+			m.meta = rec
+		case Text:
+			m.texts[rec.Hash] += 0
+		case Node:
+			m.nodes[rec.Name] = &node{Node: rec, lost: m.now.Run, open: map[uint64]*join{}}
+		case Reservation:
+			r := m.insert(rec, Active)
+			m.join(r, rec.First)
+		case Phase:
+			if r := m.serials[rec.Serial]; r != nil {
+				r.state, r.since, r.why = rec.State, rec.Since, rec.Why
+			}
+		case Join:
+			if r := m.serials[rec.Serial]; r != nil {
+				m.join(r, rec)
+			}
+		case Tombstone:
+			m.bury(rec.Serial, rec.Run)
+		}
+	}
+	serials := make([]uint64, 0, len(m.serials))
+	for s := range m.serials {
+		serials = append(serials, s)
+	}
+	slices.Sort(serials)
+	for _, s := range serials {
+		m.enter(m.serials[s])
+	}
+	for _, c := range m.meta.Cursors {
+		m.alloc.Hold(c.Pool, c.VNI)
+		m.alloc.Give(c.VNI)
+		m.cursors[c.Pool] = c.VNI
+	}
+	m.records = nil
+}
+
+// insert takes a reservation into the indexes and holds its VNIs; its state is entered by the caller.
+func (m *Machine) insert(rec Reservation, s State) *reservation {
+	r := &reservation{Reservation: rec, state: s, since: rec.Made, entered: m.now.Run, joins: make(map[string]*join, 1)}
+	m.serials[rec.Serial] = r
+	m.runs[rec.Job.Run] = r
+	m.jobs[rec.Job.JobID] = append(m.jobs[rec.Job.JobID], r)
+	for _, t := range rec.VNIs {
+		m.holders[t.VNI] = append(m.holders[t.VNI], r)
+	}
+	m.texts[rec.Grant.Policy]++
+	return r
+}
+
+// join adds or replaces a node of r in memory.
+func (m *Machine) join(r *reservation, j Join) *join {
+	if j.Node == "" {
+		return nil
+	}
+	n := m.node(j.Node)
+	old := r.joins[j.Node]
+	if old == nil {
+		old = &join{node: n, of: r}
+		r.joins[j.Node] = old
+	} else if !old.clean {
+		r.unclean--
+	}
+	old.boot, old.clean = j.Boot, j.Clean
+	if !j.Clean {
+		r.unclean++
+		n.open[r.Serial] = old
+	} else {
+		delete(n.open, r.Serial)
+	}
+	return old
+}
+
+func (m *Machine) node(name string) *node {
+	n := m.nodes[name]
+	if n == nil {
+		n = &node{Node: Node{Name: name}, lost: m.now.Run, open: map[uint64]*join{}}
+		m.nodes[name] = n
+	}
+	return n
+}
+
+// enter puts r, whose state was loaded, where that state belongs.
+func (m *Machine) enter(r *reservation) {
+	for _, t := range r.VNIs {
+		m.alloc.Hold(t.Pool, t.VNI)
+	}
+	m.place(r)
+}
+
+// place puts r into the indexes of its state.
+func (m *Machine) place(r *reservation) {
+	switch r.state {
+	case Active:
+		m.watch(r.Job.Scheduler).active[r.Serial] = r
+	case Draining, Held:
+		m.closing[r.Serial] = r
+	case Quarantined:
+		m.resting = append(m.resting, r)
+	}
+	if r.state == Active || r.state == Draining {
+		m.count(r, 1)
+	}
+}

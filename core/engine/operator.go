@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// forget takes an administrator's word that nothing more will come.
+func (m *Machine) forget(in Forget) {
+	var found []*reservation
+	switch {
+	case in.Vanished:
+		for _, name := range slices.Sorted(maps.Keys(m.watches)) {
+			w := m.watches[name]
+			for _, serial := range slices.Sorted(maps.Keys(w.active)) {
+				if r := w.active[serial]; r.vanished > 0 {
+					m.drain(r, "an administrator confirmed that it is gone")
+					found = append(found, r)
+				}
+			}
+		}
+	case in.Serial != 0:
+		if r := m.serials[in.Serial]; r != nil {
+			found = append(found, r)
+		}
+	default:
+		found = slices.Clone(m.jobs[in.Job])
+	}
+	if len(found) == 0 && !in.Vanished {
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "job %s: no reservation is held for it", in.Job).WithMend("`weft vnis` lists what is held")})
+		return
+	}
+	if !in.Vanished {
+		for _, r := range found {
+			m.drain(r, "an administrator says that it is over")
+			for _, name := range slices.Sorted(maps.Keys(r.joins)) {
+				m.confirm(r.joins[name])
+			}
+		}
+	}
+	m.do(Done{Call: in.Call, Count: len(found)})
+}
+
+func (m *Machine) setDrain(in SetDrain) {
+	n := m.nodes[in.Node]
+	if n == nil && !slices.Contains(m.cfg.Nodes, in.Node) {
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(in.Node)).WithMend("`weft nodes` lists them")})
+		return
+	}
+	n = m.node(in.Node)
+	if n.Drained != in.Reason {
+		m.drainNode(n, in.Reason)
+	}
+	m.do(Done{Call: in.Call, Count: 1})
+}
+
+// accept takes the NICs that the node has now for its inventory.
+func (m *Machine) accept(in Accept) {
+	n := m.nodes[in.Node]
+	if n == nil || !n.attached {
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: it is not there to say which NICs it has", core.Clip(in.Node))})
+		return
+	}
+	n.Inventory = slices.Clone(n.devices)
+	m.write(n.Node)
+	m.do(Done{Call: in.Call, Count: len(n.Inventory)})
+}

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// orderAll orders every node of r that is there and not clean to clean it.
+func (m *Machine) orderAll(r *reservation) {
+	r.ordered = m.now.Run
+	if r.Unknown {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.joins)) {
+		j := r.joins[name]
+		if !j.clean && j.node.attached {
+			m.do(Order{name, j.node.session, core.Orders{Clean: []core.Clean{{Run: r.Job.Run, VNIs: r.vnis()}}}})
+		}
+	}
+}
+
+// ordersFor is all that n must be told at the start of a session.
+func (m *Machine) ordersFor(n *node) []core.Clean {
+	var out []core.Clean
+	for _, serial := range slices.Sorted(maps.Keys(n.open)) {
+		r := n.open[serial].of
+		if (r.state == Draining || r.state == Held) && !r.Unknown {
+			out = append(out, core.Clean{Run: r.Job.Run, VNIs: r.vnis()})
+		}
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Recovering reports whether nothing is granted until every node has reported.
+func (m *Machine) Recovering() bool { return !m.meta.Recovering.IsZero() }
+
+// compare holds the store against the highest head that somebody has seen of it. A store behind it was rolled back: what it granted since is unknown to it.
+func (m *Machine) compare(seen core.Head) {
+	head := m.meta.Head
+	if seen.Store != head.Store || !head.Before(seen) {
+		return
+	}
+	m.do(Say{Level: Alarm, Text: fmt.Sprintf("store %s: it is at epoch %d revision %d, but epoch %d revision %d has been seen: it was rolled back; nothing is granted until every node has reported",
+		head.Store, head.Epoch, head.Revision, seen.Epoch, seen.Revision)})
+	m.meta.Head.Epoch = max(head.Epoch, seen.Epoch) + 1
+	m.meta.Head.Revision = max(head.Revision, seen.Revision)
+	m.meta.Without = nil
+	m.beginRecovery()
+}
+
+// beginRecovery stops grants. The Meta record carries it, so that a restart goes on waiting.
+func (m *Machine) beginRecovery() {
+	m.meta.Recovering = m.now.Wall
+	if m.meta.Recovering.IsZero() {
+		m.meta.Recovering = m.meta.Recovering.Add(1)
+	}
+	m.await()
+	m.write(m.meta)
+	m.finishRecovery()
+}
+
+// await lists the nodes that have not reported to this process.
+func (m *Machine) await() {
+	clear(m.awaited)
+	if !m.Recovering() {
+		return
+	}
+	for _, name := range m.cfg.Nodes {
+		if n := m.nodes[name]; (n == nil || !n.attached) && !slices.Contains(m.meta.Without, name) {
+			m.awaited[name] = true
+		}
+	}
+}
+
+// finishRecovery grants again when nobody is awaited any more.
+func (m *Machine) finishRecovery() {
+	if !m.Recovering() || len(m.awaited) > 0 {
+		return
+	}
+	m.meta.Recovering = time.Time{}
+	m.write(m.meta)
+	m.do(Say{Level: Warn, Text: "every node has reported or was left out: granting again"})
+}
+
+// goOn leaves nodes out of what is waited for.
+func (m *Machine) goOn(in Recover) {
+	for _, name := range in.Without {
+		if !slices.Contains(m.cfg.Nodes, name) {
+			m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: config.hcl declares none of that name", core.Clip(name))})
+			return
+		}
+	}
+	if !m.Recovering() {
+		m.do(Done{Call: in.Call})
+		return
+	}
+	for _, name := range in.Without {
+		if !slices.Contains(m.meta.Without, name) {
+			m.meta.Without = append(slices.Clone(m.meta.Without), name)
+		}
+		delete(m.awaited, name)
+	}
+	m.write(m.meta)
+	m.finishRecovery()
+	m.do(Done{Call: in.Call, Count: len(in.Without)})
+}

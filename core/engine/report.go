@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// report takes what a node says of itself, and only of itself.
+func (m *Machine) report(in Report) {
+	rep := in.Report
+	n := m.node(in.Node)
+	switch {
+	case in.Session < n.session, in.Session == n.session && rep.Number <= n.number:
+		return
+	case in.Session > n.session && !rep.Full:
+		return
+	case slices.Contains(n.Retired, rep.Boot) || rep.Boot == "":
+		m.do(Say{Level: Warn, Node: n.Name, Text: "a report of an earlier boot was ignored"})
+		return
+	case in.Session == n.session && rep.Boot != n.Boot:
+		return
+	}
+	if in.Session > n.session {
+		n.session, n.attached = in.Session, true
+		m.compare(rep.Seen)
+	}
+	n.number = rep.Number
+	m.know(n, rep)
+	for _, job := range rep.Epilogs {
+		for _, r := range m.jobs[job] {
+			r.hooked = true
+		}
+	}
+	var forget []core.Run
+	for _, h := range rep.Held {
+		if m.held(n, h) {
+			forget = append(forget, h.Run)
+		}
+	}
+	if rep.Full || rep.Changed {
+		m.unknown(n, rep.Unknown)
+	}
+	if rep.Fault != "" && n.Drained != rep.Fault {
+		m.drainNode(n, rep.Fault)
+	}
+	clean := []core.Clean(nil)
+	if rep.Full {
+		clean = m.ordersFor(n)
+		delete(m.awaited, n.Name)
+		m.finishRecovery()
+	}
+	if len(clean) > 0 || len(forget) > 0 || rep.Full {
+		m.do(Order{n.Name, n.session, core.Orders{Clean: clean, Forget: forget}})
+	}
+	for _, serial := range slices.Sorted(maps.Keys(n.open)) {
+		m.settleNodes(n.open[serial].of)
+	}
+}
+
+// know takes over boot id and NICs. Another boot id proves every run of the earlier boots clean: services do not outlive a boot.
+func (m *Machine) know(n *node, rep core.Report) {
+	changed := false
+	if rep.Boot != n.Boot {
+		if n.Boot != "" {
+			n.Retired = append(slices.Clone(n.Retired), n.Boot)
+			n.Retired = n.Retired[max(0, len(n.Retired)-MaxRetired):]
+		}
+		n.Boot, changed = rep.Boot, true
+		for _, serial := range slices.Sorted(maps.Keys(n.open)) {
+			if j := n.open[serial]; j.boot != rep.Boot {
+				m.confirm(j)
+			}
+		}
+	}
+	if rep.Full || rep.Changed {
+		n.devices = rep.Devices
+		if len(n.Inventory) == 0 && len(rep.Devices) > 0 {
+			n.Inventory, changed = slices.Clone(rep.Devices), true
+		}
+	}
+	if changed {
+		m.write(n.Node)
+	}
+}
+
+// confirm marks a node of a reservation clean.
+func (m *Machine) confirm(j *join) {
+	if j.clean {
+		return
+	}
+	j.clean, j.busy, j.why = true, 0, ""
+	j.of.unclean--
+	delete(j.node.open, j.of.Serial)
+	m.write(Join{j.of.Serial, j.node.Name, j.boot, true})
+	m.settleNodes(j.of)
+}
+
+// held takes one run as the node holds it. It reports true when the node may forget its record.
+func (m *Machine) held(n *node, h core.Held) bool {
+	r := m.runs[h.Run]
+	if h.State == core.HeldClean {
+		if r == nil {
+			return true
+		}
+		if j := r.joins[n.Name]; j != nil && j.boot == n.Boot {
+			m.confirm(j)
+		}
+		return true
+	}
+	if len(h.VNIs) == 0 {
+		return false
+	}
+	if r == nil {
+		r = m.adopt(n, h)
+	}
+	j := r.joins[n.Name]
+	if j == nil || j.clean {
+		m.write(Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
+		j = m.join(r, Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
+	}
+	j.why = h.Why
+	switch {
+	case h.State != core.HeldBusy:
+		j.busy = 0
+	case j.busy == 0:
+		j.busy = max(m.now.Run, 1)
+	}
+	if r.state == Quarantined {
+		m.rouse(r, "node "+n.Name+" still holds it")
+	}
+	if (r.state == Draining || r.state == Held) && (h.State == core.HeldReady || h.State == core.HeldPreparing) {
+		m.do(Order{n.Name, n.session, core.Orders{Clean: []core.Clean{{Run: r.Job.Run, VNIs: r.vnis()}}}})
+	}
+	return false
+}
+
+// adopt makes a reservation of a run that a node holds and that the store does not know: the store was lost or rolled back, or an administrator forgot it.
+func (m *Machine) adopt(n *node, h core.Held) *reservation {
+	m.meta.Serial++
+	rec := Reservation{
+		Serial: m.meta.Serial, Job: core.Job{Run: h.Run, GID: h.GID}, VNIs: m.pooled(h.VNIs), Made: m.now.Wall, Adopted: true,
+		First: Join{Serial: m.meta.Serial, Node: n.Name, Boot: n.Boot},
+	}
+	r := m.insert(rec, Active)
+	m.hold(r)
+	m.place(r)
+	m.join(r, rec.First)
+	r.prepared = m.now.Run
+	m.write(rec)
+	m.do(Say{Level: Warn, Run: h.Run, Node: n.Name, VNIs: h.VNIs, Text: "adopted: the node holds a run that the store does not know"})
+	if m.isEnded(h.Run) {
+		m.drain(r, "this run was over before")
+	}
+	return r
+}
+
+// hold takes r's VNIs out of their pools and says when another reservation has one already.
+func (m *Machine) hold(r *reservation) {
+	for _, t := range r.VNIs {
+		if other := m.holder(t.VNI, r); other != nil && !other.Unknown && !r.Unknown {
+			m.do(Say{Level: Alarm, Run: r.Job.Run, VNIs: []core.VNI{t.VNI}, Text: "this VNI is also held by " + other.Job.Key.String()})
+		}
+		m.alloc.Hold(t.Pool, t.VNI)
+	}
+}
+
+// pooled names the pool of each VNI.
+func (m *Machine) pooled(vnis []core.VNI) []Taken {
+	out := make([]Taken, len(vnis))
+	for i, v := range vnis {
+		out[i] = Taken{VNI: v}
+		for _, p := range m.cfg.Pools {
+			if p.Contains != nil && p.Contains(v) {
+				out[i].Pool = p.Name
+				break
+			}
+		}
+	}
+	return out
+}
+
+// detach ends a session.
+func (m *Machine) detach(in Detach) {
+	n := m.nodes[in.Node]
+	if n == nil || n.session != in.Session || !n.attached {
+		return
+	}
+	n.attached, n.lost = false, m.now.Run
+}
+
+// drainNode sets Weft's own flag, which goes to every scheduler that lists the node.
+func (m *Machine) drainNode(n *node, reason string) {
+	n.Drained = reason
+	m.write(n.Node)
+	if reason == "" {
+		m.do(Say{Node: n.Name, Text: "resumed"})
+		return
+	}
+	m.do(Say{Level: Warn, Node: n.Name, Text: "drained: " + reason})
+	m.do(Drain{n.Name, reason})
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// reserve joins a node to the reservation of its job, or makes it. Nothing is granted on a hook's word alone: the scheduler must have shown the run, in an
+// answer that is fresh.
+func (m *Machine) reserve(in Reserve) {
+	n, err := m.admit(in)
+	if err != nil {
+		m.do(Refused{in.Call, err})
+		return
+	}
+	if in.Said == nil {
+		if r := m.fresh(in, n); r != nil {
+			m.grantTo(in, n, r, nil)
+			return
+		}
+		m.do(Describe{in.Call})
+		return
+	}
+	if in.Said.Err != nil {
+		m.refuse(in, in.Said.Err)
+		return
+	}
+	job := in.Said.Job
+	if err := m.believe(in, job); err != nil {
+		m.refuse(in, err)
+		return
+	}
+	if m.settle(in, job) {
+		m.do(Describe{in.Call})
+		return
+	}
+	r := m.runs[job.Run]
+	switch {
+	case m.isEnded(job.Run) || m.overtaken(job.Run) || r != nil && r.state != Active:
+		m.refuse(in, core.Errorf(core.JobEnded, "job %s: node %s: this run of it is over", in.Ask.Key, n.Name))
+	case r != nil:
+		if !r.known || in.Said.Began > r.shown {
+			r.known, r.shown, r.missing, r.vanished = true, in.Said.Began, 0, 0
+		}
+		m.grantTo(in, n, r, in.Said)
+	default:
+		m.make(in, n, job)
+	}
+}
+
+// admit says whether this node may ask at all, now.
+func (m *Machine) admit(in Reserve) (*node, *core.Error) {
+	k := in.Ask.Key
+	if err := core.CheckJobID(k.Job); err != nil {
+		return nil, core.AsError(err)
+	}
+	if !slices.Contains(m.cfg.Schedulers, k.Scheduler) {
+		return nil, core.Errorf(core.BadCall, "scheduler %q: config.hcl of the server declares none of that name", core.Clip(k.Scheduler)).
+			WithMend("add `scheduler \"TYPE\" \"" + core.Clip(k.Scheduler) + "\" {}` and reload")
+	}
+	n := m.nodes[in.Node]
+	if n == nil || !n.attached {
+		return nil, core.Errorf(core.NodeAway, "node %s: it has not reported to this server yet", in.Node)
+	}
+	if n.Boot != in.Ask.Boot {
+		return nil, core.Errorf(core.NodeAway, "node %s: the call is of another boot than its report", in.Node)
+	}
+	if m.Recovering() {
+		return nil, core.Errorf(core.Recovering, "store %s: it is new or older than what nodes have seen, and %d nodes have not reported yet", m.meta.Head.Store, len(m.awaited))
+	}
+	return n, nil
+}
+
+// fresh finds the reservation that in may join without asking the scheduler again.
+func (m *Machine) fresh(in Reserve, n *node) *reservation {
+	for _, r := range m.jobs[in.Ask.Key.JobID] {
+		if r.Job.Key != in.Ask.Key || r.state != Active || r.Job.UID != in.Ask.UID || !r.known {
+			continue
+		}
+		if j := r.joins[n.Name]; j != nil && j.clean {
+			continue
+		}
+		if m.now.Run-r.shown <= m.rules.Fresh && r.share(n.Name) >= 0 {
+			return r
+		}
+	}
+	return nil
+}
+
+// believe checks what the scheduler said against what the hook claimed.
+func (m *Machine) believe(in Reserve, job core.Job) *core.Error {
+	k := in.Ask.Key
+	switch {
+	case job.Gone:
+		return core.Errorf(core.JobEnded, "job %s: node %s: the scheduler says that this run of it is over", k, in.Node)
+	case job.Key != k:
+		return core.Errorf(core.JobEnded, "job %s: node %s: the scheduler has it as %s", k, in.Node, job.Key)
+	case job.UID != in.Ask.UID || job.UID == core.NoUID:
+		return core.Errorf(core.NotAllowed, "job %s: node %s: the hook says uid %d, the scheduler says %d", k, in.Node, in.Ask.UID, job.UID).
+			WithMend("a forged or stale hook environment; nothing was granted")
+	}
+	for _, s := range job.Shares {
+		if parse(s).Contains(in.Node) {
+			return nil
+		}
+	}
+	return core.Errorf(core.NotPlaced, "job %s: node %s: the scheduler has not placed it there", k, in.Node).
+		WithMend("see whether config.hcl's alias maps the scheduler's name of this node")
+}
+
+// settle drains what job's presence proves to be gone: the same id with another owner or submit time, and earlier generations. It reports true when the
+// answer is older than a prepare that contradicts it, so that the scheduler must be asked again.
+func (m *Machine) settle(in Reserve, job core.Job) bool {
+	for _, r := range slices.Clone(m.jobs[job.JobID]) {
+		if r.state != Active || r.Job.Run == job.Run {
+			continue
+		}
+		if r.Job.Fingerprint == job.Fingerprint && r.Job.Generation > job.Generation {
+			continue
+		}
+		if in.Said.Began <= r.prepared {
+			return true
+		}
+		m.drain(r, "the scheduler has the id for another run: "+job.Key.String())
+	}
+	return false
+}
+
+// overtaken reports whether a higher generation of the run is known.
+func (m *Machine) overtaken(run core.Run) bool {
+	for _, r := range m.jobs[run.JobID] {
+		if r.Job.Fingerprint == run.Fingerprint && r.Job.Generation > run.Generation {
+			return true
+		}
+	}
+	return false
+}
+
+// make takes the VNIs of a new reservation. Quotas are counted and VNIs taken in this one step.
+func (m *Machine) make(in Reserve, n *node, job core.Job) {
+	d := in.Said.Decision
+	if d.Deny != nil {
+		m.refuse(in, d.Deny)
+		return
+	}
+	if n.Drained != "" {
+		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", n.Name, n.Drained))
+		return
+	}
+	if len(d.VNIs) == 0 {
+		m.do(Granted{in.Call, core.Grant{Run: job.Run, GID: job.GID, Warnings: d.Warnings}})
+		return
+	}
+	warnings, err := m.admitQuotas(d, len(d.VNIs))
+	if err != nil {
+		m.refuse(in, err)
+		return
+	}
+	taken := make([]Taken, 0, len(d.VNIs))
+	for _, w := range d.VNIs {
+		vs, err := m.alloc.Take(w.Pool, 1, false)
+		if err != nil {
+			for _, t := range taken {
+				m.alloc.Give(t.VNI)
+			}
+			m.refuse(in, core.AsError(err))
+			return
+		}
+		taken = append(taken, Taken{vs[0], w.Pool, w.Name})
+	}
+	for _, t := range taken {
+		m.cursors[t.Pool] = t.VNI
+	}
+	if len(warnings) > 0 {
+		d.Warnings = append(slices.Clone(d.Warnings), warnings...)
+	}
+	m.meta.Serial++
+	rec := Reservation{Serial: m.meta.Serial, Job: job, VNIs: taken, Grant: d, Made: m.now.Wall, First: Join{Serial: m.meta.Serial, Node: n.Name, Boot: n.Boot}}
+	if d.Policy != "" && d.Policy == m.cfg.Policy.Hash && m.texts[d.Policy] == 0 {
+		m.write(m.cfg.Policy)
+	}
+	r := m.insert(rec, Active)
+	m.place(r)
+	m.join(r, rec.First)
+	m.write(rec)
+	r.prepared, r.known, r.shown = m.now.Run, true, in.Said.Began
+	m.do(Say{Run: job.Run, Node: n.Name, VNIs: r.vnis(), Text: "granted"})
+	m.do(Granted{in.Call, m.grant(r, n, nil)})
+}
+
+// grantTo joins n to r, which exists.
+func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
+	j := r.joins[n.Name]
+	switch {
+	case j == nil || j.clean && j.boot != n.Boot:
+		m.write(Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
+		m.join(r, Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
+	case j.clean:
+		m.do(Refused{in.Call, core.Errorf(core.JobEnded, "job %s: node %s: the node has already given it back", in.Ask.Key, n.Name)})
+		return
+	}
+	r.prepared = m.now.Run
+	m.do(Granted{in.Call, m.grant(r, n, said)})
+}
+
+// grant is what r gives to n. A node that came late gets what the first share with as many cores got; failing that, what policy says now.
+func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
+	d := &r.Grant
+	g := core.Grant{
+		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.vnis(), Classes: d.Classes, Floor: d.Floor, MinNICs: d.MinNICs, Inventory: n.Inventory, Warnings: d.Warnings,
+	}
+	i := r.share(n.Name)
+	if i < 0 && said != nil {
+		for k, s := range said.Job.Shares {
+			if !parse(s).Contains(n.Name) {
+				continue
+			}
+			if i = slices.IndexFunc(r.Job.Shares, func(o core.Share) bool { return o.Cores == s.Cores }); i < 0 && k < len(said.Decision.Limits) {
+				g.Limits = said.Decision.Limits[k]
+				return g
+			}
+		}
+	}
+	if i < 0 {
+		i = 0
+	}
+	if i < len(d.Limits) {
+		g.Limits = d.Limits[i]
+	}
+	return g
+}
+
+// refuse ends a Reserve, and tells the scheduler where the failure is the job's own.
+func (m *Machine) refuse(in Reserve, err *core.Error) {
+	if err.Class() == core.ClassJob && err.Reason != core.JobEnded {
+		m.do(Fail{in.Ask.Key, err.Line()})
+	}
+	m.do(Say{Level: Info, Run: core.Run{Key: in.Ask.Key}, Node: in.Node, Text: "refused: " + err.What})
+	m.do(Refused{in.Call, err})
+}

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
+)
+
+// hosts is a share's hostlist, parsed once.
+type hosts = hostlist.Set
+
+// parse reads a share's hostlist; one that cannot be read contains nothing, so that no node joins by it.
+func parse(s core.Share) hosts {
+	set, err := hostlist.Parse(s.Hosts)
+	if err != nil {
+		return hosts{}
+	}
+	return set
+}
+
+// share is the index of the share that lists node, or -1.
+func (r *reservation) share(node string) int {
+	if r.shares == nil {
+		r.shares = make([]hosts, len(r.Job.Shares))
+		for i, s := range r.Job.Shares {
+			r.shares[i] = parse(s)
+		}
+	}
+	for i := range r.shares {
+		if r.shares[i].Contains(node) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (r *reservation) vnis() []core.VNI {
+	out := make([]core.VNI, len(r.VNIs))
+	for i, t := range r.VNIs {
+		out[i] = t.VNI
+	}
+	return out
+}

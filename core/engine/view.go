@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// View is a reservation as it stands, for people.
+type View struct {
+	Reservation
+	State State
+	Since time.Time
+	Why   string
+	Nodes []NodeView
+	Left  time.Duration // of the quarantine
+	Lost  bool          // it vanished from its scheduler's answers and waits for an administrator
+}
+
+// NodeView is one node of a reservation.
+type NodeView struct {
+	Node     string
+	Clean    bool
+	Attached bool
+	Busy     bool
+	Why      string
+}
+
+// NodeStatus is a node as it stands.
+type NodeStatus struct {
+	Node
+	Attached bool
+	Away     time.Duration // out of contact for so long
+	Devices  []string
+	Open     int // reservations whose services it may hold
+	Awaited  bool
+}
+
+// Reservations gives those with a serial above after, in order of serials.
+func (m *Machine) Reservations(after uint64) iter.Seq[View] {
+	return func(yield func(View) bool) {
+		for _, s := range slices.Sorted(maps.Keys(m.serials)) {
+			if s > after && !yield(m.view(m.serials[s])) {
+				return
+			}
+		}
+	}
+}
+
+// Holders are the reservations that hold v; more than one only where unknown services share it or a lost store let it happen.
+func (m *Machine) Holders(v core.VNI) []View {
+	var out []View
+	for _, r := range m.holders[v] {
+		out = append(out, m.view(r))
+	}
+	return out
+}
+
+// Job gives the reservations of a job's id, all its generations.
+func (m *Machine) Job(id core.JobID) []View {
+	var out []View
+	for _, r := range m.jobs[id] {
+		out = append(out, m.view(r))
+	}
+	return out
+}
+
+// Nodes gives all nodes that config.hcl declares or that ever reported, by name.
+func (m *Machine) Nodes() []NodeStatus {
+	names := map[string]bool{}
+	for _, n := range m.cfg.Nodes {
+		names[n] = true
+	}
+	for n := range m.nodes {
+		names[n] = true
+	}
+	out := make([]NodeStatus, 0, len(names))
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		n := m.nodes[name]
+		if n == nil {
+			n = &node{Node: Node{Name: name}}
+		}
+		s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
+		if !n.attached {
+			s.Away = m.now.Run - n.lost
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Use is how many VNIs of each pool are taken.
+func (m *Machine) Use() map[string]int { return m.alloc.Use() }
+
+// Awaited is how many nodes must report before anything is granted.
+func (m *Machine) Awaited() int { return len(m.awaited) }
+
+// Live counts reservations by state.
+func (m *Machine) Live() map[State]int {
+	out := map[State]int{}
+	for _, r := range m.serials {
+		out[r.state]++
+	}
+	return out
+}
+
+func (m *Machine) view(r *reservation) View {
+	v := View{Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0}
+	for _, name := range slices.Sorted(maps.Keys(r.joins)) {
+		j := r.joins[name]
+		v.Nodes = append(v.Nodes, NodeView{name, j.clean, j.node.attached, j.busy > 0, j.why})
+	}
+	if r.state == Quarantined {
+		v.Left = max(0, m.quarantine(r)-(m.now.Run-r.entered))
+	}
+	return v
+}
+
+// holder finds a reservation other than but that holds v.
+func (m *Machine) holder(v core.VNI, but *reservation) *reservation {
+	for _, r := range m.holders[v] {
+		if r != but {
+			return r
+		}
+	}
+	return nil
+}
+
+func sortedOpen(n *node) []uint64 { return slices.Sorted(maps.Keys(n.open)) }
