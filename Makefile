@@ -1,0 +1,80 @@
+# Works on a machine with git, make and Go 1.26. `make` lists what there is.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LINT    := v2.15.0
+TOOLS   := bin/tools
+
+# How much is tried. Each can be set: make fuzz FUZZTIME=5m
+TESTFLAGS      ?=
+HISTORIES      ?= 100000
+RACE_HISTORIES ?= 2000
+SOAK_HISTORIES ?= 5000000
+FUZZTIME       ?= 10s
+BENCH          ?= .
+BENCHTIME      ?= 1s
+
+# The binaries are static and say which commit they are; nothing else of the machine that built them goes in.
+GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test unit race check format lint rules bench soak cover fuzz golden clean
+
+help: ## list what there is (the default)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/weft and its hook client
+	$(GOBUILD) -o bin/ ./cmd/...
+
+demo: build ## build, then show the main job with no hardware: 4 nodes, simulated NICs
+	@./bin/weft demo
+
+test: unit race ## run every test, then those that are worth it under the race detector
+	@command -v "$$(go env CC)" >/dev/null || echo "make test: the race detector did NOT run: there is no C compiler. Install one: apt-get install gcc libc6-dev"
+
+unit:
+	WEFT_HISTORIES=$(HISTORIES) go test $(TESTFLAGS) -timeout 20m ./...
+
+race:
+	@if command -v "$$(go env CC)" >/dev/null; then set -x; \
+		CGO_ENABLED=1 WEFT_HISTORIES=$(RACE_HISTORIES) go test $(TESTFLAGS) -race -short -timeout 20m ./...; fi
+
+check: format lint rules ## look without running: gofmt, go vet, golangci-lint, the project's own rules
+
+format:
+	@found="$$(find . -name '*.go' -not -path './bin/*' -exec gofmt -l {} +)"; \
+	if [ -n "$$found" ]; then echo "not as gofmt writes it:"; echo "$$found"; exit 1; fi
+
+lint: $(TOOLS)/golangci-lint-$(LINT)
+	go vet ./...
+	$(TOOLS)/golangci-lint-$(LINT) run ./...
+
+rules:
+	go test ./rules ./docs
+
+$(TOOLS)/golangci-lint-$(LINT):
+	GOBIN=$(CURDIR)/$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT)
+	mv $(TOOLS)/golangci-lint $@
+
+bench: ## measure, each figure beside its budget (BENCH=regexp, BENCHTIME=1s)
+	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m ./...
+
+soak: ## random histories for as long as it takes (SOAK_HISTORIES=5000000)
+	WEFT_HISTORIES=$(SOAK_HISTORIES) go test -count=1 -timeout 0 ./dev/history
+
+cover: ## show how much of the code the tests reach
+	go test -short -timeout 20m -coverpkg=./... -coverprofile=cover.out ./...
+	go tool cover -func=cover.out | tail -1
+	@echo "line by line: go tool cover -html=cover.out"
+
+fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
+	@set -e; for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+golden: ## write the golden files and generated documents anew; look at the diff before you commit
+	go test ./docs -update
+
+clean: ## remove what was built
+	rm -rf bin cover.out

@@ -1,0 +1,93 @@
+// Package docs holds the documents, and checks that those made from the program say what it says.
+package docs
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+var update = flag.Bool("update", false, "write the documents anew")
+
+const errorsHead = `# Errors
+
+<!-- Made from core/reason.go by "make golden"; a test compares the two. -->
+
+Every error that Weft reports reads *what: which: why*, and then what to do about it. It has a **reason**, one stable word that scripts, logs and metrics
+can rely on: it never changes its meaning and is never used again for another. This page explains each one.
+
+The **class** says whom a failure belongs to, and so what happens next:
+
+| class | whose failure it is | the job | the node |
+|---|---|---|---|
+| job | the job asked for what it cannot have | ends with the message, where its user sees it | stays in service |
+| system | Weft cannot serve now | waits or goes back to the queue, where its scheduler can do that | stays in service |
+| node | this node is at fault | starts again elsewhere, as its scheduler does after a failed prolog | drained, with the reason |
+| none | a call or a file was wrong; no job is concerned | – | – |
+
+Only class node ever takes a node out of service: a refused user must not cost a site a node. Weft fails closed: whatever the class, no task runs
+without its isolation. Root's way out while Weft itself is broken is ` + "`weft agent bypass --until TIME`" + `.
+
+The **code** is the kind of an error: the gRPC status that a plugin returns for it, or is given.
+
+`
+
+var classTitles = []struct {
+	class core.Class
+	title string
+}{
+	{core.ClassJob, "The job's (class job)"},
+	{core.ClassSystem, "Weft's (class system)"},
+	{core.ClassNode, "The node's (class node)"},
+	{core.ClassNone, "The caller's (class none)"},
+}
+
+// errorsPage is docs/errors.md as it should be.
+func errorsPage() string {
+	var b strings.Builder
+	b.WriteString(errorsHead)
+	b.WriteString("| reason | class | code |\n|---|---|---|\n")
+	for _, a := range core.Reasons() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %v | %v |\n", a.Reason, a.Reason, a.Class, a.Code)
+	}
+	for _, c := range classTitles {
+		fmt.Fprintf(&b, "\n## %s\n", c.title)
+		for _, a := range core.Reasons() {
+			if a.Class == c.class {
+				fmt.Fprintf(&b, "\n### %s\n\nClass %v, code %v.\n\n**It means:** %s.\n\n**What to do:** %s.\n", a.Reason, a.Class, a.Code, a.Mean, a.Mend)
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestErrorsPage(t *testing.T) {
+	want := errorsPage()
+	if *update {
+		if err := os.WriteFile("errors.md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("docs/errors.md is not what core says; run `make golden` (-core +page):\n%s", diff)
+	}
+}
+
+func TestErrorsPageHasEveryReason(t *testing.T) {
+	page := errorsPage()
+	for _, a := range core.Reasons() {
+		if n := strings.Count(page, "\n### "+string(a.Reason)+"\n"); n != 1 {
+			t.Errorf("%s: has %d headings, want 1: its class has no section", a.Reason, n)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// gomod begins every fixture.
+const gomod = "module example.org/w\n\ngo 1.26\n\nrequire (\n\texample.org/dep/v2 v2.1.0\n)\n"
+
+// broken are small trees that each break one rule, and their neighbours that keep it. want is a part of the complaint; "" means that the rule holds.
+var broken = []struct {
+	rule string
+	path string
+	text string
+	want string
+}{
+	{"core imports nothing of Weft and nothing foreign", "core/a.go", imports("core", "example.org/w/core/engine"), "core imports ./core/engine"},
+	{"core imports nothing of Weft and nothing foreign", "core/a.go", imports("core", "example.org/dep/v2"), "core imports example.org/dep/v2"},
+	{"core imports nothing of Weft and nothing foreign", "core/a.go", imports("core", "fmt"), ""},
+	{"core imports nothing of Weft and nothing foreign", "core/a_test.go", imports("core", "example.org/dep/v2"), ""},
+
+	{"core/... imports the standard library and core only", "core/engine/a.go", imports("engine", "example.org/w/policy"), "core/engine imports ./policy"},
+	{"core/... imports the standard library and core only", "core/engine/a.go", imports("engine", "example.org/dep/v2"), "core/engine imports example.org/dep/v2"},
+	{"core/... imports the standard library and core only", "core/engine/a.go", imports("engine", "example.org/w/core/limits"), ""},
+
+	{"core/... imports no os, net, sync, log, rand", "core/node/a.go", imports("node", "log/slog"), "imports log/slog"},
+	{"core/... imports no os, net, sync, log, rand", "core/node/a.go", imports("node", "sync/atomic"), "imports sync/atomic"},
+	{"core/... imports no os, net, sync, log, rand", "core/a.go", imports("core", "os"), "imports os"},
+	{"core/... imports no os, net, sync, log, rand", "core/a.go", imports("core", "net/netip"), "imports net/netip"},
+	{"core/... imports no os, net, sync, log, rand", "core/a.go", imports("core", "math/bits"), ""},
+	{"core/... imports no os, net, sync, log, rand", "server/a.go", imports("server", "os"), ""},
+
+	{"poll imports the standard library and core only", "poll/a.go", imports("poll", "example.org/w/server"), "poll imports ./server"},
+	{"poll imports the standard library and core only", "poll/a.go", imports("poll", "example.org/w/core"), ""},
+
+	{"hook imports the standard library and core only", "hook/a.go", imports("hook", "golang.org/x/sys/unix"), "hook imports golang.org/x/sys/unix"},
+	{"hook imports the standard library and core only", "hook/a.go", imports("hook", "syscall"), ""},
+
+	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/config"), "imports ./config"},
+	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/core/engine"), "imports ./core/engine"},
+	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook"), ""},
+
+	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/slurm"), "imports ./plugins/slurm"},
+	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/sdk"), "imports ./sdk"},
+	{"plugins and drivers import core, poll and their own subpackages only", "drivers/cxi/a.go", imports("cxi", "example.org/w/drivers/sim/kernel"), "imports ./drivers/sim/kernel"},
+	{"plugins and drivers import core, poll and their own subpackages only", "drivers/fm/a.go", imports("fm", "example.org/w/rpc"), "imports ./rpc"},
+	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/flux/broker"), ""},
+	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/core/hostlist"), ""},
+	{"plugins and drivers import core, poll and their own subpackages only", "plugins/pbs/a.go", imports("pbs", "example.org/dep/v2"), ""},
+
+	{"server and agent import no host, rpc, policy, config", "server/a.go", imports("server", "example.org/w/policy"), "server imports ./policy"},
+	{"server and agent import no host, rpc, policy, config", "agent/a.go", imports("agent", "example.org/w/rpc/proto"), "agent imports ./rpc/proto"},
+	{"server and agent import no host, rpc, policy, config", "agent/a.go", imports("agent", "example.org/w/through"), "agent imports ./through, which imports ./host"},
+	{"server and agent import no host, rpc, policy, config", "server/a.go", imports("server", "example.org/w/store"), ""},
+
+	{"protobuf is in rpc only", "agent/a.go", imports("agent", "google.golang.org/protobuf/proto"), "agent imports google.golang.org/protobuf/proto"},
+	{"protobuf is in rpc only", "store/a.go", imports("store", "example.org/w/rpc/proto"), "store imports ./rpc/proto"},
+	{"protobuf is in rpc only", "rpc/a.go", imports("rpc", "google.golang.org/protobuf/proto"), ""},
+
+	{"HCL is in hclfile, config and policy only", "host/a.go", imports("host", "github.com/hashicorp/hcl/v2/hclsyntax"), "host imports github.com/hashicorp/hcl"},
+	{"HCL is in hclfile, config and policy only", "sdk/a.go", imports("sdk", "github.com/zclconf/go-cty/cty"), "sdk imports github.com/zclconf"},
+	{"HCL is in hclfile, config and policy only", "policy/a.go", imports("policy", "github.com/hashicorp/hcl/v2"), ""},
+
+	{"go-plugin is in host and sdk only", "cmd/weft/a.go", imports("main", "github.com/hashicorp/go-plugin"), "cmd/weft imports"},
+	{"go-plugin is in host and sdk only", "sdk/a.go", imports("sdk", "github.com/hashicorp/go-plugin"), ""},
+
+	{"only drivers/cxi loads a shared library", "drivers/sim/a.go", imports("sim", "github.com/ebitengine/purego"), "drivers/sim imports"},
+	{"only drivers/cxi loads a shared library", "server/a.go", imports("server", "C"), "server imports C"},
+	{"only drivers/cxi loads a shared library", "drivers/cxi/a.go", imports("cxi", "github.com/ebitengine/purego"), ""},
+
+	{"core/... starts no goroutine", "core/engine/a.go", "package engine\n\nfunc f() {\n\tgo f()\n}\n", "core/engine/a.go:4: a go statement"},
+	{"core/... starts no goroutine", "core/engine/a_test.go", "package engine\n\nfunc f() { go f() }\n", ""},
+	{"core/... starts no goroutine", "server/a.go", "package server\n\nfunc f() { go f() }\n", ""},
+
+	{"core/... never reads a clock", "core/node/a.go", "package node\n\nimport \"time\"\n\nvar x = time.Now()\n", "core/node/a.go:5: time.Now"},
+	{"core/... never reads a clock", "core/node/a.go", "package node\n\nimport \"time\"\n\nvar now = time.Now\n", "time.Now"},
+	{"core/... never reads a clock", "core/node/a.go", "package node\n\nimport t \"time\"\n\nvar x = t.NewTimer(0)\n", "time.NewTimer"},
+	{"core/... never reads a clock", "core/node/a.go", "package node\n\nimport . \"time\"\n\nvar x = Now()\n", "dot import"},
+	{"core/... never reads a clock", "core/node/a.go", "package node\n\nimport \"context\"\n\nvar f = context.WithTimeout\n", "context.WithTimeout"},
+	{"core/... never reads a clock", "core/node/a.go", "package node\n\nimport \"time\"\n\nconst x = 5 * time.Minute\n", ""},
+	{"core/... never reads a clock", "core/node/a.go", "package node\n\nimport \"time\"\n\nvar _ time.Duration\n\nfunc f(time struct{ Now int }) int { return time.Now }\n", ""},
+
+	{"only host, plugins, dev and cmd/weft start processes", "server/a.go", imports("server", "os/exec"), "server imports os/exec"},
+	{"only host, plugins, dev and cmd/weft start processes", "cmd/weft-hook/a.go", imports("main", "os/exec"), "cmd/weft-hook imports os/exec"},
+	{"only host, plugins, dev and cmd/weft start processes", "agent/a.go", "package agent\n\nimport \"syscall\"\n\nvar f = syscall.Exec\n", "syscall.Exec"},
+	{"only host, plugins, dev and cmd/weft start processes", "agent/a.go", "package agent\n\nimport \"golang.org/x/sys/unix\"\n\nvar f = unix.Exec\n", "unix.Exec"},
+	{"only host, plugins, dev and cmd/weft start processes", "host/a.go", imports("host", "os/exec"), ""},
+	{"only host, plugins, dev and cmd/weft start processes", "plugins/local/a.go", "package local\n\nimport \"syscall\"\n\nvar f = syscall.Exec\n", ""},
+	{"only host, plugins, dev and cmd/weft start processes", "server/a_test.go", imports("server", "os/exec"), ""},
+
+	{"no test sleeps", "server/a_test.go", "package server\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", "server/a_test.go:5: time.Sleep"},
+	{"no test sleeps", "server/a_test.go", "package server\n\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\n\nvar _ = synctest.Wait\n\nfunc f() { time.Sleep(1) }\n", ""},
+	{"no test sleeps", "server/a.go", "package server\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", ""},
+
+	{"every package has exactly one package comment", "a/a.go", "package a\n", "a: package a has no package comment"},
+	{"every package has exactly one package comment", "a/a.go", "// Package a is it.\n\npackage a\n", "no package comment"},
+	{"every package has exactly one package comment", "commented/b.go", "// Package commented again.\npackage commented\n", "is commented in commented/a.go, commented/b.go"},
+	{"every package has exactly one package comment", "a/a.go", "// This is a.\npackage a\n", "does not begin with \"Package a \""},
+	{"every package has exactly one package comment", "a/a_test.go", "package a\n", "has no package comment"},
+	{"every package has exactly one package comment", "commented/b_test.go", "package commented\n", ""},
+	{"every package has exactly one package comment", "cmd/x/a.go", "// x does it.\npackage main\n", ""},
+
+	{"every file is as gofmt writes it", "a/a.go", "package a\nvar  x int\n", "a/a.go: run gofmt"},
+	{"every file is as gofmt writes it", "a/a.go", "package a\n\nvar x int\n", ""},
+
+	{"no file is longer than 400 lines", "a/a.go", "package a\n" + strings.Repeat("\n", 400), "a/a.go:401: it has 401 lines"},
+	{"no file is longer than 400 lines", "a/a.go", "package a\n" + strings.Repeat("\n", 399), ""},
+	{"no file is longer than 400 lines", "a/a.go", "// Code generated by x. DO NOT EDIT.\npackage a\n" + strings.Repeat("\n", 400), ""},
+	{"no file is longer than 400 lines", "a/a_test.go", "package a\n" + strings.Repeat("\n", 400), ""},
+
+	{"no package is named util, common, helpers, types, misc", "store/util/a.go", "package util\n", "store/util/a.go:1: package util"},
+	{"no package is named util, common, helpers, types, misc", "helpers/x/a.go", "package x\n", "package x"},
+	{"no package is named util, common, helpers, types, misc", "a/a.go", "package types\n", "package types"},
+	{"no package is named util, common, helpers, types, misc", "store/bolt/a.go", "package bolt\n", ""},
+
+	{"an interface of core has one to four methods", "core/a.go", "package core\n\ntype T interface {\n\tA()\n\tB()\n\tC()\n\tD()\n\tE()\n}\n", "core/a.go:3: interface core.T has 5 methods"},
+	{"an interface of core has one to four methods", "core/engine/a.go", "package engine\n\ntype T interface{}\n", "interface engine.T has 0 methods"},
+	{"an interface of core has one to four methods", "core/a.go", "package core\n\ntype T interface{ A(); B(); C(); D() }\n", ""},
+	{"an interface of core has one to four methods", "core/a.go", "package core\n\ntype T interface{ ~int | ~string }\n", ""},
+
+	{"no file names a developer's machine", "docs/a.md", "see /ro" + "ot/weft", "docs/a.md:1"},
+	{"no file names a developer's machine", "a/a.go", "package a\n\nconst p = \"/wo" + "rk/main\"\n", "a/a.go:3"},
+	{"no file names a developer's machine", ".ci/run", "cd /ho" + "me/ann/weft\n", ".ci/run:1"},
+	{"no file names a developer's machine", "docs/a.md", "see .." + "/shared/x", "docs/a.md:1"},
+	{"no file names a developer's machine", "docs/a.md", "see docs/work/x, /var/lib/weft and https://example.org/root/", ""},
+
+	{"no file names a package registry", "Makefile", "GOPROXY=https://proxy.gol" + "ang.org", "Makefile:1"},
+	{"no file names a package registry", "Makefile", "GOPROXY ?= direct", ""},
+
+	{"nothing is left to do in the tree", "a/a.go", "package a // TO" + "DO: more\n", "a/a.go:1"},
+	{"nothing is left to do in the tree", "docs/a.md", "FIX" + "ME", "docs/a.md:1"},
+	{"nothing is left to do in the tree", "docs/a.md", "mktemp weft.XXXXXX to do", ""},
+
+	{"every direct dependency is in docs/dependencies.md", "a/a.go", imports("a", "example.org/dep/v2/sub"), "example.org/dep/v2 is used and not in docs/dependencies.md"},
+	{"every direct dependency is in docs/dependencies.md", "a/a_test.go", imports("a", "example.org/dep/v2"), "example.org/dep/v2 is used"},
+	{"every direct dependency is in docs/dependencies.md", "a/a.go", imports("a", "example.org/other"), "no module of go.mod has example.org/other"},
+	{"every direct dependency is in docs/dependencies.md", "docs/dependencies.md", "| `example.org/gone` | x |\n", "example.org/gone is not in go.mod"},
+	{"every direct dependency is in docs/dependencies.md", "docs/dependencies.md", "| `example.org/dep/v2` | x |\n", ""},
+}
+
+func imports(pkg, path string) string {
+	return "package " + pkg + "\n\nimport _ \"" + path + "\"\n"
+}
+
+func TestRulesCanFail(t *testing.T) {
+	byName := map[string]rule{}
+	for _, r := range rules {
+		if _, twice := byName[r.name]; twice || r.why == "" {
+			t.Errorf("rule %q: it stands twice or has no reason", r.name)
+		}
+		byName[r.name] = r
+	}
+	failed := map[string]bool{}
+	for _, tt := range broken {
+		r, ok := byName[tt.rule]
+		if !ok {
+			t.Fatalf("%q: there is no such rule", tt.rule)
+		}
+		fixture, err := load(fstest.MapFS{
+			"go.mod":         {Data: []byte(gomod)},
+			"commented/a.go": {Data: []byte("// Package commented is here.\npackage commented\n")},
+			"through/a.go":   {Data: []byte("// Package through is here.\n" + imports("through", "example.org/w/host"))},
+			tt.path:          {Data: []byte(tt.text)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(r.check(fixture), "\n")
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s\n%s:\n%s\ngot:  %q\nwant: %q", tt.rule, tt.path, tt.text, got, tt.want)
+		}
+		failed[tt.rule] = failed[tt.rule] || tt.want != ""
+	}
+	for name := range byName {
+		if !failed[name] {
+			t.Errorf("rule %q: nothing shows that it can fail", name)
+		}
+	}
+}
