@@ -29,10 +29,10 @@ demo: build ## build, then show the main job with no hardware: 4 nodes, simulate
 	@./bin/weft demo
 
 test: unit race ## run every test, then those that are worth it under the race detector
-	@command -v "$$(go env CC)" >/dev/null || echo "make test: the race detector did NOT run: there is no C compiler. Install one: apt-get install gcc libc6-dev"
+	@command -v "$$(go env CC)" >/dev/null || echo "NOT RUN: the race detector, since there is no C compiler; apt-get install gcc libc6-dev"
 
 unit:
-	WEFT_HISTORIES=$(HISTORIES) go test $(TESTFLAGS) -timeout 20m ./...
+	CGO_ENABLED=0 WEFT_HISTORIES=$(HISTORIES) go test $(TESTFLAGS) -timeout 20m ./...
 
 race:
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; \

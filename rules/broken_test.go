@@ -138,6 +138,9 @@ var broken = []struct {
 	{"every direct dependency is in docs/dependencies.md", "a/a.go", imports("a", "example.org/other"), "no module of go.mod has example.org/other"},
 	{"every direct dependency is in docs/dependencies.md", "docs/dependencies.md", "| `example.org/gone` | x |\n", "example.org/gone is not in go.mod"},
 	{"every direct dependency is in docs/dependencies.md", "docs/dependencies.md", "| `example.org/dep/v2` | x |\n", ""},
+
+	{"every folder has its line in CONTRIBUTING.md", "a/a.txt", "", "it does not say what a/ is"},
+	{"every folder has its line in CONTRIBUTING.md", "CONTRIBUTING.md", "`commented/`, `through/x`", ""},
 }
 
 func imports(pkg, path string) string {

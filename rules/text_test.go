@@ -38,6 +38,20 @@ var textRules = []rule{
 		why:   "each is code that runs as root: somebody wrote down what it is for, why this one, its licence and whether it is alive",
 		check: undocumented,
 	},
+	{
+		name: "every folder has its line in CONTRIBUTING.md",
+		why:  "the architecture is visible in the folders, and a newcomer reads there what each is",
+		check: func(t *tree) []string {
+			broken := map[string]bool{}
+			for name := range t.texts {
+				folder, _, below := strings.Cut(name, "/")
+				if below && folder[0] != '.' && !strings.Contains(t.texts["CONTRIBUTING.md"], "`"+folder+"/") {
+					broken["CONTRIBUTING.md: it does not say what "+folder+"/ is"] = true
+				}
+			}
+			return slices.Sorted(maps.Keys(broken))
+		},
+	},
 }
 
 func matching(t *tree, pattern *regexp.Regexp) []string {

@@ -1,5 +1,5 @@
 # Reads the standard output of `go test -v` of many packages: shows a package that failed in full, of the others the result and what was skipped and why,
-# and counts at the end. Top-level tests count; a package that does not build, or dies without naming a test, counts as one that failed.
+# and counts at the end. Top-level tests count, one that also runs under the race detector twice; a package that does not build, or dies without naming a test, counts as one that failed.
 
 /^=== (RUN|PAUSE|CONT|NAME)/ { next }
 /^--- PASS/                  { passed++ }
