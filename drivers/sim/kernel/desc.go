@@ -55,7 +55,7 @@ type Service struct {
 	ExclusiveCP    bool
 	LEPool         int8                      // 1 to 15; 0: the shared pool
 	TLEPool        int8                      // 0 to 3; -1: none
-	InUse          [core.NumResources]uint16 // objects that applications have allocated; LE and TLE are counted by the hardware and stay 0 here
+	InUse          [core.NumResources]uint16 `json:"-"` // what LNIs have allocated; LE and TLE are counted by the hardware and stay 0 here
 }
 
 // Caller is the process that calls, as the driver sees it. Ids are those of the initial user namespace.
