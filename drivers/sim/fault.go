@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// FaultKind is what goes wrong.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	Latency  FaultKind = "latency"   // each call takes Delay longer
+	Busy     FaultKind = "busy"      // a service cannot be removed: EBUSY, as when queues do not drain
+	Fail     FaultKind = "fail"      // the Nth call from now fails with EIO, once
+	Hang     FaultKind = "hang"      // calls do not return until shortly before their deadline
+	Vanish   FaultKind = "vanish"    // the NIC is not there; its services stand again when it is back
+	LinkDown FaultKind = "link-down" // the link is down
+	NoRetry  FaultKind = "no-retry"  // the retry handler does not run
+	Open     FaultKind = "open"      // the default service shows as enabled
+)
+
+// FaultKinds lists the kinds.
+func FaultKinds() []FaultKind {
+	return []FaultKind{Latency, Busy, Fail, Hang, Vanish, LinkDown, NoRetry, Open}
+}
+
+// Call names a method of the driver, for Fault.
+type Call string
+
+// The calls to a NIC.
+const (
+	CallDevices  Call = "devices"
+	CallServices Call = "services"
+	CallCreate   Call = "create"
+	CallDestroy  Call = "destroy"
+	CallOpen     Call = "open" // an application opens an LNI
+)
+
+// Fault is one thing that goes wrong on a NIC from now on.
+type Fault struct {
+	Kind   FaultKind     `json:"kind"`
+	Device string        `json:"device,omitempty"` // cxi0; empty: every NIC
+	Call   Call          `json:"call,omitempty"`   // Latency, Fail, Hang: only this call; empty: each
+	Delay  time.Duration `json:"delay,omitempty"`  // Latency
+	Nth    int           `json:"nth,omitempty"`    // Fail: from 1; the calls that Device and Call name count
+	For    time.Duration `json:"for,omitempty"`    // how long it lasts; 0: until it is cleared
+	Until  time.Time     `json:"until,omitzero"`   // set from For
+}
+
+func (f Fault) check() error {
+	bad := func(format string, args ...any) error {
+		return core.Errorf(core.BadCall, "fault %q: "+format, append([]any{core.Clip(string(f.Kind))}, args...)...)
+	}
+	switch {
+	case !slices.Contains(FaultKinds(), f.Kind):
+		var kinds []string
+		for _, k := range FaultKinds() {
+			kinds = append(kinds, string(k))
+		}
+		return core.Errorf(core.BadCall, "fault %q: there is no such kind", core.Clip(string(f.Kind))).WithMend("use " + strings.Join(kinds, ", "))
+	case f.Device != "" && !slices.Contains(nicNames, f.Device):
+		return bad("NIC %q: simulated NICs are cxi0 to cxi%d", core.Clip(f.Device), MaxNICs-1)
+	case !slices.Contains([]Call{"", CallDevices, CallServices, CallCreate, CallDestroy, CallOpen}, f.Call):
+		return bad("call %q: use devices, services, create, destroy or open", core.Clip(string(f.Call)))
+	case f.Kind == Latency && f.Delay <= 0:
+		return bad("it needs a delay above 0")
+	case f.Kind == Fail && f.Nth < 1:
+		return bad("it needs the number of the call that is to fail, from 1")
+	case f.For < 0:
+		return bad("it cannot last %v", f.For)
+	}
+	return nil
+}
+
+func (f Fault) over(now time.Time) bool { return !f.Until.IsZero() && !now.Before(f.Until) }
+
+func (f Fault) String() string {
+	s := string(f.Kind)
+	if f.Device != "" {
+		s += " " + f.Device
+	}
+	if f.Call != "" {
+		s += " " + string(f.Call)
+	}
+	switch f.Kind {
+	case Latency:
+		s += " " + f.Delay.String()
+	case Fail:
+		s += fmt.Sprintf(" at call %d", f.Nth)
+	}
+	if !f.Until.IsZero() {
+		s += " until " + f.Until.Format(time.RFC3339)
+	}
+	return s
+}
+
+// SetFault lets f happen on the node from now on, in place of an earlier fault of the same kind, NIC and call.
+func (d *Driver) SetFault(ctx context.Context, f Fault) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	f.Until = time.Time{}
+	if f.For > 0 {
+		f.Until = time.Now().Add(f.For)
+	}
+	return d.changeFaults(ctx, func(old []Fault) []Fault {
+		old = slices.DeleteFunc(old, func(o Fault) bool { return o.Kind == f.Kind && o.Device == f.Device && o.Call == f.Call })
+		return append(old, f)
+	})
+}
+
+// ClearFaults ends the faults of a kind on a NIC; an empty kind is every kind, an empty device every NIC.
+func (d *Driver) ClearFaults(ctx context.Context, kind FaultKind, device string) error {
+	return d.changeFaults(ctx, func(old []Fault) []Fault {
+		return slices.DeleteFunc(old, func(o Fault) bool { return (kind == "" || o.Kind == kind) && (device == "" || o.Device == device) })
+	})
+}
+
+// Faults lists what goes wrong now.
+func (d *Driver) Faults(ctx context.Context) ([]Fault, error) {
+	var out []Fault
+	err := d.locked(ctx, false, func() {
+		now := time.Now()
+		for _, f := range d.faults {
+			if !f.over(now) {
+				out = append(out, f)
+			}
+		}
+	})
+	return out, err
+}
+
+func (d *Driver) changeFaults(ctx context.Context, change func([]Fault) []Fault) error {
+	var failed error
+	err := d.locked(ctx, false, func() { failed = d.keepFaults(change(slices.Clone(d.faults))) })
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// SetFault sets a fault on the node of a folder, from any process. A driver that runs sees it at its next call.
+func SetFault(ctx context.Context, dir string, f Fault) error { return At(dir).SetFault(ctx, f) }
+
+// ClearFaults ends faults on the node of a folder; see Driver.ClearFaults.
+func ClearFaults(ctx context.Context, dir string, kind FaultKind, device string) error {
+	return At(dir).ClearFaults(ctx, kind, device)
+}
+
+// faulty reports whether a fault of the kind is on the NIC now. The folder is locked.
+func (d *Driver) faulty(kind FaultKind, device int) bool {
+	now := time.Now()
+	for _, f := range d.faults {
+		if f.Kind == kind && (f.Device == "" || f.Device == nicNames[device]) && !f.over(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// consult is what the faults make of one call. The folder is locked.
+func (d *Driver) consult(device int, call Call) (delay time.Duration, hang, failed bool) {
+	delay = d.options.Latency
+	if len(d.faults) == 0 {
+		return delay, false, false
+	}
+	now, counted := time.Now(), false
+	kept := slices.Clone(d.faults)
+	for i := range kept {
+		f := &kept[i]
+		if f.Device != "" && f.Device != nicNames[device] || f.Call != "" && f.Call != call || f.over(now) {
+			continue
+		}
+		switch f.Kind {
+		case Latency:
+			delay += f.Delay
+		case Hang:
+			hang = true
+		case Fail:
+			counted = true
+			f.Nth--
+			failed = failed || f.Nth == 0
+		}
+	}
+	if counted {
+		kept = slices.DeleteFunc(kept, func(f Fault) bool { return f.Kind == Fail && f.Nth == 0 })
+		if err := d.keepFaults(kept); err != nil {
+			failed = true // the count is lost: better a fault too many than one that never comes
+		}
+	}
+	return delay, hang, failed
+}

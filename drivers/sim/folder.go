@@ -1,0 +1,270 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+// locked runs fn while nobody else, in this process or another, uses the node, with its NICs as they are now. What fn changed is durable when locked
+// returns, if writes; on an error nothing of it is.
+func (d *Driver) locked(ctx context.Context, writes bool, fn func()) error {
+	if ctx.Err() != nil {
+		return ended(ctx, "simulated node: the call came too late")
+	}
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ended(ctx, "simulated node: other calls are still at work")
+	}
+	defer func() { <-d.turn }()
+	if d.options.Dir == "" {
+		d.complete()
+		fn()
+		return nil
+	}
+	lock, err := d.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // frees the lock
+	if err := d.load(); err != nil {
+		return err
+	}
+	fn()
+	if !writes {
+		return nil
+	}
+	if err := d.save(d.boot()); err != nil {
+		d.read, d.nics, d.held = nil, nil, nil
+		return err
+	}
+	return nil
+}
+
+// complete adds NICs that the node does not have yet.
+func (d *Driver) complete() {
+	if d.nics == nil {
+		d.nics = make([]kernel.NIC, 0, d.options.NICs)
+	}
+	for len(d.nics) < d.options.NICs {
+		d.nics = append(d.nics, kernel.New(d.options.Release))
+	}
+}
+
+// lock takes the folder's lock. flock cannot be waited for with a deadline, so it is tried at growing intervals.
+func (d *Driver) lock(ctx context.Context) (*os.File, error) {
+	if !d.adopt {
+		if err := os.MkdirAll(d.options.Dir, 0o700); err != nil {
+			return nil, d.broken("make it", err)
+		}
+	}
+	f, err := os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, core.Errorf(core.NotThere, "simulated node %s: there is no such folder", d.options.Dir).WithMend("start its agent first, or name the folder that the driver's state names")
+	}
+	if err != nil {
+		return nil, d.broken("open its lock", err)
+	}
+	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return f, nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+			f.Close()
+			return nil, d.broken("lock it", err)
+		case !sleep(ctx, pause):
+			f.Close()
+			return nil, ended(ctx, "simulated node "+d.options.Dir+": another process holds its lock")
+		}
+	}
+}
+
+// load makes nics, faults and LNIs what the folder says.
+func (d *Driver) load() error {
+	data, err := readBounded(d.path("state"), maxState)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && d.adopt:
+		return core.Errorf(core.NotThere, "simulated node %s: it has no state file", d.options.Dir).WithMend("start its agent first")
+	case errors.Is(err, fs.ErrNotExist):
+		d.nics, d.held = nil, nil
+	case err != nil:
+		return d.broken("read its state", err)
+	case d.nics != nil && bytes.Equal(data, d.read):
+		return d.loadScene()
+	default:
+		boot, nics, err := decodeState(data, d.options.Release)
+		if err != nil {
+			return d.spoiled("state", err)
+		}
+		d.nics, d.read, d.held = nics, data, nil
+		if d.adopt || boot == d.boot() {
+			break
+		}
+		d.nics = nil // a reboot: nothing of the driver's survives it
+		if err := d.forgetBoot(); err != nil {
+			return d.broken("clear it after a reboot", err)
+		}
+	}
+	if !d.adopt {
+		d.complete()
+		if err := d.save(d.boot()); err != nil {
+			return err
+		}
+	}
+	return d.loadScene()
+}
+
+// loadScene reads what other processes do to the node: faults and LNIs.
+func (d *Driver) loadScene() error {
+	if err := d.loadFaults(); err != nil {
+		return err
+	}
+	if err := d.loadLNIs(); err != nil {
+		return d.broken("read its LNIs", err)
+	}
+	return nil
+}
+
+func (d *Driver) forgetBoot() error {
+	if err := os.RemoveAll(d.path("lni")); err != nil {
+		return err
+	}
+	if err := d.loadFaults(); err != nil {
+		return err
+	}
+	kept := slices.DeleteFunc(slices.Clone(d.faults), func(f Fault) bool { return f.Kind == Busy })
+	if len(kept) == len(d.faults) {
+		return nil
+	}
+	return d.keepFaults(kept)
+}
+
+// save writes the state, unless it is what the file holds already.
+func (d *Driver) save(boot string) error {
+	data, err := encodeState(boot, d.options.Release, d.nics)
+	if err != nil {
+		return d.broken("write its state", err)
+	}
+	if bytes.Equal(data, d.read) {
+		return nil
+	}
+	if err := d.replace("state", data, !d.options.NoSync); err != nil {
+		return d.broken("write its state", err)
+	}
+	d.read = data
+	return nil
+}
+
+func (d *Driver) loadFaults() error {
+	data, err := readBounded(d.path("faults"), maxFaults)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.faults, d.script = nil, nil
+		return nil
+	}
+	if err != nil {
+		return d.broken("read its faults", err)
+	}
+	if bytes.Equal(data, d.script) {
+		return nil
+	}
+	faults, err := decodeFaults(data)
+	if err != nil {
+		return d.spoiled("faults", err)
+	}
+	d.faults, d.script = faults, data
+	return nil
+}
+
+// keepFaults makes the node's faults fs, for every process. They need not survive a power cut.
+func (d *Driver) keepFaults(fs []Fault) error {
+	if d.options.Dir != "" {
+		data, err := json.MarshalIndent(fs, "", "\t")
+		if err == nil {
+			err = d.replace("faults", data, false)
+		}
+		if err != nil {
+			return d.broken("write its faults", err)
+		}
+		d.script = data
+	}
+	d.faults = fs
+	return nil
+}
+
+// replace puts data in the place of a file, whole or not at all. What a crash leaves of the temporary file is overwritten the next time.
+func (d *Driver) replace(name string, data []byte, sync bool) error {
+	temp := d.path(name + ".new")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, d.path(name)); err != nil || !sync {
+		return err
+	}
+	dir, err := os.Open(d.options.Dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+func (d *Driver) path(name string) string { return filepath.Join(d.options.Dir, name) }
+
+// boot is this boot's id: the one given, or the machine's.
+func (d *Driver) boot() string {
+	if d.options.Boot == "" && !d.adopt {
+		d.options.Boot = "unknown"
+		if id, err := readBounded("/proc/sys/kernel/random/boot_id", 4096); err == nil {
+			d.options.Boot = strings.TrimSpace(string(id))
+		}
+	}
+	return d.options.Boot
+}
+
+func (d *Driver) broken(what string, err error) error {
+	return core.Errorf(core.NICFailed, "simulated node %s: cannot %s: %w", d.options.Dir, what, err).WithMend("see the folder's rights and the space on its disk")
+}
+
+func (d *Driver) spoiled(file string, err error) error {
+	return core.Errorf(core.NICFailed, "simulated node %s: its file %s: %w", d.options.Dir, file, err).WithMend("move the file away; the node begins without it")
+}
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is larger than %d bytes", most)
+	}
+	return data, err
+}

@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+// held is an LNI that an application of some process holds through its file.
+type held struct {
+	file   string
+	device int
+	lni    uint32
+}
+
+// application is the content of an LNI's file.
+type application struct {
+	Device  int           `json:"device"`
+	Service uint32        `json:"service"`
+	Caller  kernel.Caller `json:"caller"`
+}
+
+// LNI is an LNI that a simulated application holds. In a folder the death of the process closes it.
+type LNI struct {
+	driver *Driver
+	device int
+	id     uint32
+	file   *os.File
+}
+
+// Open is an application that opens an LNI of a service and allocates one of each object of an endpoint that the service's limits let it have. It fails
+// as the kernel does: NotAllowed for who is no member or for a disabled service, BadCall for an unknown one, NICShort without RGIDs.
+func (d *Driver) Open(ctx context.Context, device string, service uint32, c kernel.Caller) (*LNI, error) {
+	l := &LNI{driver: d, device: d.index(device)}
+	var failed error
+	w := work{device: l.device, name: device, call: CallOpen,
+		do: func(n *kernel.NIC) {
+			id, errno := open(n, c, service)
+			if errno != kernel.OK {
+				failed = failure(device, "open an LNI of service", service, errno)
+				return
+			}
+			l.id = id
+			if d.options.Dir == "" {
+				return
+			}
+			if l.file, failed = d.hold(application{l.device, service, c}, id); failed != nil {
+				n.FreeLNI(id)
+			}
+		},
+		fail: func(err *core.Error) { failed = err },
+	}
+	if err := d.run(ctx, []work{w}, false); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return l, nil
+}
+
+// Close gives the LNI back.
+func (l *LNI) Close() error {
+	if l.file != nil {
+		os.Remove(l.file.Name()) // whoever looks next removes what this leaves
+		return l.file.Close()
+	}
+	return l.driver.locked(context.Background(), false, func() {
+		if l.id != 0 {
+			l.driver.nics[l.device].FreeLNI(l.id)
+			l.id = 0
+		}
+	})
+}
+
+// Hold is an application on the node of a folder: it opens an LNI of a service as a user and holds it until ctx ends. opened, which may be nil, is called
+// once it has it.
+func Hold(ctx context.Context, dir, device string, service, uid uint32, opened func()) error {
+	l, err := At(dir).Open(ctx, device, service, kernel.Caller{EUID: uid, EGID: uid})
+	if err != nil {
+		return err
+	}
+	if opened != nil {
+		opened()
+	}
+	<-ctx.Done()
+	return l.Close()
+}
+
+func open(n *kernel.NIC, c kernel.Caller, service uint32) (uint32, kernel.Errno) {
+	id, errno := n.AllocLNI(c, service)
+	if errno == kernel.OK {
+		for _, r := range []core.Resource{core.PTE, core.TXQ, core.TGQ, core.EQ, core.CT, core.AC} {
+			n.Use(id, r, 1)
+		}
+	}
+	return id, errno
+}
+
+// hold makes and locks the file of an LNI. The folder is locked.
+func (d *Driver) hold(a application, lni uint32) (*os.File, error) {
+	data, err := json.Marshal(a)
+	if err == nil {
+		err = os.MkdirAll(d.path("lni"), 0o700)
+	}
+	if err != nil {
+		return nil, d.broken("open an LNI", err)
+	}
+	for i := lni; ; i++ {
+		name := fmt.Sprintf("%s.%d.%d", nicNames[a.Device], a.Service, i)
+		f, err := os.OpenFile(filepath.Join(d.path("lni"), name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			if _, err = f.Write(data); err == nil {
+				err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+			}
+		}
+		if err != nil {
+			return nil, d.broken("open an LNI", err)
+		}
+		d.held = append(d.held, held{name, a.Device, lni})
+		return f, nil
+	}
+}
+
+// loadLNIs makes the LNIs those whose files are locked, and removes the files of the dead. The folder is locked.
+func (d *Driver) loadLNIs() error {
+	entries, err := os.ReadDir(d.path("lni"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var alive []string
+	for _, e := range entries {
+		live, err := isLocked(filepath.Join(d.path("lni"), e.Name()))
+		if err != nil {
+			return err
+		}
+		if live {
+			alive = append(alive, e.Name())
+		}
+	}
+	d.held = slices.DeleteFunc(d.held, func(h held) bool {
+		if slices.Contains(alive, h.file) {
+			return false
+		}
+		d.nics[h.device].FreeLNI(h.lni)
+		return true
+	})
+	for _, name := range alive {
+		if !slices.ContainsFunc(d.held, func(h held) bool { return h.file == name }) {
+			d.admit(name)
+		}
+	}
+	return nil
+}
+
+// admit enters the LNI of a file into its NIC. A file that no Open made holds nothing.
+func (d *Driver) admit(name string) {
+	data, err := readBounded(filepath.Join(d.path("lni"), name), 4096)
+	var a application
+	if err != nil || strict(data, &a) != nil || a.Device < 0 || a.Device >= len(d.nics) {
+		return
+	}
+	if id, errno := open(&d.nics[a.Device], a.Caller, a.Service); errno == kernel.OK {
+		d.held = append(d.held, held{name, a.Device, id})
+	}
+}
+
+// isLocked reports whether a process holds the file; nobody's is removed.
+func isLocked(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	return false, nil
+}

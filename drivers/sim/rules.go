@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+// CreateOn makes one service on a NIC and reads it back. A service that equals the spec is returned, not doubled. It is pure: tests that keep their own
+// NICs use it without a Driver.
+func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
+	d, err := Descriptor(spec)
+	if err != nil {
+		return core.Created{Err: err}
+	}
+	for _, s := range n.Services() {
+		if equal(spec, &d, &s) {
+			return core.Created{Service: View(spec.Device, s)}
+		}
+	}
+	id, fail, errno := n.Alloc(kernel.Root, &d)
+	if errno == kernel.ENOSPC {
+		return core.Created{Err: short(spec, n, fail)}
+	}
+	if errno == kernel.OK && spec.Owner.Kind == core.OwnerNetNS {
+		if errno = admitNetNS(n, id, spec.Owner.ID); errno != kernel.OK {
+			n.Destroy(kernel.Root, id)
+		}
+	}
+	if errno != kernel.OK {
+		return core.Created{Err: failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, errno)}
+	}
+	s, errno := n.Get(id)
+	if errno != kernel.OK {
+		return core.Created{Err: failure(spec.Device, "read back service", id, errno)}
+	}
+	return core.Created{Service: View(spec.Device, s)}
+}
+
+// admitNetNS gives a service to a network namespace, which is possible only while the service is disabled.
+func admitNetNS(n *kernel.NIC, id, netns uint32) kernel.Errno {
+	if errno := n.Enable(kernel.Root, id, false); errno != kernel.OK {
+		return errno
+	}
+	if errno := n.SetNetNS(kernel.Root, id, netns); errno != kernel.OK {
+		return errno
+	}
+	return n.Enable(kernel.Root, id, true)
+}
+
+// DestroyOn removes one service from a NIC: nil when it is gone, also when it already was; Conflict when the id is now another service's, the system's
+// or the default one; Busy while an application holds it. It is pure.
+func DestroyOn(n *kernel.NIC, s core.Service) error {
+	held, errno := n.Get(s.ID)
+	if errno != kernel.OK {
+		return nil
+	}
+	if !Same(s, held) {
+		now := View(s.Device, held)
+		return core.Errorf(core.NICConflict, "NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
+			s.Device, s.ID, core.FormatVNIs(now.VNIs), owner(now.Owner), core.FormatVNIs(s.VNIs), owner(s.Owner))
+	}
+	if held.System || held.ID == kernel.DefaultID {
+		return core.Errorf(core.NICConflict, "NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)
+	}
+	if errno := n.Destroy(kernel.Root, s.ID); errno != kernel.OK {
+		return failure(s.Device, "destroy service", s.ID, errno)
+	}
+	return nil
+}
+
+// ServicesOn reads every service of a NIC, in the driver's order. It is pure.
+func ServicesOn(n *kernel.NIC, device string) []core.Service {
+	out := make([]core.Service, 0, len(n.Services()))
+	for _, s := range n.Services() {
+		out = append(out, View(device, s))
+	}
+	return out
+}
+
+// Same reports whether the service on a NIC is the one that s names: VNIs and owner, since an id is used again at once.
+func Same(s core.Service, held kernel.Service) bool {
+	return s.Same(View(s.Device, held))
+}
+
+// equal reports whether a service is just what spec would make.
+func equal(spec core.ServiceSpec, want *kernel.Desc, s *kernel.Service) bool {
+	d := *want
+	if tle := &d.Limits[core.TLE]; *tle != (core.Limit{}) {
+		tle.Reserved = max(tle.Reserved, kernel.LeastTLEs)
+		tle.Max = tle.Reserved
+	}
+	d.ID, d.Enable = s.ID, true
+	var netns uint32
+	if spec.Owner.Kind == core.OwnerNetNS {
+		netns = spec.Owner.ID
+	}
+	return d == s.Desc && s.NetNS == netns && s.VNIMin == 0 && s.ID != kernel.DefaultID
+}
