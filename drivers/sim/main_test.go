@@ -26,23 +26,26 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// helper holds an LNI of cxi0's service 4 until it is killed, or makes and removes services as fast as it can, naming each that it knows to be durable.
+// helper holds an LNI of cxi0's service 4 until it is killed, or makes services, one batch after another, and removes
+// the one before, saying what it knows to be done.
 func helper(what string, args []string) error {
 	ctx := context.Background()
 	if what == "hold" {
 		return sim.Hold(ctx, args[0], "cxi0", 4, 1000, func() { fmt.Println("opened") })
 	}
 	d := sim.New(sim.Options{Dir: args[0], NICs: 2, Boot: "b1"})
+	var last []core.Service
 	for vni := core.VNI(2000); ; vni++ {
 		made, err := d.Create(ctx, []core.ServiceSpec{spec("cxi0", 1000, vni), spec("cxi1", 1000, vni)})
 		if err != nil {
 			return err
 		}
 		fmt.Printf("made %d\n", vni)
-		if _, err := d.Destroy(ctx, []core.Service{made[0].Service, made[1].Service}); err != nil {
+		if _, err := d.Destroy(ctx, last); err != nil {
 			return err
 		}
-		fmt.Printf("gone %d\n", vni)
+		fmt.Printf("gone %d\n", vni-1)
+		last = []core.Service{made[0].Service, made[1].Service}
 	}
 }
 
