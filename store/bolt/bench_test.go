@@ -1,0 +1,82 @@
+package bolt_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/bolt"
+)
+
+// BenchmarkCommit makes reservations, so many in one commit, in a store that has 10,000.
+func BenchmarkCommit(b *testing.B) {
+	for _, n := range []int{1, 64, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := open(b, filepath.Join(b.TempDir(), "weft.db"), bolt.Options{Witness: filepath.Join(b.TempDir(), "head")})
+			serial := fillStore(b, s, 10000)
+			revision := s.Head().Revision
+			for b.Loop() {
+				batch := make([]engine.Record, 0, n+1)
+				for range n {
+					serial++
+					batch = append(batch, job(serial))
+				}
+				revision++
+				commit(b, s, append(batch, meta(revision))...)
+			}
+			b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "reservations/s")
+		})
+	}
+}
+
+// BenchmarkRestart opens a store of 60,000 reservations with their phases and three more joins each, and loads it.
+func BenchmarkRestart(b *testing.B) {
+	const live = 60000
+	path := filepath.Join(b.TempDir(), "weft.db")
+	s := open(b, path, bolt.Options{})
+	fillStore(b, s, live)
+	shut(b, s)
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			_ = s.Close()
+			b.StartTimer()
+			s = open(b, path, bolt.Options{})
+		}
+	})
+	b.Run("load", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			n := 0
+			if err := s.Load(b.Context(), func(engine.Record) error { n++; return nil }); err != nil {
+				b.Fatal(err)
+			}
+			if n != live*5+1 {
+				b.Fatalf("%d records", n)
+			}
+		}
+		st, err := s.Stats()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(st.Bytes)/live, "bytes/reservation")
+	})
+}
+
+func fillStore(b *testing.B, s *bolt.Store, n uint64) uint64 {
+	revision := uint64(0)
+	var batch []engine.Record
+	for serial := uint64(1); serial <= n; serial++ {
+		batch = append(batch, job(serial), engine.Phase{Serial: serial, State: engine.Active})
+		for i := range 3 {
+			batch = append(batch, engine.Join{Serial: serial, Node: fmt.Sprint("tioga", 12+i), Boot: fmt.Sprintf("0b1d2c3e-0000-4000-8000-0000000000%d", 12+i)})
+		}
+		if len(batch) > 5000 || serial == n {
+			revision++
+			commit(b, s, append(batch, meta(revision))...)
+			batch = batch[:0]
+		}
+	}
+	return n
+}

@@ -1,0 +1,163 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/record"
+)
+
+// fill is how full a page gets before it is split: serials rise, so that most keys come behind all others.
+const fill = 0.9
+
+// put is one write; without a value it is a Delete.
+type put struct {
+	at    engine.Slot
+	key   []byte
+	value []byte
+}
+
+// Commit writes all of a batch or, with an error, none of it; it is durable when it returns. See record.Fence for what is refused. A commit that has
+// begun is finished, whatever becomes of ctx.
+//
+// After core.StoreFailed from the disk, what the kernel still has of the file may not be on the disk, and no second sync would say so. Load then reads
+// what is there, and the next Commit first rewrites the file whole.
+func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead != nil {
+		return s.dead
+	}
+	if err := ctx.Err(); err != nil {
+		return failed(s.path, err)
+	}
+	if s.doubt != nil {
+		if s.renew(); s.doubt != nil {
+			return s.doubt
+		}
+	}
+	head, err := record.Fence(s.head, batch)
+	if err != nil {
+		return err
+	}
+	puts, err := encode(batch)
+	if err != nil {
+		return err
+	}
+	db := s.db
+	if err := s.guarded(func() error { return db.Update(func(tx *bbolt.Tx) error { return apply(tx, puts) }) }); err != nil {
+		s.doubt = err
+		return err
+	}
+	s.head = head
+	s.witness.note(head)
+	return nil
+}
+
+func encode(batch []engine.Record) ([]put, error) {
+	puts := make([]put, 0, len(batch))
+	var buf []byte
+	var last *put // the Meta: of a group commit's many, only the last is worth writing
+	for _, r := range batch {
+		p := put{at: r.Slot()}
+		start := len(buf)
+		buf = appendKey(buf, p.at)
+		p.key = buf[start:len(buf):len(buf)]
+		if _, ok := r.(engine.Delete); !ok {
+			start = len(buf)
+			var err error
+			if buf, err = record.Append(buf, r); err != nil {
+				return nil, err
+			}
+			buf = binary.BigEndian.AppendUint32(buf, sum(p.at.Table, p.key, buf[start:]))
+			p.value = buf[start:len(buf):len(buf)]
+		}
+		if len(p.key) > bbolt.MaxKeySize {
+			return nil, core.Errorf(core.StoreFailed, "store: %s %q: its name of %d bytes is too long", record.TableName(p.at.Table), core.Clip(p.at.Name), len(p.at.Name))
+		}
+		if p.at.Table == engine.TableMeta {
+			last = &p
+			continue
+		}
+		puts = append(puts, p)
+	}
+	if last != nil {
+		puts = append(puts, *last)
+	}
+	return puts, nil
+}
+
+func apply(tx *bbolt.Tx, puts []put) error {
+	about := tx.Bucket(aboutBucket)
+	now, ok := readSeal(about.Get(sealKey))
+	if !ok {
+		return core.Errorf(core.StoreCorrupt, "store: its seal is missing")
+	}
+	for _, p := range puts {
+		b := tx.Bucket(bucketName(p.at.Table))
+		b.FillPercent = fill
+		if p.value == nil {
+			if err := remove(tx, b, p, &now); err != nil {
+				return err
+			}
+			continue
+		}
+		if old := b.Get(p.key); old != nil {
+			now.drop(old)
+		}
+		if err := b.Put(p.key, p.value); err != nil {
+			return err
+		}
+		now.add(p.value)
+	}
+	return about.Put(sealKey, now.bytes())
+}
+
+// remove deletes a slot, and with a reservation its phase and its joins.
+func remove(tx *bbolt.Tx, b *bbolt.Bucket, p put, now *seal) error {
+	if old := b.Get(p.key); old != nil {
+		now.drop(old)
+		if err := b.Delete(p.key); err != nil {
+			return err
+		}
+	}
+	if p.at.Table != engine.TableReservation {
+		return nil
+	}
+	for _, t := range []engine.Table{engine.TablePhase, engine.TableJoin} {
+		if err := removeSerial(tx.Bucket(bucketName(t)), p.at.Serial, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeSerial(b *bbolt.Bucket, serial uint64, now *seal) error {
+	prefix := binary.BigEndian.AppendUint64(nil, serial)
+	var keys [][]byte
+	c := b.Cursor()
+	for k, v := c.Seek(prefix); k != nil && binary.BigEndian.Uint64(k) == serial; k, v = c.Next() {
+		now.drop(v)
+		keys = append(keys, k)
+	}
+	for _, k := range keys {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bucketName(t engine.Table) []byte { return []byte(record.TableName(t)) }
+
+// appendKey is serial, big-endian, and name.
+func appendKey(dst []byte, at engine.Slot) []byte {
+	return append(binary.BigEndian.AppendUint64(dst, at.Serial), at.Name...)
+}

@@ -1,0 +1,173 @@
+package bolt
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/record"
+)
+
+// exportVersion numbers the stream's form: a line with it, then each record behind its length (varint), in the order of Load; a length of 0; the number of
+// records (varint); and the SHA-256 of all that.
+const exportVersion = 1
+
+const exportMagic = "weft store export "
+
+const exportAgain = "export again, or use another export"
+
+// Export writes the store's content at one moment, for Import by this release or the next. It gathers all first, so that a slow w holds up no commit.
+func (s *Store) Export(ctx context.Context, w io.Writer) error {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s%d\n", exportMagic, exportVersion)
+	var count uint64
+	var length []byte
+	s.mu.Lock()
+	err := s.usable()
+	if err == nil {
+		err = s.view(func(tx *bbolt.Tx) error {
+			return walk(ctx, tx, func(rec []byte) error {
+				count++
+				length = binary.AppendUvarint(length[:0], uint64(len(rec)))
+				out.Write(length)
+				out.Write(rec)
+				return nil
+			})
+		})
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	out.WriteByte(0)
+	out.Write(binary.AppendUvarint(nil, count))
+	check := sha256.Sum256(out.Bytes())
+	out.Write(check[:])
+	if _, err := out.WriteTo(w); err != nil {
+		return core.Errorf(core.StoreFailed, "store: export of %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// stream reads an export and sums it up.
+type stream struct {
+	from *bufio.Reader
+	sum  io.Writer
+}
+
+func (s stream) next() (byte, error) {
+	b, err := s.from.ReadByte()
+	if err != nil {
+		return 0, cut(err)
+	}
+	_, _ = s.sum.Write([]byte{b})
+	return b, nil
+}
+
+func (s stream) number() (uint64, error) {
+	var b []byte
+	for len(b) < binary.MaxVarintLen64 {
+		next, err := s.next()
+		if err != nil {
+			return 0, err
+		}
+		if b = append(b, next); next < 0x80 {
+			break
+		}
+	}
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, core.Errorf(core.StoreCorrupt, "store: import: a number in the stream is too large").WithMend(exportAgain)
+	}
+	return v, nil
+}
+
+// readExport tells every record of an export. What was told counts only when the error is nil: the checksum comes last.
+func readExport(r io.Reader, tell func(engine.Record) error) error {
+	hash := sha256.New()
+	in := stream{bufio.NewReaderSize(r, 1<<16), hash}
+	if err := in.greeting(); err != nil {
+		return err
+	}
+	var d record.Decoder
+	var count uint64
+	buf := make([]byte, 0, 1<<12)
+	for {
+		size, err := in.number()
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			break
+		}
+		if size > record.MaxSize {
+			return core.Errorf(core.StoreCorrupt, "store: import: record %d is said to have %d bytes", count+1, size)
+		}
+		// Read as it comes, so that a false length takes no memory.
+		b := bytes.NewBuffer(buf[:0])
+		if _, err := io.CopyN(io.MultiWriter(b, in.sum), in.from, int64(size)); err != nil {
+			return cut(err)
+		}
+		buf = b.Bytes()
+		rec, err := d.Decode(buf)
+		if err != nil {
+			return err
+		}
+		count++
+		if err := tell(rec); err != nil {
+			return err
+		}
+	}
+	said, err := in.number()
+	if err != nil {
+		return err
+	}
+	var want [sha256.Size]byte
+	if _, err := io.ReadFull(in.from, want[:]); err != nil {
+		return cut(err)
+	}
+	if said != count || !bytes.Equal(want[:], hash.Sum(nil)) {
+		return core.Errorf(core.StoreCorrupt, "store: import: the stream does not match its checksum").WithMend(exportAgain)
+	}
+	if _, err := in.from.ReadByte(); !errors.Is(err, io.EOF) {
+		return core.Errorf(core.StoreCorrupt, "store: import: the stream goes on after its end").WithMend(exportAgain)
+	}
+	return nil
+}
+
+func (s stream) greeting() error {
+	line := make([]byte, 0, len(exportMagic)+8)
+	for len(line) < cap(line) {
+		b, err := s.next()
+		if err != nil {
+			return err
+		}
+		if line = append(line, b); b == '\n' {
+			break
+		}
+	}
+	var version int
+	if _, err := fmt.Sscanf(string(line), exportMagic+"%d\n", &version); err != nil || version < 1 {
+		return core.Errorf(core.StoreCorrupt, "store: import: this is no export of a store").WithMend("give it what `weft store export` wrote")
+	}
+	if version > exportVersion {
+		return core.Errorf(core.StoreNewer, "store: import: the export is of version %d, this release knows %d", version, exportVersion).WithMend("import it with the release that wrote it")
+	}
+	return nil
+}
+
+func cut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return core.Errorf(core.StoreCorrupt, "store: import: the stream ends too early").WithMend(exportAgain)
+	}
+	return core.Errorf(core.StoreFailed, "store: import: %w", err)
+}

@@ -1,0 +1,447 @@
+package bolt_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+	"pgregory.net/rapid"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/bolt"
+	"github.com/weft-hpc/weft/store/conformance"
+)
+
+// written makes a closed store of a few hundred records and gives what is in it, and what was before its last commit.
+func written(t testing.TB, path string) (before, now []engine.Record) {
+	s := open(t, path, bolt.Options{})
+	for i := range uint64(200) {
+		commit(t, s, job(i), engine.Phase{Serial: i, State: engine.Active}, engine.Join{Serial: i, Node: "n2"}, meta(i+1))
+	}
+	before = conformance.All(t, s)
+	commit(t, s, engine.Node{Name: "last"}, meta(201))
+	now = conformance.All(t, s)
+	shut(t, s)
+	return before, now
+}
+
+func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "good.db")
+	written(t, path)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	high := binary.NativeEndian.Uint64(good[16+40:]) // of the first meta page; the other's is near
+	changed := func(at int, to ...byte) []byte {
+		b := bytes.Clone(good)
+		copy(b[at:], to)
+		return b
+	}
+	for name, b := range map[string][]byte{
+		"empty":               {},
+		"one byte":            good[:1],
+		"one page":            good[:4096],
+		"two pages":           good[:8192],
+		"half":                good[:len(good)/2],
+		"a page short":        good[:(high-2)*4096],
+		"zeros":               make([]byte, len(good)),
+		"text":                []byte(strings.Repeat("this is no store\n", 4096)),
+		"both magics":         append(changed(16, 1, 2, 3, 4)[:4096], changed(4096+16, 1, 2, 3, 4)[4096:]...),
+		"both metas":          append(changed(16+40, 1)[:4096], changed(4096+16+40, 1)[4096:]...),
+		"zeros after metas":   append(bytes.Clone(good[:8192]), make([]byte, len(good)-8192)...),
+		"garbage after metas": append(bytes.Clone(good[:8192]), bytes.Repeat([]byte{0xa5}, len(good)-8192)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "weft.db")
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := bolt.Open(path, bolt.Options{})
+			e := reason(t, err, core.StoreCorrupt)
+			if !strings.HasPrefix(e.What, "store: "+path+": ") || e.Mend == "" {
+				t.Errorf("%q; %q", e.What, e.Mend)
+			}
+			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {
+				t.Errorf("the damaged file was changed (%v)", err)
+			}
+		})
+	}
+}
+
+// TestFlippedBits: whatever bits of the file change, it is refused, or nothing that counts was hit. Where bbolt falls back on the state before the last
+// commit, Seen says so.
+func TestFlippedBits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "good.db")
+	before, now := written(t, path)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good = good[:min(len(good), 1<<20)]
+	refused, behind, harmless := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		b := bytes.Clone(good)
+		page := rapid.IntRange(0, len(b)/4096-1).Draw(t, "page")
+		if rapid.IntRange(0, 4).Draw(t, "meta") == 0 {
+			page = rapid.IntRange(0, 1).Draw(t, "which")
+		}
+		// The head of a page and its first elements are where the structure is.
+		off := rapid.OneOf(rapid.IntRange(0, 95), rapid.IntRange(0, 4095)).Draw(t, "offset")
+		b[page*4096+off] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		flipped := filepath.Join(dir, "flipped.db")
+		if err := os.WriteFile(flipped, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := bolt.Open(flipped, bolt.Options{})
+		if err != nil {
+			refused++
+			if r := core.AsError(err).Reason; r != core.StoreCorrupt && r != core.StoreNewer {
+				t.Fatalf("page %d offset %d: %v", page, off, err)
+			}
+			return
+		}
+		defer func() { _ = s.Close() }()
+		got := fmt.Sprint(conformance.All(t, s))
+		switch {
+		case s.Head().Before(s.Seen()) && (got == fmt.Sprint(before) || got == fmt.Sprint(now)):
+			behind++
+		case got == fmt.Sprint(now) && s.Seen() == core.Head{}:
+			harmless++
+		default:
+			t.Fatalf("page %d offset %d: other records came back, and Seen is %+v", page, off, s.Seen())
+		}
+	})
+	t.Logf("%d refused, %d taken to be behind, %d harmless", refused, behind, harmless)
+	if refused == 0 || behind == 0 {
+		t.Error("the flips did not hit what they should")
+	}
+}
+
+// tamper changes a store's file through bbolt.
+func tamper(t *testing.T, path string, do func(*bbolt.Tx) error) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(do); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTamperedFiles(t *testing.T) {
+	t.Parallel()
+	anyKey := func(tx *bbolt.Tx, bucket string) (*bbolt.Bucket, []byte, []byte) {
+		b := tx.Bucket([]byte(bucket))
+		k, v := b.Cursor().First()
+		return b, bytes.Clone(k), bytes.Clone(v)
+	}
+	for name, c := range map[string]struct {
+		want core.Reason
+		do   func(*bbolt.Tx) error
+	}{
+		"newer format": {core.StoreNewer, func(tx *bbolt.Tx) error {
+			return tx.Bucket([]byte("weft")).Put([]byte("format"), binary.BigEndian.AppendUint32(nil, bolt.Format+1))
+		}},
+		"newer format with a new table": {core.StoreNewer, func(tx *bbolt.Tx) error {
+			if _, err := tx.CreateBucket([]byte("quotas")); err != nil {
+				return err
+			}
+			return tx.Bucket([]byte("weft")).Put([]byte("format"), binary.BigEndian.AppendUint32(nil, bolt.Format+1))
+		}},
+		"no format": {core.StoreCorrupt, func(tx *bbolt.Tx) error { return tx.Bucket([]byte("weft")).Delete([]byte("format")) }},
+		"no seal":   {core.StoreCorrupt, func(tx *bbolt.Tx) error { return tx.Bucket([]byte("weft")).Delete([]byte("seal")) }},
+		"a record gone": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
+			b, k, _ := anyKey(tx, "phase")
+			return b.Delete(k)
+		}},
+		"a record elsewhere": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
+			b, k, v := anyKey(tx, "phase")
+			if err := b.Delete(k); err != nil {
+				return err
+			}
+			return b.Put(append(k, 'x'), v)
+		}},
+		"a record twice": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
+			b, k, v := anyKey(tx, "join")
+			return b.Put(append(k, 'x'), v)
+		}},
+		"a short value": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
+			b, k, _ := anyKey(tx, "node")
+			return b.Put(k, []byte{1})
+		}},
+		"a table gone":    {core.StoreCorrupt, func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("tombstone")) }},
+		"a foreign table": {core.StoreCorrupt, func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("x")); return err }},
+		"a bucket in a table": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
+			_, err := tx.Bucket([]byte("node")).CreateBucket([]byte("x"))
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "weft.db")
+			written(t, path)
+			tamper(t, path, c.do)
+			_, err := bolt.Open(path, bolt.Options{})
+			if e := reason(t, err, c.want); e.Mend == "" {
+				t.Errorf("%q says no way back", e.What)
+			}
+		})
+	}
+	t.Run("another program's database", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "other.db")
+		tamper(t, path, func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("x")); return err })
+		_, err := bolt.Open(path, bolt.Options{})
+		reason(t, err, core.StoreCorrupt)
+	})
+	t.Run("nothing but a freelist", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "weft.db")
+		_, now := written(t, path)
+		tamper(t, path, func(*bbolt.Tx) error { return nil })
+		same(t, open(t, path, bolt.Options{}), now)
+	})
+}
+
+func TestAnotherProgramHasItOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	written(t, path)
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = bolt.Open(path, bolt.Options{})
+	reason(t, err, core.StoreLocked)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path, bolt.Options{})
+}
+
+func TestCompaction(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	s := open(t, path, bolt.Options{})
+	for i := range uint64(64) {
+		commit(t, s, engine.Text{Hash: fmt.Sprint(i), Text: strings.Repeat("x", 50000)}, job(i), meta(i+1))
+	}
+	var batch []engine.Record
+	for i := range 60 {
+		batch = append(batch, engine.Delete{At: engine.Text{Hash: fmt.Sprint(i)}.Slot()})
+	}
+	commit(t, s, append(batch, meta(65))...)
+	want := conformance.All(t, s)
+	big, err := s.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if big.Bytes < 3<<20 || big.Free*2 < big.Bytes {
+		t.Fatalf("before: %+v is not worth compacting", big)
+	}
+	shut(t, s)
+	if err := os.WriteFile(path+".new", []byte("what a killed process left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, bolt.Options{})
+	same(t, s, want)
+	small, err := s.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if small.Bytes*4 > big.Bytes {
+		t.Errorf("%d bytes became %d", big.Bytes, small.Bytes)
+	}
+	commit(t, s, meta(66))
+	shut(t, s)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, path, bolt.Options{})
+	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) {
+		t.Error("a file that is small already was compacted again")
+	}
+}
+
+func TestExportAndImport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "weft.db")
+	s := open(t, path, bolt.Options{})
+	for i := range uint64(5000) {
+		if i%500 == 0 {
+			commit(t, s, engine.Meta{Head: core.Head{Store: "a", Epoch: 4, Revision: i + 1}, Serial: i, Without: []string{"n9"}}, engine.Node{Name: fmt.Sprint("n", i)})
+		}
+	}
+	var batch []engine.Record
+	for i := range uint64(5000) {
+		batch = append(batch, job(i), engine.Join{Serial: i, Node: "n2"})
+	}
+	last := engine.Meta{Head: core.Head{Store: "a", Epoch: 4, Revision: 9999}, Serial: 5000, Without: []string{"n9"}, Cursors: []engine.Cursor{{Pool: "jobs", VNI: 77}}}
+	commit(t, s, append(batch, last)...)
+	want := conformance.All(t, s)
+	var out bytes.Buffer
+	if err := s.Export(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 27, 3, 0, 0, 0, time.UTC)
+	err := bolt.Import(path, bytes.NewReader(out.Bytes()), now)
+	reason(t, err, core.StoreLocked)
+	shut(t, s)
+	err = bolt.Import(path, bytes.NewReader(out.Bytes()), now)
+	reason(t, err, core.BadCall)
+
+	to := filepath.Join(dir, "imported.db")
+	if err := bolt.Import(to, bytes.NewReader(out.Bytes()), now); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, to, bolt.Options{})
+	head := s.Head()
+	if head.Store == "" || head.Store == "a" || head.Epoch != 4 || head.Revision != 10000 {
+		t.Errorf("the imported store's head is %+v", head)
+	}
+	last.Head, last.Recovering, last.Without = head, now, nil
+	want[0] = last
+	same(t, s, want)
+	commit(t, s, engine.Meta{Head: core.Head{Store: head.Store, Epoch: 4, Revision: 10001}})
+}
+
+func TestImportRefusals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "weft.db")
+	written(t, path)
+	var out bytes.Buffer
+	if err := open(t, path, bolt.Options{}).Export(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	good := out.Bytes()
+	changed := func(at int) []byte {
+		b := bytes.Clone(good)
+		b[at] ^= 1
+		return b
+	}
+	to := filepath.Join(dir, "to.db")
+	for name, c := range map[string]struct {
+		b    []byte
+		want core.Reason
+	}{
+		"nothing":        {nil, core.StoreCorrupt},
+		"no export":      {[]byte("this is no export of anything"), core.StoreCorrupt},
+		"newer":          {bytes.Replace(good, []byte("export 1\n"), []byte("export 2\n"), 1), core.StoreNewer},
+		"cut in a line":  {good[:10], core.StoreCorrupt},
+		"cut":            {good[:len(good)/2], core.StoreCorrupt},
+		"cut at the end": {good[:len(good)-1], core.StoreCorrupt},
+		"too long":       {append(bytes.Clone(good), 0), core.StoreCorrupt},
+		"flipped":        {changed(len(good) / 2), core.StoreCorrupt},
+		"flipped sum":    {changed(len(good) - 1), core.StoreCorrupt},
+		"huge length":    {append([]byte("weft store export 1\n"), 0xff, 0xff, 0xff, 0xff, 0x7f), core.StoreCorrupt},
+		"endless number": {append([]byte("weft store export 1\n"), bytes.Repeat([]byte{0xff}, 20)...), core.StoreCorrupt},
+	} {
+		err := bolt.Import(to, bytes.NewReader(c.b), time.Now())
+		if e := core.AsError(err); e == nil || e.Reason != c.want || e.Mend == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, _ := filepath.Glob(to + "*"); len(left) != 1 || left[0] != to+".lock" {
+			t.Errorf("%s: left %v", name, left)
+		}
+	}
+	s := open(t, filepath.Join(dir, "empty.db"), bolt.Options{})
+	out.Reset()
+	if err := s.Export(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	if err := bolt.Import(to, &out, time.Now()); err != nil {
+		t.Errorf("an empty store's export: %v", err)
+	}
+	if h := open(t, to, bolt.Options{}).Head(); h.Store == "" || h.Revision != 1 {
+		t.Errorf("its head is %+v", h)
+	}
+}
+
+func TestWitness(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, run := filepath.Join(dir, "weft.db"), filepath.Join(dir, "head")
+	o := bolt.Options{Witness: run}
+	backup := func() []byte {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	s := open(t, path, o)
+	if s.Seen() != (core.Head{}) {
+		t.Errorf("at first %+v was seen", s.Seen())
+	}
+	for i := range uint64(7) {
+		commit(t, s, meta(i+1))
+	}
+	shut(t, s)
+	old := backup()
+	s = open(t, path, o)
+	if s.Seen() != meta(7).Head || s.Head().Before(s.Seen()) {
+		t.Errorf("%+v was seen of %+v", s.Seen(), s.Head())
+	}
+	commit(t, s, meta(8))
+	shut(t, s)
+
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, o)
+	if s.Seen() != meta(8).Head || !s.Head().Before(s.Seen()) {
+		t.Errorf("a store put back: %+v was seen of %+v", s.Seen(), s.Head())
+	}
+	shut(t, s)
+
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, o)
+	if s.Seen() != meta(8).Head || !s.Head().Before(s.Seen()) {
+		t.Errorf("a store made anew: %+v was seen of %+v", s.Seen(), s.Head())
+	}
+	other := engine.Meta{Head: core.Head{Store: "b", Epoch: 1, Revision: 1}}
+	commit(t, s, other)
+	shut(t, s)
+	s = open(t, path, o)
+	if s.Seen() != other.Head {
+		t.Errorf("after the new store's first commit %+v was seen", s.Seen())
+	}
+	shut(t, s)
+
+	// The newest slot is cut or flipped: the other one counts.
+	b, err := os.ReadFile(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b, []byte("\x01b"))
+	b[at+1] ^= 1
+	if err := os.WriteFile(run, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, o)
+	if s.Seen() != meta(8).Head {
+		t.Errorf("of a damaged witness %+v was seen", s.Seen())
+	}
+	st, err := s.Stats()
+	if err != nil || st.Witness != nil {
+		t.Errorf("%+v, %v", st, err)
+	}
+}

@@ -1,0 +1,46 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// panicked is what bbolt panicked with, or the fault of a page that the disk could not read.
+type panicked struct{ with any }
+
+func (p panicked) Error() string { return fmt.Sprint(p.with) }
+
+// guard makes an error of a panic in bbolt, and a core.Error of every error.
+func guard(path string, do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = core.Errorf(core.StoreCorrupt, "store: %s: %w", path, panicked{p})
+		}
+	}()
+	if err := do(); err != nil {
+		return failed(path, err)
+	}
+	return nil
+}
+
+// failed makes a foreign error core.StoreFailed.
+func failed(path string, err error) error {
+	if _, ours := errors.AsType[*core.Error](err); ours {
+		return err
+	}
+	return core.Errorf(core.StoreFailed, "store: %s: %w", path, err)
+}
+
+// foreignLock says what it means that bbolt's own lock is taken though ours is not.
+func foreignLock(path string, err error) error {
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return core.Errorf(core.StoreLocked, "store: %s: a program that is not Weft's has it open", path).WithMend("end that program (`fuser " + path + "` names it)")
+	}
+	return err
+}

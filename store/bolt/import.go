@@ -1,0 +1,77 @@
+package bolt
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// importStep is how many records are written in one transaction.
+const importStep = 4096
+
+// Import makes a store at path, where there must be none, of what Export wrote. It is a new store, with an id of its own, and its Meta is Recovering
+// since now: nothing is granted from it before all nodes have reported, since nobody knows what happened after the export. Where Import fails there is no
+// store.
+func Import(path string, r io.Reader, now time.Time) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	held, err := lock(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unlock(held) }()
+	if _, err := os.Lstat(path); err == nil {
+		return core.Errorf(core.BadCall, "store: %s: there is a store already", path).WithMend("move it away first; it is not overwritten")
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return failed(path, err)
+	}
+	if err := clear(path); err != nil {
+		return err
+	}
+	return guard(path, func() error {
+		return replace(path, func(db *bbolt.DB) error { return take(db, r, now) })
+	})
+}
+
+func take(db *bbolt.DB, r io.Reader, now time.Time) error {
+	if err := furnish(db); err != nil {
+		return err
+	}
+	meta := engine.Meta{}
+	var batch []engine.Record
+	flush := func() error {
+		puts, err := encode(batch)
+		if err != nil {
+			return err
+		}
+		batch = batch[:0]
+		return db.Update(func(tx *bbolt.Tx) error { return apply(tx, puts) })
+	}
+	err := readExport(r, func(rec engine.Record) error {
+		if m, ok := rec.(engine.Meta); ok {
+			meta = m
+			return nil
+		}
+		if batch = append(batch, rec); len(batch) == importStep {
+			return flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	meta.Head.Store = rand.Text()
+	meta.Head.Revision++
+	meta.Recovering, meta.Without = now, nil
+	batch = append(batch, meta)
+	return flush()
+}

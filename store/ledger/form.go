@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-hpc/weft/core/node"
+)
+
+// version of the records' form. An older one decodes; a newer one is refused, since an agent's ledger does not outlive a reboot anyway.
+const version = 1
+
+// form is a record in the file. JSON is fast enough for some records a job, and can be read by a person in need.
+type form struct {
+	Version   int             `json:"v"`
+	Entry     *node.Entry     `json:"entry,omitempty"`
+	Tombstone *node.Tombstone `json:"tombstone,omitempty"`
+	Seen      *node.Seen      `json:"seen,omitempty"`
+}
+
+func encode(r node.Record) ([]byte, error) {
+	f := form{Version: version}
+	switch r := r.(type) {
+	case node.Entry:
+		f.Entry = &r
+	case node.Tombstone:
+		f.Tombstone = &r
+	case node.Seen:
+		f.Seen = &r
+	default:
+		return nil, fmt.Errorf("record %T: a ledger has no form for it", r)
+	}
+	return json.Marshal(f)
+}
+
+func decode(b []byte) (node.Record, error) {
+	var f form
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Version > version:
+		return nil, fmt.Errorf("its version %d is newer than this release's %d: use the newer agent, or reboot the node", f.Version, version)
+	case f.Entry != nil:
+		return *f.Entry, nil
+	case f.Tombstone != nil:
+		return *f.Tombstone, nil
+	case f.Seen != nil:
+		return *f.Seen, nil
+	}
+	return nil, fmt.Errorf("it is of no known kind")
+}
