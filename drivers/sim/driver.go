@@ -29,6 +29,7 @@ type Driver struct {
 	turn    chan struct{} // one call at a time has what follows
 	nics    []kernel.NIC
 	faults  []Fault
+	booted  string // boot id of nics
 	read    []byte // the state file that nics were made of
 	script  []byte // the faults file that faults were made of
 	held    []held // LNIs that are in nics because a file says so

@@ -49,7 +49,7 @@ func (d *Driver) locked(ctx context.Context, writes bool, fn func()) error {
 	if !writes {
 		return nil
 	}
-	if err := d.save(d.boot()); err != nil {
+	if err := d.save(); err != nil {
 		d.read, d.nics, d.held = nil, nil, nil
 		return err
 	}
@@ -68,12 +68,13 @@ func (d *Driver) complete() {
 
 // lock takes the folder's lock. flock cannot be waited for with a deadline, so it is tried at growing intervals.
 func (d *Driver) lock(ctx context.Context) (*os.File, error) {
-	if !d.adopt {
+	f, err := os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) && !d.adopt {
 		if err := os.MkdirAll(d.options.Dir, 0o700); err != nil {
 			return nil, d.broken("make it", err)
 		}
+		f, err = os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	}
-	f, err := os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, core.Errorf(core.NotThere, "simulated node %s: there is no such folder", d.options.Dir).WithMend("start its agent first, or name the folder that the driver's state names")
 	}
@@ -102,7 +103,7 @@ func (d *Driver) load() error {
 	case errors.Is(err, fs.ErrNotExist) && d.adopt:
 		return core.Errorf(core.NotThere, "simulated node %s: it has no state file", d.options.Dir).WithMend("start its agent first")
 	case errors.Is(err, fs.ErrNotExist):
-		d.nics, d.held = nil, nil
+		d.nics, d.read, d.held, d.booted = nil, nil, nil, d.boot()
 	case err != nil:
 		return d.broken("read its state", err)
 	case d.nics != nil && bytes.Equal(data, d.read):
@@ -112,18 +113,18 @@ func (d *Driver) load() error {
 		if err != nil {
 			return d.spoiled("state", err)
 		}
-		d.nics, d.read, d.held = nics, data, nil
+		d.nics, d.read, d.held, d.booted = nics, data, nil, boot
 		if d.adopt || boot == d.boot() {
 			break
 		}
-		d.nics = nil // a reboot: nothing of the driver's survives it
+		d.nics, d.booted = nil, d.boot() // a reboot: nothing of the driver's survives it
 		if err := d.forgetBoot(); err != nil {
 			return d.broken("clear it after a reboot", err)
 		}
 	}
 	if !d.adopt {
 		d.complete()
-		if err := d.save(d.boot()); err != nil {
+		if err := d.save(); err != nil {
 			return err
 		}
 	}
@@ -156,8 +157,8 @@ func (d *Driver) forgetBoot() error {
 }
 
 // save writes the state, unless it is what the file holds already.
-func (d *Driver) save(boot string) error {
-	data, err := encodeState(boot, d.options.Release, d.nics)
+func (d *Driver) save() error {
+	data, err := encodeState(d.booted, d.options.Release, d.nics)
 	if err != nil {
 		return d.broken("write its state", err)
 	}
@@ -239,7 +240,7 @@ func (d *Driver) path(name string) string { return filepath.Join(d.options.Dir, 
 
 // boot is this boot's id: the one given, or the machine's.
 func (d *Driver) boot() string {
-	if d.options.Boot == "" && !d.adopt {
+	if d.options.Boot == "" {
 		d.options.Boot = "unknown"
 		if id, err := readBounded("/proc/sys/kernel/random/boot_id", 4096); err == nil {
 			d.options.Boot = strings.TrimSpace(string(id))

@@ -48,6 +48,40 @@ func TestServicesOutliveTheProcess(t *testing.T) {
 	}
 }
 
+// TestAtWrites: what another process does through At is the node's, and no reboot.
+func TestAtWrites(t *testing.T) {
+	o := sim.Options{Dir: t.TempDir(), NICs: 2, Boot: "b1"}
+	d := sim.New(o)
+	first := create(t, d, spec("cxi0", 1, 100))
+	second := create(t, sim.At(o.Dir), spec("cxi1", 1, 100))
+	for _, d := range []*sim.Driver{d, sim.New(o)} {
+		if diff := cmp.Diff([]core.Service{first, second}, jobs(t, d)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if devices, err := sim.At(o.Dir).Devices(t.Context()); err != nil || len(devices) != 2 {
+		t.Errorf("%v, %v: want the node's two NICs", devices, err)
+	}
+}
+
+// TestStateMovedAway: a driver that runs begins anew, also on disk.
+func TestStateMovedAway(t *testing.T) {
+	o := sim.Options{Dir: t.TempDir(), NICs: 1, Boot: "b1"}
+	d := sim.New(o)
+	for range 2 {
+		if left := jobs(t, d); len(left) != 0 {
+			t.Errorf("it still has %v", left)
+		}
+		if _, err := sim.At(o.Dir).Services(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := os.Remove(filepath.Join(o.Dir, "state")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, d, spec("cxi0", 1, 100))
+}
+
 func TestNoFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	if err := sim.SetFault(t.Context(), dir, sim.Fault{Kind: sim.Hang}); !errors.Is(err, core.NotFound) {
