@@ -1,15 +1,20 @@
 package node
 
-import "github.com/weft-hpc/weft/core"
+import (
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
 
 // Action is something to do, after the Step's records are durable.
 type Action interface{ action() }
 
-// Reserve asks the Authority for the grant; Reserved answers, at the deadline with an error.
+// Reserve asks the Authority for the grant; Reserved answers, at Until with an error.
 type Reserve struct {
 	Attempt Attempt
 	Ask     core.Ask
 	Peer    core.Peer
+	Until   time.Duration // Moment.Run when the hook's patience ends
 }
 
 // Look reads devices and services; Read answers.

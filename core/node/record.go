@@ -35,7 +35,8 @@ func (p Phase) String() string {
 	return [...]string{"none", "asking", "making", "ready", "cleaning", "clean"}[min(int(p), 5)]
 }
 
-// Entry is a run on this node. It is written with phase Asking before the server is asked, and with Specs before the first NIC call.
+// Entry is a run on this node. It is first written with its Specs, before the first NIC call, or when its cleaning begins: before that nothing of it is
+// on a NIC, who waits for it dies with the process, and the server's own order cleans what the server holds. So phase Asking is in no record.
 type Entry struct {
 	ID       uint64 // this node's own number for it
 	Key      core.Key

@@ -1,0 +1,19 @@
+package node
+
+import "time"
+
+// fault is why the node should take no job, as last said.
+type fault struct {
+	reason string
+	at     time.Duration
+	untold bool
+}
+
+// blame takes the node out of service. The same reason is not said again for a while: it stands in the scheduler's record already.
+func (m *Machine) blame(reason string) {
+	if m.fault.reason == reason && m.now-m.fault.at < m.cfg.BusyDrain {
+		return
+	}
+	m.fault = fault{reason: reason, at: m.now, untold: true}
+	m.act(Drain{Reason: reason})
+}

@@ -1,0 +1,230 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Config is what a machine is told once. A zero limit takes its default.
+type Config struct {
+	Node string
+	Boot string // the node's boot id; records of another boot must not be given to New
+
+	// SelfService are the scheduler instances on which a job's owner may prepare and clean up its own job (those of type local). Root may everywhere.
+	SelfService []string
+
+	CleanReply time.Duration // how long a clean-up hook, or the hook of a prepare that failed, waits before it is answered; 2 s
+	BusyDrain  time.Duration // how long a NIC may keep a run from being made or removed before the node is drained, and before a fault is repeated; 5 min
+	Sweep      time.Duration // between readings of the NICs for what has no record; 60 s
+	Refits     int           // how often a service is made smaller when a NIC refuses it for want of resources; 8
+	MaxRuns    int           // runs on the node, those that the server has not yet acknowledged included; 4096
+	MaxWaiters int           // hooks that wait for one run; 64
+}
+
+// Backoff of what a NIC refuses: it doubles from the least to the most, and further once the node is drained.
+const (
+	backoffLeast   = 100 * time.Millisecond
+	backoffMost    = 5 * time.Second
+	backoffDrained = 30 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	or := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	or(&c.CleanReply, 2*time.Second)
+	or(&c.BusyDrain, 5*time.Minute)
+	or(&c.Sweep, time.Minute)
+	for _, n := range []struct {
+		at *int
+		v  int
+	}{{&c.Refits, 8}, {&c.MaxRuns, 4096}, {&c.MaxWaiters, 64}} {
+		if *n.at == 0 {
+			*n.at = n.v
+		}
+	}
+	return c
+}
+
+// Machine is one node's. It is not safe for concurrent use.
+type Machine struct {
+	cfg Config
+	now time.Duration
+	due time.Duration // nothing is due before; it may be too early, never too late
+
+	runs    []*run // by ID
+	jobs    map[core.JobID][]*run
+	flights map[Attempt]*run // who awaits which result
+	attempt Attempt
+	id      uint64 // the newest given
+	seen    core.Head
+
+	tombs    graveyard
+	stamps   stamps
+	cleaners []*cleaner
+	survey   survey
+	session  session
+	fault    fault
+
+	records []Record
+	actions []Action
+}
+
+// never is a time that does not come.
+const never = time.Duration(1<<63 - 1)
+
+// New makes the machine of a node from its records. Whatever was under way goes on, and is read from the NICs first. It must be called only when no
+// driver call of an earlier process can still be running. What it returns is handled as Step's.
+func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []Action) {
+	m := &Machine{
+		cfg: cfg.withDefaults(), now: now.Run, due: never,
+		jobs: map[core.JobID][]*run{}, flights: map[Attempt]*run{},
+		tombs: newGraveyard(), stamps: newStamps(), survey: survey{next: never},
+	}
+	m.load(records)
+	for _, r := range slices.Clone(m.runs) {
+		m.resume(r)
+	}
+	return m.out()
+}
+
+func (m *Machine) out() (*Machine, []Record, []Action) {
+	records, actions := m.records, m.actions
+	m.records, m.actions = nil, nil
+	return m, records, actions
+}
+
+// load takes the records in.
+func (m *Machine) load(records []Record) {
+	var tombs []Tombstone
+	for _, rec := range records {
+		switch rec := rec.(type) {
+		case Entry:
+			m.add(&run{Entry: rec, retry: never, drainAt: never})
+			m.id = max(m.id, rec.ID)
+		case Tombstone:
+			tombs = append(tombs, rec)
+			m.id = max(m.id, rec.ID)
+		case Seen:
+			m.seen = rec.Head
+			m.id = max(m.id, rec.ID)
+		}
+	}
+	slices.SortFunc(m.runs, func(a, b *run) int { return int(a.ID) - int(b.ID) })
+	for _, rs := range m.jobs {
+		slices.SortFunc(rs, func(a, b *run) int { return int(a.ID) - int(b.ID) })
+	}
+	slices.SortFunc(tombs, func(a, b Tombstone) int { return int(a.ID) - int(b.ID) })
+	for _, t := range tombs {
+		m.tombs.add(t)
+	}
+}
+
+// resume goes on with a run that an earlier process left.
+func (m *Machine) resume(r *run) {
+	switch r.Phase {
+	case Making:
+		m.watch(r)
+		m.look(r)
+	case Ready: // the process may have died before it left the file
+		m.publish(r)
+	case Cleaning:
+		m.withdraw(r)
+		m.watch(r)
+		m.look(r)
+	case Clean:
+		m.withdraw(r)
+	default: // nothing was granted, and who waited for it is gone
+		m.write(Delete{r.Name()})
+		m.drop(r)
+	}
+}
+
+// Step takes in what happened and returns what to write, then what to do, in order. The actions may be done only when the records are durable; if they
+// cannot be, the machine is thrown away and made anew.
+func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
+	m.now = max(m.now, now.Run)
+	switch in := in.(type) {
+	case Hook:
+		m.hook(in)
+	case Reserved:
+		m.reserved(in)
+	case Read:
+		m.read(in)
+	case Made:
+		m.made(in)
+	case Removed:
+		m.removed(in)
+	case Linked:
+		m.link(in.Up)
+	case Ordered:
+		m.ordered(in.Orders)
+	case Tick:
+	}
+	if m.due <= m.now {
+		m.expire()
+	}
+	m.flush()
+	_, records, actions := m.out()
+	return records, actions
+}
+
+// hook begins a call.
+func (m *Machine) hook(h Hook) {
+	switch h.Ask.Action {
+	case core.Prepare:
+		m.prepare(h)
+	case core.Environment:
+		m.environment(h)
+	case core.CleanUp:
+		m.cleanUp(h)
+	case core.StepEnd, core.Room:
+		m.reply(h.Call, core.Outcome{Action: h.Ask.Action, Key: h.Ask.Key})
+	default:
+		m.refuse(h, core.Errorf(core.NotSupported, "hook %v: %v: a node does not know this action", h.Ask.Action, h.Ask.Key))
+	}
+}
+
+// Entries are the runs of this node, oldest first. The slices in them must not be changed.
+func (m *Machine) Entries() []Entry {
+	out := make([]Entry, len(m.runs))
+	for i, r := range m.runs {
+		out[i] = r.Entry
+	}
+	return out
+}
+
+// Seen is the highest head this node has seen.
+func (m *Machine) Seen() core.Head { return m.seen }
+
+func (m *Machine) write(r Record) { m.records = append(m.records, r) }
+func (m *Machine) act(a Action)   { m.actions = append(m.actions, a) }
+
+func (m *Machine) reply(call uint64, o core.Outcome) { m.act(Reply{Call: call, Outcome: o}) }
+
+func (m *Machine) refuse(h Hook, err *core.Error) {
+	m.reply(h.Call, core.Outcome{Action: h.Ask.Action, Key: h.Ask.Key, Err: err})
+}
+
+func (m *Machine) say(bad bool, run core.Run, text string) {
+	m.act(Say{Bad: bad, Run: run, Text: text})
+}
+
+// nextID gives a number for a record.
+func (m *Machine) nextID() uint64 {
+	m.id++
+	return m.id
+}
+
+// see remembers a head if it is newer, or of another store.
+func (m *Machine) see(h core.Head) {
+	if h.Store == "" || h.Store == m.seen.Store && !m.seen.Before(h) {
+		return
+	}
+	m.seen = h
+	m.write(Seen{Head: h, ID: m.id})
+}

@@ -1,0 +1,179 @@
+package node
+
+import (
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/limits"
+)
+
+// read takes a reading of the NICs to whoever asked for it.
+func (m *Machine) read(in Read) {
+	if m.survey.attempt != 0 && in.Attempt == m.survey.attempt {
+		m.surveyed(in)
+		return
+	}
+	r := m.end(in.Attempt, looking)
+	if r == nil {
+		return
+	}
+	switch r.Phase {
+	case Making:
+		m.plan(r, in)
+	case Cleaning:
+		m.prove(r, in)
+	}
+}
+
+// create makes what is not made yet.
+func (m *Machine) create(r *run) {
+	todo := r.Specs
+	if len(r.Services) > 0 {
+		todo = nil
+		for _, s := range r.Specs {
+			if r.made(s.Device) == nil {
+				todo = append(todo, s)
+			}
+		}
+	}
+	if len(todo) == 0 {
+		m.ready(r)
+		return
+	}
+	m.write(r.Entry)
+	r.sent = todo
+	m.act(Create{Attempt: m.start(r, creating), Run: r.Grant.Run, Specs: todo})
+}
+
+// made takes what came of a Create.
+func (m *Machine) made(in Made) {
+	r := m.end(in.Attempt, creating)
+	if r == nil {
+		return
+	}
+	sent := r.sent
+	r.sent = nil
+	if in.Err == nil && len(in.Results) != len(sent) {
+		in.Err = core.Errorf(core.InternalFault, "the driver answered %d services of %d", len(in.Results), len(sent))
+	}
+	var bad *core.Error
+	var short []*core.Error // beside sent
+	if in.Err != nil {
+		bad = driverError(in.Err, "the services could not be made")
+	} else {
+		short = make([]*core.Error, len(sent))
+		services := r.Services[:len(r.Services):len(r.Services)]
+		for i, res := range in.Results {
+			err := result(sent[i], res)
+			switch {
+			case err == nil:
+				services = append(services, res.Service)
+			case err.Code == core.Exhausted:
+				short[i] = err
+			case bad == nil:
+				bad = err
+			}
+		}
+		r.Services = services
+	}
+	switch {
+	case r.Phase == Cleaning: // a clean-up came meanwhile
+		m.write(r.Entry)
+		m.look(r)
+	case bad != nil:
+		m.fail(r, bad)
+	case len(r.Services) < len(r.Specs):
+		m.refit(r, sent, short)
+	default:
+		m.ready(r)
+	}
+}
+
+// result judges one service against its spec.
+func result(spec core.ServiceSpec, res core.Created) *core.Error {
+	if res.Err != nil {
+		err := core.AsError(res.Err)
+		if err.Code == core.Exhausted {
+			return err
+		}
+		return driverError(err, "NIC "+spec.Device+": the service could not be made")
+	}
+	s := &res.Service
+	if s.Device != spec.Device || s.Owner != spec.Owner || !core.EqualVNIs(s.VNIs, spec.VNIs) || s.System || s.Default {
+		return core.Errorf(core.NICConflict, "NIC %s: service %d is not what was asked for: it has VNIs %s and owner %d", spec.Device, s.ID, core.FormatVNIs(s.VNIs), s.Owner.ID)
+	}
+	return nil
+}
+
+// refit makes smaller what a NIC had too little for, which somebody else took since it was read.
+func (m *Machine) refit(r *run, sent []core.ServiceSpec, short []*core.Error) {
+	specs := append([]core.ServiceSpec(nil), r.Specs...)
+	for i, e := range short {
+		if e == nil {
+			continue
+		}
+		dev := device(r.devices, sent[i].Device)
+		if r.refits >= m.cfg.Refits || dev == nil {
+			m.fail(r, core.Errorf(core.NICShort, "NIC %s: it refused the service %d times for want of resources: %w", sent[i].Device, r.refits+1, e).WithShort(e.Short...))
+			return
+		}
+		got, warnings, err := limits.Refit(sent[i].Limits, e.Short, r.Grant.Floor, *dev)
+		if err != nil {
+			m.fail(r, core.AsError(err))
+			return
+		}
+		for j := range specs {
+			if specs[j].Device == sent[i].Device {
+				specs[j].Limits = got
+			}
+		}
+		r.Warnings = r.Warnings[:len(r.Warnings):len(r.Warnings)]
+		for _, w := range warnings {
+			r.Warnings = append(r.Warnings, w.String())
+		}
+	}
+	r.refits++
+	r.Specs = specs
+	m.create(r)
+}
+
+// ready ends a prepare that succeeded.
+func (m *Machine) ready(r *run) {
+	if len(r.Services) > 1 {
+		services := make([]core.Service, 0, len(r.Specs))
+		for _, spec := range r.Specs {
+			if s := r.made(spec.Device); s != nil {
+				services = append(services, *s)
+			}
+		}
+		r.Services = services
+	}
+	r.Phase, r.err, r.readyAt = Ready, nil, m.attempt
+	r.rest()
+	m.write(r.Entry)
+	m.publish(r)
+	m.answer(r, nil)
+	m.changed(r)
+}
+
+// fail rolls back: all NICs or none. Who waits is answered when that is done, or soon.
+func (m *Machine) fail(r *run, err *core.Error) {
+	r.err = err
+	m.say(true, r.Grant.Run, err.What)
+	if err.Class() == core.ClassNode {
+		m.blame(err.Line())
+	}
+	soon := m.now + m.cfg.CleanReply
+	for i := range r.waiters {
+		r.waiters[i].until = min(r.waiters[i].until, soon)
+		m.due = min(m.due, r.waiters[i].until)
+	}
+	m.clean(r, err.What)
+}
+
+// driverError is a driver's failure as the node's.
+func driverError(err *core.Error, what string) *core.Error {
+	r := core.NICFailed
+	if err.Class() == core.ClassNode {
+		r = err.Reason
+	}
+	return core.Errorf(r, "%s: %w", what, err)
+}

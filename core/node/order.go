@@ -1,0 +1,44 @@
+package node
+
+import (
+	"fmt"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// ordered obeys the server. What an order names is final, so one that comes late does no harm; but a server that has been deposed, or whose store has been
+// replaced since, is not obeyed.
+func (m *Machine) ordered(o core.Orders) {
+	if o.Head.Store != "" && o.Head.Store == m.seen.Store && o.Head.Epoch < m.seen.Epoch {
+		m.say(true, core.Run{}, fmt.Sprintf("orders of epoch %d were ignored: epoch %d has been seen; a server that was replaced still runs", o.Head.Epoch, m.seen.Epoch))
+		return
+	}
+	m.see(o.Head)
+	if o.Head.Store != "" {
+		m.session.store = o.Head.Store
+	}
+	for _, c := range o.Clean {
+		m.orderClean(c)
+	}
+	for _, run := range o.Forget {
+		if r := m.find(run); r != nil && r.Phase == Clean {
+			m.write(Delete{r.Name()})
+			m.drop(r)
+		}
+	}
+}
+
+// orderClean removes a run and confirms it, even where nothing is held.
+func (m *Machine) orderClean(c core.Clean) {
+	r := m.find(c.Run)
+	if r == nil {
+		m.bury(c.Run)
+		m.check(c)
+		return
+	}
+	if r.Phase == Clean {
+		m.changed(r)
+		return
+	}
+	m.cancel(r, core.JobEnded, "the server says that the job is gone")
+}

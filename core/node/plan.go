@@ -1,0 +1,166 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/limits"
+)
+
+// plan decides which services to make.
+func (m *Machine) plan(r *run, in Read) {
+	if in.Err != nil { // a driver that is just being started must not cost a node
+		r.err = driverError(in.Err, "the NICs could not be read")
+		m.again(r)
+		return
+	}
+	r.err = nil
+	for i := range in.Services {
+		if s := &in.Services[i]; foreign(r, s) {
+			m.fail(r, core.Errorf(core.NICConflict, "NIC %s: service %d holds VNI %s, which was granted to %v, and was not made for it",
+				s.Device, s.ID, core.FormatVNIs(s.VNIs), r.Key))
+			return
+		}
+	}
+	usable, err := m.usable(r, in.Devices)
+	if err != nil {
+		m.fail(r, err)
+		return
+	}
+	r.devices = usable
+	if len(r.Specs) == 0 {
+		err = m.fit(r)
+	} else {
+		err = r.adopt(in.Services)
+	}
+	if err != nil {
+		m.fail(r, err)
+		return
+	}
+	m.create(r)
+}
+
+// usable picks the NICs that the run can have, in the order of the inventory, and warns of what is amiss.
+func (m *Machine) usable(r *run, devices []core.Device) ([]core.Device, *core.Error) {
+	var usable []core.Device
+	var missing, warnings []string
+	take := func(name string, d *core.Device) {
+		why := unusable(d)
+		if why != "" {
+			missing = append(missing, name+" "+why)
+			return
+		}
+		usable = append(usable, *d)
+		if d.Open {
+			warnings = append(warnings, "NIC "+name+": its default service is enabled, so every user of the node can use VNIs 1 and 10; `weft doctor` says how to mend it")
+		}
+	}
+	switch {
+	case len(r.Specs) > 0: // after a restart: the NICs that were chosen
+		for _, s := range r.Specs {
+			take(s.Device, device(devices, s.Device))
+		}
+	case len(r.Grant.Inventory) > 0:
+		for _, name := range r.Grant.Inventory {
+			take(name, device(devices, name))
+		}
+	default:
+		for i := range devices {
+			take(devices[i].Name, &devices[i])
+		}
+	}
+	all := len(usable) + len(missing)
+	need := r.Grant.MinNICs
+	if need <= 0 || len(r.Specs) > 0 {
+		need = all
+	}
+	switch {
+	case all == 0:
+		return nil, core.Errorf(core.NICMissing, "node %s: it has no NIC", m.cfg.Node)
+	case len(usable) < need && len(missing) == 0:
+		return nil, core.Errorf(core.NICMissing, "node %s: it has %d NICs, and policy asks for at least %d", m.cfg.Node, all, need)
+	case len(usable) < need:
+		return nil, core.Errorf(core.NICMissing, "node %s: %d of %d NICs can be used, and %d must be: %s", m.cfg.Node, len(usable), all, need, strings.Join(missing, ", "))
+	case len(missing) > 0:
+		warnings = append(warnings, fmt.Sprintf("node %s: the job has %d of %d NICs: %s", m.cfg.Node, len(usable), all, strings.Join(missing, ", ")))
+	}
+	if len(r.Specs) == 0 {
+		r.Warnings = warnings
+	}
+	return usable, nil
+}
+
+// unusable says why a job cannot have the NIC; empty when it can.
+func unusable(d *core.Device) string {
+	switch {
+	case d == nil:
+		return "is not there"
+	case d.Fault != "":
+		return "is at fault: " + d.Fault
+	case !d.Up:
+		return "has no link"
+	case !d.Retry:
+		return "has no retry handler running"
+	}
+	return ""
+}
+
+func device(devices []core.Device, name string) *core.Device {
+	for i := range devices {
+		if devices[i].Name == name {
+			return &devices[i]
+		}
+	}
+	return nil
+}
+
+// fit makes the specs of a run.
+func (m *Machine) fit(r *run) *core.Error {
+	specs := make([]core.ServiceSpec, 0, len(r.devices))
+	for _, d := range r.devices {
+		got, warnings, err := limits.Fit(r.Grant.Limits, r.Grant.Floor, d)
+		if err != nil {
+			return core.AsError(err)
+		}
+		for _, w := range warnings {
+			r.Warnings = append(r.Warnings, w.String())
+		}
+		specs = append(specs, core.ServiceSpec{Device: d.Name, Owner: core.UID(r.Grant.UID), VNIs: r.Grant.VNIs, Classes: r.Grant.Classes, Limits: got})
+	}
+	r.Specs = specs
+	return nil
+}
+
+// adopt takes what an earlier process made and had no time to record.
+func (r *run) adopt(there []core.Service) *core.Error {
+	services := r.Services[:len(r.Services):len(r.Services)]
+	for _, spec := range r.Specs {
+		if r.made(spec.Device) != nil {
+			continue
+		}
+		n := 0
+		for i := range there {
+			if s := &there[i]; s.Device == spec.Device && mine(r, s) {
+				if n++; n == 1 {
+					services = append(services, *s)
+				}
+			}
+		}
+		if n > 1 {
+			return core.Errorf(core.NICConflict, "NIC %s: it holds %d services of %v", spec.Device, n, r.Key)
+		}
+	}
+	r.Services = services
+	return nil
+}
+
+// made finds a recorded service on a NIC.
+func (r *run) made(device string) *core.Service {
+	for i := range r.Services {
+		if r.Services[i].Device == device {
+			return &r.Services[i]
+		}
+	}
+	return nil
+}

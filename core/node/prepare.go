@@ -1,0 +1,83 @@
+package node
+
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// prepare begins, or joins, the making of a job's services.
+func (m *Machine) prepare(h Hook) {
+	key := h.Ask.Key
+	if err := m.mayPrepare(h); err != nil {
+		m.refuse(h, err)
+		return
+	}
+	if m.stamps.covers(key.JobID, h.Ask.Began) {
+		m.refuse(h, core.Errorf(core.JobEnded, "prepare of %v: a clean-up of the job that began later was here first", key))
+		return
+	}
+	if r := m.newest(key); r != nil && r.UID == h.Ask.UID && !r.cancelled {
+		switch {
+		case r.Phase == Asking || r.Phase == Making:
+			m.wait(r, h)
+			return
+		case r.Phase == Ready && r.Began == h.Ask.Began && r.Began != 0: // the hook tried again
+			m.answerOne(waiter{call: h.Call, key: key}, r, nil)
+			return
+		}
+	}
+	if h.Until <= m.now {
+		m.refuse(h, late(key))
+		return
+	}
+	if len(m.runs) >= m.cfg.MaxRuns {
+		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: this node holds %d runs that are not over or not yet acknowledged by the server", key, len(m.runs)))
+		return
+	}
+	r := &run{Entry: Entry{ID: m.nextID(), Key: key, UID: h.Ask.UID, Began: h.Ask.Began, Phase: Asking}, retry: never, drainAt: never}
+	m.add(r)
+	m.wait(r, h)
+	m.ask(r, h)
+}
+
+// ask the server.
+func (m *Machine) ask(r *run, h Hook) {
+	ask := h.Ask
+	ask.Boot = m.cfg.Boot
+	r.patience = h.Until
+	m.act(Reserve{Attempt: m.start(r, reserving), Ask: ask, Peer: h.Peer, Until: h.Until})
+}
+
+// mayPrepare judges the call itself.
+func (m *Machine) mayPrepare(h Hook) *core.Error {
+	if err := core.CheckJobID(h.Ask.Key.Job); err != nil {
+		return core.AsError(err)
+	}
+	if h.Ask.UID == core.NoUID {
+		return core.Errorf(core.BadCall, "prepare of %v: uid %d: it is nobody's, and no NIC would take it", h.Ask.Key, h.Ask.UID)
+	}
+	if h.Peer.Root() || h.Peer.UID == h.Ask.UID && m.selfService(h.Ask.Key) {
+		return nil
+	}
+	return core.Errorf(core.NotAllowed, "prepare of %v: uid %d may not do it for uid %d", h.Ask.Key, h.Peer.UID, h.Ask.UID)
+}
+
+func (m *Machine) selfService(k core.Key) bool {
+	return slices.Contains(m.cfg.SelfService, k.Scheduler)
+}
+
+// newest run of the key.
+func (m *Machine) newest(key core.Key) *run {
+	rs := m.jobs[key.JobID]
+	for i := len(rs) - 1; i >= 0; i-- {
+		if rs[i].Key == key {
+			return rs[i]
+		}
+	}
+	return nil
+}
+
+func late(key core.Key) *core.Error {
+	return core.Errorf(core.TimedOut, "prepare of %v: the hook's time limit has passed; what was begun goes on, for the hook's next try", key)
+}

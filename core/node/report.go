@@ -1,0 +1,128 @@
+package node
+
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// session is the link to the server, and what it is still to be told.
+type session struct {
+	up      bool
+	from    Attempt // surveys that began after the session did have higher numbers
+	ready   bool    // one of them is there
+	full    bool    // the full report has been told
+	number  uint64  // of the last report
+	store   string  // whose orders came in this session
+	dirty   []*run
+	clean   []core.Held  // confirmed without a record
+	changed bool         // devices or unknown services
+	epilogs []core.JobID // kept while there is no session
+}
+
+// maxEpilogs bounds the clean-up hooks that are remembered for the next report; the oldest go first. They only help the server to judge.
+const maxEpilogs = 1024
+
+// link begins or ends a session.
+func (m *Machine) link(up bool) {
+	m.session = session{up: up, from: m.attempt, epilogs: m.session.epilogs}
+	for _, r := range m.runs {
+		r.dirty = false
+	}
+	if up {
+		m.want()
+	}
+}
+
+// changed has the server told of a run.
+func (m *Machine) changed(r *run) {
+	if r.networked() && !r.dirty && m.session.full {
+		r.dirty = true
+		m.session.dirty = append(m.session.dirty, r)
+	}
+}
+
+// epilog remembers that a clean-up hook of the job was seen.
+func (m *Machine) epilog(job core.JobID) {
+	e := m.session.epilogs
+	if slices.Contains(e, job) {
+		return
+	}
+	if len(e) >= maxEpilogs {
+		e = slices.Delete(e, 0, 1)
+	}
+	m.session.epilogs = append(e, job)
+}
+
+// flush tells the server what is new.
+func (m *Machine) flush() {
+	s := &m.session
+	if !s.up {
+		return
+	}
+	if !s.full {
+		if s.ready {
+			m.tellAll()
+		}
+		return
+	}
+	if len(s.dirty) == 0 && len(s.clean) == 0 && !s.changed && len(s.epilogs) == 0 && !m.fault.untold {
+		return
+	}
+	held := make([]core.Held, 0, len(s.dirty)+len(s.clean))
+	for _, r := range s.dirty {
+		if r.dirty { // else it is forgotten already
+			r.dirty = false
+			held = append(held, r.held())
+		}
+	}
+	m.tell(core.Report{Held: append(held, s.clean...), Changed: s.changed})
+}
+
+// tellAll is the first report of a session.
+func (m *Machine) tellAll() {
+	var held []core.Held
+	for _, r := range m.runs {
+		if r.Phase != Asking && r.networked() {
+			held = append(held, r.held())
+		}
+	}
+	m.session.full = true
+	m.tell(core.Report{Full: true, Held: append(held, m.session.clean...)})
+}
+
+func (m *Machine) tell(r core.Report) {
+	s := &m.session
+	s.number++
+	r.Number, r.Boot, r.Seen, r.Epilogs = s.number, m.cfg.Boot, m.seen, s.epilogs
+	if r.Full || r.Changed {
+		r.Devices, r.Unknown = m.survey.devices, m.survey.unknown
+	}
+	if m.fault.untold {
+		r.Fault, m.fault.untold = m.fault.reason, false
+	}
+	s.dirty, s.clean, s.epilogs, s.changed = nil, nil, nil, false
+	m.act(Tell{r})
+}
+
+// held is the run as the server is told of it.
+func (r *run) held() core.Held {
+	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services}
+	switch r.Phase {
+	case Ready:
+		h.State = core.HeldReady
+	case Cleaning:
+		h.State, h.Why = core.HeldCleaning, r.waits
+		if r.busy {
+			h.State = core.HeldBusy
+		}
+		if h.Why == "" {
+			h.Why = r.Why
+		}
+	case Clean:
+		h.State = core.HeldClean
+	default:
+		h.State = core.HeldPreparing
+	}
+	return h
+}

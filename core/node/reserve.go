@@ -1,0 +1,116 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// reserved takes the server's answer.
+func (m *Machine) reserved(in Reserved) {
+	r := m.end(in.Attempt, reserving)
+	if r == nil {
+		return
+	}
+	err := in.Err
+	if err == nil {
+		err = m.checkGrant(r, in.Grant)
+	}
+	if err != nil {
+		if l := r.later; l != nil && !r.cancelled && l.Until > m.now && (err.Reason == core.TimedOut || err.Reason == core.ServerAway) {
+			r.later = nil
+			m.ask(r, *l)
+			return
+		}
+		m.answer(r, err)
+		m.drop(r)
+		return
+	}
+	m.see(in.Grant.Head)
+	r.later = nil
+	if o := m.find(in.Grant.Run); o != nil {
+		m.merge(r, o)
+		return
+	}
+	if m.tombs.has(in.Grant.Run) {
+		m.answer(r, ended(in.Grant.Run, "it was cleaned up on this node, or the server said that it is gone"))
+		m.drop(r)
+		return
+	}
+	r.Grant, r.Key = in.Grant, in.Grant.Key
+	if r.cancelled {
+		r.Phase = Making
+		m.clean(r, "a clean-up of the job came while the server was asked")
+		return
+	}
+	m.supersede(r)
+	if !r.networked() {
+		m.ready(r)
+		return
+	}
+	r.Phase = Making
+	m.watch(r)
+	m.look(r)
+}
+
+// checkGrant refuses what must not be acted upon. What the server holds for a grant that is refused here is cleaned by its own order.
+func (m *Machine) checkGrant(r *run, g core.Grant) *core.Error {
+	switch {
+	case g.Key != r.Key:
+		return core.Errorf(core.InternalFault, "prepare of %v: the server answered for %v", r.Key, g.Key)
+	case g.UID != r.UID:
+		return core.Errorf(core.NotAllowed, "prepare of %v: the hook says that uid %d owns the job, the scheduler says %d", r.Key, r.UID, g.UID)
+	case len(g.VNIs) > core.MaxVNIs:
+		return core.Errorf(core.InternalFault, "prepare of %v: the server granted %d VNIs, and a service carries at most %d", r.Key, len(g.VNIs), core.MaxVNIs)
+	case g.Head.Store != "" && (m.session.store != "" && g.Head.Store != m.session.store || g.Head.Store == m.seen.Store && g.Head.Epoch < m.seen.Epoch):
+		return core.Errorf(core.Recovering, "prepare of %v: the grant is of a store that has been replaced since", r.Key)
+	}
+	for i, v := range g.VNIs {
+		if v == 0 || v.IsDefault() {
+			return core.Errorf(core.InternalFault, "prepare of %v: the server granted VNI %d, which no job may have", r.Key, v)
+		}
+		for _, w := range g.VNIs[:i] {
+			if v == w {
+				return core.Errorf(core.InternalFault, "prepare of %v: the server granted VNI %d twice", r.Key, v)
+			}
+		}
+	}
+	return nil
+}
+
+// merge ends the asking r, whose grant turned out to be what o is for.
+func (m *Machine) merge(r, o *run) {
+	switch {
+	case r.cancelled:
+	case o.Phase == Making:
+		o.Began = max(o.Began, r.Began)
+		o.waiters = append(o.waiters, r.waiters...)
+		r.waiters = nil
+	case o.Phase == Ready:
+		if r.Began > o.Began {
+			o.Began = r.Began
+			m.write(o.Entry)
+		}
+		for _, w := range r.waiters {
+			m.answerOne(w, o, nil)
+		}
+		r.waiters = nil
+	default:
+		m.answer(r, ended(o.Grant.Run, o.Why))
+	}
+	m.drop(r)
+}
+
+// supersede cleans what has r's key and is another job: the id recurred.
+func (m *Machine) supersede(r *run) {
+	for _, o := range slices.Clone(m.jobs[r.Key.JobID]) {
+		if o != r && o.Key == r.Key && (o.Phase == Making || o.Phase == Ready) {
+			m.clean(o, fmt.Sprintf("its id was given to another job: uid %d, submitted at %d", r.Grant.UID, r.Grant.Submitted))
+		}
+	}
+}
+
+func ended(run core.Run, why string) *core.Error {
+	return core.Errorf(core.JobEnded, "prepare of %v: this run of the job is over here: %s", run.Key, why)
+}

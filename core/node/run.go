@@ -1,0 +1,184 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// call is what of a run is under way; there is at most one.
+type call uint8
+
+const (
+	idle call = iota
+	reserving
+	looking
+	creating
+	destroying
+)
+
+// run is an Entry with what need not outlive the process. The slices of the Entry are never changed in place: records share them.
+type run struct {
+	Entry
+	waiters  []waiter   // prepares
+	cleaners []*cleaner // clean-ups that wait for it
+
+	call      call
+	flight    Attempt
+	patience  time.Duration      // reserving: until when
+	sent      []core.ServiceSpec // creating
+	sentGone  []core.Service     // destroying
+	cancelled bool               // Asking: what is granted is to be cleaned
+
+	devices []core.Device // Making: as last read
+	refits  int
+
+	err     *core.Error // why the prepare failed
+	waits   string      // Cleaning: what it waits for
+	busy    bool        // Cleaning: a NIC says busy
+	claimed bool        // Cleaning: the driver said that all is gone
+	since   time.Duration
+	backoff time.Duration
+	retry   time.Duration // when to look again
+	drainAt time.Duration // when a NIC has kept the run for too long
+	drained bool
+	dirty   bool    // the server is to be told
+	readyAt Attempt // Ready: surveys after it should show the services
+	lost    bool    // Ready: one did not
+	later   *Hook   // Asking: who waits longer than the present Reserve
+}
+
+// waiter is a prepare that waits.
+type waiter struct {
+	call  uint64
+	key   core.Key
+	until time.Duration
+}
+
+// networked reports whether the run has services at all. One without is between the node and its hooks: the server holds nothing for it.
+func (r *run) networked() bool { return len(r.Grant.VNIs) > 0 }
+
+func (m *Machine) add(r *run) {
+	m.runs = append(m.runs, r)
+	m.jobs[r.Key.JobID] = append(m.jobs[r.Key.JobID], r)
+}
+
+// drop forgets a run.
+func (m *Machine) drop(r *run) {
+	if r.flight != 0 {
+		delete(m.flights, r.flight)
+		r.flight, r.call = 0, idle
+	}
+	if i, found := slices.BinarySearchFunc(m.runs, r.ID, func(r *run, id uint64) int { return int(r.ID) - int(id) }); found {
+		m.runs = slices.Delete(m.runs, i, i+1)
+	}
+	rs := m.jobs[r.Key.JobID]
+	if i := slices.Index(rs, r); i >= 0 {
+		rs = slices.Delete(rs, i, i+1)
+	}
+	if len(rs) == 0 {
+		delete(m.jobs, r.Key.JobID)
+	} else {
+		m.jobs[r.Key.JobID] = rs
+	}
+	r.dirty = false
+	m.cleanersDone(r)
+}
+
+// find the run by its identity.
+func (m *Machine) find(id core.Run) *run {
+	for _, r := range m.jobs[id.JobID] {
+		if r.Phase != Asking && r.Grant.Run == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// start begins a call of the run and gives its number.
+func (m *Machine) start(r *run, c call) Attempt {
+	m.attempt++
+	r.call, r.flight, r.retry = c, m.attempt, never
+	m.flights[m.attempt] = r
+	return m.attempt
+}
+
+// end finds whose call it was that ended; nil when nobody awaits it.
+func (m *Machine) end(a Attempt, c call) *run {
+	r := m.flights[a]
+	if r == nil || r.call != c {
+		return nil
+	}
+	delete(m.flights, a)
+	r.call, r.flight = idle, 0
+	return r
+}
+
+func (m *Machine) look(r *run) { m.act(Look{Attempt: m.start(r, looking)}) }
+
+// again looks at the NICs once more after a while.
+func (m *Machine) again(r *run) {
+	most := backoffMost
+	if r.drained {
+		most = backoffDrained
+	}
+	r.backoff = min(max(2*r.backoff, backoffLeast), most)
+	r.retry = m.now + r.backoff
+	m.due = min(m.due, r.retry)
+}
+
+// watch begins to count how long the NICs keep the run.
+func (m *Machine) watch(r *run) {
+	r.since, r.drainAt, r.drained, r.backoff = m.now, m.now+m.cfg.BusyDrain, false, 0
+	m.due = min(m.due, r.drainAt)
+}
+
+// rest is the end of watch.
+func (r *run) rest() {
+	r.retry, r.drainAt, r.devices, r.busy, r.waits, r.claimed = never, never, nil, false, "", false
+}
+
+// wait adds a prepare to those that wait for the run.
+func (m *Machine) wait(r *run, h Hook) {
+	if len(r.waiters) >= m.cfg.MaxWaiters {
+		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: %d hooks wait for it already", h.Ask.Key, len(r.waiters)))
+		return
+	}
+	r.Began = max(r.Began, h.Ask.Began)
+	if r.call == reserving && h.Until > r.patience && (r.later == nil || h.Until > r.later.Until) {
+		r.later = &h
+	}
+	r.waiters = append(r.waiters, waiter{h.Call, h.Ask.Key, h.Until})
+	m.due = min(m.due, h.Until)
+}
+
+// answer ends every prepare that waits: with the environment, or with err.
+func (m *Machine) answer(r *run, err *core.Error) {
+	for _, w := range r.waiters {
+		m.answerOne(w, r, err)
+	}
+	r.waiters = nil
+}
+
+func (m *Machine) answerOne(w waiter, r *run, err *core.Error) {
+	o := core.Outcome{Action: core.Prepare, Key: w.key, Err: err}
+	if err == nil {
+		o.Environment = Environment(r.Entry)
+		o.Warnings = r.allWarnings()
+	}
+	m.reply(w.call, o)
+}
+
+func (r *run) allWarnings() []string {
+	if len(r.Warnings) == 0 {
+		return r.Grant.Warnings
+	}
+	return append(slices.Clip(r.Grant.Warnings), r.Warnings...)
+}
+
+func (m *Machine) publish(r *run) {
+	m.act(Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry)})
+}
+
+func (m *Machine) withdraw(r *run) { m.act(Withdraw{Run: r.Grant.Run}) }

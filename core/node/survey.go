@@ -1,0 +1,197 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// survey is the machine's own reading of the NICs: for the report, and for orders to clean what this node has no record of.
+type survey struct {
+	attempt Attempt // under way; 0: none
+	wanted  bool    // one must begin after what happened last
+	next    time.Duration
+	backoff time.Duration
+	churn   uint64 // counts runs that became clean
+	began   uint64 // churn when it began
+	second  bool   // it was begun for the sake of suspects
+
+	done    bool // at least once
+	devices []string
+	sound   []string // NICs ever seen without fault by this process; all must be seen again before an order without record is confirmed
+	unknown []core.Service
+	suspect []core.Service // seen, but perhaps only because its run was being cleaned meanwhile
+	checks  []check
+	asked   map[core.Run]bool
+}
+
+// check is an order to clean a run that this node has no record of.
+type check struct {
+	core.Clean
+	attempt Attempt // the survey that answers it; 0: it has not begun
+}
+
+// maxChecks bounds the checks; orders are repeated, so what is beyond comes again.
+const maxChecks = 4096
+
+// want begins a survey now, or after the one that is under way.
+func (m *Machine) want() {
+	m.survey.wanted = true
+	if m.survey.attempt == 0 {
+		m.beginSurvey()
+	}
+}
+
+func (m *Machine) beginSurvey() {
+	s := &m.survey
+	m.attempt++
+	s.attempt, s.wanted, s.began, s.next = m.attempt, false, s.churn, never
+	s.second = len(s.suspect) > 0
+	for i := range s.checks {
+		s.checks[i].attempt = s.attempt
+	}
+	m.act(Look{Attempt: s.attempt})
+}
+
+// check sees whether the NICs are clean of a run without a record.
+func (m *Machine) check(c core.Clean) {
+	s := &m.survey
+	if s.asked[c.Run] || len(s.checks) >= maxChecks {
+		return
+	}
+	if s.asked == nil {
+		s.asked = map[core.Run]bool{}
+	}
+	s.asked[c.Run] = true
+	s.checks = append(s.checks, check{Clean: c})
+	m.want()
+}
+
+// surveyed takes in a reading.
+func (m *Machine) surveyed(in Read) {
+	s := &m.survey
+	attempt := s.attempt
+	s.attempt = 0
+	if in.Err != nil {
+		s.backoff = min(max(2*s.backoff, backoffLeast), backoffMost)
+		m.surveyAt(m.now + s.backoff)
+		return
+	}
+	s.backoff = 0
+	m.takeDevices(in.Devices)
+	m.takeUnknown(in.Services)
+	s.done = true
+	m.missed(attempt, in.Services)
+	m.answerChecks(attempt, in)
+	if m.session.up && attempt > m.session.from && (len(s.suspect) == 0 || !s.wanted) {
+		m.session.ready = true
+	}
+	switch {
+	case s.wanted:
+		m.beginSurvey()
+	case m.session.up:
+		m.surveyAt(m.now + m.cfg.Sweep)
+	}
+}
+
+func (m *Machine) surveyAt(t time.Duration) {
+	m.survey.next = t
+	m.due = min(m.due, t)
+}
+
+func (m *Machine) takeDevices(devices []core.Device) {
+	s := &m.survey
+	names := make([]string, len(devices))
+	for i := range devices {
+		names[i] = devices[i].Name
+		if d := &devices[i]; d.Fault == "" && !slices.Contains(s.sound, d.Name) {
+			s.sound = append(s.sound, d.Name)
+		}
+	}
+	if !s.done || !slices.Equal(names, s.devices) {
+		s.devices = names
+		m.session.changed = true
+	}
+}
+
+// takeUnknown finds services without a record. One that may only have been read before its run was clean is believed when the next survey shows it too.
+func (m *Machine) takeUnknown(services []core.Service) {
+	s := &m.survey
+	var unknown, suspect []core.Service
+	for i := range services {
+		t := &services[i]
+		if t.System || t.Default || m.known(t) {
+			continue
+		}
+		if s.began == s.churn || slices.ContainsFunc(s.suspect, t.Same) || slices.ContainsFunc(s.unknown, t.Same) {
+			unknown = append(unknown, *t)
+		} else {
+			suspect = append(suspect, *t)
+		}
+	}
+	slices.SortFunc(unknown, func(a, b core.Service) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.ID, b.ID))
+	})
+	s.suspect = suspect
+	if len(suspect) > 0 && !s.second {
+		s.wanted = true
+	}
+	if !slices.EqualFunc(unknown, s.unknown, core.Service.Same) {
+		s.unknown = unknown
+		m.session.changed = true
+	}
+}
+
+// missed says when somebody else removed a service of a run that is ready.
+func (m *Machine) missed(attempt Attempt, services []core.Service) {
+	for _, r := range m.runs {
+		if r.Phase != Ready || r.lost || r.readyAt >= attempt {
+			continue
+		}
+		for i := range r.Services {
+			if !slices.ContainsFunc(services, r.Services[i].Same) {
+				r.lost = true
+				m.say(true, r.Grant.Run, describe(&r.Services[i])+" is gone, though its job was not cleaned up; somebody else removed it, or the NIC vanished")
+				break
+			}
+		}
+	}
+}
+
+// known reports whether a run that is not clean has made s.
+func (m *Machine) known(s *core.Service) bool {
+	for _, r := range m.runs {
+		if r.Phase != Asking && r.Phase != Clean && mine(r, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// answerChecks confirms the orders that the reading proves done. The others wait for the server to repeat them.
+func (m *Machine) answerChecks(attempt Attempt, in Read) {
+	s := &m.survey
+	if len(s.checks) == 0 {
+		return
+	}
+	whole := true
+	for _, name := range s.sound {
+		if d := device(in.Devices, name); d == nil || d.Fault != "" {
+			whole = false
+		}
+	}
+	s.checks = slices.DeleteFunc(s.checks, func(c check) bool {
+		if c.attempt != attempt {
+			return false
+		}
+		delete(s.asked, c.Run)
+		if whole && m.find(c.Run) == nil && !slices.ContainsFunc(in.Services, func(t core.Service) bool {
+			return !t.System && !t.Default && sharesVNI(t.VNIs, c.VNIs)
+		}) {
+			m.session.clean = append(m.session.clean, core.Held{Run: c.Run, VNIs: c.VNIs, State: core.HeldClean})
+		}
+		return true
+	})
+}
