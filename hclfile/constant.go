@@ -3,6 +3,7 @@ package hclfile
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -36,7 +37,11 @@ func (f *File) Int(expr hclsyntax.Expression, what string, least, most int64) (i
 	}
 	n, _ := v.AsBigFloat().Int64()
 	if !v.AsBigFloat().IsInt() || n < least || n > most || n == math.MaxInt64 {
-		return 0, []Finding{f.At(Error, expr.Range(), fmt.Sprintf("%s: it is not a whole number from %d to %d", what, least, most), "")}
+		bounds := ""
+		if most < math.MaxInt64-1 {
+			bounds = fmt.Sprintf(" from %d to %d", least, most)
+		}
+		return 0, []Finding{f.At(Error, expr.Range(), what+": it is not a whole number"+bounds, "")}
 	}
 	return n, nil
 }
@@ -49,10 +54,10 @@ func (f *File) Duration(expr hclsyntax.Expression, what string, least, most time
 	}
 	d, err := time.ParseDuration(v.AsString())
 	if err != nil {
-		return 0, []Finding{f.At(Error, expr.Range(), fmt.Sprintf("%s: %q is no time", what, printable(v.AsString(), 64)), `Write a number with its unit, such as "500ms", "60s", "5m" or "24h".`)}
+		return 0, []Finding{f.At(Error, expr.Range(), fmt.Sprintf("%s: %q is no time", what, Printable(v.AsString(), 64)), `Write a number with its unit, such as "500ms", "60s", "5m" or "24h".`)}
 	}
 	if d < least || d > most {
-		return 0, []Finding{f.At(Error, expr.Range(), fmt.Sprintf("%s: %s is not from %s to %s", what, d, least, most), "")}
+		return 0, []Finding{f.At(Error, expr.Range(), fmt.Sprintf("%s: %s is not from %s to %s", what, brief(d), brief(least), brief(most)), "")}
 	}
 	return d, nil
 }
@@ -93,4 +98,16 @@ func (f *File) constant(expr hclsyntax.Expression, want cty.Type, what, form str
 		return cty.NilVal, []Finding{f.At(Error, expr.Range(), fmt.Sprintf("%s: it must be %s", what, form), "")}
 	}
 	return v, nil
+}
+
+// brief is a duration as a person writes it: 24h, not 24h0m0s.
+func brief(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

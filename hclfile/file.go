@@ -67,7 +67,7 @@ func (f *File) From(diags hcl.Diagnostics) []Finding {
 		if diag.Subject != nil {
 			at = *diag.Subject
 		}
-		findings = append(findings, f.At(severity, at, printable(diag.Summary, 200), printable(diag.Detail, 1000)))
+		findings = append(findings, f.At(severity, at, Printable(diag.Summary, 200), Printable(diag.Detail, 1000)))
 	}
 	return findings
 }

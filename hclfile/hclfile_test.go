@@ -188,9 +188,9 @@ func TestLargeButHonestFile(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
-	known := []string{"vnis", "quarantine", "jobs", "io"}
+	known := []string{"vnis", "quarantine", "jobs", "io", "driver", "server"}
 	for given, want := range map[string]string{
-		"vniss": "vnis", "Vnis": "vnis", "quarantin": "quarantine", "job": "jobs", "xyz": "", "ip": "io", "": "", "ab": "",
+		"vniss": "vnis", "Vnis": "vnis", "quarantin": "quarantine", "job": "jobs", "xyz": "", "vnsi": "vnis", "serevr": "server", "ip": "io", "": "", "ab": "",
 		strings.Repeat("v", 100): "",
 	} {
 		if got := hclfile.Near(given, known); got != want {

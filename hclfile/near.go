@@ -1,6 +1,7 @@
 package hclfile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -17,9 +18,19 @@ func Near(given string, known []string) string {
 	}
 	for _, word := range known {
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(word), nil)
+		if d == 2 && sameLetters(given, word) {
+			d = 1 // two letters are exchanged, the commonest slip
+		}
 		if d < least && d < len(word) && word != given {
 			best, least = word, d
 		}
 	}
 	return best
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []byte(strings.ToLower(a)), []byte(strings.ToLower(b))
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }

@@ -18,11 +18,11 @@ func lineAt(text []byte, n int) string {
 		text = rest
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return printable(string(bytes.TrimSuffix(line, []byte("\r"))), widest)
+	return Printable(string(bytes.TrimSuffix(line, []byte("\r"))), widest)
 }
 
-// printable replaces what a terminal would obey, and cuts after most characters.
-func printable(s string, most int) string {
+// Printable replaces what a terminal would obey or a line of a log would break at, and cuts after most characters.
+func Printable(s string, most int) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range s {

@@ -1,0 +1,44 @@
+# The configuration of a system with Weft, the same file on every host. Paths are as seen from this file.
+#
+# This one is a system of four simulated nodes in one process: what `make demo` and `weft dev` run.
+
+nodes  = "n[1-4]" # every node, by the name in its certificate
+policy = "policy" # folder of *.policy.hcl: who gets what
+
+# VNIs for jobs. 1 and 10 are never given. A VNI rests for the quarantine after the last node is clean of it.
+pool "jobs" {
+  vnis       = "1024-65535"
+  quarantine = "60s"
+}
+
+# A data service: its clients' jobs take a VNI of its block, which its servers accept.
+#
+# service "daos" {
+#   vnis    = "64512-65535" # then pool "jobs" must end at 64511
+#   servers = "daos[01-16]"
+# }
+
+# Who starts jobs: TYPE, and the NAME that reservations are recorded under. "local" is `weft run`, without any scheduler.
+scheduler "local" "local" {
+}
+
+# scheduler "slurm" "tioga" {
+#   alias = { "nid[001-004]" = "n[1-4]" } # where the scheduler has names of its own for nodes
+# }
+
+# The NICs of the nodes: "cxi" for Slingshot, "sim" for simulated ones.
+driver "sim" {
+  nics = 4
+}
+
+server {
+  socket = "/run/weft/server.sock"   # for operators on the server's host
+  store  = "/var/lib/weft/server.db" # "memory" keeps nothing
+  # listen      = "0.0.0.0:6464"     # for agents on other hosts
+  # admin_group = "weft-admin"       # may do what root may
+}
+
+agent {
+  dir = "/run/weft/agent" # on a tmpfs: what is in it must not outlive a reboot
+  # server = "weft.example.org:6464"
+}
