@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -410,4 +411,50 @@ func TestRefusalReachesWhoSendsMoreThanIsTaken(t *testing.T) {
 	for range 5 {
 		checkError(t, Call(t.Context(), path, "ping", strings.Repeat("x", 1<<20), nil), core.BadCall, "65536 are taken")
 	}
+}
+
+// flaky fails to accept a few times first, as when descriptors run out.
+type flaky struct {
+	*pipes
+	left int
+}
+
+func (f *flaky) Accept() (net.Conn, error) {
+	if f.left--; f.left >= 0 {
+		return nil, errors.New("too many open files")
+	}
+	return f.pipes.Accept()
+}
+
+func TestAcceptThatFailsIsTriedAgainWithoutHaste(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := &flaky{newPipes(), 20}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		front := &Front{peer: pipePeer, Log: slog.New(slog.DiscardHandler)}
+		began := time.Now()
+		go func() { done <- front.Serve(ctx, ln, pong) }()
+		c := ln.dial(7)
+		defer c.Close()
+		if r := ask(t, c, "ping"); string(r.Body) != `"pong"` {
+			t.Errorf("got %+v", r)
+		}
+		if took := time.Since(began); took < 5*time.Second || took > 30*time.Second {
+			t.Errorf("20 failures took %s", took)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestListenerThatIsClosedUnderneathIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := newPipes()
+		ln.Close()
+		if err := (&Front{peer: pipePeer}).Serve(t.Context(), ln, pong); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
