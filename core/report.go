@@ -53,6 +53,7 @@ type Held struct {
 type Orders struct {
 	Head   Head
 	Clean  []Clean // remove and confirm, even where nothing is held
+	Heard  uint64  // the newest Forward.Ask that the server has noted
 	Forget []Run   // confirmed clean, and known durably: the record may go
 }
 

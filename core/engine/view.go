@@ -130,3 +130,20 @@ func (m *Machine) holder(v core.VNI, but *reservation) *reservation {
 }
 
 func sortedOpen(n *node) []uint64 { return slices.Sorted(maps.Keys(n.open)) }
+
+// Policy is the hash of the policy that decides now.
+func (m *Machine) Policy() string { return m.cfg.Policy.Hash }
+
+// PoolOf is the pool that v is of, or empty.
+func (m *Machine) PoolOf(v core.VNI) string { return m.pooled([]core.VNI{v})[0].Pool }
+
+// Vanished counts the reservations of the alarm.
+func (m *Machine) Vanished() int {
+	n := 0
+	for _, r := range m.serials {
+		if r.state == Active && r.vanished > 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+)
+
+// act does what the machine wants; the records behind it are durable.
+func (a *Agent) act(actions []node.Action) {
+	for _, act := range actions {
+		switch act := act.(type) {
+		case node.Reserve:
+			a.reserve(act)
+		case node.Look:
+			a.aside(func(ctx context.Context) node.Input { return a.read(ctx, act.Attempt) })
+		case node.Create:
+			a.aside(func(ctx context.Context) node.Input { return a.create(ctx, act) })
+		case node.Destroy:
+			a.aside(func(ctx context.Context) node.Input { return a.destroy(ctx, act) })
+		case node.Reply:
+			a.reply(act)
+		case node.Tell:
+			a.tell(act.Report)
+		case node.Publish:
+			if err := a.publish(act); err != nil {
+				a.log.Warn("the job's environment could not be left for its tasks; they will ask the agent", "job", act.Run.Key.String(), "err", err)
+			}
+		case node.Withdraw:
+			if err := a.withdraw(act.Run); err != nil {
+				a.log.Warn("the job's environment could not be removed", "job", act.Run.Key.String(), "err", err)
+			}
+		case node.Drain:
+			a.drain(act.Reason)
+		case node.Say:
+			if act.Bad {
+				a.log.Warn(act.Text, "job", act.Run.Key.String())
+			} else {
+				a.log.Info(act.Text, "job", act.Run.Key.String())
+			}
+		}
+	}
+}
+
+// aside runs a call out beside the writer; what it gives comes back as an input.
+func (a *Agent) aside(f func(context.Context) node.Input) {
+	ctx := a.ctx
+	a.beside.Go(func() {
+		in := f(ctx)
+		if err := a.insist(context.WithoutCancel(ctx), work{in: in}); err != nil {
+			return
+		}
+	})
+}
+
+func (a *Agent) reserve(act node.Reserve) {
+	a.aside(func(ctx context.Context) node.Input {
+		ctx, cancel := context.WithTimeout(ctx, a.limits.Reserve)
+		defer cancel()
+		g, err := a.needs.Authority.Reserve(ctx, a.needs.Node, act.Ask, act.Peer)
+		e := core.AsError(err)
+		if e != nil && (e.Reason == core.InternalFault && e.Code == core.Internal || e.Reason == core.TimedOut) {
+			e = core.Errorf(core.ServerAway, "server: no answer for job %s: %w", act.Ask.Key, err)
+		}
+		return node.Reserved{Attempt: act.Attempt, Grant: g, Err: e}
+	})
+}
+
+func (a *Agent) read(ctx context.Context, n node.Attempt) node.Input {
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
+	defer cancel()
+	devices, err := a.needs.Driver.Devices(ctx)
+	if err != nil {
+		return node.Read{Attempt: n, Err: a.driverError(err)}
+	}
+	services, err := a.needs.Driver.Services(ctx)
+	return node.Read{Attempt: n, Devices: devices, Services: services, Err: a.driverError(err)}
+}
+
+func (a *Agent) create(ctx context.Context, act node.Create) node.Input {
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
+	defer cancel()
+	results, err := a.needs.Driver.Create(ctx, act.Specs)
+	if err == nil && len(results) != len(act.Specs) {
+		err = core.Errorf(core.DriverAway, "NIC driver: it answered %d results for %d services", len(results), len(act.Specs))
+	}
+	return node.Made{Attempt: act.Attempt, Results: results, Err: a.driverError(err)}
+}
+
+func (a *Agent) destroy(ctx context.Context, act node.Destroy) node.Input {
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
+	defer cancel()
+	errs, err := a.needs.Driver.Destroy(ctx, act.Services)
+	if err == nil && len(errs) != len(act.Services) {
+		err = core.Errorf(core.DriverAway, "NIC driver: it answered %d results for %d services", len(errs), len(act.Services))
+	}
+	out := node.Removed{Attempt: act.Attempt, Err: a.driverError(err)}
+	if err == nil {
+		out.Errs = make([]*core.Error, len(errs))
+		for i, e := range errs {
+			out.Errs[i] = a.driverError(e)
+		}
+	}
+	return out
+}
+
+// driverError gives a driver's foreign error its reason: a driver that fails is a fault of its node.
+func (a *Agent) driverError(err error) *core.Error {
+	e := core.AsError(err)
+	if e != nil && (e.Reason == core.InternalFault || e.Reason == core.TimedOut) {
+		e = core.Errorf(core.NICFailed, "node %s: NIC driver: %w", a.needs.Node, err)
+	}
+	return e
+}
+
+// drain takes the node out of service through the adapters that run here; the report's fault reaches the others through the server.
+func (a *Agent) drain(reason string) {
+	ctx := a.ctx
+	for name, sched := range a.needs.Schedulers {
+		a.beside.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
+			defer cancel()
+			if err := sched.Drain(ctx, a.needs.Node, reason); err != nil && core.AsError(err).Code != core.Unsupported {
+				a.log.Warn("the scheduler did not take the drain", "scheduler", name, "err", err)
+			}
+		})
+	}
+}

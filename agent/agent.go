@@ -1,0 +1,139 @@
+// Package agent is the loop and the effects around core/node: what runs on each node.
+//
+// One writer gathers inputs, Steps each, commits the records, and only then acts. Calls out (the NIC driver, the server, an adapter) run beside it, each
+// with a deadline, and come back as inputs, so that one stuck part never stops the rest.
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+)
+
+// Needs are what an Agent is made of.
+type Needs struct {
+	Node       string
+	Boot       string // the node's boot id
+	Driver     core.NICDriver
+	Hooks      map[string]core.Hooks     // adapters' translating halves, by label
+	Owners     map[string]bool           // labels where a job's owner may prepare and clean up his own: those of type local
+	Schedulers map[string]core.Scheduler // adapters' other halves that run on this node; what they tell is forwarded
+	Authority  core.Authority
+	Store      node.Store
+	Environ    string // folder for the jobs' environments; empty: none is left
+	Log        *slog.Logger
+	Limits     Limits
+	Machine    node.Config // Node and Boot are set from above
+}
+
+// Limits are the agent's bounds. Zero values are replaced by those of DefaultLimits.
+type Limits struct {
+	Queue     int
+	Batch     int
+	Commit    time.Duration
+	Driver    time.Duration // that a driver's call may take
+	Reserve   time.Duration // that the server may take
+	Hook      time.Duration // that a hook waits when its caller has no limit of his own
+	Tick      time.Duration
+	Retry     time.Duration // least pause before the server is tried again
+	RetryMost time.Duration
+	Reports   int // that wait for one session
+}
+
+// DefaultLimits suit a compute node.
+var DefaultLimits = Limits{
+	Queue: 8192, Batch: 512, Commit: 10 * time.Second, Driver: 60 * time.Second, Reserve: 10 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
+	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Reports: 4096,
+}
+
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits
+	for _, f := range [][2]*time.Duration{
+		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Reserve, &l.Reserve}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
+		{&d.RetryMost, &l.RetryMost},
+	} {
+		if *f[1] > 0 {
+			*f[0] = *f[1]
+		}
+	}
+	for _, f := range [][2]*int{{&d.Queue, &l.Queue}, {&d.Batch, &l.Batch}, {&d.Reports, &l.Reports}} {
+		if *f[1] > 0 {
+			*f[0] = *f[1]
+		}
+	}
+	return d
+}
+
+// Agent works one node.
+type Agent struct {
+	needs   Needs
+	limits  Limits
+	log     *slog.Logger
+	began   time.Time
+	queue   chan work
+	done    chan struct{}
+	machine *node.Machine // the writer's alone
+	start   []node.Action
+
+	mu      sync.Mutex
+	calls   map[uint64]chan core.Outcome
+	serial  uint64
+	session *session
+	beside  sync.WaitGroup
+	ctx     context.Context
+}
+
+// New loads the store. Run must be called for the agent to work.
+func New(ctx context.Context, needs Needs) (*Agent, error) {
+	if err := core.CheckName("node", needs.Node, core.MaxNodeName); err != nil {
+		return nil, err
+	}
+	a := &Agent{needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}}
+	if a.log == nil {
+		a.log = slog.Default()
+	}
+	a.log = a.log.With("node", needs.Node)
+	a.queue = make(chan work, a.limits.Queue)
+	return a, a.load(ctx)
+}
+
+// Run works until ctx ends; the store stays open. Services stay: they are their jobs', and the next start finds them again.
+func (a *Agent) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a.mu.Lock()
+	a.ctx = ctx
+	a.mu.Unlock()
+	a.act(a.start)
+	a.start = nil
+	a.beside.Go(func() { a.link(ctx) })
+	for name, sched := range a.needs.Schedulers {
+		a.beside.Go(func() { a.watch(ctx, name, sched) })
+	}
+	a.write(ctx)
+	cancel()
+	close(a.done)
+	a.beside.Wait()
+	return nil
+}
+
+func (a *Agent) now() core.Moment {
+	t := time.Now()
+	return core.Moment{Run: t.Sub(a.began), Wall: t}
+}
+
+// pause waits, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

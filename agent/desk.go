@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook"
+)
+
+// Desk answers calls on a node's sockets: hooks, and what an operator or a job's owner wants to see of the node.
+type Desk struct {
+	Agent *Agent
+	More  map[string]hook.Handler // further verbs, by name: those of an adapter
+}
+
+// EnvArgs name a job.
+type EnvArgs struct {
+	Scheduler string `json:"scheduler"`
+	Job       string `json:"job"`
+}
+
+// EnvRow is one variable of a job's environment.
+type EnvRow struct {
+	Name  string `json:"name"`
+	Value string `json:"value,omitempty"`
+	Unset bool   `json:"unset,omitempty"`
+}
+
+// ServiceRow is one service on one NIC of the node.
+type ServiceRow struct {
+	Device  string            `json:"device"`
+	Service uint32            `json:"service"`
+	Owner   string            `json:"owner"`
+	VNIs    []core.VNI        `json:"vnis"`
+	Classes []string          `json:"traffic_classes"`
+	Limits  map[string][3]int `json:"limits"` // resource: reserved, max, in use
+	Kind    string            `json:"kind"`   // job, system, default, unknown
+	Job     string            `json:"job,omitempty"`
+	Enabled bool              `json:"enabled"`
+}
+
+// Handle is a hook.Handler.
+func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	switch req.Verb {
+	case "hook":
+		var call core.HookCall
+		if err := req.Decode(&call); err != nil {
+			return nil, err
+		}
+		call.ID, call.Began, call.Peer = req.ID, req.Began, peer
+		return d.Agent.Hook(ctx, call)
+	case "env":
+		return d.env(ctx, peer, req)
+	case "services":
+		return d.services(ctx, req)
+	}
+	if more := d.More[req.Verb]; more != nil {
+		return more(ctx, peer, req)
+	}
+	return nil, core.Errorf(core.BadCall, "verb %q: the agent has none of that name", core.Clip(req.Verb)).WithMend("is this `weft` newer than the agent?")
+}
+
+// env is a job's environment, for its owner and root.
+func (d *Desk) env(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	var args EnvArgs
+	if err := req.Decode(&args); err != nil {
+		return nil, err
+	}
+	key := core.Key{JobID: core.JobID{Scheduler: args.Scheduler, Job: args.Job}}
+	out := d.Agent.Do(ctx, core.Ask{Action: core.Environment, Key: key, UID: peer.UID, Call: req.ID, Began: req.Began}, peer)
+	if out.Err != nil {
+		return nil, out.Err
+	}
+	rows := []EnvRow{}
+	for _, v := range out.Environment {
+		rows = append(rows, EnvRow(v))
+	}
+	return rows, nil
+}
+
+// services reads the NICs, and says whose each service is.
+func (d *Desk) services(ctx context.Context, req hook.Request) (any, error) {
+	services, err := d.Agent.needs.Driver.Services(ctx)
+	if err != nil {
+		return nil, d.Agent.driverError(err)
+	}
+	var entries []node.Entry
+	if err := d.Agent.Look(ctx, func(m *node.Machine) { entries = m.Entries() }); err != nil {
+		return nil, err
+	}
+	rows := make([]ServiceRow, 0, len(services))
+	for _, s := range services {
+		r := ServiceRow{Device: s.Device, Service: s.ID, Owner: owner(s.Owner), VNIs: s.VNIs, Classes: s.Classes.Names(), Limits: map[string][3]int{}, Enabled: s.Enabled, Kind: "unknown"}
+		for i, l := range s.Limits {
+			r.Limits[core.Resource(i).String()] = [3]int{int(l.Reserved), int(l.Max), int(s.InUse[i])}
+		}
+		switch {
+		case s.Default:
+			r.Kind = "default"
+		case s.System:
+			r.Kind = "system"
+		default:
+			if e := holder(entries, s); e != nil {
+				r.Kind, r.Job = "job", e.Key.JobID.String()
+			}
+		}
+		rows = append(rows, r)
+	}
+	key := func(r ServiceRow) string { return fmt.Sprintf("%s %010d", r.Device, r.Service) }
+	slices.SortFunc(rows, func(a, b ServiceRow) int { return cmp.Compare(key(a), key(b)) })
+	return hook.Slice(req, rows, key)
+}
+
+func holder(entries []node.Entry, s core.Service) *node.Entry {
+	for i, e := range entries {
+		if e.Phase != node.Clean && s.Owner == core.UID(e.UID) && core.EqualVNIs(s.VNIs, e.Grant.VNIs) {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+func owner(o core.Owner) string {
+	switch o.Kind {
+	case core.OwnerUID:
+		return fmt.Sprint("uid ", o.ID)
+	case core.OwnerGID:
+		return fmt.Sprint("gid ", o.ID)
+	case core.OwnerNetNS:
+		return fmt.Sprint("netns ", o.ID)
+	}
+	return "anyone"
+}

@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+)
+
+// Hook answers one call of a scheduler's hook. Every failure is rendered by the adapter, so that it means in its scheduler what its class says.
+func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, error) {
+	h := a.needs.Hooks[call.Scheduler]
+	if h == nil {
+		return core.HookReply{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of node %s declares none of that name", core.Clip(call.Scheduler), a.needs.Node)
+	}
+	call.Node = a.needs.Node
+	ask, err := h.Parse(ctx, call)
+	out := core.Outcome{Action: ask.Action, Key: ask.Key}
+	if err != nil {
+		out.Err = core.AsError(err)
+	} else {
+		out = a.Do(ctx, ask, call.Peer)
+	}
+	return h.Render(ctx, call, out)
+}
+
+// Do takes an Ask to the machine and waits for its outcome. Who may ask for what is decided here, by who calls: root may do all; a job's owner reads its
+// environment, and prepares and cleans up his own where the scheduler is local.
+func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outcome {
+	refuse := func(e *core.Error) core.Outcome { return core.Outcome{Action: ask.Action, Key: ask.Key, Err: e} }
+	if err := core.CheckJobID(ask.Key.Job); err != nil {
+		return refuse(core.AsError(err))
+	}
+	if !peer.Root() && ask.Action != core.Environment && !(a.needs.Owners[ask.Key.Scheduler] && (ask.Action == core.CleanUp || ask.UID == peer.UID)) {
+		return refuse(core.Errorf(core.NotAllowed, "job %s: %s: uid %d may not do it", ask.Key.JobID, ask.Action, peer.UID).WithMend("only root may; a job's owner reads its environment"))
+	}
+	ask.Boot = a.needs.Boot
+	until := a.now().Run + a.limits.Hook
+	if d, ok := ctx.Deadline(); ok {
+		until = a.now().Run + time.Until(d) - 50*time.Millisecond
+	}
+	done := make(chan core.Outcome, 1)
+	a.mu.Lock()
+	a.serial++
+	id := a.serial
+	a.calls[id] = done
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		delete(a.calls, id)
+		a.mu.Unlock()
+	}()
+	err := a.insist(ctx, work{look: func(m *node.Machine) node.Input {
+		if m == nil {
+			return nil
+		}
+		if ask.Action == core.CleanUp && !peer.Root() && !owns(m, ask.Key.JobID, peer.UID) {
+			done <- refuse(core.Errorf(core.NotAllowed, "job %s: it is another user's", ask.Key.JobID))
+			return nil
+		}
+		return node.Hook{Call: id, Ask: ask, Peer: peer, Until: until}
+	}})
+	if err != nil {
+		return refuse(core.AsError(err))
+	}
+	select {
+	case out := <-done:
+		out.Action, out.Key = ask.Action, ask.Key
+		return out
+	case <-a.done:
+		return refuse(core.Errorf(core.ServerAway, "agent of %s: it is stopping", a.needs.Node))
+	case <-ctx.Done():
+		return refuse(core.Errorf(core.TimedOut, "agent of %s: %w", a.needs.Node, context.Cause(ctx)))
+	}
+}
+
+// owns reports whether all that this node holds of the job is uid's.
+func owns(m *node.Machine, job core.JobID, uid uint32) bool {
+	for _, e := range m.Entries() {
+		if e.Key.JobID == job && e.UID != uid {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *Agent) reply(r node.Reply) {
+	a.mu.Lock()
+	c := a.calls[r.Call]
+	delete(a.calls, r.Call)
+	a.mu.Unlock()
+	send(c, r.Outcome)
+}
+
+// send ends a wait; one that was ended already is not ended twice.
+func send(c chan core.Outcome, out core.Outcome) {
+	select {
+	case c <- out:
+	default:
+	}
+}

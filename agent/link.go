@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+)
+
+// session is one Attend at the server. Its first report comes from the machine, which reads the NICs first.
+type session struct {
+	cancel  context.CancelCauseFunc
+	reports chan core.Report
+	mu      sync.Mutex
+	asks    uint64
+	heard   map[uint64]chan struct{}
+}
+
+// link keeps a session with the server, with pauses that grow and jitter, so that 11,136 agents do not come back in the same moment.
+func (a *Agent) link(ctx context.Context) {
+	wait := a.limits.Retry
+	for ctx.Err() == nil {
+		began := a.now().Run
+		err := a.attend(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if a.now().Run-began > a.limits.RetryMost {
+			wait = a.limits.Retry
+		}
+		a.log.Info("no session with the server", "err", err, "again_in", wait)
+		if !pause(ctx, wait/2+rand.N(wait)) {
+			return
+		}
+		wait = min(2*wait, a.limits.RetryMost)
+	}
+}
+
+func (a *Agent) attend(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &session{cancel: cancel, reports: make(chan core.Report, a.limits.Reports), heard: map[uint64]chan struct{}{}}
+	a.mu.Lock()
+	a.session = s
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		a.session = nil
+		a.mu.Unlock()
+		_ = a.insist(context.WithoutCancel(ctx), work{in: node.Linked{}})
+	}()
+	if err := a.insist(ctx, work{in: node.Linked{Up: true}}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case first := <-s.reports:
+			if !first.Full {
+				continue // of the session before
+			}
+			return a.needs.Authority.Attend(ctx, a.needs.Node, first, s.reports, func(o core.Orders) { a.ordered(ctx, s, o) })
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// ordered takes orders of session s.
+func (a *Agent) ordered(ctx context.Context, s *session, o core.Orders) {
+	if o.Heard != 0 {
+		s.mu.Lock()
+		if c := s.heard[o.Heard]; c != nil {
+			close(c)
+			delete(s.heard, o.Heard)
+		}
+		s.mu.Unlock()
+	}
+	if len(o.Clean) == 0 && len(o.Forget) == 0 && o.Head.Store == "" {
+		return
+	}
+	_ = a.insist(ctx, work{in: node.Ordered{Orders: o}})
+}
+
+// tell queues a report of the machine. A session that is too far behind ends: the next begins with a full report.
+func (a *Agent) tell(r core.Report) {
+	a.mu.Lock()
+	s := a.session
+	a.mu.Unlock()
+	if s == nil {
+		return
+	}
+	select {
+	case s.reports <- r:
+	default:
+		s.cancel(core.Errorf(core.Overloaded, "node %s: %d reports wait for the server", a.needs.Node, len(s.reports)))
+	}
+}
+
+// relink ends the session, since a machine that was loaded anew begins with a full report.
+func (a *Agent) relink(why *core.Error) {
+	a.mu.Lock()
+	s := a.session
+	a.mu.Unlock()
+	if s == nil {
+		return
+	}
+	if why == nil {
+		why = core.Errorf(core.Cancelled, "node %s: its agent begins anew", a.needs.Node)
+	}
+	s.cancel(why)
+}

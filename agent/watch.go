@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// watch follows a scheduler's half on this node and forwards what it tells.
+func (a *Agent) watch(ctx context.Context, name string, sched core.Scheduler) {
+	wait := a.limits.Retry
+	for ctx.Err() == nil {
+		err := sched.Watch(ctx, func(jobs core.Jobs) error { return a.forward(ctx, name, jobs) })
+		if ctx.Err() != nil || err != nil && core.AsError(err).Code == core.Unsupported {
+			return
+		}
+		if err != nil {
+			a.log.Debug("the scheduler's half on this node cannot be followed", "scheduler", name, "err", err)
+		}
+		if !pause(ctx, wait/2+rand.N(wait)) {
+			return
+		}
+		wait = min(2*wait, a.limits.RetryMost)
+	}
+}
+
+// forward sends what was told to the server. That it asks is told before the question leaves, and waits until the server has noted it.
+func (a *Agent) forward(ctx context.Context, scheduler string, jobs core.Jobs) error {
+	a.mu.Lock()
+	s := a.session
+	a.mu.Unlock()
+	if s == nil {
+		return core.Errorf(core.ServerAway, "agent of %s: there is no session with the server", a.needs.Node)
+	}
+	s.mu.Lock()
+	s.asks++
+	ask := s.asks
+	heard := make(chan struct{})
+	if jobs.Asking {
+		s.heard[ask] = heard
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Reserve)
+	defer cancel()
+	select {
+	case s.reports <- core.Report{Answer: &core.Forward{Scheduler: scheduler, Ask: ask, Jobs: jobs}}:
+	case <-ctx.Done():
+		return core.Errorf(core.ServerAway, "agent of %s: %w", a.needs.Node, context.Cause(ctx))
+	}
+	if !jobs.Asking {
+		return nil
+	}
+	select {
+	case <-heard:
+		return nil
+	case <-ctx.Done():
+		return core.Errorf(core.ServerAway, "agent of %s: the server has not heard the question: %w", a.needs.Node, context.Cause(ctx))
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/weft-hpc/weft/dev"
+)
+
+func newDemo(o *options) *cobra.Command {
+	d := &devArgs{}
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Show the main job on simulated NICs, as a story that checks itself", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), time.Minute)
+			defer cancel()
+			return runDemo(ctx, d, term.IsTerminal(int(os.Stdout.Fd())))
+		},
+	}
+	d.flags(cmd, 2*time.Second)
+	return cmd
+}
+
+// runDemo plays the story in a folder of its own, which goes with it unless something deviates.
+func runDemo(ctx context.Context, d *devArgs, colour bool) error {
+	dir, err := os.MkdirTemp("", "weft-demo-")
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	logs, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	opts, err := d.system(dir, slog.New(slog.NewTextHandler(logs, nil)))
+	if err != nil {
+		return err
+	}
+	sys, err := dev.Start(ctx, opts)
+	if err != nil {
+		return err
+	}
+	s := &story{ctx: ctx, out: stdout(), colour: colour, dir: dir, sys: sys, opts: opts, o: &options{dir: dir, output: "table"}}
+	defer s.end()
+	err = s.play()
+	sys.Stop()
+	if err != nil {
+		return fmt.Errorf("the demo deviated: %w; its log and state are in %s", err, dir)
+	}
+	return os.RemoveAll(dir)
+}
+
+// play is the story, chapter by chapter.
+func (s *story) play() error {
+	for _, chapter := range []func() error{s.begin, s.twoUsers, s.denied, s.nicFails, s.busy, s.serverStops, s.account} {
+		if err := chapter(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *story) chapter(title string) {
+	s.number++
+	fmt.Fprintf(s.out, "\n%s\n", s.paint("1", fmt.Sprintf("%d. %s", s.number, title)))
+}
+
+func (s *story) tell(format string, args ...any) {
+	fmt.Fprintf(s.out, "   "+format+"\n", args...)
+}
+
+// paint colours text on a terminal only.
+func (s *story) paint(code, text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// shown runs one of the operator's own printers, indented and with its command line above.
+func (s *story) shown(command string, table func(io.Writer)) {
+	fmt.Fprintf(s.out, "   %s\n", s.paint("36", "$ "+command))
+	w := &indent{w: s.out}
+	table(w)
+}

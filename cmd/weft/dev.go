@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/dev"
+)
+
+// devArgs are the flags that `weft dev` and `weft demo` share.
+type devArgs struct {
+	config     string
+	quarantine time.Duration
+}
+
+func (d *devArgs) flags(cmd *cobra.Command, quarantine time.Duration) {
+	cmd.Flags().StringVar(&d.config, "config", "config.hcl", "the configuration")
+	cmd.Flags().DurationVar(&d.quarantine, "quarantine", quarantine, "how long a VNI rests, in place of what config.hcl says; 0: as it says")
+}
+
+// system reads the configuration and gives the options of a system of simulated nodes.
+func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
+	s, err := read(d.config, d.quarantine)
+	if err != nil {
+		return dev.Options{}, err
+	}
+	label, perUser, nics, latency, err := s.simulated()
+	if err != nil {
+		return dev.Options{}, err
+	}
+	return dev.Options{
+		Dir: dir, Nodes: s.nodes, NICs: nics, Local: label, PerUser: perUser, Config: s.engine, Pools: s.pools, Policy: s.policy,
+		Admins: s.config.Server.AdminGroup, Version: version, Log: log, Latency: latency,
+	}, nil
+}
+
+func newDev(o *options) *cobra.Command {
+	d := &devArgs{}
+	cmd := &cobra.Command{
+		Use: "dev", Short: "Run a whole system of simulated nodes in one process", Args: cobra.NoArgs,
+		Long: `Run a server, an agent for each node of config.hcl, and simulated NICs, until Ctrl-C. Every other verb works on it from the same folder:
+  weft dev &
+  weft run -- env | grep SLINGSHOT
+What it keeps lies in --dir and is found again at the next start.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+			opts, err := d.system(o.dir, log)
+			if err != nil {
+				return err
+			}
+			s, err := dev.Start(cmd.Context(), opts)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(stdout(), "weft dev: %d nodes with %d NICs each; sockets below %s; Ctrl-C ends it\n", len(opts.Nodes), opts.NICs, opts.Dir)
+			<-cmd.Context().Done()
+			s.Stop()
+			return nil
+		},
+	}
+	d.flags(cmd, 0)
+	return cmd
+}

@@ -1,0 +1,134 @@
+// Command weft is Weft's one binary: the daemons, the operator's verbs, and `weft run`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// version is set by the linker.
+var version = "devel"
+
+// Exit codes, as `weft --help` tells them.
+const (
+	exitFailed = 1   // the call was understood and failed
+	exitUsage  = 2   // wrong usage, or a configuration that cannot be used
+	exitRun    = 125 // `weft run` itself failed; everything else is COMMAND's own
+)
+
+// exitError carries an exit code; an empty text prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks err as one of usage or configuration.
+func usage(err error) error { return &exitError{exitUsage, err} }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	code := execute(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// execute runs one command line and gives its exit code.
+func execute(ctx context.Context, args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	code := exitFailed
+	if e, ok := errors.AsType[*exitError](err); ok {
+		code = e.code
+	} else if e, ok := errors.AsType[*core.Error](err); ok && (e.Reason == core.BadConfig || e.Reason == core.BadCall) {
+		code = exitUsage
+	}
+	if text := explain(err); text != "" {
+		fmt.Fprintln(os.Stderr, "weft: "+text)
+	}
+	return code
+}
+
+// explain is an error with what to do about it.
+func explain(err error) string {
+	if e, ok := errors.AsType[*core.Error](err); ok && e.Mend != "" {
+		return err.Error() + "\n      " + e.Mend
+	}
+	return err.Error()
+}
+
+func newRoot() *cobra.Command {
+	o := &options{}
+	root := &cobra.Command{
+		Use:   "weft",
+		Short: "The one authority over a Slingshot fabric's VNIs, whichever schedulers share it",
+		Long: `Weft gives every job on an HPE Slingshot system its own isolated network resources: VNIs, CXI services on each NIC that only
+the job's owner can use, traffic classes and guaranteed NIC resources.
+
+Exit codes: 0 done; 1 it failed, and the last line says why; 2 wrong usage or a configuration that cannot be used.
+` + "`weft run`" + ` exits as its COMMAND does, and with 125 when the job could not be started.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
+	})
+	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir, "folder of the system's sockets")
+	root.AddGroup(
+		&cobra.Group{ID: "see", Title: "To see:"},
+		&cobra.Group{ID: "change", Title: "To change:"},
+		&cobra.Group{ID: "work", Title: "To work with:"},
+	)
+	for id, cmds := range map[string][]*cobra.Command{
+		"see":    {newStatus(o), newJobs(o), newJob(o), newVNIs(o), newNodes(o), newServices(o), newEnv(o), newVersion()},
+		"change": {newForget(o), newDrain(o), newResume(o), newRecover(o), newNode(o)},
+		"work":   {newRun(o), newDev(o), newDemo(o), newSim(o), newStore()},
+	} {
+		for _, c := range cmds {
+			c.GroupID = id
+			root.AddCommand(c)
+		}
+	}
+	for _, c := range root.Commands() {
+		wantArgs(c)
+	}
+	return root
+}
+
+// wantArgs makes a command's complaint about its arguments one of usage.
+func wantArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		wantArgs(sub)
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/server"
+)
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the release", Args: cobra.NoArgs, Run: func(cmd *cobra.Command, _ []string) {
+		fmt.Fprintln(stdout(), "weft "+version)
+	}}
+}
+
+func newStatus(o *options) *cobra.Command {
+	return o.listing(&cobra.Command{
+		Use: "status", Short: "Show the system in one look", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var s server.Status
+			if err := hook.Call(cmd.Context(), o.server(), "status", nil, &s); err != nil {
+				return err
+			}
+			return o.print(stdout(), s, func(w io.Writer) { printStatus(w, s) })
+		},
+	})
+}
+
+func printStatus(w io.Writer, s server.Status) {
+	fmt.Fprintf(w, "weft %s, up %s, store %.8s epoch %d revision %d\n", s.Version, s.Up, s.Store, s.Epoch, s.Revision)
+	switch {
+	case s.Failure != "":
+		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)
+	case s.Recovering:
+		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %d nodes have not reported yet (`weft nodes`)\n", s.Awaited)
+	}
+	if s.Vanished > 0 {
+		fmt.Fprintf(w, "ALARM: %d jobs vanished at once from their scheduler; `weft forget --vanished` frees them\n", s.Vanished)
+	}
+	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
+	var live []string
+	for _, k := range slices.Sorted(maps.Keys(s.Live)) {
+		live = append(live, fmt.Sprintf("%d %s", s.Live[k], k))
+	}
+	fmt.Fprintln(w, "reservations: "+cmp.Or(strings.Join(live, ", "), "none"))
+	rows := make([][]string, 0, len(s.Pools))
+	for _, p := range s.Pools {
+		rows = append(rows, []string{p.Pool, fmt.Sprint(p.Size), fmt.Sprint(p.Used), fmt.Sprint(p.Free)})
+	}
+	columns(w, "POOL VNIS USED FREE", rows)
+}
+
+func newJobs(o *options) *cobra.Command {
+	return o.listing(&cobra.Command{
+		Use: "jobs", Short: "List the reservations", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			jobs, err := hook.List[server.JobRow](cmd.Context(), o.server(), "jobs", nil)
+			if err != nil {
+				return err
+			}
+			return o.print(stdout(), nonNil(jobs), func(w io.Writer) {
+				rows := make([][]string, 0, len(jobs))
+				for _, j := range jobs {
+					rows = append(rows, []string{j.Scheduler, j.Job, account(j.User, j.UID), j.State, ago(j.Since), core.FormatVNIs(j.VNIs), fmt.Sprintf("%d/%d", j.Unclean, j.Nodes), j.Waits})
+				}
+				columns(w, "SCHEDULER JOB USER STATE SINCE VNIS HOLDING WAITS-FOR", rows)
+			})
+		},
+	})
+}
+
+func newJob(o *options) *cobra.Command {
+	return o.listing(&cobra.Command{
+		Use: "job ID", Short: "Show all that is known of a job", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var jobs []server.JobDetail
+			if err := hook.Call(cmd.Context(), o.server(), "job", server.JobArgs{Job: args[0]}, &jobs); err != nil {
+				return err
+			}
+			return o.print(stdout(), jobs, func(w io.Writer) {
+				for _, j := range jobs {
+					printJob(w, j)
+				}
+			})
+		},
+	})
+}
+
+func printJob(w io.Writer, j server.JobDetail) {
+	fmt.Fprintf(w, "job %s/%s, run %d, of %s: %s since %s\n", j.Scheduler, j.Job, j.Generation, account(j.User, j.UID), j.State, ago(j.Since))
+	if j.Waits != "" {
+		fmt.Fprintln(w, "  waits for        "+j.Waits)
+	}
+	fmt.Fprintln(w, "  VNIs             "+core.FormatVNIs(j.VNIs))
+	fmt.Fprintln(w, "  traffic classes  "+strings.Join(j.Classes, ", "))
+	for _, text := range j.Warnings {
+		fmt.Fprintln(w, "  warning          "+text)
+	}
+	for _, s := range j.Shares {
+		var limits []string
+		for _, r := range core.ResourceNames() {
+			if l := s.Limits[r]; l[1] > 0 {
+				limits = append(limits, fmt.Sprintf("%s %d/%d", r, l[0], l[1]))
+			}
+		}
+		fmt.Fprintf(w, "  on %s, %d cores each: reserved/max on each NIC: %s\n", s.Hosts, s.Cores, strings.Join(limits, ", "))
+	}
+	for _, n := range j.Where {
+		fmt.Fprintf(w, "  node %-12s %s %s\n", n.Node, n.State, n.Why)
+	}
+}
+
+func newVNIs(o *options) *cobra.Command {
+	return o.listing(&cobra.Command{
+		Use: "vnis [VNI]", Short: "Say who has which VNI, since when, where, and what it waits for", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var in server.JobArgs
+			if len(args) == 1 {
+				v, err := core.ParseVNI(args[0])
+				if err != nil {
+					return err
+				}
+				in.VNI = uint16(v)
+			}
+			vnis, err := hook.List[server.VNIRow](cmd.Context(), o.server(), "vnis", in)
+			if err != nil {
+				return err
+			}
+			return o.print(stdout(), nonNil(vnis), func(w io.Writer) { printVNIs(w, vnis) })
+		},
+	})
+}
+
+func printVNIs(w io.Writer, vnis []server.VNIRow) {
+	rows := make([][]string, 0, len(vnis))
+	for _, v := range vnis {
+		owner := ""
+		if v.Job != "" {
+			owner = account(v.User, v.UID)
+		}
+		nodes := strings.Join(v.Nodes[:min(len(v.Nodes), 4)], ",")
+		if len(v.Nodes) > 4 {
+			nodes += fmt.Sprintf(" and %d more", len(v.Nodes)-4)
+		}
+		rows = append(rows, []string{fmt.Sprint(v.VNI), v.Pool, v.State, v.Job, owner, ago(v.Since), nodes, v.Waits})
+	}
+	columns(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", rows)
+}
+
+func newNodes(o *options) *cobra.Command {
+	return o.listing(&cobra.Command{
+		Use: "nodes", Short: "List the nodes, their NICs and why one is drained", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			nodes, err := hook.List[server.NodeRow](cmd.Context(), o.server(), "nodes", nil)
+			if err != nil {
+				return err
+			}
+			return o.print(stdout(), nonNil(nodes), func(w io.Writer) { printNodes(w, nodes) })
+		},
+	})
+}
+
+func printNodes(w io.Writer, nodes []server.NodeRow) {
+	rows := make([][]string, 0, len(nodes))
+	for _, n := range nodes {
+		state := n.State
+		if n.Away != "" {
+			state += " " + n.Away
+		}
+		rows = append(rows, []string{n.Node, state, fmt.Sprintf("%d/%d", len(n.NICs), len(n.Inventory)), fmt.Sprint(n.Jobs), n.Drained})
+	}
+	columns(w, "NODE STATE NICS JOBS DRAINED", rows)
+}
+
+// nonNil makes an empty list of JSON of none.
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,38 @@
+package dev
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// bootID is a simulated node's boot id, kept in a file: it lives until the machine that simulates it boots, or until somebody removes the file, which is
+// how a simulated node reboots.
+func bootID(path string) (string, error) {
+	machine, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("boot id: %w", err)
+	}
+	prefix := strings.TrimSpace(string(machine)) + "/"
+	text, err := os.ReadFile(path)
+	switch {
+	case err == nil && strings.HasPrefix(string(text), prefix):
+		return strings.TrimSpace(string(text)), nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("boot id: %w", err)
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	id := prefix + hex.EncodeToString(b[:])
+	if err := os.WriteFile(path+".new", []byte(id), 0o644); err != nil {
+		return "", fmt.Errorf("boot id: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return "", fmt.Errorf("boot id: %w", err)
+	}
+	return id, nil
+}

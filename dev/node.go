@@ -1,0 +1,155 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// Node is one simulated node: an agent, its NICs, and the local jobs on it.
+type Node struct {
+	name   string
+	folder string
+	boot   string
+	driver *sim.Driver
+	ledger *ledger.File
+	table  *local.Table
+	agent  *agent.Agent
+	gone   chan local.Entry
+}
+
+// Join is what `weft run` tells a node about its child there.
+type Join struct {
+	Job string `json:"job"`
+	PID int32  `json:"pid"`
+}
+
+// Begin is what `weft run` tells the first node of its job.
+type Begin struct {
+	local.Wish
+	Hosts []string `json:"hosts"`
+}
+
+// maxGone is how many ends of local jobs may wait to be cleaned up on a node.
+const maxGone = local.MaxJobs
+
+func (s *System) newNode(name string) (*Node, error) {
+	n := &Node{name: name, folder: Folder(s.o.Dir, name), gone: make(chan local.Entry, maxGone)}
+	if err := os.MkdirAll(filepath.Join(n.folder, "env"), 0o755); err != nil {
+		return nil, wrap(name, err)
+	}
+	boot, err := bootID(filepath.Join(n.folder, "boot"))
+	if err != nil {
+		return nil, wrap(name, err)
+	}
+	n.boot = boot
+	n.driver = sim.New(sim.Options{Dir: NICs(s.o.Dir, name), NICs: s.o.NICs, Boot: boot, Latency: s.o.Latency, NoSync: true})
+	if n.ledger, err = ledger.Open(filepath.Join(n.folder, "ledger.db")); err != nil {
+		return nil, wrap(name, err)
+	}
+	n.table, err = local.Open(local.Options{
+		Node: name, File: filepath.Join(n.folder, "jobs.json"), Cores: s.o.Cores, Log: s.log.With("node", name),
+		Gone: func(e local.Entry) { n.gone <- e },
+	})
+	if err != nil {
+		return nil, errors.Join(wrap(name, err), n.ledger.Close())
+	}
+	if s.o.PerUser > 0 {
+		n.table.SetPerUser(s.o.PerUser)
+	}
+	return n, nil
+}
+
+// start runs the node's agent and its socket.
+func (n *Node) start(s *System) error {
+	a, err := agent.New(s.ctx, agent.Needs{
+		Node: n.name, Boot: n.boot, Driver: n.driver, Authority: &s.line, Store: n.ledger, Environ: filepath.Join(n.folder, "env"), Log: s.log,
+		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Owners: map[string]bool{s.o.Local: true},
+	})
+	if err != nil {
+		return wrap(n.name, err)
+	}
+	n.agent = a
+	ln, err := hook.Listen(filepath.Join(n.folder, "agent.sock"), 0o666)
+	if err != nil {
+		return wrap(n.name, err)
+	}
+	desk := &agent.Desk{Agent: a, More: map[string]hook.Handler{"begin": n.begin, "join": n.join(s)}}
+	front := &hook.Front{Bounds: hook.Users(), Log: s.log}
+	s.group.Go(func() { _ = a.Run(s.ctx) })
+	s.group.Go(func() {
+		if err := front.Serve(s.ctx, ln, desk.Handle); err != nil {
+			s.log.Warn("the node's socket", "node", n.name, "err", err)
+		}
+	})
+	s.group.Go(func() { n.cleanUp(s) })
+	return nil
+}
+
+// begin makes the caller's process a job.
+func (n *Node) begin(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	var b Begin
+	if err := req.Decode(&b); err != nil {
+		return nil, err
+	}
+	if len(b.Hosts) == 0 {
+		b.Hosts = []string{n.name}
+	}
+	if _, err := local.ParseOptions(b.Options); err != nil {
+		return nil, err
+	}
+	return n.table.Begin(ctx, peer, b.Wish, b.Hosts...)
+}
+
+// join makes a process of the caller's this node's part of his job.
+func (n *Node) join(s *System) hook.Handler {
+	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
+		var j Join
+		if err := req.Decode(&j); err != nil {
+			return nil, err
+		}
+		for _, other := range s.nodes {
+			e, ok := other.table.Get(j.Job)
+			if !ok || other == n {
+				continue
+			}
+			if !peer.Root() && e.UID != peer.UID {
+				return nil, core.Errorf(core.NotAllowed, "job %s: it is another user's", j.Job)
+			}
+			return n.table.Join(e, j.PID)
+		}
+		return nil, core.Errorf(core.JobUnknown, "job %s: no process of it lives", core.Clip(j.Job))
+	}
+}
+
+// cleanUp cleans up after local jobs whose process is over, however it ended.
+func (n *Node) cleanUp(s *System) {
+	root := core.Peer{Node: n.name}
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case e := <-n.gone:
+			key := core.Key{JobID: core.JobID{Scheduler: s.o.Local, Job: e.Job}}
+			out := n.agent.Do(s.ctx, core.Ask{Action: core.CleanUp, Key: key, UID: e.UID, Began: hook.Boottime()}, root)
+			if out.Err != nil && s.ctx.Err() == nil {
+				s.log.Warn("a job that is over was not cleaned up; the server's order will do it", "job", e.Job, "node", n.name, "err", out.Err)
+			}
+		}
+	}
+}
+
+func (n *Node) close(log *slog.Logger) {
+	if err := errors.Join(n.table.Close(), n.ledger.Close()); err != nil {
+		log.Warn("the node's files", "node", n.name, "err", err)
+	}
+}

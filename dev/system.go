@@ -1,0 +1,217 @@
+// Package dev is a whole Weft system in one process: a server, n agents, and simulated NICs, with the sockets of real ones. `weft dev` and `make demo` run
+// it, and tests of everything above the machines do.
+//
+// One folder holds it all: server.sock and server.db, and for each node nodes/NAME with agent.sock, its ledger, the jobs' environments, its local jobs and
+// its NICs.
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/server"
+	"github.com/weft-hpc/weft/store/bolt"
+)
+
+// Options of a System.
+type Options struct {
+	Dir     string // made when it is not there
+	Nodes   []string
+	NICs    int    // a node
+	Cores   int    // a node; 0: the machine's
+	Local   string // label of the scheduler of type local
+	PerUser int    // jobs of one user on a node; 0: the adapter's default
+	Config  engine.Config
+	Pools   []allocator.Pool
+	Policy  engine.Policy
+	Admins  string // admin_group
+	Version string
+	Log     *slog.Logger
+	Latency time.Duration // of a simulated NIC
+	Server  server.Limits
+}
+
+// System is running from Start to Stop.
+type System struct {
+	o      Options
+	log    *slog.Logger
+	nodes  map[string]*Node
+	plugin *local.Plugin
+	line   line
+	ctx    context.Context
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+
+	mu     sync.Mutex
+	server *running
+}
+
+// running is the server while it is up.
+type running struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	store  *bolt.Store
+}
+
+// line is the agents' way to the server, which may be down.
+type line struct{ to atomic.Pointer[server.Server] }
+
+var errDown = core.Errorf(core.ServerAway, "server: it is not running").WithMend("`weft status`")
+
+func (l *line) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+	if s := l.to.Load(); s != nil {
+		return s.Reserve(ctx, node, ask, peer)
+	}
+	return core.Grant{}, errDown
+}
+
+func (l *line) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	if s := l.to.Load(); s != nil {
+		return s.Attend(ctx, node, first, next, told)
+	}
+	return errDown
+}
+
+// Start starts a system; it runs until Stop, or until ctx ends.
+func Start(ctx context.Context, o Options) (s *System, err error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s = &System{o: o, log: o.Log, nodes: map[string]*Node{}}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			s.Stop()
+		}
+	}()
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return s, core.Errorf(core.BadConfig, "dir: %w", err)
+	}
+	tables := make([]*local.Table, 0, len(o.Nodes))
+	for _, name := range o.Nodes {
+		n, err := s.newNode(name)
+		if err != nil {
+			return s, err
+		}
+		s.nodes[name] = n
+		tables = append(tables, n.table)
+	}
+	s.plugin = local.New(o.Local, tables...)
+	if err := s.StartServer(); err != nil {
+		return s, err
+	}
+	for _, name := range o.Nodes {
+		if err := s.nodes[name].start(s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// StartServer starts the server, on the store that it left.
+func (s *System) StartServer() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server != nil {
+		return nil
+	}
+	store, err := bolt.Open(filepath.Join(s.o.Dir, "server.db"), bolt.Options{})
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(s.ctx, server.Needs{
+		Store: store, Config: s.o.Config, Policy: s.o.Policy, Log: s.log, Limits: s.o.Server,
+		Allocator:  func(engine.Config) (engine.Allocator, error) { return allocator.New(s.o.Pools) },
+		Schedulers: map[string]core.Scheduler{s.o.Local: s.plugin},
+	})
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	ln, err := hook.Listen(filepath.Join(s.o.Dir, "server.sock"), 0o666)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	r := &running{cancel: cancel, done: make(chan struct{}), store: store}
+	desk := &server.Desk{Server: srv, AdminGroup: s.o.Admins, Version: s.o.Version, Sizes: s.sizes}
+	front := &hook.Front{Bounds: hook.Users(), Log: s.log}
+	var both sync.WaitGroup
+	both.Go(func() { _ = srv.Run(ctx) })
+	both.Go(func() {
+		if err := front.Serve(ctx, ln, desk.Handle); err != nil {
+			s.log.Warn("the server's socket", "err", err)
+		}
+	})
+	s.group.Go(func() {
+		both.Wait()
+		s.line.to.CompareAndSwap(srv, nil)
+		if err := store.Close(); err != nil {
+			s.log.Warn("the server's store", "err", err)
+		}
+		close(r.done)
+	})
+	s.server = r
+	s.line.to.Store(srv)
+	return nil
+}
+
+// StopServer stops the server; the agents go on, and come back to the next one.
+func (s *System) StopServer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == nil {
+		return
+	}
+	s.line.to.Store(nil)
+	s.server.cancel()
+	<-s.server.done
+	s.server = nil
+}
+
+// Stop ends everything that Start began. Services on the simulated NICs stay, as they would on real ones.
+func (s *System) Stop() {
+	s.StopServer()
+	s.cancel()
+	s.group.Wait()
+	for _, n := range s.nodes {
+		n.close(s.log)
+	}
+}
+
+// Server is the server that is running, or nil.
+func (s *System) Server() *server.Server { return s.line.to.Load() }
+
+// Node is one of the system's nodes, or nil.
+func (s *System) Node(name string) *Node { return s.nodes[name] }
+
+func (s *System) sizes() map[string]int {
+	a, err := allocator.New(s.o.Pools)
+	if err != nil {
+		return nil
+	}
+	out := map[string]int{}
+	for _, p := range s.o.Pools {
+		out[p.Name] = a.Size(p.Name)
+	}
+	return out
+}
+
+// Folder is where a node of the system at dir keeps its things.
+func Folder(dir, node string) string { return filepath.Join(dir, "nodes", node) }
+
+// NICs is the folder of that node's simulated NICs.
+func NICs(dir, node string) string { return filepath.Join(Folder(dir, node), "nics") }
+
+func wrap(node string, err error) error { return fmt.Errorf("node %s: %w", node, err) }

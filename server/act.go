@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// act does what the machine wants; the records behind it are durable.
+func (s *Server) act(actions []engine.Action) {
+	head := s.machine.Head()
+	for _, a := range actions {
+		switch a := a.(type) {
+		case engine.Granted:
+			a.Grant.Head = head
+			s.answer(a.Call, answer{grant: a.Grant})
+		case engine.Refused:
+			s.answer(a.Call, answer{err: a.Err})
+		case engine.Describe:
+			s.describe(a.Call)
+		case engine.Done:
+			s.answer(a.Call, answer{count: a.Count, err: a.Err})
+		case engine.Order:
+			a.Orders.Head = head
+			s.order(a)
+		case engine.Fail:
+			s.tellScheduler(a.Key.Scheduler, "fail", func(ctx context.Context, sched core.Scheduler) error {
+				return sched.Fail(ctx, a.Key, a.Reason)
+			})
+		case engine.Drain:
+			for name := range s.needs.Schedulers {
+				s.tellScheduler(name, "drain", func(ctx context.Context, sched core.Scheduler) error {
+					return sched.Drain(ctx, a.Node, a.Reason)
+				})
+			}
+		case engine.Say:
+			s.say(a)
+		}
+	}
+}
+
+func (s *Server) say(a engine.Say) {
+	level := [...]slog.Level{slog.LevelInfo, slog.LevelWarn, slog.LevelError}[min(int(a.Level), 2)]
+	attrs := make([]any, 0, 6)
+	if a.Run.Job != "" {
+		attrs = append(attrs, "job", a.Run.Key.String())
+	}
+	if a.Node != "" {
+		attrs = append(attrs, "node", a.Node)
+	}
+	if len(a.VNIs) > 0 {
+		attrs = append(attrs, "vni", core.FormatVNIs(a.VNIs))
+	}
+	s.log.Log(context.Background(), level, a.Text, attrs...)
+}
+
+// tellScheduler runs a call to a scheduler beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it.
+func (s *Server) tellScheduler(name, what string, f func(context.Context, core.Scheduler) error) {
+	sched := s.needs.Schedulers[name]
+	if sched == nil || s.ctx == nil {
+		return
+	}
+	s.beside.Go(func() {
+		for try := range 3 {
+			ctx, cancel := context.WithTimeout(s.ctx, s.limits.Describe)
+			err := f(ctx, sched)
+			cancel()
+			if err == nil || core.AsError(err).Code == core.Unsupported {
+				return
+			}
+			if try == 2 {
+				s.log.Warn("the scheduler did not take it", "scheduler", name, "call", what, "err", err)
+				return
+			}
+			if !pause(s.ctx, time.Duration(try+1)*s.limits.Retry) {
+				return
+			}
+		}
+	})
+}
+
+// pause waits, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

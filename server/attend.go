@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// session is one Attend of a node. A newer one of the same node ends it.
+type session struct {
+	id     uint64
+	cancel context.CancelCauseFunc
+	orders chan core.Orders
+}
+
+// Attend takes a node's reports and tells it its orders, until ctx ends, a newer session of the node begins, or the node falls too far behind. The caller
+// has proved that it is node.
+func (s *Server) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ses := &session{cancel: cancel, orders: make(chan core.Orders, s.limits.Orders)}
+	s.mu.Lock()
+	s.serial++
+	ses.id = s.serial
+	old := s.sessions[node]
+	s.sessions[node] = ses
+	s.mu.Unlock()
+	if old != nil {
+		old.cancel(core.Errorf(core.Cancelled, "node %s: it began a newer session", node))
+	}
+	defer s.leave(node, ses)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case o := <-ses.orders:
+				told(o)
+			}
+		}
+	}()
+	defer func() { cancel(nil); <-sent }()
+	if err := s.insist(ctx, work{in: engine.Report{Node: node, Session: ses.id, Report: first}}); err != nil {
+		return err
+	}
+	asked := map[string]time.Duration{}
+	for {
+		select {
+		case <-s.done:
+			return core.Errorf(core.ServerAway, "server: it is stopping")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case rep, ok := <-next:
+			if !ok {
+				return nil
+			}
+			if rep.Answer != nil {
+				if err := s.forward(ctx, node, ses, asked, *rep.Answer); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := s.insist(ctx, work{in: engine.Report{Node: node, Session: ses.id, Report: rep}}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// forward takes what a scheduler's half on the node told. The question is noted before the node may send it.
+func (s *Server) forward(ctx context.Context, node string, ses *session, asked map[string]time.Duration, f core.Forward) error {
+	if f.Jobs.Asking {
+		asked[f.Scheduler] = s.now().Run
+		s.queueOrders(node, ses, core.Orders{Heard: f.Ask})
+		return nil
+	}
+	began, ok := asked[f.Scheduler]
+	if !ok {
+		return nil
+	}
+	return s.insist(ctx, work{in: engine.Answer{Scheduler: f.Scheduler, Node: node, Began: began, Jobs: f.Jobs}})
+}
+
+func (s *Server) leave(node string, ses *session) {
+	s.mu.Lock()
+	if s.sessions[node] == ses {
+		delete(s.sessions, node)
+	}
+	s.mu.Unlock()
+	_ = s.insist(context.WithoutCancel(s.context()), work{in: engine.Detach{Node: node, Session: ses.id}})
+}
+
+func (s *Server) context() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx == nil {
+		return context.Background()
+	}
+	return s.ctx
+}
+
+func (s *Server) order(a engine.Order) {
+	s.mu.Lock()
+	ses := s.sessions[a.Node]
+	s.mu.Unlock()
+	if ses != nil && ses.id == a.Session {
+		s.queueOrders(a.Node, ses, a.Orders)
+	}
+}
+
+func (s *Server) queueOrders(node string, ses *session, o core.Orders) {
+	select {
+	case ses.orders <- o:
+	default:
+		ses.cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", node, len(ses.orders)))
+	}
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// flight is one question to a scheduler that several nodes of a job wait for.
+type flight struct {
+	began time.Duration
+	calls []uint64
+}
+
+// describe asks the scheduler about the job of a call, once for all nodes that ask at the same time, and has policy decide before the writer sees it.
+func (s *Server) describe(id uint64) {
+	s.mu.Lock()
+	c := s.calls[id]
+	if c == nil {
+		s.mu.Unlock()
+		return
+	}
+	key := c.in.Ask.Key
+	if f := s.flights[key]; f != nil && c.in.Said == nil {
+		f.calls = append(f.calls, id)
+		s.mu.Unlock()
+		return
+	}
+	f := &flight{began: s.now().Run, calls: []uint64{id}}
+	s.flights[key] = f
+	ctx := s.ctx
+	s.mu.Unlock()
+	in := c.in
+	s.beside.Go(func() {
+		said := s.said(ctx, f.began, in)
+		s.mu.Lock()
+		if s.flights[key] == f {
+			delete(s.flights, key)
+		}
+		waiting := f.calls
+		s.mu.Unlock()
+		for _, id := range waiting {
+			s.again(ctx, id, said)
+		}
+	})
+}
+
+// again puts a call to the machine once more, with what was said.
+func (s *Server) again(ctx context.Context, id uint64, said *engine.Said) {
+	s.mu.Lock()
+	c := s.calls[id]
+	var in engine.Reserve
+	if c != nil {
+		c.in.Said = said
+		in = c.in
+	}
+	s.mu.Unlock()
+	if c == nil {
+		return
+	}
+	if err := s.insist(ctx, work{in: in, call: id}); err != nil {
+		s.answer(id, answer{err: core.Errorf(core.ServerAway, "server: it is stopping: %w", err)})
+	}
+}
+
+func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserve) *engine.Said {
+	key := in.Ask.Key
+	sched := s.needs.Schedulers[key.Scheduler]
+	if sched == nil {
+		return &engine.Said{Began: began, Err: core.Errorf(core.SchedulerAway, "scheduler %s: this server has no adapter for it", key.Scheduler)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Describe)
+	defer cancel()
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return &engine.Said{Began: began, Err: core.Errorf(core.Overloaded, "scheduler %s: %d questions are waiting for its answers", key.Scheduler, cap(s.slots))}
+	}
+	job, err := sched.Describe(ctx, key, in.Ask.Note, in.Peer)
+	if err != nil {
+		e := core.AsError(err)
+		if e.Reason == core.InternalFault || e.Reason == core.TimedOut {
+			e = core.Errorf(core.SchedulerAway, "scheduler %s: job %s: it did not describe it: %w", key.Scheduler, key.Job, err)
+		}
+		return &engine.Said{Began: began, Err: e}
+	}
+	return &engine.Said{Began: began, Job: job, Decision: s.policy.Load().Decide(engine.Facts{Job: job, System: s.needs.Config.System})}
+}

@@ -1,0 +1,212 @@
+package server
+
+import (
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// The rows are what the operator's verbs print, with -o json as they are. Fields are only ever added.
+
+// Status is the whole system in one look.
+type Status struct {
+	Version    string         `json:"version"`
+	Store      string         `json:"store"`
+	Epoch      uint64         `json:"epoch"`
+	Revision   uint64         `json:"revision"`
+	Up         string         `json:"up"` // since the server began to work
+	Recovering bool           `json:"recovering"`
+	Awaited    int            `json:"awaited"` // nodes that must report before anything is granted
+	Failure    string         `json:"failure,omitempty"`
+	Policy     string         `json:"policy"`
+	Nodes      int            `json:"nodes"`
+	Attached   int            `json:"attached"`
+	Drained    int            `json:"drained"`
+	Live       map[string]int `json:"reservations"`
+	Vanished   int            `json:"vanished"` // jobs of an alarm, which wait for `weft forget --vanished`
+	Pools      []PoolRow      `json:"pools"`
+}
+
+// PoolRow is the use of one pool.
+type PoolRow struct {
+	Pool string `json:"pool"`
+	Size int    `json:"size"`
+	Used int    `json:"used"`
+	Free int    `json:"free"`
+}
+
+// JobRow is one reservation.
+type JobRow struct {
+	Serial     uint64     `json:"serial"`
+	Job        string     `json:"job"`
+	Scheduler  string     `json:"scheduler"`
+	Generation uint32     `json:"generation"`
+	UID        uint32     `json:"uid"`
+	User       string     `json:"user,omitempty"`
+	State      string     `json:"state"`
+	Since      time.Time  `json:"since"`
+	Made       time.Time  `json:"made"`
+	VNIs       []core.VNI `json:"vnis"`
+	Nodes      int        `json:"nodes"`
+	Unclean    int        `json:"unclean"`
+	Waits      string     `json:"waits,omitempty"` // what it waits for
+	Unknown    bool       `json:"unknown,omitempty"`
+}
+
+// JobDetail is one reservation with all that is known of it. What only its owner and operators may see is empty for others.
+type JobDetail struct {
+	JobRow
+	Account  string    `json:"account,omitempty"`
+	Queue    string    `json:"queue,omitempty"`
+	Classes  []string  `json:"traffic_classes"`
+	Shares   []Share   `json:"shares,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Policy   string    `json:"policy,omitempty"`
+	Rules    []string  `json:"rules,omitempty"`
+	Where    []JobNode `json:"where"`
+}
+
+// Share is a set of nodes with equal limits.
+type Share struct {
+	Hosts  string            `json:"hosts"`
+	Cores  int               `json:"cores"`
+	Limits map[string][2]int `json:"limits"` // resource: reserved, max; on each NIC
+}
+
+// JobNode is one node of a reservation.
+type JobNode struct {
+	Node  string `json:"node"`
+	State string `json:"state"` // holds, clean, busy, away
+	Why   string `json:"why,omitempty"`
+}
+
+// VNIRow is one VNI that is not free, or that was asked for.
+type VNIRow struct {
+	VNI   core.VNI  `json:"vni"`
+	Pool  string    `json:"pool,omitempty"`
+	Name  string    `json:"name,omitempty"`
+	State string    `json:"state"`
+	Job   string    `json:"job,omitempty"`
+	UID   uint32    `json:"uid"`
+	User  string    `json:"user,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	Nodes []string  `json:"nodes,omitempty"` // that are not clean
+	Waits string    `json:"waits,omitempty"`
+}
+
+// NodeRow is one node.
+type NodeRow struct {
+	Node      string   `json:"node"`
+	State     string   `json:"state"` // up, away, never seen
+	Away      string   `json:"away,omitempty"`
+	Drained   string   `json:"drained,omitempty"`
+	NICs      []string `json:"nics"`
+	Inventory []string `json:"inventory"`
+	Jobs      int      `json:"jobs"` // whose services it may hold
+	Boot      string   `json:"boot,omitempty"`
+	Awaited   bool     `json:"awaited,omitempty"`
+}
+
+func jobRow(v engine.View) JobRow {
+	r := JobRow{
+		Serial: v.Serial, Job: v.Job.Job, Scheduler: v.Job.Scheduler, Generation: v.Job.Generation, UID: v.Job.UID, User: v.Job.User,
+		State: v.State.String(), Since: v.Since, Made: v.Made, Nodes: len(v.Nodes), Unknown: v.Unknown, Waits: waits(v),
+	}
+	for _, t := range v.VNIs {
+		r.VNIs = append(r.VNIs, t.VNI)
+	}
+	for _, n := range v.Nodes {
+		if !n.Clean {
+			r.Unclean++
+		}
+	}
+	return r
+}
+
+func vniRow(v core.VNI, view engine.View) VNIRow {
+	r := VNIRow{VNI: v, State: view.State.String(), Job: view.Job.JobID.String(), UID: view.Job.UID, User: view.Job.User, Since: view.Since, Waits: waits(view)}
+	if view.Unknown {
+		r.Job = ""
+	}
+	for _, t := range view.VNIs {
+		if t.VNI == v {
+			r.Pool, r.Name = t.Pool, t.Name
+		}
+	}
+	for _, n := range view.Nodes {
+		if !n.Clean {
+			r.Nodes = append(r.Nodes, n.Node)
+		}
+	}
+	return r
+}
+
+func jobDetail(v engine.View, full bool) JobDetail {
+	d := JobDetail{JobRow: jobRow(v), Classes: v.Grant.Classes.Names()}
+	for _, n := range v.Nodes {
+		state := "holds"
+		switch {
+		case n.Clean:
+			state = "clean"
+		case !n.Attached:
+			state = "away"
+		case n.Busy:
+			state = "busy"
+		}
+		d.Where = append(d.Where, JobNode{n.Node, state, n.Why})
+	}
+	if !full {
+		return d
+	}
+	d.Account, d.Queue, d.Warnings, d.Policy, d.Rules = v.Job.Account, v.Job.Queue, v.Grant.Warnings, v.Grant.Policy, v.Grant.Rules
+	for i, s := range v.Job.Shares {
+		row := Share{Hosts: s.Hosts, Cores: s.Cores, Limits: map[string][2]int{}}
+		if i < len(v.Grant.Limits) {
+			for r, l := range v.Grant.Limits[i] {
+				row.Limits[core.Resource(r).String()] = [2]int{int(l.Reserved), int(l.Max)}
+			}
+		}
+		d.Shares = append(d.Shares, row)
+	}
+	return d
+}
+
+// waits says what a reservation waits for, in words.
+func waits(v engine.View) string {
+	switch v.State {
+	case engine.Active:
+		if v.Lost {
+			return "an administrator: it vanished together with many others (`weft forget --vanished`)"
+		}
+		return ""
+	case engine.Quarantined:
+		return "the end of its quarantine in " + v.Left.Round(time.Second).String()
+	case engine.Held:
+		return v.Why
+	}
+	left, busy := 0, 0
+	first := ""
+	for _, n := range v.Nodes {
+		if n.Clean {
+			continue
+		}
+		left++
+		if n.Busy {
+			busy++
+		}
+		if first == "" {
+			first = n.Node
+			if n.Why != "" {
+				first += " (" + n.Why + ")"
+			}
+		}
+	}
+	switch {
+	case left == 0:
+		return ""
+	case left == 1:
+		return first + " to be clean"
+	}
+	return first + " and " + plural(left-1, "more node") + " to be clean"
+}

@@ -1,0 +1,143 @@
+// Package server is the loop and the effects around core/engine: the one authority of a system.
+//
+// One writer gathers inputs, Steps each, commits all records at once, and only then acts. A failed commit throws the machine away and loads it anew.
+// Nothing else touches the machine: every call out (a scheduler, a node) runs beside the writer, with a deadline, and comes back as an input.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// Needs are what a Server is made of.
+type Needs struct {
+	Store      engine.Store
+	Allocator  func(engine.Config) (engine.Allocator, error) // a fresh one, with no VNI taken
+	Config     engine.Config
+	Policy     engine.Policy
+	Schedulers map[string]core.Scheduler // by label
+	Witness    core.Head                 // the highest head known from outside the store
+	Log        *slog.Logger
+	Limits     Limits
+}
+
+// Limits are the server's bounds. Zero values are replaced by those of DefaultLimits.
+type Limits struct {
+	Queue     int           // inputs that wait for the writer
+	Batch     int           // inputs a commit
+	Commit    time.Duration // that a commit may take
+	Describe  time.Duration // that a scheduler may take to describe a job
+	Describes int           // at a time
+	Orders    int           // that wait for one session; a session that is further behind is ended
+	Tick      time.Duration
+	Retry     time.Duration // least pause before a scheduler that failed is watched again
+	RetryMost time.Duration
+}
+
+// DefaultLimits suit a system of 11,136 nodes.
+var DefaultLimits = Limits{
+	Queue: 65536, Batch: 4096, Commit: 30 * time.Second, Describe: 6 * time.Second, Describes: 64, Orders: 1024, Tick: time.Second,
+	Retry: 200 * time.Millisecond, RetryMost: 30 * time.Second,
+}
+
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits
+	or := func(to *time.Duration, v time.Duration) {
+		if v > 0 {
+			*to = v
+		}
+	}
+	or(&d.Commit, l.Commit)
+	or(&d.Describe, l.Describe)
+	or(&d.Tick, l.Tick)
+	or(&d.Retry, l.Retry)
+	or(&d.RetryMost, l.RetryMost)
+	for _, f := range [][2]*int{{&d.Queue, &l.Queue}, {&d.Batch, &l.Batch}, {&d.Describes, &l.Describes}, {&d.Orders, &l.Orders}} {
+		if *f[1] > 0 {
+			*f[0] = *f[1]
+		}
+	}
+	return d
+}
+
+// Server is the authority. It implements core.Authority.
+type Server struct {
+	needs  Needs
+	limits Limits
+	log    *slog.Logger
+	began  time.Time
+	policy atomic.Pointer[decider]
+	queue  chan work
+	done   chan struct{} // closed when the writer has ended
+	slots  chan struct{} // of describes
+
+	mu       sync.Mutex
+	calls    map[uint64]*call
+	sessions map[string]*session
+	flights  map[core.Key]*flight
+	serial   uint64 // of calls and sessions
+	beside   sync.WaitGroup
+	ctx      context.Context
+
+	machine *engine.Machine // the writer's alone
+	failure atomic.Pointer[core.Error]
+}
+
+type decider struct{ engine.Policy }
+
+// New loads the store. Run must be called for the server to answer.
+func New(ctx context.Context, needs Needs) (*Server, error) {
+	s := &Server{
+		needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}),
+		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{},
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	s.queue = make(chan work, s.limits.Queue)
+	s.slots = make(chan struct{}, s.limits.Describes)
+	s.policy.Store(&decider{needs.Policy})
+	if err := s.load(ctx, needs.Witness); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Run works until ctx ends; the store stays open. It returns when every goroutine of the server has ended.
+func (s *Server) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.ctx = ctx
+	s.mu.Unlock()
+	for name, sched := range s.needs.Schedulers {
+		s.beside.Go(func() { s.watch(ctx, name, sched) })
+	}
+	s.write(ctx)
+	cancel()
+	close(s.done)
+	s.dropAll(core.Errorf(core.ServerAway, "server: it is stopping"))
+	s.beside.Wait()
+	return nil
+}
+
+// now is the moment of an input.
+func (s *Server) now() core.Moment {
+	t := time.Now()
+	return core.Moment{Run: t.Sub(s.began), Wall: t}
+}
+
+// newID is 128 random bits, for a store that is new.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

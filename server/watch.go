@@ -1,0 +1,39 @@
+package server
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// watch follows one scheduler for as long as ctx lives. A Watch that breaks begins again after a pause that grows, with jitter; until then nothing is known
+// of its jobs, and nothing of them is freed.
+func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
+	wait := s.limits.Retry
+	for ctx.Err() == nil {
+		var began time.Duration
+		err := sched.Watch(ctx, func(jobs core.Jobs) error {
+			if jobs.Asking {
+				began = s.now().Run
+				return nil
+			}
+			wait = s.limits.Retry
+			return s.insist(ctx, work{in: engine.Answer{Scheduler: name, Began: began, Jobs: jobs}})
+		})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && core.AsError(err).Code == core.Unsupported:
+			return
+		case err != nil:
+			s.log.Warn("the scheduler cannot be watched", "scheduler", name, "err", err, "again_in", wait)
+		}
+		if !pause(ctx, wait/2+rand.N(wait)) {
+			return
+		}
+		wait = min(2*wait, s.limits.RetryMost)
+	}
+}

@@ -1,0 +1,189 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// work is an input, or a look at the machine.
+type work struct {
+	in   engine.Input
+	look func(*engine.Machine)
+	call uint64 // is told when the commit fails
+}
+
+// put queues w. A full queue refuses at once: a caller can come again, the writer cannot be made faster by waiting.
+func (s *Server) put(w work) *core.Error {
+	select {
+	case <-s.done:
+		return core.Errorf(core.ServerAway, "server: it is stopping")
+	default:
+	}
+	select {
+	case s.queue <- w:
+		return nil
+	default:
+		return core.Errorf(core.Overloaded, "server: %d inputs are waiting", len(s.queue))
+	}
+}
+
+// insist queues w, waiting for room: what it brings must not be lost while the writer works.
+func (s *Server) insist(ctx context.Context, w work) error {
+	select {
+	case s.queue <- w:
+		return nil
+	case <-s.done:
+		return core.Errorf(core.ServerAway, "server: it is stopping")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// load builds the machine from the store, and writes what New wants written.
+func (s *Server) load(ctx context.Context, witness core.Head) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Commit)
+	defer cancel()
+	var records []engine.Record
+	err := s.needs.Store.Load(ctx, func(r engine.Record) error {
+		records = append(records, r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	alloc, err := s.needs.Allocator(s.needs.Config)
+	if err != nil {
+		return err
+	}
+	m, first := engine.New(s.needs.Config, alloc, records, newID(), witness, s.now())
+	if len(first) > 0 {
+		if err := s.needs.Store.Commit(ctx, append(first, m.Seal())); err != nil {
+			return err
+		}
+	}
+	s.machine = m
+	return nil
+}
+
+// write is the one writer.
+func (s *Server) write(ctx context.Context) {
+	tick := time.NewTicker(s.limits.Tick)
+	defer tick.Stop()
+	batch := make([]work, 0, s.limits.Batch)
+	for {
+		batch = batch[:0]
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			batch = append(batch, work{in: engine.Tick{}})
+		case w := <-s.queue:
+			batch = append(batch, w)
+		}
+	more:
+		for len(batch) < cap(batch) {
+			select {
+			case w := <-s.queue:
+				batch = append(batch, w)
+			default:
+				break more
+			}
+		}
+		s.step(ctx, batch)
+	}
+}
+
+// step takes a batch through the machine, the store, and into effect, in this order.
+func (s *Server) step(ctx context.Context, batch []work) {
+	if s.machine == nil {
+		if err := s.load(ctx, core.Head{}); err != nil {
+			s.fail(batch, err)
+			return
+		}
+		s.failure.Store(nil)
+		s.log.Info("the store is back")
+	}
+	var records []engine.Record
+	var actions []engine.Action
+	for _, w := range batch {
+		if w.look != nil {
+			continue
+		}
+		r, a := s.machine.Step(s.now(), w.in)
+		records = append(records, r...)
+		actions = append(actions, a...)
+	}
+	if len(records) > 0 {
+		records = append(records, s.machine.Seal())
+		commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Commit)
+		err := s.needs.Store.Commit(commit, records)
+		cancel()
+		if err != nil {
+			s.fail(batch, err)
+			return
+		}
+	}
+	for _, w := range batch {
+		if w.look != nil {
+			w.look(s.machine)
+		}
+	}
+	s.act(actions)
+}
+
+// fail throws the machine away: it may be ahead of the store. Everybody who waits is told, and every session ends, since the machine that is loaded next
+// has seen no report.
+func (s *Server) fail(batch []work, err error) {
+	e := core.AsError(err)
+	if e.Reason == core.InternalFault || e.Reason == core.TimedOut {
+		e = core.Errorf(core.StoreFailed, "store: %w", err)
+	}
+	if s.failure.Swap(e) == nil {
+		s.log.Error("the store cannot be written: nothing is granted until it can", "reason", string(e.Reason), "err", e.What)
+	}
+	s.machine = nil
+	for _, w := range batch {
+		if w.look != nil {
+			w.look(nil)
+		}
+	}
+	s.dropAll(e)
+}
+
+// Failure is why the store cannot be written; nil while it can.
+func (s *Server) Failure() *core.Error { return s.failure.Load() }
+
+// Look runs f with the machine, in the writer's turn. f must be quick and must keep nothing of it but copies.
+func (s *Server) Look(ctx context.Context, f func(*engine.Machine)) error {
+	done := make(chan bool, 1)
+	w := work{look: func(m *engine.Machine) {
+		if m != nil {
+			f(m)
+		}
+		done <- m != nil
+	}}
+	if err := s.put(w); err != nil {
+		return err
+	}
+	select {
+	case ok := <-done:
+		if !ok {
+			return s.storeFailed()
+		}
+		return nil
+	case <-s.done:
+		return core.Errorf(core.ServerAway, "server: it is stopping")
+	case <-ctx.Done():
+		return core.Errorf(core.TimedOut, "server: it did not answer: %w", context.Cause(ctx))
+	}
+}
+
+func (s *Server) storeFailed() *core.Error {
+	if e := s.failure.Load(); e != nil {
+		return e
+	}
+	return core.Errorf(core.StoreFailed, "store: it cannot be read")
+}
