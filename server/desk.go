@@ -184,8 +184,10 @@ func find(m *engine.Machine, args JobArgs) []engine.View {
 
 func (d *Desk) vnis(ctx context.Context, req hook.Request) (any, error) {
 	var args JobArgs
-	if err := req.Decode(&args); err != nil {
-		return nil, err
+	if len(req.Body) > 0 {
+		if err := req.Decode(&args); err != nil {
+			return nil, err
+		}
 	}
 	var rows []VNIRow
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
