@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 // helper holds an LNI of cxi0's service 4 until it is killed, or makes services, one batch after another, and removes
 // the one before, saying what it knows to be done.
 func helper(what string, args []string) error {
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	if what == "hold" {
 		return sim.Hold(ctx, args[0], "cxi0", 4, 1000, func() { fmt.Println("opened") })
 	}
