@@ -65,8 +65,11 @@ func (p Plugin) place(path []string) hcl.Range {
 				found = append(found, block)
 			}
 		}
-		if len(found) == 0 || len(path) == 0 {
+		if len(found) == 0 {
 			return at
+		}
+		if len(path) == 0 {
+			return found[0].DefRange()
 		}
 		i, err := strconv.Atoi(path[0])
 		if err != nil || i < 0 || i >= len(found) {

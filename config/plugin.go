@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/hclfile"
 )
 
@@ -50,4 +52,24 @@ func (p Plugin) NoType(known []string) hclfile.Finding {
 		finding.Detail = fmt.Sprintf("There are: %s. A plugin that is not built in needs command = [\"/path/of/it\"].", list(known))
 	}
 	return finding
+}
+
+// Names gives Weft's name for each name of a node that the scheduler's aliases have. What is not in it has the same name on both sides.
+func (p Plugin) Names() map[string]string {
+	names := map[string]string{}
+	for _, a := range p.Alias {
+		theirs, err := hostlist.Parse(a.Theirs)
+		ours, bad := hostlist.Parse(a.Ours)
+		if err != nil || bad != nil {
+			continue // Load refused it
+		}
+		next, stop := iter.Pull(ours.Expand())
+		for name := range theirs.Expand() {
+			if to, ok := next(); ok {
+				names[name] = to
+			}
+		}
+		stop()
+	}
+	return names
 }

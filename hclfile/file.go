@@ -14,13 +14,18 @@ const maxFindings = 100
 type File struct {
 	Source
 	Body *hclsyntax.Body
+
+	starts []int // where lines begin; none when the file is too large
 }
 
 // Parse reads a source within the bounds of this package. Where the syntax is wrong, Body holds what could be understood, so that a caller can go on to
 // find more.
 func Parse(source Source) (file *File, findings []Finding) {
 	file = &File{Source: source}
-	if findings = source.text(); findings != nil {
+	if len(source.Text) <= MaxSize {
+		file.starts = starts(source.Text)
+	}
+	if findings = file.text(); findings != nil {
 		return file, findings
 	}
 	if findings = file.bounds(); findings != nil {
@@ -44,7 +49,7 @@ func (f *File) At(severity Severity, at hcl.Range, summary, detail string) Findi
 		finding.Length = at.End.Column - at.Start.Column
 	}
 	if at.Start.Line > 0 {
-		finding.Snippet = lineAt(f.Text, at.Start.Line)
+		finding.Snippet = f.line(at.Start.Line)
 		if at.End.Line > at.Start.Line {
 			finding.Length = max(1, len([]rune(finding.Snippet))-at.Start.Column+1)
 		}

@@ -47,13 +47,24 @@ type Finding struct {
 	Suggestion string   `json:"suggestion,omitempty"` // what was probably meant
 }
 
-// Sort orders findings by file and place, and drops those that say the same twice.
+// MaxFindings is how many Sort leaves.
+const MaxFindings = 200
+
+// Sort orders findings by file and place, drops those that say the same twice, and cuts what no person would read.
 func Sort(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Summary, b.Summary), cmp.Compare(a.Detail, b.Detail))
 	})
-	return slices.Compact(findings)
+	findings = slices.Compact(findings)
+	if len(findings) <= MaxFindings {
+		return findings
+	}
+	more := Finding{Severity: Notice, Summary: fmt.Sprintf("%d more are not shown", len(findings)-MaxFindings)}
+	for _, f := range findings[MaxFindings:] {
+		more.Severity = min(more.Severity, f.Severity)
+	}
+	return append(findings[:MaxFindings:MaxFindings], more)
 }
 
 // Failed reports whether an Error is among them.

@@ -4,20 +4,29 @@ import (
 	"bytes"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 const widest = 160 // characters of a line that a Finding shows
 
-// lineAt is line n of text, counted from 1, with nothing in it that could move a terminal's cursor.
-func lineAt(text []byte, n int) string {
-	for ; n > 1; n-- {
-		_, rest, found := bytes.Cut(text, []byte("\n"))
-		if !found {
-			return ""
+// starts are where the lines of text begin.
+func starts(text []byte) []int {
+	out := []int{0}
+	for i, c := range text {
+		if c == '\n' {
+			out = append(out, i+1)
 		}
-		text = rest
 	}
-	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return out
+}
+
+// line is line n of the file, counted from 1, with nothing in it that could move a terminal's cursor.
+func (f *File) line(n int) string {
+	if n < 1 || n > len(f.starts) {
+		return ""
+	}
+	text := f.Text[f.starts[n-1]:]
+	line, _, _ := bytes.Cut(text[:min(len(text), widest*utf8.UTFMax+1)], []byte("\n"))
 	return Printable(string(bytes.TrimSuffix(line, []byte("\r"))), widest)
 }
 

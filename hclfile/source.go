@@ -59,18 +59,18 @@ func tooLarge(size int64) string {
 }
 
 // text refuses what no HCL file has: too much, NUL, bytes that are not UTF-8.
-func (s Source) text() []Finding {
-	if len(s.Text) > MaxSize {
-		return []Finding{{Severity: Error, Summary: tooLarge(int64(len(s.Text))), File: s.Name}}
+func (f *File) text() []Finding {
+	if len(f.Text) > MaxSize {
+		return []Finding{{Severity: Error, Summary: tooLarge(int64(len(f.Text))), File: f.Name}}
 	}
-	if at := bytes.IndexByte(s.Text, 0); at >= 0 {
-		return []Finding{s.byteAt(at, "there is a NUL byte: this is no text file")}
+	if at := bytes.IndexByte(f.Text, 0); at >= 0 {
+		return []Finding{f.byteAt(at, "there is a NUL byte: this is no text file")}
 	}
-	if !utf8.Valid(s.Text) {
-		for at := 0; at < len(s.Text); {
-			r, n := utf8.DecodeRune(s.Text[at:])
+	if !utf8.Valid(f.Text) {
+		for at := 0; at < len(f.Text); {
+			r, n := utf8.DecodeRune(f.Text[at:])
 			if r == utf8.RuneError && n == 1 {
-				return []Finding{s.byteAt(at, "there is a byte that is not UTF-8")}
+				return []Finding{f.byteAt(at, "there is a byte that is not UTF-8")}
 			}
 			at += n
 		}
@@ -78,9 +78,9 @@ func (s Source) text() []Finding {
 	return nil
 }
 
-func (s Source) byteAt(at int, summary string) Finding {
-	before := s.Text[:at]
+func (f *File) byteAt(at int, summary string) Finding {
+	before := f.Text[:at]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	return Finding{Severity: Error, Summary: summary, File: s.Name, Line: line, Column: column, Length: 1, Snippet: lineAt(s.Text, line)}
+	return Finding{Severity: Error, Summary: summary, File: f.Name, Line: line, Column: column, Length: 1, Snippet: f.line(line)}
 }

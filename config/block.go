@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hclfile"
+)
+
+// plugin reads what is ours in a scheduler's or driver's block. What else is there is checked by Decode.
+func (l *loader) plugin(block *hclsyntax.Block) {
+	p := Plugin{Kind: block.Type, Type: block.Labels[0], Name: block.Labels[len(block.Labels)-1], file: l.file, block: block}
+	for i := range block.Labels {
+		if !l.name(block, i, core.MaxScheduler) {
+			return
+		}
+	}
+	plugins := &l.config.Schedulers
+	if p.Kind == kindDriver {
+		plugins = &l.config.Drivers
+	}
+	for _, other := range *plugins {
+		if other.Name == p.Name {
+			l.add(l.file.At(hclfile.Error, block.DefRange(), fmt.Sprintf("%s: there is another %s %q in line %d", hclfile.Title(block), p.Kind, p.Name, other.block.TypeRange.Start.Line),
+				"The name is an identity that reservations are recorded under; give each its own."))
+			return
+		}
+	}
+	title := hclfile.Title(block)
+	for _, name := range reserved[p.Kind] {
+		attr := block.Body.Attributes[name]
+		if attr == nil {
+			continue
+		}
+		what := title + ": " + name
+		switch name {
+		case "in_process":
+			on, findings := l.file.Bool(attr.Expr, what)
+			l.add(findings...)
+			p.InProcess = on
+		case "command":
+			command, findings := texts(l.file, attr.Expr, what)
+			l.add(findings...)
+			if findings == nil && (len(command) == 0 || !strings.HasPrefix(command[0], "/")) {
+				l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": it must begin with the program's full path", `Write it as ["/opt/site/weft-lsf"]; nothing is looked for in PATH.`))
+			}
+			p.Command = command
+		case "at":
+			if text, ok := l.text(attr, what); ok {
+				p.At = text
+				l.among(attr, what, text)
+			}
+		case "alias":
+			p.Alias = l.alias(attr, what)
+		}
+	}
+	if p.InProcess && p.Command != nil {
+		l.add(l.file.At(hclfile.Error, block.Body.Attributes["in_process"].NameRange, title+": a plugin with a command is a process; in_process is for built-in ones", "Leave one of the two out."))
+	}
+	*plugins = append(*plugins, p)
+}
+
+// alias reads { "nid[001-004]" = "n[1-4]" }: a scheduler's names of nodes, and Weft's.
+func (l *loader) alias(attr *hclsyntax.Attribute, what string) []Alias {
+	object, ok := attr.Expr.(*hclsyntax.ObjectConsExpr)
+	if !ok {
+		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": it must map hostlists to hostlists", `Write it as { "nid[001-004]" = "n[1-4]" }.`))
+		return nil
+	}
+	var out []Alias
+	seen, count := map[string]bool{}, 0
+	for _, item := range object.Items {
+		key, diags := item.KeyExpr.Value(nil)
+		if diags.HasErrors() || key.IsNull() || !key.Type().Equals(cty.String) {
+			l.add(l.file.At(hclfile.Error, item.KeyExpr.Range(), what+": the scheduler's name must be a text in quotes", ""))
+			continue
+		}
+		ours, findings := l.file.String(item.ValueExpr, what)
+		l.add(findings...)
+		if findings != nil {
+			continue
+		}
+		a := Alias{Theirs: key.AsString(), Ours: ours}
+		if seen[a.Theirs] {
+			l.add(l.file.At(hclfile.Error, item.KeyExpr.Range(), fmt.Sprintf("%s: %q is given twice", what, core.Clip(a.Theirs)), ""))
+		}
+		seen[a.Theirs] = true
+		if count += l.pair(item, what, a); count > MaxNodes {
+			l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: it has more than the %d names that a system may have", what, MaxNodes), ""))
+			return nil
+		}
+		out = append(out, a)
+	}
+	return out
+}

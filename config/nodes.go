@@ -1,0 +1,126 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/hclfile"
+)
+
+// MaxNodes bounds a system; the largest Slingshot fabric has some 250,000 endpoints.
+const MaxNodes = 1 << 18
+
+// names are the nodes of a hostlist.
+type names map[string]struct{}
+
+func (n names) has(name string) bool {
+	_, ok := n[name]
+	return ok
+}
+
+// hosts reads a hostlist, in the order written. It is nil when that was wrong.
+func (l *loader) hosts(at hcl.Range, text, what string) []string {
+	list, err := hostlist.Parse(text)
+	if err != nil {
+		known := core.AsError(err)
+		l.add(l.file.At(hclfile.Error, at, what+": "+known.What, known.Mend))
+		return nil
+	}
+	switch count := list.Count(); {
+	case count == 0:
+		l.add(l.file.At(hclfile.Error, at, what+": it names no node", `Write a hostlist such as "n[1-4]" or "n[001-128],login1".`))
+		return nil
+	case count > MaxNodes:
+		l.add(l.file.At(hclfile.Error, at, fmt.Sprintf("%s: it names %d nodes, more than the %d that a system may have", what, count, MaxNodes), ""))
+		return nil
+	}
+	hosts := slices.Collect(list.Expand())
+	seen := make(names, len(hosts))
+	for _, host := range hosts {
+		if seen.has(host) {
+			l.add(l.file.At(hclfile.Error, at, fmt.Sprintf("%s: %q is named twice", what, host), ""))
+			return nil
+		}
+		seen[host] = struct{}{}
+	}
+	return hosts
+}
+
+// outside is a host that the system does not have.
+func (l *loader) outside(hosts []string) (string, bool) {
+	if l.nodes == nil { // it was wrong, and that was said
+		return "", false
+	}
+	for _, host := range hosts {
+		if !l.nodes.has(host) {
+			return host, true
+		}
+	}
+	return "", false
+}
+
+// among checks that a text names one node of the system.
+func (l *loader) among(attr *hclsyntax.Attribute, what, name string) {
+	if _, out := l.outside([]string{name}); out {
+		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: %q is not one of nodes", what, core.Clip(name)), "Add it to nodes at the top of the file: every host with an agent is one."))
+	}
+}
+
+// pair checks that an alias maps name by name, and counts the names.
+func (l *loader) pair(item hclsyntax.ObjectConsItem, what string, a Alias) int {
+	theirs := l.hosts(item.KeyExpr.Range(), a.Theirs, what)
+	ours := l.hosts(item.ValueExpr.Range(), a.Ours, what)
+	if theirs == nil || ours == nil {
+		return 0
+	}
+	if len(theirs) != len(ours) {
+		l.add(l.file.At(hclfile.Error, item.ValueExpr.Range(), fmt.Sprintf("%s: %s names %d nodes and %s names %d", what, core.Clip(a.Theirs), len(theirs), core.Clip(a.Ours), len(ours)),
+			"They are paired one by one, in the order written."))
+		return 0
+	}
+	if node, out := l.outside(ours); out {
+		l.add(l.file.At(hclfile.Error, item.ValueExpr.Range(), fmt.Sprintf("%s: %q is not one of nodes", what, node), "On the right stand Weft's names, those of the nodes' certificates."))
+	}
+	return len(ours)
+}
+
+func (l *loader) topology(block *hclsyntax.Block) {
+	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "topology", Blocks: map[string]hclfile.BlockShape{"group": {Labels: []string{"NAME"}}}})...)
+	group, named := map[string]string{}, names{}
+	for _, block := range block.Body.Blocks {
+		if block.Type != "group" || len(block.Labels) != 1 || !l.name(block, 0, core.MaxScheduler) {
+			continue
+		}
+		title, name := hclfile.Title(block), block.Labels[0]
+		l.add(l.file.Check(block.Body, hclfile.Shape{Where: title, Attributes: []string{"nodes"}, Required: []string{"nodes"}})...)
+		if named.has(name) {
+			l.add(l.file.At(hclfile.Error, block.DefRange(), title+" is given twice", ""))
+		}
+		named[name] = struct{}{}
+		attr := block.Body.Attributes["nodes"]
+		if attr == nil {
+			continue
+		}
+		text, ok := l.text(attr, title+": nodes")
+		if !ok {
+			continue
+		}
+		for _, host := range l.hosts(attr.Expr.Range(), text, title+": nodes") {
+			if other, ok := group[host]; ok {
+				l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: node %q is also in group %q", title, host, other), "A node is in one group."))
+				return
+			}
+			if _, out := l.outside([]string{host}); out {
+				l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: %q is not one of nodes", title, host), ""))
+				return
+			}
+			group[host] = name
+		}
+		l.config.Groups = append(l.config.Groups, Group{Name: name, Nodes: text})
+	}
+}
