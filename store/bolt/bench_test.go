@@ -33,6 +33,7 @@ func BenchmarkCommit(b *testing.B) {
 // BenchmarkRestart opens a store of 60,000 reservations with their phases and three more joins each, and loads it.
 func BenchmarkRestart(b *testing.B) {
 	const live = 60000
+	outer := b
 	path := filepath.Join(b.TempDir(), "weft.db")
 	s := open(b, path, bolt.Options{})
 	fillStore(b, s, live)
@@ -42,7 +43,7 @@ func BenchmarkRestart(b *testing.B) {
 			b.StopTimer()
 			_ = s.Close()
 			b.StartTimer()
-			s = open(b, path, bolt.Options{})
+			s = open(outer, path, bolt.Options{})
 		}
 	})
 	b.Run("load", func(b *testing.B) {

@@ -14,7 +14,7 @@ import (
 )
 
 // compactAbove is the size in bytes of the used part below which a file is never worth compacting.
-const compactAbove = 1 << 20
+const compactAbove = 256 << 10
 
 // compactStep bounds a transaction of the copy, in bytes.
 const compactStep = 16 << 20
@@ -43,7 +43,7 @@ func replace(path string, fill func(*bbolt.DB) error) (err error) {
 	next := path + ".new"
 	defer func() {
 		if err != nil {
-			err = errors.Join(failed(path, err), clear(path))
+			err = errors.Join(failed(path, err), sweep(path))
 		}
 	}()
 	// Nothing need be synced before the end.
@@ -108,8 +108,8 @@ func (s *Store) renew() {
 	s.doubt = doubt
 }
 
-// clear removes what a killed process left in the making.
-func clear(path string) error {
+// sweep removes what a killed process left in the making.
+func sweep(path string) error {
 	if err := os.Remove(path + ".new"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return failed(path, err)
 	}

@@ -146,6 +146,19 @@ func tamper(t *testing.T, path string, do func(*bbolt.Tx) error) {
 
 func TestTamperedFiles(t *testing.T) {
 	t.Parallel()
+	made := filepath.Join(t.TempDir(), "weft.db")
+	_, now := written(t, made)
+	good, err := os.ReadFile(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := func(t *testing.T) string {
+		path := filepath.Join(t.TempDir(), "weft.db")
+		if err := os.WriteFile(path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	anyKey := func(tx *bbolt.Tx, bucket string) (*bbolt.Bucket, []byte, []byte) {
 		b := tx.Bucket([]byte(bucket))
 		k, v := b.Cursor().First()
@@ -193,8 +206,7 @@ func TestTamperedFiles(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "weft.db")
-			written(t, path)
+			path := fresh(t)
 			tamper(t, path, c.do)
 			_, err := bolt.Open(path, bolt.Options{})
 			if e := reason(t, err, c.want); e.Mend == "" {
@@ -209,8 +221,7 @@ func TestTamperedFiles(t *testing.T) {
 		reason(t, err, core.StoreCorrupt)
 	})
 	t.Run("nothing but a freelist", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "weft.db")
-		_, now := written(t, path)
+		path := fresh(t)
 		tamper(t, path, func(*bbolt.Tx) error { return nil })
 		same(t, open(t, path, bolt.Options{}), now)
 	})
@@ -282,16 +293,12 @@ func TestExportAndImport(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "weft.db")
 	s := open(t, path, bolt.Options{})
-	for i := range uint64(5000) {
-		if i%500 == 0 {
-			commit(t, s, engine.Meta{Head: core.Head{Store: "a", Epoch: 4, Revision: i + 1}, Serial: i, Without: []string{"n9"}}, engine.Node{Name: fmt.Sprint("n", i)})
-		}
-	}
 	var batch []engine.Record
-	for i := range uint64(5000) {
+	// More than Import writes in one transaction.
+	for i := range uint64(2500) {
 		batch = append(batch, job(i), engine.Join{Serial: i, Node: "n2"})
 	}
-	last := engine.Meta{Head: core.Head{Store: "a", Epoch: 4, Revision: 9999}, Serial: 5000, Without: []string{"n9"}, Cursors: []engine.Cursor{{Pool: "jobs", VNI: 77}}}
+	last := engine.Meta{Head: core.Head{Store: "a", Epoch: 4, Revision: 9999}, Serial: 2500, Without: []string{"n9"}, Cursors: []engine.Cursor{{Pool: "jobs", VNI: 77}}}
 	commit(t, s, append(batch, last)...)
 	want := conformance.All(t, s)
 	var out bytes.Buffer

@@ -34,7 +34,7 @@ func Import(path string, r io.Reader, now time.Time) error {
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return failed(path, err)
 	}
-	if err := clear(path); err != nil {
+	if err := sweep(path); err != nil {
 		return err
 	}
 	return guard(path, func() error {

@@ -52,7 +52,7 @@ func Open(path string, o Options) (_ *Store, err error) {
 			_ = s.Close()
 		}
 	}()
-	if err := clear(path); err != nil {
+	if err := sweep(path); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {

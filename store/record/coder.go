@@ -92,19 +92,32 @@ func (c *coder) count(n, least int) int {
 	return int(m)
 }
 
-func (c *coder) text(v *string) {
-	n := c.count(len(*v), 1)
+// bytes is a counted string: it writes v, or gives what it reads.
+func (c *coder) bytes(v string) []byte {
+	n := c.count(len(v), 1)
 	if !c.reads {
-		c.out = append(c.out, *v...)
-		return
-	}
-	if n == 0 {
-		*v = ""
-		return
+		c.out = append(c.out, v...)
+		return nil
 	}
 	b := c.in[:n]
 	c.in = c.in[n:]
-	if n > maxName {
+	return b
+}
+
+// own is a string that no other record is likely to have.
+func (c *coder) own(v *string) {
+	if b := c.bytes(*v); c.reads {
+		*v = string(b)
+	}
+}
+
+// text is a string that other records have too.
+func (c *coder) text(v *string) {
+	b := c.bytes(*v)
+	if !c.reads {
+		return
+	}
+	if len(b) > maxName {
 		*v = string(b)
 		return
 	}

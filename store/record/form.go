@@ -26,7 +26,7 @@ func head(c *coder, v *core.Head) {
 
 func text(c *coder, r *engine.Text) {
 	c.text(&r.Hash)
-	c.text(&r.Text)
+	c.own(&r.Text)
 }
 
 func node(c *coder, r *engine.Node) {

@@ -6,7 +6,7 @@ import "github.com/weft-hpc/weft/core"
 
 func run(c *coder, v *core.Run) {
 	c.text(&v.Scheduler)
-	c.text(&v.Job)
+	c.own(&v.Job)
 	whole(c, &v.Generation)
 	whole(c, &v.UID)
 	signed(c, &v.Submitted)
@@ -19,9 +19,9 @@ func job(c *coder, v *core.Job) {
 	c.texts(&v.Groups)
 	c.text(&v.Account)
 	c.text(&v.Queue)
-	c.text(&v.Name)
+	c.own(&v.Name)
 	list(c, &v.Shares, 3, func(c *coder, v *core.Share) {
-		c.text(&v.Hosts)
+		c.own(&v.Hosts)
 		signed(c, &v.Nodes)
 		signed(c, &v.Cores)
 	})

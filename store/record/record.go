@@ -47,7 +47,14 @@ func Append(dst []byte, r engine.Record) ([]byte, error) {
 
 // A Decoder reads records. It makes equal short strings one, since 60,000 reservations name the same few pools, queues and rules. Not for concurrent use.
 type Decoder struct {
-	names map[string]string
+	c           coder
+	meta        engine.Meta
+	text        engine.Text
+	node        engine.Node
+	reservation engine.Reservation
+	phase       engine.Phase
+	join        engine.Join
+	tombstone   engine.Tombstone
 }
 
 // Decode reads one record. The error is core.StoreNewer or core.StoreCorrupt. The bytes are not kept. It allocates in proportion to their number,
@@ -57,26 +64,27 @@ func (d *Decoder) Decode(b []byte) (engine.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.names == nil {
-		d.names = make(map[string]string)
+	c := &d.c
+	if c.names == nil {
+		c.names = make(map[string]string)
 	}
-	c := coder{reads: true, version: version, in: b[2:], names: d.names}
+	*c = coder{reads: true, version: version, in: b[2:], names: c.names}
 	var r engine.Record
 	switch table {
 	case engine.TableMeta:
-		r = read(&c, meta)
+		r = read(c, &d.meta, meta)
 	case engine.TableText:
-		r = read(&c, text)
+		r = read(c, &d.text, text)
 	case engine.TableNode:
-		r = read(&c, node)
+		r = read(c, &d.node, node)
 	case engine.TableReservation:
-		r = read(&c, reservation)
+		r = read(c, &d.reservation, reservation)
 	case engine.TablePhase:
-		r = read(&c, phase)
+		r = read(c, &d.phase, phase)
 	case engine.TableJoin:
-		r = read(&c, join)
+		r = read(c, &d.join, join)
 	case engine.TableTombstone:
-		r = read(&c, tombstone)
+		r = read(c, &d.tombstone, tombstone)
 	}
 	if c.bad == "" && len(c.in) > 0 {
 		c.fail("it goes on after its last field")
@@ -111,8 +119,11 @@ func TableName(t engine.Table) string {
 	return names[t]
 }
 
-func read[T engine.Record](c *coder, form func(*coder, *T)) engine.Record {
-	var r T
-	form(c, &r)
+// read fills a place that is used again and again; what is returned is a copy, and shares nothing with it.
+func read[T engine.Record](c *coder, place *T, form func(*coder, *T)) engine.Record {
+	var zero T
+	form(c, place)
+	r := *place
+	*place = zero
 	return r
 }
