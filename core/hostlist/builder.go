@@ -8,7 +8,7 @@ import (
 
 const (
 	accept   = 1         // the state in which a name ends that no longer one continues
-	maxSteps = 1 << 23   // edges looked at in making a set
+	maxSteps = 1 << 22   // edges looked at in making a set
 	maxMade  = 1 << 19   // states made on the way, also those that no name reaches in the end
 	maxBytes = 128 << 20 // of remembered unions
 )
@@ -102,7 +102,7 @@ func (b *builder) finish(root uint32) (*Set, error) {
 		}
 	}
 	if b.full || len(s.states) > MaxStates {
-		return nil, core.Errorf(core.BadCall, "hostlist: its names are too irregular for a set: it would need more than %d states", MaxStates).
+		return nil, core.Errorf(core.BadCall, "hostlist: its names are too irregular to be made a set: at most %d states of reading them are allowed", MaxStates).
 			WithMend("write fewer names, or names of one form")
 	}
 	s.root, s.count = moved[root], counts[root]

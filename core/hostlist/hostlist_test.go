@@ -68,7 +68,10 @@ func TestParseErrors(t *testing.T) {
 		{"n[1-010]", `hostlist: byte 3, near "n[1-010]": the two ends of the range are padded differently`},
 		{"n1]", `hostlist: byte 3, near "n1]": ']' cannot stand in a name`},
 		{"a b", `hostlist: byte 3, near "a b": 'b' cannot stand in a name`},
-		{"../etc", `hostlist: byte 3, near "../etc": '/' cannot stand in a name`},
+		{"../etc", `hostlist: byte 1, near "../etc": a name cannot begin with '.'`},
+		{"a/../etc", `hostlist: byte 2, near "a/../etc": '/' cannot stand in a name`},
+		{"n1,..", `hostlist: byte 4, near "n1,..": a name cannot begin with '.'`},
+		{"-w[1-2]", `hostlist: byte 1, near "-w[1-2]": a name cannot begin with '-'`},
 		{"a\nb", `hostlist: byte 2, near "a\nb": '\n' cannot stand in a name`},
 		{"n[1234567890123456789]", `hostlist: byte 3, near "n[1234567890123456789]": a number has more than 18 digits`},
 		{strings.Repeat("[1]", 9), `hostlist: byte 25, near "1][1][1][1][1][1][1][1]": a name has more than 8 bracketed groups`},
@@ -169,7 +172,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestValid(t *testing.T) {
-	for name, want := range map[string]bool{"n1": true, "A-b_c.d": true, "": false, "a/b": false, "a b": false, "n[1]": false, "é": false, strings.Repeat("a", 256): false} {
+	for name, want := range map[string]bool{"n1": true, "A-b_c.d": true, "": false, "a/b": false, "a b": false, "n[1]": false, "é": false, "..": false, "-w": false, strings.Repeat("a", 256): false} {
 		if Valid(name) != want {
 			t.Errorf("%q: %v", name, !want)
 		}
@@ -184,7 +187,7 @@ func TestParseExecHost(t *testing.T) {
 		{"n1/0*4+n2/0", []Chunk{{"n1", 4}, {"n2", 1}}},
 		{"n1/0*4+n2/0*2+n1/1*3", []Chunk{{"n1", 7}, {"n2", 2}}},
 		{"n1/0*0", []Chunk{{"n1", 0}}},
-		{"", nil}, {"n1", nil}, {"n1/", nil}, {"/0", nil}, {"n1/0*", nil}, {"n1/0*-4", nil}, {"n1/0+", nil}, {"n1/x*2", nil}, {"../0", []Chunk{{"..", 1}}},
+		{"", nil}, {"n1", nil}, {"n1/", nil}, {"/0", nil}, {"n1/0*", nil}, {"n1/0*-4", nil}, {"n1/0+", nil}, {"n1/x*2", nil}, {"../0", nil},
 		{"n1/0*99999999999", nil}, {"n1/0\n", nil},
 	} {
 		got, err := ParseExecHost(test.in)

@@ -89,19 +89,22 @@ func appendNumber(b []byte, n uint64, width int) []byte {
 	return append(b, s...)
 }
 
-// Valid reports whether s can be the name of one node: letters, digits, dots, underscores and hyphens, 1 to 255 of them.
+// Valid reports whether s can be the name of one node: letters, digits, dots, underscores and hyphens, 1 to 255 of them. It begins with neither dot nor
+// hyphen, for a name may become a file's or stand where a command expects an option.
 func Valid(s string) bool {
 	for i := range len(s) {
 		if !inName(s[i]) {
 			return false
 		}
 	}
-	return s != "" && len(s) <= MaxName
+	return s != "" && len(s) <= MaxName && canBegin(s[0])
 }
 
 func inName(c byte) bool {
 	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.'
 }
+
+func canBegin(c byte) bool { return c != '.' && c != '-' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 

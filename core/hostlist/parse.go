@@ -97,6 +97,8 @@ func (p *parser) term() (term, error) {
 		return t, p.bad(p.at, "%q cannot stand in a name", rune(p.s[p.at]))
 	case length == 0:
 		return t, p.bad(begin, "a name is empty")
+	case !canBegin(p.s[begin]):
+		return t, p.bad(begin, "a name cannot begin with %q", rune(p.s[begin]))
 	case length > MaxName:
 		return t, p.bad(begin, "a name is longer than %d bytes", MaxName)
 	}
