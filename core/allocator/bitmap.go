@@ -5,9 +5,8 @@ import "math/bits"
 // bitmap is a set of small numbers.
 type bitmap []uint64
 
-func (b bitmap) set(i int)      { b[i>>6] |= 1 << (i & 63) }
-func (b bitmap) clear(i int)    { b[i>>6] &^= 1 << (i & 63) }
-func (b bitmap) has(i int) bool { return b[i>>6]&(1<<(i&63)) != 0 }
+func (b bitmap) set(i int)   { b[i>>6] |= 1 << (i & 63) }
+func (b bitmap) clear(i int) { b[i>>6] &^= 1 << (i & 63) }
 
 // next is the lowest number of the set from i on; -1 where there is none.
 func (b bitmap) next(i int) int {
