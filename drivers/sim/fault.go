@@ -88,10 +88,10 @@ func (f Fault) String() string {
 	if f.Call != "" {
 		s += " " + string(f.Call)
 	}
-	switch f.Kind {
-	case Latency:
+	if f.Kind == Latency {
 		s += " " + f.Delay.String()
-	case Fail:
+	}
+	if f.Kind == Fail {
 		s += fmt.Sprintf(" at call %d", f.Nth)
 	}
 	if !f.Until.IsZero() {
@@ -186,6 +186,8 @@ func (d *Driver) consult(device int, call Call) (delay time.Duration, hang, fail
 			counted = true
 			f.Nth--
 			failed = failed || f.Nth == 0
+		case Busy, Vanish, LinkDown, NoRetry, Open:
+			// these are no matter of a call
 		}
 	}
 	if counted {

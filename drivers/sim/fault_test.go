@@ -95,11 +95,11 @@ func TestBusy(t *testing.T) {
 		if err := destroy(t, d, other); err != nil {
 			t.Errorf("on another NIC: %v", err)
 		}
-		time.Sleep(30*time.Second - 1)
+		time.Sleep(30*time.Second - time.Nanosecond)
 		if err := destroy(t, d, s); !errors.Is(err, core.Busy) {
 			t.Errorf("just before its end: %v, want Busy", err)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if err := destroy(t, d, s); err != nil {
 			t.Errorf("after it: %v", err)
 		}

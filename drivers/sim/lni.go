@@ -55,7 +55,7 @@ func (d *Driver) Open(ctx context.Context, device string, service uint32, c kern
 				return
 			}
 			if l.file, failed = d.hold(application{l.device, service, c}, id); failed != nil {
-				n.FreeLNI(id)
+				_ = n.FreeLNI(id)
 			}
 		},
 		fail: func(err *core.Error) { failed = err },
@@ -77,7 +77,7 @@ func (l *LNI) Close() error {
 	}
 	return l.driver.locked(context.Background(), false, func() {
 		if l.id != 0 {
-			l.driver.nics[l.device].FreeLNI(l.id)
+			_ = l.driver.nics[l.device].FreeLNI(l.id)
 			l.id = 0
 		}
 	})
@@ -101,7 +101,7 @@ func open(n *kernel.NIC, c kernel.Caller, service uint32) (uint32, kernel.Errno)
 	id, errno := n.AllocLNI(c, service)
 	if errno == kernel.OK {
 		for _, r := range []core.Resource{core.PTE, core.TXQ, core.TGQ, core.EQ, core.CT, core.AC} {
-			n.Use(id, r, 1)
+			_ = n.Use(id, r, 1)
 		}
 	}
 	return id, errno
@@ -155,7 +155,7 @@ func (d *Driver) loadLNIs() error {
 		if slices.Contains(alive, h.file) {
 			return false
 		}
-		d.nics[h.device].FreeLNI(h.lni)
+		_ = d.nics[h.device].FreeLNI(h.lni)
 		return true
 	})
 	for _, name := range alive {

@@ -33,7 +33,7 @@ func helper(what string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if what == "hold" {
-		return sim.Hold(ctx, args[0], "cxi0", 4, 1000, func() { fmt.Println("opened") })
+		return sim.Hold(ctx, args[0], "cxi0", 4, 1000, func() { fmt.Fprintln(os.Stdout, "opened") })
 	}
 	d := sim.New(sim.Options{Dir: args[0], NICs: 2, Boot: "b1"})
 	var last []core.Service
@@ -42,11 +42,11 @@ func helper(what string, args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("made %d\n", vni)
+		fmt.Fprintf(os.Stdout, "made %d\n", vni)
 		if _, err := d.Destroy(ctx, last); err != nil {
 			return err
 		}
-		fmt.Printf("gone %d\n", vni-1)
+		fmt.Fprintf(os.Stdout, "gone %d\n", vni-1)
 		last = []core.Service{made[0].Service, made[1].Service}
 	}
 }

@@ -23,7 +23,7 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 	}
 	if errno == kernel.OK && spec.Owner.Kind == core.OwnerNetNS {
 		if errno = admitNetNS(n, id, spec.Owner.ID); errno != kernel.OK {
-			n.Destroy(kernel.Root, id)
+			_ = n.Destroy(kernel.Root, id)
 		}
 	}
 	if errno != kernel.OK {

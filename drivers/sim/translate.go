@@ -67,6 +67,8 @@ func memberOwner(s kernel.Service) core.Owner {
 			return core.Owner{Kind: core.OwnerUID, ID: m.ID}
 		case kernel.GID:
 			return core.Owner{Kind: core.OwnerGID, ID: m.ID}
+		case kernel.Ignore, kernel.NetNS:
+			// a namespace is never a member: it is set apart
 		}
 	}
 	if s.NetNS != 0 {
@@ -83,6 +85,7 @@ func owner(o core.Owner) string {
 		return fmt.Sprintf("gid %d", o.ID)
 	case core.OwnerNetNS:
 		return fmt.Sprintf("network namespace %d", o.ID)
+	case core.OwnerNone:
 	}
 	return "nobody"
 }

@@ -117,7 +117,7 @@ func Restore(b *Behaviour, services []Service) (n NIC, ok bool) {
 	}
 	for i := range n.services {
 		if n.services[i].System {
-			n.AllocLNI(Caller{}, n.services[i].ID) // not the driver's own where root cannot
+			_, _ = n.AllocLNI(Caller{}, n.services[i].ID) // not the driver's own where root cannot
 		}
 	}
 	return n, true
