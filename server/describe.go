@@ -87,5 +87,5 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 		}
 		return &engine.Said{Began: began, Err: e}
 	}
-	return &engine.Said{Began: began, Job: job, Decision: s.policy.Load().Decide(engine.Facts{Job: job, System: s.needs.Config.System})}
+	return engine.NewSaid(began, job, s.policy.Load().Decide(engine.Facts{Job: job, System: s.needs.Config.System}))
 }

@@ -25,6 +25,20 @@ type Said struct {
 	Job      core.Job
 	Decision Decision    // by policy, of Job
 	Err      *core.Error // instead of both
+	shares   []hosts     // of Job, parsed
+}
+
+// NewSaid is what came of a Describe. It reads the job's hostlists, which can take a while, in the caller's time rather than the writer's.
+func NewSaid(began time.Duration, job core.Job, decision Decision) *Said {
+	return &Said{Began: began, Job: job, Decision: decision, shares: parseAll(job)}
+}
+
+// share is the index of the share of Job that lists node, or -1.
+func (s *Said) share(node string) int {
+	if s.shares == nil {
+		s.shares = parseAll(s.Job)
+	}
+	return index(s.shares, node)
 }
 
 // Report is what a node told in a session. Sessions are numbered by the server as they begin, so that nothing of an older one counts.

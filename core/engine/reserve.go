@@ -100,10 +100,8 @@ func (m *Machine) believe(in Reserve, job core.Job) *core.Error {
 		return core.Errorf(core.NotAllowed, "job %s: node %s: the hook says uid %d, the scheduler says %d", k, in.Node, in.Ask.UID, job.UID).
 			WithMend("a forged or stale hook environment; nothing was granted")
 	}
-	for _, s := range job.Shares {
-		if parse(s).Contains(in.Node) {
-			return nil
-		}
+	if in.Said.share(in.Node) >= 0 {
+		return nil
 	}
 	return core.Errorf(core.NotPlaced, "job %s: node %s: the scheduler has not placed it there", k, in.Node).
 		WithMend("see whether config.hcl's alias maps the scheduler's name of this node")
@@ -184,6 +182,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	m.place(r)
 	m.join(r, rec.First)
 	m.write(rec)
+	r.shares = in.Said.shares
 	r.prepared, r.known, r.shown = m.now.Run, true, in.Said.Began
 	m.do(Say{Run: job.Run, Node: n.Name, VNIs: r.vnis(), Text: "granted"})
 	m.do(Granted{in.Call, m.grant(r, n, nil)})
@@ -212,11 +211,9 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	}
 	i := r.share(n.Name)
 	if i < 0 && said != nil {
-		for k, s := range said.Job.Shares {
-			if !parse(s).Contains(n.Name) {
-				continue
-			}
-			if i = slices.IndexFunc(r.Job.Shares, func(o core.Share) bool { return o.Cores == s.Cores }); i < 0 && k < len(said.Decision.Limits) {
+		if k := said.share(n.Name); k >= 0 {
+			i = slices.IndexFunc(r.Job.Shares, func(o core.Share) bool { return o.Cores == said.Job.Shares[k].Cores })
+			if i < 0 && k < len(said.Decision.Limits) {
 				g.Limits = said.Decision.Limits[k]
 				return g
 			}

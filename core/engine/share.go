@@ -17,20 +17,30 @@ func parse(s core.Share) hosts {
 	return set
 }
 
-// share is the index of the share that lists node, or -1.
-func (r *reservation) share(node string) int {
-	if r.shares == nil {
-		r.shares = make([]hosts, len(r.Job.Shares))
-		for i, s := range r.Job.Shares {
-			r.shares[i] = parse(s)
-		}
+func parseAll(job core.Job) []hosts {
+	out := make([]hosts, len(job.Shares))
+	for i, s := range job.Shares {
+		out[i] = parse(s)
 	}
-	for i := range r.shares {
-		if r.shares[i].Contains(node) {
+	return out
+}
+
+// index is which of the sets has node, or -1.
+func index(sets []hosts, node string) int {
+	for i, s := range sets {
+		if s.Contains(node) {
 			return i
 		}
 	}
 	return -1
+}
+
+// share is the index of the share that lists node, or -1.
+func (r *reservation) share(node string) int {
+	if r.shares == nil {
+		r.shares = parseAll(r.Job)
+	}
+	return index(r.shares, node)
 }
 
 func (r *reservation) vnis() []core.VNI {
