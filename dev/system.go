@@ -127,12 +127,12 @@ func (s *System) StartServer() error {
 	if s.server != nil {
 		return nil
 	}
-	store, err := bolt.Open(filepath.Join(s.o.Dir, "server.db"), bolt.Options{})
+	store, err := bolt.Open(filepath.Join(s.o.Dir, "server.db"), bolt.Options{Witness: filepath.Join(s.o.Dir, "server.head")})
 	if err != nil {
 		return err
 	}
 	srv, err := server.New(s.ctx, server.Needs{
-		Store: store, Config: s.o.Config, Policy: s.o.Policy, Log: s.log, Limits: s.o.Server,
+		Store: store, Witness: store.Seen(), Config: s.o.Config, Policy: s.o.Policy, Log: s.log, Limits: s.o.Server,
 		Allocator:  func(engine.Config) (engine.Allocator, error) { return allocator.New(s.o.Pools) },
 		Schedulers: map[string]core.Scheduler{s.o.Local: s.plugin},
 	})
