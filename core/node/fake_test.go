@@ -148,6 +148,8 @@ type bench struct {
 	grant   func(Reserve) (core.Grant, *core.Error)
 	hold    func(Action) bool // true: do not do it, keep it
 	held    []Action
+	todo    []Action // in order
+	doing   bool
 	log     []Action
 	replies map[uint64]core.Outcome
 	call    uint64
@@ -171,7 +173,7 @@ func grantOf(r Reserve, vnis ...core.VNI) core.Grant {
 
 // start makes the machine from what is committed: a restart.
 func (b *bench) start() {
-	b.held = nil
+	b.held, b.todo = nil, nil
 	m, records, actions := New(b.cfg, b.books.all(), core.Moment{Run: b.now})
 	b.m = m
 	b.after(records, actions)
@@ -184,14 +186,21 @@ func (b *bench) step(in Input) {
 
 func (b *bench) after(records []Record, actions []Action) {
 	b.books.commit(records)
-	for _, a := range actions {
-		b.log = append(b.log, a)
+	b.log = append(b.log, actions...)
+	b.todo = append(b.todo, actions...)
+	if b.doing {
+		return
+	}
+	for b.doing = true; len(b.todo) > 0; {
+		a := b.todo[0]
+		b.todo = b.todo[1:]
 		if b.hold != nil && b.hold(a) {
 			b.held = append(b.held, a)
-			continue
+		} else {
+			b.do(a)
 		}
-		b.do(a)
 	}
+	b.doing = false
 }
 
 // do an action and step its result.

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/weft-hpc/weft/core"
@@ -36,13 +38,266 @@ func TestPrepareThenCleanUp(t *testing.T) {
 	if got := b.replies[c]; got.Err != nil || got.Pending {
 		t.Errorf("clean-up: %+v", got)
 	}
-	if left := b.ours(); len(left) != 0 {
-		t.Errorf("left: %+v", left)
-	}
-	if e := b.m.Entries(); len(e) != 1 || e[0].Phase != Clean {
-		t.Errorf("entries: %+v", e)
-	}
+	b.wantPhases(t, Clean)
 	if count[Publish](b) != 1 || count[Withdraw](b) != 1 {
 		t.Errorf("published %d times, withdrawn %d times", count[Publish](b), count[Withdraw](b))
 	}
+	if b.replies[b.cleanUp(job("8", 0), 20)].Err != nil {
+		t.Errorf("a clean-up of what was never here must be fine: salloc without a step has one")
+	}
+}
+
+// wantPhases checks the phases of all runs, and that the NICs hold services only of those that may have any.
+func (b *bench) wantPhases(t *testing.T, want ...Phase) {
+	t.Helper()
+	var got []Phase
+	none := true
+	for _, e := range b.m.Entries() {
+		got = append(got, e.Phase)
+		none = none && (e.Phase == Clean || e.Phase == Asking)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("phases (-want +got):\n%s", d)
+	}
+	if none && len(b.ours()) > 0 {
+		t.Errorf("left on the NICs: %+v", b.ours())
+	}
+}
+
+func (b *bench) wantErr(t *testing.T, call uint64, want core.Reason) *core.Error {
+	t.Helper()
+	o, answered := b.replies[call]
+	switch {
+	case !answered:
+		t.Errorf("call %d has no answer, want %q", call, want)
+	case want == "" && o.Err != nil:
+		t.Errorf("call %d: %v (%s)", call, o.Err, o.Err.Reason)
+	case want != "" && (o.Err == nil || o.Err.Reason != want):
+		t.Errorf("call %d: %v, want reason %q", call, o.Err, want)
+	}
+	return o.Err
+}
+
+func TestWhoMayPrepare(t *testing.T) {
+	local := core.Key{JobID: core.JobID{Scheduler: "local", Job: "n1.1"}}
+	for _, test := range []struct {
+		name        string
+		key         core.Key
+		owner, peer uint32
+		prepare     core.Reason
+		cleanUp     core.Reason
+	}{
+		{"root for a user", job("7", 0), 1000, 0, "", ""},
+		{"root for root", job("7", 0), 0, 0, "", ""},
+		{"root for nobody", job("7", 0), core.NoUID, 0, core.BadCall, ""},
+		{"a user for himself", job("7", 0), 1000, 1000, core.NotAllowed, core.NotAllowed},
+		{"a user for himself, on a local instance", local, 1000, 1000, "", ""},
+		{"a user for another, on a local instance", local, 1000, 1001, core.NotAllowed, ""},
+		{"a user for root, on a local instance", local, 0, 1001, core.NotAllowed, ""},
+		{"an id that is a path", job("../7", 0), 1000, 0, core.BadCall, core.BadCall},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(1)
+			b.wantErr(t, b.hook(core.Ask{Action: core.Prepare, Key: test.key, UID: test.owner, Began: 5}, test.peer), test.prepare)
+			if test.prepare != "" && (count[Reserve](b) > 0 || len(b.m.Entries()) > 0) {
+				t.Errorf("something came of it: %+v", b.log)
+			}
+			b.wantErr(t, b.hook(core.Ask{Action: core.CleanUp, Key: test.key, Began: 9}, test.peer), test.cleanUp)
+		})
+	}
+	b := newBench(1)
+	b.hook(core.Ask{Action: core.Prepare, Key: local, UID: 1000, Began: 5}, 1000)
+	b.wantErr(t, b.hook(core.Ask{Action: core.CleanUp, Key: local, Began: 9}, 1001), core.NotAllowed)
+	b.wantPhases(t, Ready)
+	b = newBench(1)
+	b.wantErr(t, b.hook(core.Ask{Action: core.CleanUp, Key: local, Began: 1 << 60}, 1001), "")
+	if b.wantErr(t, b.hook(core.Ask{Action: core.Prepare, Key: local, UID: 1000, Began: 5}, 1000), ""); len(b.m.Entries()) != 1 {
+		t.Errorf("a user's clean-up of a job that is not here kept its owner from preparing it")
+	}
+}
+
+func TestPrepareAfterCleanUp(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		cleanUp int64
+		prepare int64
+		want    core.Reason
+	}{
+		{"late", 20, 10, core.JobEnded},
+		{"at once", 20, 20, core.JobEnded},
+		{"newer", 20, 21, ""},
+		{"clean-up of unknown time", 0, 10, ""},
+		{"prepare of unknown time", 20, 0, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(1)
+			b.cleanUp(job("7", 1), test.cleanUp)
+			b.wantErr(t, b.prepare(job("7", 0), 1000, test.prepare), test.want)
+		})
+	}
+}
+
+// A doubled or late Epilog does not kill a newer run.
+func TestCleanUpOfAnOlderRun(t *testing.T) {
+	b := newBench(1)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) { return grantOf(r, 100+core.VNI(r.Ask.Key.Generation)), nil }
+	b.prepare(job("7", 0), 1000, 10)
+	b.prepare(job("7", 1), 1000, 30)
+	b.wantErr(t, b.cleanUp(job("7", 1), 20), "")
+	b.wantPhases(t, Clean, Ready)
+	b.wantErr(t, b.cleanUp(job("7", 9), 40), "")
+	b.wantPhases(t, Clean, Clean)
+}
+
+func TestPrepareAgain(t *testing.T) {
+	b := newBench(1)
+	submitted := int64(1)
+	vni := core.VNI(100)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		g := grantOf(r, vni)
+		g.Submitted = submitted
+		return g, nil
+	}
+	first := b.prepare(job("7", 0), 1000, 10)
+	again := b.prepare(job("7", 0), 1000, 10)
+	if b.wantErr(t, again, ""); count[Reserve](b) != 1 || !cmp.Equal(b.replies[first].Environment, b.replies[again].Environment) {
+		t.Errorf("a hook that tries again gets %+v after %d questions", b.replies[again], count[Reserve](b))
+	}
+	again = b.prepare(job("7", 0), 1000, 20)
+	if b.wantErr(t, again, ""); count[Reserve](b) != 2 || count[Create](b) != 1 || !cmp.Equal(b.replies[first].Environment, b.replies[again].Environment) {
+		t.Errorf("another hook of the same run gets %+v after %d questions", b.replies[again], count[Reserve](b))
+	}
+	b.wantPhases(t, Ready)
+	submitted, vni = 2, 101 // the cluster was rebuilt, and its ids begin anew
+	b.wantErr(t, b.prepare(job("7", 0), 1000, 30), "")
+	b.wantPhases(t, Clean, Ready)
+	if s := b.ours(); len(s) != 1 || s[0].VNIs[0] != 101 {
+		t.Errorf("on the NIC: %+v", s)
+	}
+	submitted, vni = 1, 100
+	b.wantErr(t, b.prepare(job("7", 0), 1000, 40), core.JobEnded)
+	b.wantPhases(t, Clean, Ready)
+}
+
+func TestPreparesShareOneQuestion(t *testing.T) {
+	b := newBench(1)
+	b.cfg.MaxWaiters, b.cfg.MaxRuns = 2, 1
+	b.start()
+	b.hold = func(a Action) bool { _, ok := a.(Reserve); return ok }
+	one, two, three := b.prepare(job("7", 0), 1000, 10), b.prepare(job("7", 0), 1000, 11), b.prepare(job("7", 0), 1000, 12)
+	b.wantErr(t, three, core.Overloaded)
+	b.wantErr(t, b.prepare(job("8", 0), 1000, 12), core.Overloaded)
+	b.release()
+	b.wantErr(t, one, "")
+	b.wantErr(t, two, "")
+	if count[Reserve](b) != 1 {
+		t.Errorf("%d questions", count[Reserve](b))
+	}
+}
+
+func TestPrepareTimeLimit(t *testing.T) {
+	b := newBench(1)
+	b.call++
+	b.step(Hook{Call: b.call, Ask: core.Ask{Action: core.Prepare, Key: job("6", 0), UID: 1000}})
+	b.wantErr(t, b.call, core.TimedOut)
+	if len(b.m.Entries()) > 0 {
+		t.Errorf("what has no time left was begun")
+	}
+	b.hold = func(a Action) bool { _, ok := a.(Reserve); return ok }
+	c := b.prepare(job("7", 0), 1000, 10)
+	b.pass(7 * time.Second)
+	if _, answered := b.replies[c]; answered {
+		t.Errorf("answered early")
+	}
+	b.pass(time.Second)
+	b.wantErr(t, c, core.TimedOut)
+	later := b.prepare(job("7", 0), 1000, 10) // the hook tries again and finds it under way
+	b.release()
+	b.wantErr(t, later, "")
+	b.wantPhases(t, Ready)
+}
+
+// A hook that waits longer than the one that asked is not failed with it.
+func TestReserveIsRepeatedForWhoWaitsLonger(t *testing.T) {
+	b := newBench(1)
+	b.hold = func(a Action) bool { _, ok := a.(Reserve); return ok }
+	one := b.prepare(job("7", 0), 1000, 10)
+	b.pass(5 * time.Second)
+	two := b.prepare(job("7", 0), 1000, 11)
+	b.pass(3 * time.Second)
+	b.step(Reserved{Attempt: b.held[0].(Reserve).Attempt, Err: core.Errorf(core.TimedOut, "no answer")})
+	b.wantErr(t, one, core.TimedOut)
+	if _, answered := b.replies[two]; answered || len(b.held) != 2 {
+		t.Fatalf("the second was answered %v, and %d questions were put", answered, len(b.held))
+	}
+	b.held = b.held[1:]
+	b.release()
+	b.wantErr(t, two, "")
+}
+
+func TestGrantIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		spoil func(*core.Grant)
+		err   *core.Error
+		want  core.Reason
+	}{
+		{"the server's no", nil, core.Errorf(core.OverQuota, "no"), core.OverQuota},
+		{"another owner", func(g *core.Grant) { g.UID = 1001 }, nil, core.NotAllowed},
+		{"another job", func(g *core.Grant) { g.Job = "8" }, nil, core.InternalFault},
+		{"another generation", func(g *core.Grant) { g.Generation = 8 }, nil, core.InternalFault},
+		{"too many VNIs", func(g *core.Grant) { g.VNIs = []core.VNI{2, 3, 4, 5, 6} }, nil, core.InternalFault},
+		{"VNI 0", func(g *core.Grant) { g.VNIs = []core.VNI{4034, 0} }, nil, core.InternalFault},
+		{"a VNI of everybody", func(g *core.Grant) { g.VNIs = []core.VNI{10} }, nil, core.InternalFault},
+		{"a VNI twice", func(g *core.Grant) { g.VNIs = []core.VNI{20, 20} }, nil, core.InternalFault},
+		{"a deposed server", func(g *core.Grant) { g.Head.Epoch = 0 }, nil, core.Recovering},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(1)
+			b.step(Ordered{core.Orders{Head: core.Head{Store: "s", Epoch: 1, Revision: 1}}})
+			b.grant = func(r Reserve) (core.Grant, *core.Error) {
+				g := grantOf(r, 4034)
+				if test.spoil != nil {
+					test.spoil(&g)
+				}
+				return g, test.err
+			}
+			b.wantErr(t, b.prepare(job("7", 0), 1000, 10), test.want)
+			b.wantPhases(t)
+			if count[Drain](b) > 0 {
+				t.Errorf("it cost the node")
+			}
+		})
+	}
+}
+
+func TestJobWithoutNetwork(t *testing.T) {
+	b := newBench(1)
+	b.nics.devices = nil // it needs none
+	b.grant = func(r Reserve) (core.Grant, *core.Error) { return grantOf(r), nil }
+	c := b.prepare(job("7", 0), 1000, 10)
+	b.wantErr(t, c, "")
+	for _, v := range b.replies[c].Environment {
+		if !v.Unset {
+			t.Errorf("set: %+v", v)
+		}
+	}
+	if n := len(b.replies[c].Environment); n != 10 || count[Publish](b) != 1 {
+		t.Errorf("%d variables, published %d times", n, count[Publish](b))
+	}
+	b.wantErr(t, b.cleanUp(job("7", 0), 20), "")
+	b.wantPhases(t)
+	for name := range b.books.of {
+		if strings.HasPrefix(name, "entry/") {
+			t.Errorf("left in the store: %s", name)
+		}
+	}
+}
+
+func TestOtherActions(t *testing.T) {
+	b := newBench(1)
+	b.wantErr(t, b.hook(core.Ask{Action: core.StepEnd, Key: job("7", 0)}, 1000), "")
+	b.wantErr(t, b.hook(core.Ask{Action: core.Room}, 0), "")
+	b.wantErr(t, b.hook(core.Ask{Action: core.Running}, 0), core.NotSupported)
+	b.wantErr(t, b.hook(core.Ask{}, 0), core.NotSupported)
 }
