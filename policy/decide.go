@@ -1,0 +1,189 @@
+package policy
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/hclfile"
+)
+
+// evaluation is one decision in the making.
+type evaluation struct {
+	policy   *Policy
+	facts    *engine.Facts
+	set      settings
+	decision engine.Decision
+	made     *hcl.EvalContext
+}
+
+// context holds the values of variables, made when the first expression needs them.
+func (e *evaluation) context() *hcl.EvalContext {
+	if e.made == nil {
+		e.made = &hcl.EvalContext{
+			Variables: map[string]cty.Value{"job": jobValue(e.facts.Job), "system": systemValue(e.facts.System)},
+			Functions: functions,
+		}
+	}
+	return e.made
+}
+
+func (e *evaluation) decide() *core.Error {
+	if deny := malformed(e.facts.Job.Request); deny != nil {
+		return deny
+	}
+	e.set = e.policy.defaults
+	for _, i := range e.policy.by.survivors(&e.facts.Job) {
+		if deny := e.apply(e.policy.rules[i]); deny != nil {
+			return deny
+		}
+	}
+	return e.grant()
+}
+
+// apply takes one rule into account, if it is for this job.
+func (e *evaluation) apply(r *rule) *core.Error {
+	if r.match.nodes != nil {
+		hit, err := r.match.nodes.hit(e.facts.Job.Shares, r.deny)
+		if err != nil {
+			return r.fault("match: nodes", err)
+		}
+		if !hit {
+			return nil
+		}
+	}
+	if r.when != nil {
+		v, err := r.when.value(e.context())
+		if err != nil {
+			return r.fault("when", err)
+		}
+		if v.False() {
+			return nil
+		}
+	}
+	e.decision.Rules = append(e.decision.Rules, r.name)
+	if r.deny {
+		v, err := r.message.value(e.context())
+		if err != nil {
+			return r.fault("message", err)
+		}
+		return core.Errorf(core.PolicyDenied, "policy: %s: %s", r.title(), hclfile.Printable(v.AsString(), 500))
+	}
+	e.set.take(&r.settings)
+	return nil
+}
+
+// take replaces what a rule names.
+func (s *settings) take(r *settings) {
+	if r.classes != nil {
+		s.classes = r.classes
+	}
+	if r.limits != nil {
+		s.limits = r.limits
+	}
+	if r.vnis != nil {
+		s.vnis = r.vnis
+	}
+	if r.minNICs != nil {
+		s.minNICs = r.minNICs
+	}
+	if r.floor != nil {
+		s.floor = r.floor
+	}
+	if r.collectives != nil {
+		s.collectives = r.collectives
+	}
+}
+
+func (r *rule) fault(what string, err error) *core.Error {
+	return core.Errorf(core.PolicyFault, "policy: %s (%s): %s: %w", r.title(), r.place, what, err).
+		WithMend("administrators: mend " + r.title() + " at " + r.place.String())
+}
+
+// grant makes the decision of what was set and what the user asked for.
+func (e *evaluation) grant() *core.Error {
+	d, request := &e.decision, e.facts.Job.Request
+	d.Warnings = append(d.Warnings, request.Warnings...)
+	d.Degrade = e.policy.degrade
+	vnis := *e.set.vnis
+	if len(vnis) == 0 {
+		return e.nothing(request)
+	}
+	if request.Off {
+		e.warn("no network was asked for, but the site's policy gives one to this job")
+	}
+	var deny *core.Error
+	if d.VNIs, deny = wanted(vnis, request); deny != nil {
+		return deny
+	}
+	if d.Classes, deny = classes(*e.set.classes, request.Classes); deny != nil {
+		return deny
+	}
+	if d.Limits, deny = e.limits(); deny != nil {
+		return deny
+	}
+	if e.set.minNICs != nil {
+		d.MinNICs = *e.set.minNICs
+	}
+	if e.set.floor != nil {
+		for i, n := range e.set.floor {
+			if n == nil {
+				continue
+			}
+			v, err := n.value(e.context())
+			if err != nil {
+				return n.fault("floor", err)
+			}
+			d.Floor[i] = v
+		}
+	}
+	if e.set.collectives != nil {
+		v, err := e.set.collectives.value(e.context())
+		if err != nil {
+			return e.set.collectives.fault("collectives", err)
+		}
+		d.Collectives = int(v)
+	}
+	if request.Collectives && d.Collectives == 0 {
+		e.warn("hardware collectives were asked for; the site's policy gives none to this job")
+	}
+	return nil
+}
+
+// nothing is the decision of vnis = []: no reservation, no service, variables unset. Who asked for none may have asked for anything else beside it.
+func (e *evaluation) nothing(request core.Request) *core.Error {
+	if !request.Off && (request.VNIs > 0 || request.JobVNI || request.SingleNode) {
+		return core.Errorf(core.PolicyDenied, "VNIs: a VNI was asked for, and the site's policy gives this job no network").WithMend("do not ask for one, or ask the site's administrators")
+	}
+	return nil
+}
+
+func (e *evaluation) warn(what string) { e.decision.Warnings = append(e.decision.Warnings, what) }
+
+// limits are those of each share. Shares with equally many cores are evaluated once.
+func (e *evaluation) limits() ([]core.Limits, *core.Error) {
+	out := make([]core.Limits, 0, len(e.facts.Job.Shares))
+	known := map[int]core.Limits{}
+	for _, share := range e.facts.Job.Shares {
+		cores := share.Cores
+		if e.facts.Job.Request.Depth > 0 {
+			cores = e.facts.Job.Request.Depth
+		}
+		l, ok := known[cores]
+		if !ok {
+			context := e.context().NewChild()
+			context.Variables = map[string]cty.Value{"share": shareValue(cores)}
+			given, deny := e.set.limits.evaluate(context)
+			if deny == nil {
+				l, deny = asked(given, e.facts.Job.Request.Limits, cores)
+			}
+			if deny != nil {
+				return nil, deny
+			}
+			known[cores] = l
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}

@@ -1,0 +1,102 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/policy"
+)
+
+func golden(t *testing.T, name string, findings []hclfile.Finding) {
+	t.Helper()
+	got := text(findings)
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is not what was found (-want +got):\n%s", path, diff)
+	}
+}
+
+// rule is a rule with this condition.
+func rule(when string) string { return "rule \"r\" {\n  when = " + when + "\n  min_nics = 1\n}\n" }
+
+func TestFindings(t *testing.T) {
+	for name, texts := range map[string][]string{
+		"empty":          {""},
+		"variable":       {base, rule("jib.nodes > 1 && job.qeue == \"x\" && job.request.offf && system.node > 1")},
+		"share-in-rule":  {base, rule("share.cores > 1")},
+		"function":       {base, rule("contain(job.groups, \"x\") || frobnicate(1)")},
+		"arguments":      {base, rule("contains(job.groups)")},
+		"hidden-by-and":  {base, rule("job.request.off && job.nodes")},
+		"hidden-by-or":   {base, rule("job.request.off || (job.request.job_vni && upper(job.user) + 1 > 2)")},
+		"unary":          {base, rule("!job.nodes || -job.queue > 1")},
+		"compare":        {base, rule("job.nodes == \"64\"")},
+		"compare-text":   {base, rule("job.queue != 5 || job.request.off")},
+		"compare-three":  {base, rule("job.nodes == job.cores == true")},
+		"not-bool":       {base, rule("job.queue")},
+		"when-text":      {base, rule("\"true\"")},
+		"contains-type":  {base, rule("contains(job.groups, job.uid)")},
+		"contains-class": {base, rule("contains(job.request.traffic_classes, \"DEDICATED\") || contains(job.request.traffic_classes, \"LOW_LATENCI\")")},
+		"contains-limit": {base, rule("contains(job.request.limits, \"txq\")")},
+		"for":            {base, rule("length([for g in job.groups : g]) > 1")},
+		"constant":       {base, rule("1 > 2"), "rule \"s\" {\n  when = true\n  min_nics = 1\n}\ndeny \"all\" {\n  message = \"closed\"\n}\n"},
+		"constant-zero":  {base, rule("1 / 0 > 2")},
+		"attribute":      {base, "rule \"r\" {\n  traffic_class = [\"BULK_DATA\"]\n  wen = true\n}\nruel \"x\" {}\n"},
+		"on-failure":     {base + "on_failure = \"degarde\"\n", "rule \"r\" {\n  on_failure = \"degrade\"\n  min_nics = 1\n}\n"},
+		"classes":        {base, "rule \"r\" {\n  traffic_classes = [\"BULK_DTA\", \"BULK_DATA\", \"BULK_DATA\"]\n}\nrule \"s\" {\n  traffic_classes = []\n}\nrule \"t\" {\n  traffic_classes = \"BULK_DATA\"\n}\n"},
+		"vnis":           {base, "rule \"r\" {\n  vnis = [\"ap\", \"app\", \"app\"]\n}\nrule \"s\" {\n  vnis = [\"app\", \"daos\"]\n}\nrule \"t\" {\n  vnis = [\"daos\"]\n}\nrule \"u\" {\n  vnis = [\"app\", \"job\", \"daos\", \"app\", \"job\"]\n}\n"},
+		"vni-block":      {base, "vni \"x\" { pool = \"job\" }\nvni \"y\" { service = \"lustre\" }\nvni \"z\" {}\nvni \"w\" {\n  pool = \"jobs\"\n  service = \"daos\"\n}\n"},
+		"limits-name":    {base, "rule \"r\" {\n  limits = \"smal\"\n}\n"},
+		"limits-block":   {base, "limits \"l\" {\n  txq = 1\n  txqs = 4\n  les = { reserved = 2, maxx = 3 }\n  eqs = { reserved = 5, max = 4 }\n  cts = { reserved = 1, max = 65536 }\n  acs = { reserved = -1, max = share.core }\n  ptes = { reserved = 1, max = \"2\" }\n  tgqs = { reserved = 1, reserved = 2, max = 3 }\n}\n"},
+		"floor":          {base + "floor = { txq = 1, les = 1.5, eqs = share.cores }\n"},
+		"min-nics":       {base, "rule \"r\" {\n  min_nics = 0\n}\nrule \"s\" {\n  min_nics = \"some\"\n}\nrule \"t\" {\n  min_nics = 1.5\n}\n"},
+		"collectives":    {base, "rule \"r\" {\n  collectives = { addreses = 1 }\n}\nrule \"s\" {\n  collectives = 4\n}\nrule \"t\" {\n  collectives = { addresses = multicast_share(4086, system.nodes, 64) }\n}\n"},
+		"match":          {base, "rule \"r\" {\n  match {\n    usres = [\"a\"]\n    groups = []\n    queues = \"io\"\n    accounts = [1]\n    schedulers = [\"tioja\"]\n    nodes = \"n[1-9]\"\n  }\n  min_nics = 1\n}\nrule \"s\" {\n  match {}\n  min_nics = 1\n}\nrule \"t\" {\n  match { nodes = \"n[\" }\n  match { users = [job.user] }\n  min_nics = 1\n}\n"},
+		"twice":          {base, "vnis = []\nvni \"app\" { pool = \"jobs\" }\nrule \"r\" {\n  min_nics = 1\n}\n", "rule \"r\" {\n  min_nics = 1\n}\n"},
+		"nothing-set":    {base, "rule \"r\" {\n  when = job.nodes > 1\n}\nrule \"s\" {\n  match { users = [\"a\"] }\n}\n"},
+		"deny":           {base, "deny \"d\" {\n  when = job.nodes > 1\n}\ndeny \"e\" {\n  when = job.nodes > 1\n  message = \"for ${jop.user}\"\n  vnis = []\n}\ndeny \"f\" {\n  when = job.nodes > 1\n  message = job.nodes\n}\n"},
+		"syntax":         {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
+		"name":           {base, "rule \"\" {\n  min_nics = 1\n}\nrule \"a\\nb\" {\n  min_nics = 1\n}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, findings := policy.Load(sources(texts...), env)
+			if len(findings) == 0 || (p == nil) != hclfile.Failed(findings) {
+				t.Fatalf("policy %v, %s", p != nil, text(findings))
+			}
+			golden(t, name, findings)
+		})
+	}
+}
+
+func TestBounds(t *testing.T) {
+	var many []string
+	for range policy.MaxFiles + 1 {
+		many = append(many, base)
+	}
+	var rules strings.Builder
+	for i := range policy.MaxRules + 1 {
+		fmt.Fprintf(&rules, "rule \"r%d\" {\n min_nics = 1\n}\n", i)
+	}
+	for name, texts := range map[string][]string{"files": many, "rules": {base, rules.String()}, "size": {base, strings.Repeat("#", 10<<20)}} {
+		p, findings := policy.Load(sources(texts...), env)
+		if p != nil || len(findings) == 0 || len(findings) > 3 {
+			t.Errorf("%s: policy %v, %s", name, p != nil, text(findings))
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hclfile"
+)
+
+// limits is a limits block. A resource that it leaves out is not given at all.
+type limits struct {
+	name      string
+	resources [core.NumResources]*limit
+}
+
+type limit struct {
+	reserved, max *number
+}
+
+const limitForm = "{ reserved = 2 * share.cores, max = 1024 }"
+
+func (c *compiler) compileLimits(file *hclfile.File, block *hclsyntax.Block) {
+	title := hclfile.Title(block)
+	l := &limits{name: block.Labels[0]}
+	c.limits[l.name] = l
+	c.add(file.Check(block.Body, hclfile.Shape{Where: title, Attributes: core.ResourceNames()})...)
+	for i, name := range core.ResourceNames() {
+		attr := block.Body.Attributes[name]
+		if attr == nil {
+			continue
+		}
+		fields := c.fields(file, attr.Expr, title+": "+name, limitForm, []string{"reserved", "max"}, nil)
+		if len(fields) != 2 {
+			continue
+		}
+		one := &limit{
+			reserved: c.number(file, fields["reserved"], title, name+".reserved", limitScope),
+			max:      c.number(file, fields["max"], title, name+".max", limitScope),
+		}
+		if one.reserved == nil || one.max == nil {
+			continue
+		}
+		if r, m := one.reserved.constant, one.max.constant; r != cty.NilVal && m != cty.NilVal && r.GreaterThan(m).True() {
+			c.add(file.At(hclfile.Error, attr.Expr.Range(), title+": "+name+": reserved is above max", "Reserved is guaranteed to the job, max is its ceiling."))
+		}
+		l.resources[i] = one
+	}
+}
+
+// evaluate gives the limits of one share. What a rule of thumb reserves above its own max, as 2 * share.cores does on a node with very many cores, is max:
+// switch/hpe_slingshot does the same.
+func (l *limits) evaluate(context *hcl.EvalContext) (core.Limits, *core.Error) {
+	var out core.Limits
+	for i, one := range l.resources {
+		if one == nil {
+			continue
+		}
+		reserved, err := one.reserved.value(context)
+		if err != nil {
+			return out, one.reserved.fault(fmt.Sprintf("limits %q", l.name), err)
+		}
+		most, err := one.max.value(context)
+		if err != nil {
+			return out, one.max.fault(fmt.Sprintf("limits %q", l.name), err)
+		}
+		out[i] = core.Limit{Reserved: min(reserved, most), Max: most}
+	}
+	return out, nil
+}

@@ -1,0 +1,37 @@
+package policy
+
+import (
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// Policy is a compiled policy. It never changes.
+type Policy struct {
+	defaults settings
+	degrade  bool
+	rules    []*rule // rules and denies in the order they are read
+	by       index
+	text     string
+	hash     string
+}
+
+var _ engine.Policy = (*Policy)(nil)
+
+// Degrade reports on_failure = "degrade": jobs run without isolation while Weft cannot serve. Agents keep it, since it is needed when no decision can be had.
+func (p *Policy) Degrade() bool { return p.degrade }
+
+// Decide says what a job gets. It is a function of facts and the policy alone and always answers: what goes wrong inside is a deny.
+func (p *Policy) Decide(facts engine.Facts) (decision engine.Decision) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			deny := core.Errorf(core.PolicyFault, "policy: it failed while deciding: %v", fault).WithMend("report it with the policy's text")
+			decision = engine.Decision{Deny: deny, Policy: p.hash}
+		}
+	}()
+	e := evaluation{policy: p, facts: &facts}
+	e.decision.Policy = p.hash
+	if deny := e.decide(); deny != nil {
+		return engine.Decision{Deny: deny, Rules: e.decision.Rules, Policy: p.hash}
+	}
+	return e.decision
+}

@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// maxDepth is the greatest depth that a user can ask for, as switch/hpe_slingshot has it.
+const maxDepth = 1024
+
+// What a user asks for beyond policy is denied by name, never clipped: a job that got less than it asked for would find out an hour later.
+
+// malformed refuses what no policy could grant.
+func malformed(r core.Request) *core.Error {
+	switch {
+	case r.VNIs < 0 || r.VNIs > core.MaxVNIs:
+		return core.Errorf(core.BadRequest, "VNIs: %d were asked for; a job can have 1 to %d", r.VNIs, core.MaxVNIs)
+	case r.Depth < 0 || r.Depth > maxDepth:
+		return core.Errorf(core.BadRequest, "depth: %d was asked for; it can be 1 to %d", r.Depth, maxDepth)
+	case r.Classes&^core.AllClasses != 0:
+		return core.Errorf(core.BadRequest, "traffic classes: %s were asked for; there are %s", r.Classes.Env(), strings.Join(core.ClassNames(), ", "))
+	}
+	for i, l := range r.Limits {
+		if l.Reserved != nil && l.Max != nil && *l.Reserved > *l.Max {
+			return core.Errorf(core.BadRequest, "%s: %d were asked to be reserved, which is above the maximum asked for, %d", core.Resource(i), *l.Reserved, *l.Max)
+		}
+	}
+	return nil
+}
+
+// wanted fits the VNIs that policy gives to the number asked for. Asking for fewer drops the job's own from the end, except where a service's VNI would
+// move to another index by it.
+func wanted(given []*vni, r core.Request) ([]engine.Wanted, *core.Error) {
+	own := 0
+	for _, v := range given {
+		if !v.service {
+			own++
+		}
+	}
+	switch {
+	case r.VNIs > own:
+		return nil, core.Errorf(core.PolicyDenied, "VNIs: %d were asked for; the site's policy gives this job %d", r.VNIs, own).WithMend(fmt.Sprintf("ask for at most %d, or ask the site's administrators", own))
+	case r.JobVNI && own < 2:
+		return nil, core.Errorf(core.PolicyDenied, "VNIs: one for the whole job was asked for beside the application's; the site's policy gives this job one VNI").
+			WithMend("do not ask for a job VNI, or ask the site's administrators")
+	}
+	keep := r.VNIs
+	if keep == 0 || r.JobVNI {
+		keep = own
+	}
+	for len(given) > 0 && own > keep && !given[len(given)-1].service {
+		given, own = given[:len(given)-1], own-1
+	}
+	out := make([]engine.Wanted, len(given))
+	for i, v := range given {
+		out[i] = v.Wanted
+	}
+	return out, nil
+}
+
+func classes(given, asked core.Classes) (core.Classes, *core.Error) {
+	if asked == 0 {
+		return given, nil
+	}
+	if beyond := asked &^ given; beyond != 0 {
+		return 0, core.Errorf(core.PolicyDenied, "traffic classes: %s: asked for, but not granted to this job by the site's policy", beyond).
+			WithMend(fmt.Sprintf("ask for %s, or ask the site's administrators", given))
+	}
+	return asked, nil
+}
+
+// asked fits the limits that policy gives on a node to those asked for: up to policy's max, each.
+func asked(given core.Limits, requests [core.NumResources]core.LimitRequest, cores int) (core.Limits, *core.Error) {
+	for i, r := range requests {
+		one := &given[i]
+		most := one.Max
+		beyond := func(what string, n int) *core.Error {
+			return core.Errorf(core.PolicyDenied, "%s: a %s of %d was asked for; the site's policy gives this job at most %d on each NIC of a node", core.Resource(i), what, n, most).
+				WithMend(fmt.Sprintf("ask for at most %d, or ask the site's administrators", most))
+		}
+		if r.Max != nil {
+			if *r.Max > most {
+				return given, beyond("maximum", int(*r.Max))
+			}
+			one.Max = *r.Max
+			one.Reserved = min(one.Reserved, one.Max)
+		}
+		switch {
+		case r.Reserved != nil:
+			if *r.Reserved > most {
+				return given, beyond("reservation", int(*r.Reserved))
+			}
+			one.Reserved = *r.Reserved
+		case r.PerCore != nil:
+			n := int(*r.PerCore) * cores
+			if r.Max != nil {
+				n = min(n, int(one.Max)) // the ceiling that the user set
+			}
+			if n < 0 || n > int(one.Max) {
+				return given, beyond("reservation", n)
+			}
+			one.Reserved = uint16(n)
+		}
+	}
+	return given, nil
+}
