@@ -20,7 +20,6 @@ type Needs struct {
 	Boot       string // the node's boot id
 	Driver     core.NICDriver
 	Hooks      map[string]core.Hooks     // adapters' translating halves, by label
-	Owners     map[string]bool           // labels where a job's owner may prepare and clean up his own: those of type local
 	Schedulers map[string]core.Scheduler // adapters' other halves that run on this node; what they tell is forwarded
 	Authority  core.Authority
 	Store      node.Store

@@ -25,15 +25,11 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	return h.Render(ctx, call, out)
 }
 
-// Do takes an Ask to the machine and waits for its outcome. Who may ask for what is decided here, by who calls: root may do all; a job's owner reads its
-// environment, and prepares and cleans up his own where the scheduler is local.
+// Do takes an Ask to the machine, which decides who may ask for what, and waits for its outcome.
 func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outcome {
 	refuse := func(e *core.Error) core.Outcome { return core.Outcome{Action: ask.Action, Key: ask.Key, Err: e} }
 	if err := core.CheckJobID(ask.Key.Job); err != nil {
 		return refuse(core.AsError(err))
-	}
-	if !peer.Root() && ask.Action != core.Environment && !(a.needs.Owners[ask.Key.Scheduler] && (ask.Action == core.CleanUp || ask.UID == peer.UID)) {
-		return refuse(core.Errorf(core.NotAllowed, "job %s: %s: uid %d may not do it", ask.Key.JobID, ask.Action, peer.UID).WithMend("only root may; a job's owner reads its environment"))
 	}
 	ask.Boot = a.needs.Boot
 	until := a.now().Run + a.limits.Hook
@@ -51,16 +47,7 @@ func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outco
 		delete(a.calls, id)
 		a.mu.Unlock()
 	}()
-	err := a.insist(ctx, work{look: func(m *node.Machine) node.Input {
-		if m == nil {
-			return nil
-		}
-		if ask.Action == core.CleanUp && !peer.Root() && !owns(m, ask.Key.JobID, peer.UID) {
-			done <- refuse(core.Errorf(core.NotAllowed, "job %s: it is another user's", ask.Key.JobID))
-			return nil
-		}
-		return node.Hook{Call: id, Ask: ask, Peer: peer, Until: until}
-	}})
+	err := a.insist(ctx, work{in: node.Hook{Call: id, Ask: ask, Peer: peer, Until: until}})
 	if err != nil {
 		return refuse(core.AsError(err))
 	}
@@ -73,16 +60,6 @@ func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outco
 	case <-ctx.Done():
 		return refuse(core.Errorf(core.TimedOut, "agent of %s: %w", a.needs.Node, context.Cause(ctx)))
 	}
-}
-
-// owns reports whether all that this node holds of the job is uid's.
-func owns(m *node.Machine, job core.JobID, uid uint32) bool {
-	for _, e := range m.Entries() {
-		if e.Key.JobID == job && e.UID != uid {
-			return false
-		}
-	}
-	return true
 }
 
 func (a *Agent) reply(r node.Reply) {

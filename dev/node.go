@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
+	machine "github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/plugins/local"
@@ -73,7 +74,7 @@ func (s *System) newNode(name string) (*Node, error) {
 func (n *Node) start(s *System) error {
 	a, err := agent.New(s.ctx, agent.Needs{
 		Node: n.name, Boot: n.boot, Driver: n.driver, Authority: &s.line, Store: n.ledger, Environ: filepath.Join(n.folder, "env"), Log: s.log,
-		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Owners: map[string]bool{s.o.Local: true},
+		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Machine: machine.Config{SelfService: []string{s.o.Local}},
 	})
 	if err != nil {
 		return wrap(n.name, err)

@@ -1,0 +1,404 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// authority is a server in a test's hands.
+type authority struct {
+	mu      sync.Mutex
+	err     error
+	next    core.VNI
+	vnis    map[core.Key]core.VNI
+	reports []core.Report
+	down    bool
+	orders  chan core.Orders
+}
+
+func (a *authority) Reserve(_ context.Context, _ string, ask core.Ask, _ core.Peer) (core.Grant, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err != nil {
+		return core.Grant{}, a.err
+	}
+	if a.vnis == nil {
+		a.vnis, a.next = map[core.Key]core.VNI{}, 1024
+	}
+	if a.vnis[ask.Key] == 0 {
+		a.vnis[ask.Key] = a.next
+		a.next++
+	}
+	return core.Grant{
+		Run: core.Run{Key: ask.Key, Fingerprint: core.Fingerprint{UID: ask.UID, Submitted: 1}}, GID: ask.UID, VNIs: []core.VNI{a.vnis[ask.Key]}, Classes: core.BestEffort,
+		Limits: core.Limits{core.TXQ: {Max: 64, Reserved: 4}, core.PTE: {Max: 64, Reserved: 4}},
+	}, nil
+}
+
+func (a *authority) Attend(ctx context.Context, _ string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	a.mu.Lock()
+	if a.down {
+		a.mu.Unlock()
+		return core.Errorf(core.ServerAway, "server: down")
+	}
+	a.reports = append(a.reports, first)
+	a.mu.Unlock()
+	told(core.Orders{Head: core.Head{Store: "x", Epoch: 1, Revision: 1}})
+	for {
+		select {
+		case r := <-next:
+			a.mu.Lock()
+			a.reports = append(a.reports, r)
+			a.mu.Unlock()
+		case o := <-a.orders:
+			told(o)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (a *authority) said() []core.Report {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]core.Report(nil), a.reports...)
+}
+
+// driver lets a test hang the creations of one owner.
+type driver struct {
+	core.NICDriver
+	hung uint32
+	free chan struct{}
+}
+
+func (d *driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
+	if d.free != nil && specs[0].Owner.ID == d.hung {
+		select {
+		case <-d.free:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return d.NICDriver.Create(ctx, specs)
+}
+
+// broken is a store whose commits fail while it says so.
+type broken struct {
+	node.Store
+	mu  sync.Mutex
+	err error
+}
+
+func (b *broken) Commit(ctx context.Context, r []node.Record) error {
+	b.mu.Lock()
+	err := b.err
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return b.Store.Commit(ctx, r)
+}
+
+func (b *broken) set(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+type rig struct {
+	*agent.Agent
+	server *authority
+	driver *driver
+	store  *broken
+	dir    string
+	stop   func()
+}
+
+func start(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{
+		server: &authority{orders: make(chan core.Orders)}, driver: &driver{NICDriver: sim.New(sim.Options{NICs: 2, Boot: "b"})},
+		store: &broken{Store: &ledger.Memory{}}, dir: t.TempDir(),
+	}
+	r.begin(t)
+	return r
+}
+
+// begin starts the rig's agent, or starts it again on what it left.
+func (r *rig) begin(t *testing.T) {
+	t.Helper()
+	a, err := agent.New(t.Context(), agent.Needs{
+		Node: "n1", Boot: "b", Driver: r.driver, Authority: r.server, Store: r.store, Environ: r.dir, Machine: node.Config{SelfService: []string{"local"}},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = a.Run(ctx)
+	}()
+	r.Agent, r.stop = a, func() { cancel(); <-done }
+	synctest.Wait()
+}
+
+func ask(action core.Action, scheduler, job string, uid uint32) core.Ask {
+	return core.Ask{Action: action, Key: core.Key{JobID: core.JobID{Scheduler: scheduler, Job: job}}, UID: uid, Began: time.Now().UnixNano()}
+}
+
+var root = core.Peer{}
+
+func (r *rig) own(t *testing.T) int {
+	t.Helper()
+	services, err := r.driver.Services(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, s := range services {
+		if !s.System && !s.Default {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAJobComesAndGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root)
+		if out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		if r.own(t) != 2 {
+			t.Errorf("%d services stand, want one a NIC", r.own(t))
+		}
+		path := agent.EnvironPath(r.dir, core.JobID{Scheduler: "s", Job: "1"})
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o400 {
+			t.Errorf("the environment has mode %v: others could read a token", info.Mode())
+		}
+		var e agent.Environ
+		text, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(text, &e) != nil || len(e.Variables) != len(out.Environment) {
+			t.Errorf("the file has %s, %v", text, err)
+		}
+		r.stop()
+		r.begin(t) // a restart finds it again
+		if out := r.Do(t.Context(), ask(core.Environment, "s", "1", 7), core.Peer{UID: 7}); out.Err != nil || len(out.Environment) == 0 {
+			t.Errorf("the owner's environment after a restart: %v, %v", out.Environment, out.Err)
+		}
+		if out := r.Do(t.Context(), ask(core.CleanUp, "s", "1", 7), root); out.Err != nil || out.Pending {
+			t.Errorf("clean-up: %+v", out)
+		}
+		if r.own(t) != 0 {
+			t.Errorf("%d services are left", r.own(t))
+		}
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the environment is left: %v", err)
+		}
+	})
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	owner, other := core.Peer{UID: 7}, core.Peer{UID: 8}
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		for _, job := range []string{"s", "local"} {
+			if out := r.Do(t.Context(), ask(core.Prepare, job, "1", 7), root); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+		}
+		tests := []struct {
+			who       string
+			peer      core.Peer
+			action    core.Action
+			scheduler string
+			uid       uint32
+			may       bool
+		}{
+			{"the owner", owner, core.Environment, "s", 7, true},
+			{"another", other, core.Environment, "s", 7, false},
+			{"another who says that he is the owner", other, core.Environment, "local", 7, false},
+			{"the owner", owner, core.Prepare, "s", 7, false},
+			{"the owner", owner, core.CleanUp, "s", 7, false},
+			{"another", other, core.CleanUp, "s", 7, false},
+			{"another who says that he is the owner", other, core.Prepare, "local", 7, false},
+			{"another who says that it is his", other, core.CleanUp, "local", 8, false},
+			{"the owner", owner, core.Prepare, "local", 7, true},
+			{"the owner", owner, core.CleanUp, "local", 7, true},
+			{"root", root, core.CleanUp, "s", 7, true},
+		}
+		for _, tt := range tests {
+			a := ask(tt.action, tt.scheduler, "1", tt.uid)
+			out := r.Do(t.Context(), a, tt.peer)
+			if may := out.Err == nil; may != tt.may {
+				t.Errorf("%s, %s of a job of %q: %v, want allowed: %v", tt.who, tt.action, tt.scheduler, out.Err, tt.may)
+			}
+			if !tt.may && len(out.Environment) > 0 {
+				t.Errorf("%s was refused and told %v", tt.who, out.Environment)
+			}
+		}
+	})
+}
+
+func TestAHungCreationCostsItsOwnJobOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		r.driver.hung, r.driver.free = 7, make(chan struct{})
+		late := make(chan core.Outcome, 1)
+		began := time.Now()
+		go func() { late <- r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root) }()
+		synctest.Wait()
+		if out := r.Do(t.Context(), ask(core.Prepare, "s", "2", 8), root); out.Err != nil {
+			t.Errorf("the other job: %v", out.Err)
+		}
+		if d := time.Since(began); d > 0 {
+			t.Errorf("the other job waited %s", d)
+		}
+		out := <-late
+		if out.Err == nil {
+			t.Error("a creation that hangs was answered as done")
+		}
+		if d := time.Since(began); d > agent.DefaultLimits.Hook {
+			t.Errorf("its hook waited %s", d)
+		}
+		close(r.driver.free)
+		synctest.Wait()
+		if out := r.Do(t.Context(), ask(core.CleanUp, "s", "1", 7), root); out.Err != nil || out.Pending {
+			t.Errorf("clean-up of what came late: %+v", out)
+		}
+		if r.own(t) != 2 {
+			t.Errorf("%d services stand, want the other job's two", r.own(t))
+		}
+	})
+}
+
+func TestARefusalLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		r.server.err = core.Errorf(core.PolicyDenied, "policy: no")
+		out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root)
+		if out.Err == nil || out.Err.Reason != core.PolicyDenied {
+			t.Errorf("got %v", out.Err)
+		}
+		r.server.err = errors.New("connection reset")
+		out = r.Do(t.Context(), ask(core.Prepare, "s", "2", 7), root)
+		if out.Err == nil || out.Err.Class() != core.ClassSystem {
+			t.Errorf("a server that is away gives %v, want class system", out.Err)
+		}
+		var held int
+		if err := r.Look(t.Context(), func(m *node.Machine) { held = len(m.Entries()) }); err != nil || held != 0 {
+			t.Errorf("%d entries are held after refusals, %v", held, err)
+		}
+		for _, rep := range r.server.said() {
+			if rep.Fault != "" {
+				t.Errorf("a refusal became a fault of the node: %s", rep.Fault)
+			}
+		}
+	})
+}
+
+func TestAStoreThatFailsFailsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		r.store.set(errors.New("no space left on device"))
+		out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root)
+		if out.Err == nil || out.Err.Reason != core.StoreFailed || r.own(t) != 0 {
+			t.Errorf("got %v with %d services", out.Err, r.own(t))
+		}
+		r.store.set(nil)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
+			t.Errorf("after the store is back: %v", out.Err)
+		}
+	})
+}
+
+func TestEverySessionBeginsWithAFullReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		synctest.Wait()
+		first := r.server.said()
+		if len(first) == 0 || !first[0].Full || first[0].Number != 1 || len(first[0].Devices) != 2 {
+			t.Fatalf("the first report is %+v", first)
+		}
+		r.stop()
+		r.begin(t)
+		again := r.server.said()[len(first):]
+		if len(again) == 0 || !again[0].Full || again[0].Number != 1 || len(again[0].Held) != 1 || again[0].Held[0].State != core.HeldReady {
+			t.Errorf("after a restart the first report is %+v", again)
+		}
+		if again[0].Seen.Store != "x" {
+			t.Errorf("the restart forgot the head that it saw: %+v", again[0].Seen)
+		}
+		run := again[0].Held[0].Run
+		r.server.orders <- core.Orders{Head: core.Head{Store: "x", Epoch: 1, Revision: 2}, Clean: []core.Clean{{Run: run, VNIs: []core.VNI{1024}}}}
+		synctest.Wait()
+		last := r.server.said()
+		if got := last[len(last)-1]; len(got.Held) != 1 || got.Held[0].State != core.HeldClean || r.own(t) != 0 {
+			t.Errorf("after the order to clean the node says %+v with %d services", got, r.own(t))
+		}
+	})
+}
+
+func TestAnotherRunsEnvironmentStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		path := agent.EnvironPath(r.dir, core.JobID{Scheduler: "s", Job: "1"})
+		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		later, err := json.Marshal(agent.Environ{Generation: 1, UID: 7, Submitted: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, later, 0o400); err != nil {
+			t.Fatal(err)
+		}
+		if out := r.Do(t.Context(), ask(core.CleanUp, "s", "1", 7), root); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		if _, err := os.Stat(filepath.Clean(path)); err != nil {
+			t.Errorf("the environment of a later run went with the earlier one: %v", err)
+		}
+	})
+}
