@@ -1,0 +1,229 @@
+package dev_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/policy"
+	"github.com/weft-hpc/weft/server"
+	"github.com/weft-hpc/weft/store/bolt"
+	"github.com/weft-hpc/weft/store/memory"
+)
+
+// Benchmarks of the whole. Each reports its figure beside its budget of docs/benchmarks.md, which is in the same unit.
+
+const scheduler = "batch"
+
+// pools are those of the shipped config.hcl, without its rest: what a benchmark gives back is to be free at once.
+func pools() []allocator.Pool {
+	return []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 65535}}}}
+}
+
+// shipped is the policy as it is shipped.
+func shipped(b *testing.B) *policy.Policy {
+	b.Helper()
+	files, findings := policy.Read("../policy")
+	if findings != nil {
+		b.Fatal(findings)
+	}
+	p, findings := policy.Load(files, policy.Env{Pools: []string{"jobs"}, Schedulers: []string{scheduler}})
+	if p == nil {
+		b.Fatal(findings)
+	}
+	return p
+}
+
+// stores are the engine's stores by name, on files of b where there are any.
+var stores = []struct {
+	name string
+	open func(b *testing.B, dir string) engine.Store
+}{
+	{"memory", func(*testing.B, string) engine.Store { return memory.New() }},
+	{"bolt", func(b *testing.B, dir string) engine.Store { return openBolt(b, dir) }},
+}
+
+func openBolt(b *testing.B, dir string) *bolt.Store {
+	b.Helper()
+	s, err := bolt.Open(filepath.Join(dir, "server.db"), bolt.Options{Witness: filepath.Join(dir, "server.head")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// batch is a scheduler that answers at once: whatever job it is asked for is there, on the node that asks or on hosts.
+type batch struct {
+	hosts  string
+	nodes  int
+	cores  int
+	change chan core.Jobs
+}
+
+func newBatch() *batch { return &batch{nodes: 1, cores: 8, change: make(chan core.Jobs)} }
+
+func (s *batch) Describe(_ context.Context, key core.Key, _ []byte, from core.Peer) (core.Job, error) {
+	hosts := s.hosts
+	if hosts == "" {
+		hosts = from.Node
+	}
+	return core.Job{
+		Run: runOf(key), GID: 1000, User: "ann", Groups: []string{"phys"}, Account: "phys", Queue: "batch",
+		Shares: []core.Share{{Hosts: hosts, Nodes: s.nodes, Cores: s.cores}},
+	}, nil
+}
+
+func (s *batch) Watch(ctx context.Context, tell func(core.Jobs) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case jobs := <-s.change:
+			if err := tell(jobs); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *batch) Fail(context.Context, core.Key, string) error { return nil }
+func (s *batch) Drain(context.Context, string, string) error  { return nil }
+func key(job int) core.Key {
+	return core.Key{JobID: core.JobID{Scheduler: scheduler, Job: strconv.Itoa(job)}}
+}
+func runOf(k core.Key) core.Run {
+	return core.Run{Key: k, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 1}}
+}
+func askFor(job int, action core.Action, boot string) core.Ask {
+	return core.Ask{Action: action, Key: key(job), UID: 1000, Boot: boot}
+}
+func over(job int) core.JobStatus { return core.JobStatus{Run: runOf(key(job)), State: core.JobFinal} }
+func nodeName(i int) string       { return fmt.Sprintf("n%05d", i) }
+
+// end says that jobs from to to-1 are over.
+func (s *batch) end(from, to int) {
+	var jobs core.Jobs
+	for i := from; i < to; i++ {
+		jobs.Jobs = append(jobs.Jobs, over(i))
+	}
+	s.change <- jobs
+}
+
+// running is a server with what is around it.
+type running struct {
+	*server.Server
+	sched *batch
+	stop  func()
+	group sync.WaitGroup
+}
+
+// serve starts a server on st.
+func serve(b *testing.B, st engine.Store, sched *batch) *running {
+	b.Helper()
+	p := shipped(b)
+	ps := pools()
+	srv, err := server.New(b.Context(), server.Needs{
+		Store: st, Policy: p, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.Scheduler{scheduler: sched},
+		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(ps) },
+		Limits:    server.Limits{Tick: 20 * time.Millisecond},
+		Config: engine.Config{
+			Schedulers: []string{scheduler}, System: engine.System{Nodes: 11136}, Policy: engine.Text{Hash: p.Hash(), Text: p.Text()},
+			Pools: []engine.Pool{{Name: "jobs", Contains: func(v core.VNI) bool { return v >= 1024 }}},
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{Server: srv, sched: sched}
+	r.group.Go(func() { _ = srv.Run(ctx) })
+	r.stop = func() { cancel(); r.group.Wait() }
+	return r
+}
+
+// attend keeps the sessions of n nodes that do nothing but confirm whatever they are ordered to clean.
+func (r *running) attend(b *testing.B, n int) {
+	b.Helper()
+	var there sync.WaitGroup
+	for i := range n {
+		there.Add(1)
+		greet := sync.OnceFunc(there.Done)
+		name := nodeName(i)
+		next := make(chan core.Report, 4)
+		number := uint64(1)
+		told := func(o core.Orders) {
+			greet()
+			var held []core.Held
+			for _, c := range o.Clean {
+				held = append(held, core.Held{Run: c.Run, State: core.HeldClean})
+			}
+			if held == nil {
+				return
+			}
+			number++
+			select {
+			case next <- core.Report{Number: number, Boot: name, Held: held}:
+			case <-b.Context().Done():
+			}
+		}
+		first := core.Report{Number: 1, Boot: name, Full: true, Devices: []string{"cxi0", "cxi1", "cxi2", "cxi3"}}
+		r.group.Go(func() { _ = r.Attend(context.Background(), name, first, next, told) })
+	}
+	there.Wait()
+}
+
+// reserve makes reservations for jobs from to to-1 by so many callers, on so many nodes in turn.
+func (r *running) reserve(b *testing.B, from, to, callers, nodes int) {
+	var group sync.WaitGroup
+	for c := range callers {
+		group.Go(func() {
+			for job := from + c; job < to; job += callers {
+				node := nodeName(job % nodes)
+				g, err := r.Reserve(context.Background(), node, askFor(job, core.Prepare, node), core.Peer{})
+				if err != nil || len(g.VNIs) != 1 {
+					b.Errorf("job %d: %v %v", job, g.VNIs, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if b.Failed() {
+		b.FailNow()
+	}
+}
+
+// settle waits until so many VNIs are taken.
+func (r *running) settle(b *testing.B, taken int) {
+	b.Helper()
+	for {
+		use := -1
+		if err := r.Look(b.Context(), func(m *engine.Machine) { use = m.Use()["jobs"] }); err != nil {
+			b.Fatal(err)
+		}
+		if use == taken {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// used is the memory in use once nothing more can be given up: the heap, and the stacks.
+func used() (heap, stacks uint64) {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc, m.StackInuse
+}
+
+func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
