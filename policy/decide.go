@@ -29,6 +29,13 @@ func (e *evaluation) context() *hcl.EvalContext {
 	return e.made
 }
 
+// shareContext adds the values of one share.
+func (e *evaluation) shareContext(cores int) *hcl.EvalContext {
+	context := e.context().NewChild()
+	context.Variables = map[string]cty.Value{"share": shareValue(cores)}
+	return context
+}
+
 func (e *evaluation) decide() *core.Error {
 	if deny := malformed(e.facts.Job.Request); deny != nil {
 		return deny
@@ -172,9 +179,7 @@ func (e *evaluation) limits() ([]core.Limits, *core.Error) {
 		}
 		l, ok := known[cores]
 		if !ok {
-			context := e.context().NewChild()
-			context.Variables = map[string]cty.Value{"share": shareValue(cores)}
-			given, deny := e.set.limits.evaluate(context)
+			given, deny := e.set.limits.evaluate(func() *hcl.EvalContext { return e.shareContext(cores) }, cores)
 			if deny == nil {
 				l, deny = asked(given, e.facts.Job.Request.Limits, cores)
 			}

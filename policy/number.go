@@ -18,6 +18,11 @@ type number struct {
 	*expr
 	what  string // as errors call it: txqs.reserved
 	place place
+
+	fixed  bool // it is always
+	always uint16
+	linear bool // it is slope * share.cores
+	slope  int64
 }
 
 func (c *compiler) number(file *hclfile.File, tree hclsyntax.Expression, title, what string, vars scope) *number {
@@ -25,13 +30,17 @@ func (c *compiler) number(file *hclfile.File, tree hclsyntax.Expression, title, 
 	if e == nil {
 		return nil
 	}
+	n := &number{expr: e, what: what, place: at(file, tree.Range())}
+	n.slope, n.linear = slope(tree)
 	if e.constant != cty.NilVal {
-		if _, err := whole(e.constant); err != nil {
+		v, err := whole(e.constant)
+		if err != nil {
 			c.add(file.At(hclfile.Error, tree.Range(), title+": "+what+": "+err.Error(), ""))
 			return nil
 		}
+		n.fixed, n.always = true, v
 	}
-	return &number{expr: e, what: what, place: at(file, tree.Range())}
+	return n
 }
 
 func (n *number) value(context *hcl.EvalContext) (uint16, error) {
@@ -47,7 +56,7 @@ func whole(v cty.Value) (uint16, error) {
 	if n, _ := f.Int64(); f.IsInt() && n >= 0 && n <= math.MaxUint16 {
 		return uint16(n), nil
 	}
-	return 0, fmt.Errorf("%s is not a whole number from 0 to %d", f.Text('g', 10), math.MaxUint16)
+	return 0, tooMuch(f.Text('g', 10))
 }
 
 // fields takes { a = …, b = … } apart; each of required must be there and nothing but them and optional.

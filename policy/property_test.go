@@ -191,3 +191,21 @@ func TestDecideIsAFunction(t *testing.T) {
 		}
 	})
 }
+
+// What is computed without HCL gives what HCL gives, and the same complaint.
+func TestLinearLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.OneOf(rapid.IntRange(0, 20), rapid.IntRange(0, 70000)).Draw(t, "k")
+		form := rapid.SampledFrom([]string{"%d * share.cores", "share.cores * %d", "(share.cores * %d)", "(%d) * share.cores"}).Draw(t, "form")
+		fast := fmt.Sprintf(form, k)
+		slow := load(t, strings.Replace(base, "2 * share.cores", "("+fast+") + 0", 1))
+		quick := load(t, strings.Replace(base, "2 * share.cores", fast, 1))
+		cores := rapid.OneOf(rapid.IntRange(0, 300), rapid.SampledFrom([]int{-1, 70000, math.MaxInt, math.MinInt})).Draw(t, "cores")
+		f := facts(func(j *core.Job) { j.Shares[0].Cores = cores })
+		one, two := slow.Decide(f), quick.Decide(f)
+		one.Policy, two.Policy = "", ""
+		if diff := cmp.Diff(one, two, cmpopts.IgnoreUnexported(core.Error{})); diff != "" {
+			t.Fatalf("%s of %d cores (-HCL +direct):\n%s", fast, cores, diff)
+		}
+	})
+}
