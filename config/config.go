@@ -25,7 +25,7 @@ type Config struct {
 	Nodes      string   // hostlist of every node of the system, in the names of their certificates
 	NodeCount  int      // how many that are
 	Groups     []Group  // topology, in the file's order
-	Policy     string   // folder of the policy files
+	Policy     string   // folder of the policy files, as seen from where the process runs: File's folder is in it already
 	Pools      []Pool   // in the file's order
 	Services   []Pool   // data services, whose client jobs take a VNI out of the service's block; Servers is set
 	Schedulers []Plugin // Type is the adapter, Name the instance
@@ -48,7 +48,7 @@ type Pool struct {
 	Servers    string        // hostlist of a service's own servers, in their own names: they need not be among Nodes
 }
 
-// Server is where the server listens and keeps its records. Paths are absolute or below the folder the process runs in.
+// Server is where the server listens and keeps its records. Paths have File's folder in them already.
 type Server struct {
 	Listen     string // host:port for agents; empty: none
 	Socket     string // for operators on the server's host

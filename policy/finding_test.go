@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -98,5 +99,25 @@ func TestBounds(t *testing.T) {
 		if p != nil || len(findings) == 0 || len(findings) > 3 {
 			t.Errorf("%s: policy %v, %s", name, p != nil, text(findings))
 		}
+	}
+}
+
+// A file within all bounds, made to cost as much as one can, is still cheap.
+func TestMemoryIsBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(base)
+	when := "1" + strings.Repeat("+1", 900) + ">1 && " + strings.Repeat("!(job.request.off && ", 20) + "true" + strings.Repeat(")", 20)
+	for i := 0; b.Len() < 200_000; i++ {
+		fmt.Fprintf(&b, "rule \"r%d\" {\n  when = %s\n  min_nics = 1\n}\n", i, when)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, findings := policy.Load(sources(b.String()), env)
+	runtime.ReadMemStats(&after)
+	if p == nil {
+		t.Fatal(text(findings))
+	}
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<30 {
+		t.Errorf("%d MiB were allocated in all", spent>>20)
 	}
 }
