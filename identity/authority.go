@@ -1,0 +1,162 @@
+package identity
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// The files of a folder: the authority's own, and one pair for each role.
+const (
+	CAFile = "ca.crt"
+	caKey  = "ca.key"
+)
+
+// How long certificates last. The authority's own outlives a machine; the others are renewed by running `weft tls` again, which needs no restart.
+const (
+	caLife   = 20 * 365 * 24 * time.Hour
+	certLife = 397 * 24 * time.Hour
+	leeway   = 10 * time.Minute // clocks of nodes that boot may be behind
+)
+
+// Init makes a site's authority and the server's certificate in dir. hosts are the names and addresses that agents reach the server by. An authority that is
+// there stays, so that running it again renews the server's certificate only.
+func Init(dir string, hosts []string, now time.Time) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return core.Errorf(core.BadConfig, "tls: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, caKey)); errors.Is(err, fs.ErrNotExist) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return core.Errorf(core.InternalFault, "tls: %w", err)
+		}
+		t := template("Weft authority", now, caLife)
+		t.IsCA, t.BasicConstraintsValid, t.MaxPathLenZero = true, true, true
+		t.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+		if err := write(dir, "ca", t, t, key, key); err != nil {
+			return err
+		}
+	}
+	t := template("weft server", now, certLife)
+	t.URIs = []*url.URL{serverURI()}
+	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+		} else {
+			t.DNSNames = append(t.DNSNames, h)
+		}
+	}
+	return issue(dir, "server", t)
+}
+
+// IssueNode makes a node's certificate in dir, signed by the authority there. It goes to that node and no other, as NAME.crt and NAME.key, with ca.crt.
+func IssueNode(dir, node string, now time.Time) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	if node == "ca" || node == serverRole {
+		return core.Errorf(core.BadCall, "node %q: its files would be named as the authority's or the server's", node)
+	}
+	t := template("weft node "+node, now, certLife)
+	t.Subject.CommonName = node
+	t.URIs = []*url.URL{nodeURI(node)}
+	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return issue(dir, node, t)
+}
+
+func template(name string, now time.Time, life time.Duration) *x509.Certificate {
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-leeway), NotAfter: now.Add(life), KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+}
+
+// issue signs t with dir's authority.
+func issue(dir, name string, t *x509.Certificate) error {
+	ca, err := readCert(filepath.Join(dir, CAFile))
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, caKey))
+	if err != nil {
+		return core.Errorf(core.BadConfig, "tls: %w", err).WithMend("run this where `weft tls init` was run")
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return core.Errorf(core.BadConfig, "tls: %s: it holds no key", filepath.Join(dir, caKey))
+	}
+	signer, err := x509.ParseECPrivateKey(block.Bytes)
+	if err != nil {
+		return core.Errorf(core.BadConfig, "tls: %s: %w", filepath.Join(dir, caKey), err)
+	}
+	if t.NotAfter.After(ca.NotAfter) {
+		t.NotAfter = ca.NotAfter
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return core.Errorf(core.InternalFault, "tls: %w", err)
+	}
+	return write(dir, name, t, ca, key, signer)
+}
+
+// write signs a certificate and leaves it with its key: the key first, so that whoever sees the new certificate finds the key that belongs to it.
+func write(dir, name string, t, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) error {
+	der, err := x509.CreateCertificate(rand.Reader, t, parent, &key.PublicKey, signer)
+	if err != nil {
+		return core.Errorf(core.InternalFault, "tls: %w", err)
+	}
+	secret, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return core.Errorf(core.InternalFault, "tls: %w", err)
+	}
+	if err := replace(filepath.Join(dir, name+".key"), 0o600, &pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}); err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, name+".crt"), 0o644, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func replace(path string, mode fs.FileMode, block *pem.Block) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return core.Errorf(core.BadConfig, "tls: %w", err)
+	}
+	err = errors.Join(pem.Encode(f, block), f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return core.Errorf(core.BadConfig, "tls: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+func readCert(path string) (*x509.Certificate, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "tls: %w", err).WithMend("`weft tls init` makes a site's authority")
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, core.Errorf(core.BadConfig, "tls: %s: it holds no certificate", path)
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "tls: %s: %w", path, fmt.Errorf("it cannot be read: %w", err))
+	}
+	return c, nil
+}

@@ -1,0 +1,149 @@
+package identity_test
+
+import (
+	"crypto/tls"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/identity"
+)
+
+func files(dir, name string) identity.Files {
+	return identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key")}
+}
+
+func site(t *testing.T, now time.Time, nodes ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := identity.Init(dir, []string{"127.0.0.1", "weft.example.org"}, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		if err := identity.IssueNode(dir, n, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func open(t *testing.T, f identity.Files) *identity.Source {
+	t.Helper()
+	s, err := identity.Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// shake makes a handshake over a pipe and gives the node that the server sees.
+func shake(t *testing.T, server, client *tls.Config) (node string, serverErr, clientErr error) {
+	t.Helper()
+	a, b := net.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c := tls.Server(a, server)
+		if serverErr = c.Handshake(); serverErr == nil {
+			node, serverErr = identity.Node(c.ConnectionState().PeerCertificates[0])
+			_, _ = c.Write([]byte{1})
+		}
+		_ = a.Close()
+	}()
+	c := tls.Client(b, client)
+	if clientErr = c.Handshake(); clientErr == nil {
+		_, clientErr = c.Read(make([]byte, 1)) // in TLS 1.3 a refused client learns of it here
+	}
+	_ = b.Close()
+	<-done
+	return node, serverErr, clientErr
+}
+
+func TestOnlyTheRightPairMeets(t *testing.T) {
+	now := time.Now()
+	here, there := site(t, now, "n1", "n2"), site(t, now, "n1")
+	old := site(t, now.Add(-500*24*time.Hour), "n1")
+	plain := &tls.Config{InsecureSkipVerify: true}
+	weak := open(t, files(here, "n1")).Client("127.0.0.1")
+	weak.MinVersion, weak.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+	tests := []struct {
+		name           string
+		server, client *tls.Config
+		node           string // empty: they must not meet
+	}{
+		{"a node of the site", open(t, files(here, "server")).Server(), open(t, files(here, "n1")).Client("127.0.0.1"), "n1"},
+		{"another node, by the server's name", open(t, files(here, "server")).Server(), open(t, files(here, "n2")).Client("weft.example.org"), "n2"},
+		{"a node of another site", open(t, files(here, "server")).Server(), open(t, files(there, "n1")).Client("127.0.0.1"), ""},
+		{"a server under another name", open(t, files(here, "server")).Server(), open(t, files(here, "n1")).Client("evil.example.org"), ""},
+		{"a node that plays the server", open(t, files(here, "n2")).Server(), open(t, files(here, "n1")).Client("127.0.0.1"), ""},
+		{"a server that plays a node", open(t, files(here, "server")).Server(), open(t, files(here, "server")).Client("127.0.0.1"), ""},
+		{"no certificate", open(t, files(here, "server")).Server(), plain, ""},
+		{"expired certificates", open(t, files(old, "server")).Server(), open(t, files(old, "n1")).Client("127.0.0.1"), ""},
+		{"TLS 1.2", open(t, files(here, "server")).Server(), weak, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			node, serverErr, clientErr := shake(t, tt.server, tt.client)
+			if tt.node == "" {
+				if serverErr == nil && clientErr == nil {
+					t.Errorf("they met, and the server sees node %q", node)
+				}
+				return
+			}
+			if node != tt.node || serverErr != nil || clientErr != nil {
+				t.Errorf("node %q, server %v, client %v", node, serverErr, clientErr)
+			}
+		})
+	}
+}
+
+func TestARenewalNeedsNoRestart(t *testing.T) {
+	now := time.Now()
+	dir := site(t, now.Add(-390*24*time.Hour), "n1")
+	server, client := open(t, files(dir, "server")), open(t, files(dir, "n1"))
+	sc, cc := server.Server(), client.Client("127.0.0.1")
+	before := server.Expiry()
+	if err := identity.Init(dir, []string{"127.0.0.1"}, now); err != nil {
+		t.Fatal(err)
+	}
+	if err := identity.IssueNode(dir, "n1", now); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"server.crt", "n1.crt"} { // a file system whose times are coarse
+		if err := os.Chtimes(filepath.Join(dir, name), time.Time{}, now.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !server.Expiry().After(before) {
+		t.Errorf("the server still has the certificate that ends at %s", before)
+	}
+	if node, a, b := shake(t, sc, cc); node != "n1" || a != nil || b != nil {
+		t.Errorf("after the renewal: node %q, %v, %v", node, a, b)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "n1.crt"), []byte("half a fi"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if node, a, b := shake(t, sc, cc); node != "n1" || a != nil || b != nil {
+		t.Errorf("with a spoiled file the last good is not used: node %q, %v, %v", node, a, b)
+	}
+}
+
+func TestKeysAreSecretAndNamesAreChecked(t *testing.T) {
+	dir := site(t, time.Now(), "n1")
+	for _, name := range []string{"ca.key", "server.key", "n1.key"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, %v", name, info.Mode(), err)
+		}
+	}
+	for _, name := range []string{"", "../n1", "ca", "server", "n 1", "n1\n"} {
+		if err := identity.IssueNode(dir, name, time.Now()); err == nil {
+			t.Errorf("a certificate was made for node %q", name)
+		}
+	}
+	if _, err := identity.Open(files(t.TempDir(), "n1")); err == nil {
+		t.Error("files that are not there were opened")
+	}
+}
