@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -33,11 +32,7 @@ type site struct {
 func read(path string, quarantine time.Duration) (*site, error) {
 	c, findings := config.Load(path)
 	s := &site{config: c}
-	dir := c.Policy
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(path), dir)
-	}
-	sources, more := policy.Read(dir)
+	sources, more := policy.Read(c.Policy)
 	findings = append(findings, more...)
 	env := policy.Env{Nodes: c.Nodes}
 	for _, p := range c.Pools {
