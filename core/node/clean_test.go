@@ -407,3 +407,49 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d epilogs", len(b.m.session.epilogs))
 	}
 }
+
+func TestMine(t *testing.T) {
+	made := core.Service{Device: "cxi0", ID: 7, Owner: core.UID(1000), VNIs: []core.VNI{20, 21}}
+	recorded := &run{Entry: Entry{Specs: []core.ServiceSpec{{Device: "cxi0"}, {Device: "cxi1"}}, Services: []core.Service{made}}}
+	recorded.Grant.UID, recorded.Grant.VNIs = 1000, made.VNIs
+	for _, test := range []struct {
+		name  string
+		spoil func(*core.Service)
+		want  bool
+	}{
+		{"as recorded", func(*core.Service) {}, true},
+		{"another id", func(s *core.Service) { s.ID = 8 }, false},
+		{"another id where none is recorded", func(s *core.Service) { s.Device, s.ID = "cxi1", 8 }, true},
+		{"a NIC that was not chosen", func(s *core.Service) { s.Device = "cxi2" }, false},
+		{"another owner", func(s *core.Service) { s.Owner = core.UID(1001) }, false},
+		{"a group of that number", func(s *core.Service) { s.Owner.Kind = core.OwnerGID }, false},
+		{"another VNI", func(s *core.Service) { s.VNIs = []core.VNI{20, 22} }, false},
+		{"a VNI less", func(s *core.Service) { s.VNIs = []core.VNI{20} }, false},
+		{"the system's", func(s *core.Service) { s.System = true }, false},
+		{"the default", func(s *core.Service) { s.Default = true }, false},
+	} {
+		s := made
+		test.spoil(&s)
+		if got := mine(recorded, &s); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// A clean-up is answered when the last of the generations is clean, not the first.
+func TestCleanUpOfTwoGenerations(t *testing.T) {
+	b := newBench(1)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) { return grantOf(r, 100+core.VNI(r.Ask.Key.Generation)), nil }
+	b.prepare(job("7", 0), 1000, 10)
+	b.prepare(job("7", 1), 1000, 11)
+	b.nics.busy["cxi0/4"] = true
+	c := b.cleanUp(job("7", 1), 20)
+	if o, answered := b.replies[c]; answered {
+		t.Errorf("answered %+v while one is busy", o)
+	}
+	b.wantPhases(t, Clean, Cleaning)
+	clear(b.nics.busy)
+	b.pass(time.Second)
+	b.wantErr(t, c, "")
+	b.wantPhases(t, Clean, Clean)
+}

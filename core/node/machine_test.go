@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,7 +30,9 @@ type world struct {
 	granted map[core.Run]core.Grant
 	recur   map[core.Key]int64 // submit time that the scheduler tells now
 	nextVNI core.VNI
-	clean   map[core.Run]bool // confirmed
+	clean   map[core.Run]bool    // confirmed
+	over    map[core.Run]bool    // durably being cleaned, or clean
+	stamps  map[core.JobID]int64 // newest clean-up by root that this process has answered
 	number  uint64
 	up      bool
 	gone    []string // NICs that vanished
@@ -51,6 +54,7 @@ func newWorld(t *rapid.T) *world {
 		cfg:  Config{Node: "n1", Boot: "boot-1", SelfService: []string{"local"}, Refits: 2, MaxWaiters: 3},
 		open: map[uint64]Hook{}, makers: map[string]core.Run{}, foreign: map[string]bool{},
 		granted: map[core.Run]core.Grant{}, recur: map[core.Key]int64{}, nextVNI: 100, clean: map[core.Run]bool{},
+		over: map[core.Run]bool{}, stamps: map[core.JobID]int64{},
 	}
 	w.restart()
 	return w
@@ -65,6 +69,7 @@ func (w *world) restart() {
 	}
 	w.effects, w.up, w.number = nil, false, 0
 	clear(w.open)
+	clear(w.stamps) // the machine forgets them too: then the server refuses what comes late
 	m, records, actions := New(w.cfg, w.books.all(), core.Moment{Run: w.now})
 	w.m = m
 	w.books.commit(records)
@@ -130,6 +135,9 @@ func (w *world) replied(r Reply) {
 		w.t.Fatalf("call %d was answered twice, or never made", r.Call)
 	}
 	delete(w.open, r.Call)
+	if h.Ask.Action == core.CleanUp && h.Peer.Root() && r.Outcome.Err == nil {
+		w.stamps[h.Ask.Key.JobID] = max(w.stamps[h.Ask.Key.JobID], h.Ask.Began)
+	}
 	if h.Until < w.now && h.Ask.Action != core.Environment {
 		w.t.Fatalf("call %d was answered at %v, after %v", r.Call, w.now, h.Until)
 	}
@@ -365,8 +373,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"environment": func(t *rapid.T) {
 			w.send(Hook{Ask: core.Ask{Action: core.Environment, Key: w.key()}, Peer: core.Peer{UID: w.uid()}, Until: w.until()})
 		},
-		"do":      func(t *rapid.T) { w.doOne(t) },
-		"do more": func(t *rapid.T) { w.doOne(t) },
+		"do": func(t *rapid.T) { w.doOne(t) },
 		"finish": func(t *rapid.T) {
 			if len(w.effects) > 0 {
 				w.finish(rapid.SampledFrom(w.effects).Draw(t, "which"))
@@ -458,16 +465,15 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				return
 			}
 			d := rapid.SampledFrom(w.nics.devices).Draw(t, "nic")
-			vni := w.nextVNI
-			if rapid.Bool().Draw(t, "far") {
-				vni = 9999
+			vni := core.VNI(9999)
+			if rapid.Bool().Draw(t, "near") { // of the next run
+				vni = w.nextVNI
 			}
-			c := w.nics.make(core.ServiceSpec{Device: d.Name, Owner: core.UID(1000), VNIs: []core.VNI{vni}})
+			c := w.nics.make(core.ServiceSpec{Device: d.Name, Owner: core.UID(rapid.SampledFrom([]uint32{1000, 1001}).Draw(t, "whose")), VNIs: []core.VNI{vni}})
 			if c.Err == nil {
 				w.foreign[at(c.Service)] = true
 			}
 		},
-		"": func(t *rapid.T) { w.check() },
 	}
 }
 
@@ -522,6 +528,9 @@ func (w *world) check() {
 			w.t.Fatalf("%v is held twice", e.Grant.Run)
 		}
 		alive[e.Grant.Run] = true
+		if e.Phase == Ready && e.Began <= w.stamps[e.Key.JobID] {
+			w.t.Fatalf("%v is ready, and was cleaned up by a hook that began later", e.Grant.Run)
+		}
 		if e.Phase != Ready || len(e.Grant.VNIs) == 0 {
 			continue
 		}
@@ -532,6 +541,16 @@ func (w *world) check() {
 			if w.makers[at(s)] != e.Grant.Run || s.Device != e.Specs[i].Device {
 				w.t.Fatalf("%v is ready, and its service %d on %s is not there", e.Grant.Run, s.ID, s.Device)
 			}
+		}
+	}
+	for _, r := range w.books.all() {
+		e, ok := r.(Entry)
+		switch {
+		case !ok:
+		case e.Phase == Cleaning || e.Phase == Clean:
+			w.over[e.Grant.Run] = true
+		case w.over[e.Grant.Run]:
+			w.t.Fatalf("%v was being cleaned, and is %v", e.Grant.Run, e.Phase)
 		}
 	}
 	// Every service that was made for a run is remembered durably.
@@ -637,10 +656,31 @@ func (w *world) plainly(e *effect) {
 	}
 }
 
+// weights say how often each action comes; rapid prefers what stands first.
+var weights = []struct {
+	name string
+	n    int
+}{
+	{"finish", 14}, {"prepare", 6}, {"clean up", 4}, {"do", 6}, {"deliver", 4}, {"quick", 2}, {"order", 2}, {"time", 2}, {"environment", 1},
+	{"link", 1}, {"busy", 1}, {"NIC", 1}, {"another's service", 1},
+}
+
 func TestMachine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
-		t.Repeat(w.actions())
-		w.settle()
-	})
+	var names []string
+	for _, a := range weights {
+		for range a.n {
+			names = append(names, a.name)
+		}
+	}
+	for round := range 8 {
+		t.Run(strconv.Itoa(round), rapid.MakeCheck(func(t *rapid.T) {
+			w := newWorld(t)
+			actions := w.actions()
+			for range rapid.SampledFrom([]int{200, 120, 40}).Draw(t, "steps") {
+				actions[rapid.SampledFrom(names).Draw(t, "action")](t)
+				w.check()
+			}
+			w.settle()
+		}))
+	}
 }

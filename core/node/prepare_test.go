@@ -301,3 +301,22 @@ func TestOtherActions(t *testing.T) {
 	b.wantErr(t, b.hook(core.Ask{Action: core.Running}, 0), core.NotSupported)
 	b.wantErr(t, b.hook(core.Ask{}, 0), core.NotSupported)
 }
+
+// Who joins a prepare under way is covered by the same clean-ups as if it had begun it; another owner does not join it at all.
+func TestJoinedPrepare(t *testing.T) {
+	b := newBench(1)
+	b.hold = func(a Action) bool { _, ok := a.(Reserve); return ok }
+	b.prepare(job("7", 0), 1000, 10)
+	b.prepare(job("7", 0), 1000, 30)
+	b.wantErr(t, b.cleanUp(job("7", 0), 20), "")
+	other := b.prepare(job("7", 0), 1001, 40)
+	grant := b.grant
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		g, err := grant(r)
+		g.UID = 1000
+		return g, err
+	}
+	b.release()
+	b.wantErr(t, other, core.NotAllowed)
+	b.wantPhases(t, Ready)
+}
