@@ -1,0 +1,73 @@
+// Package poll makes the Watch of a scheduler's adapter of a function that lists jobs, for schedulers that can be asked and do not tell.
+package poll
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Patience is how long one list may take. It is long: a controller with a hundred thousand jobs answers slowly, and an answer given up frees nothing.
+const Patience = time.Minute
+
+// Slowest is the longest pause after answers that failed.
+const Slowest = 5 * time.Minute
+
+// Watch asks list at once and then again every so often (1 s at least) after the answer, for as long as ctx lives: it tells that it asks, then the
+// complete answer. Whatever list returns with an error is not told, since a list that is not complete would end jobs that run; the next question then
+// comes after a pause that doubles up to Slowest, and is drawn between its half and its whole so that many nodes do not ask at once. It ends with an error
+// of tell, or with ctx's.
+func Watch(ctx context.Context, every time.Duration, list func(context.Context) ([]core.JobStatus, error), tell func(core.Jobs) error) error {
+	every = max(every, time.Second)
+	failed := 0
+	for {
+		if err := tell(core.Jobs{Asking: true}); err != nil {
+			return err
+		}
+		jobs, err := ask(ctx, list)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		wait := every
+		if err != nil {
+			failed++
+			wait = pause(every, failed)
+			slog.WarnContext(ctx, "the scheduler did not list its jobs; nothing is freed until it does", "err", err, "failed", failed, "again_in", wait)
+		} else {
+			if failed > 0 {
+				slog.InfoContext(ctx, "the scheduler lists its jobs again", "failed", failed)
+			}
+			failed = 0
+			if err := tell(core.Jobs{Complete: true, Jobs: jobs}); err != nil {
+				return err
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+func ask(ctx context.Context, list func(context.Context) ([]core.JobStatus, error)) ([]core.JobStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	return list(ctx)
+}
+
+// pause after so many failures in a row.
+func pause(every time.Duration, failed int) time.Duration {
+	most := max(every, Slowest)
+	wait := every
+	for i := 0; i < failed && wait < most; i++ {
+		wait *= 2
+	}
+	wait = min(wait, most)
+	return wait/2 + rand.N(wait/2+1)
+}
