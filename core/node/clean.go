@@ -166,15 +166,17 @@ func (m *Machine) stay(r *run, busy bool, waits string) {
 
 // cleaned ends a run: a reading proved that nothing of it is left.
 func (m *Machine) cleaned(r *run) {
-	err := r.err
-	if err == nil {
-		err = core.Errorf(core.Cancelled, "prepare of %v: %s", r.Key, r.Why)
+	if len(r.waiters) > 0 {
+		err := r.err
+		if err == nil {
+			err = core.Errorf(core.Cancelled, "prepare of %v: %s", r.Key, r.Why)
+		}
+		m.answer(r, err)
 	}
 	r.Phase = Clean
 	r.Specs, r.Services, r.Warnings, r.Grant.Collective, r.Grant.Warnings = nil, nil, nil, nil, nil
 	r.rest()
 	m.bury(r.Grant.Run)
-	m.answer(r, err)
 	if !r.networked() {
 		m.write(Delete{r.Name()})
 		m.drop(r)

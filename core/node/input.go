@@ -55,7 +55,7 @@ type Linked struct{ Up bool }
 // Ordered are the server's orders.
 type Ordered struct{ Orders core.Orders }
 
-// Tick lets time pass; the agent sends one about once a second, and at NextTick.
+// Tick lets time pass; the agent sends one about once a second, and at Next.
 type Tick struct{}
 
 func (Hook) input()     {}
