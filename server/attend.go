@@ -12,7 +12,7 @@ import (
 type session struct {
 	id     uint64
 	cancel context.CancelCauseFunc
-	orders chan core.Orders
+	mail   mailbox
 }
 
 // Attend takes a node's reports and tells it its orders, until ctx ends, a newer session of the node begins, or the node falls too far behind. The caller
@@ -23,7 +23,7 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ses := &session{cancel: cancel, orders: make(chan core.Orders, s.limits.Orders)}
+	ses := &session{cancel: cancel, mail: newMailbox()}
 	s.mu.Lock()
 	s.serial++
 	ses.id = s.serial
@@ -41,8 +41,13 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 			select {
 			case <-ctx.Done():
 				return
-			case o := <-ses.orders:
-				told(o)
+			case <-ses.mail.bell:
+				for _, o := range ses.mail.take() {
+					if ctx.Err() != nil {
+						return
+					}
+					told(o)
+				}
 			}
 		}
 	}()
@@ -116,9 +121,7 @@ func (s *Server) order(a engine.Order) {
 }
 
 func (s *Server) queueOrders(node string, ses *session, o core.Orders) {
-	select {
-	case ses.orders <- o:
-	default:
-		ses.cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", node, len(ses.orders)))
+	if !ses.mail.put(o, s.limits.Orders) {
+		ses.cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", node, s.limits.Orders))
 	}
 }
