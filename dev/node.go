@@ -84,7 +84,7 @@ func (n *Node) start(s *System) error {
 	if err != nil {
 		return wrap(n.name, err)
 	}
-	desk := &agent.Desk{Agent: a, More: map[string]hook.Handler{"begin": n.begin, "join": n.join(s)}}
+	desk := &agent.Desk{Agent: a, More: map[string]hook.Handler{"begin": n.begin(s), "join": n.join(s)}}
 	front := &hook.Front{Bounds: hook.Users(), Log: s.log}
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {
@@ -97,18 +97,30 @@ func (n *Node) start(s *System) error {
 }
 
 // begin makes the caller's process a job.
-func (n *Node) begin(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
-	var b Begin
-	if err := req.Decode(&b); err != nil {
-		return nil, err
+func (n *Node) begin(s *System) hook.Handler {
+	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+		var b Begin
+		if err := req.Decode(&b); err != nil {
+			return nil, err
+		}
+		if len(b.Hosts) == 0 {
+			b.Hosts = []string{n.name}
+		}
+		seen := map[string]bool{}
+		for _, h := range b.Hosts {
+			switch {
+			case s.nodes[h] == nil:
+				return nil, core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(h)).WithMend("`weft nodes` lists them")
+			case seen[h]:
+				return nil, core.Errorf(core.BadCall, "node %s: the job names it twice", h)
+			}
+			seen[h] = true
+		}
+		if _, err := local.ParseOptions(b.Options); err != nil {
+			return nil, err
+		}
+		return n.table.Begin(ctx, peer, b.Wish, b.Hosts...)
 	}
-	if len(b.Hosts) == 0 {
-		b.Hosts = []string{n.name}
-	}
-	if _, err := local.ParseOptions(b.Options); err != nil {
-		return nil, err
-	}
-	return n.table.Begin(ctx, peer, b.Wish, b.Hosts...)
 }
 
 // join makes a process of the caller's this node's part of his job.

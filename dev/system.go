@@ -53,6 +53,7 @@ type System struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
+	claim  *os.File // the folder is this process's
 
 	mu     sync.Mutex
 	server *running
@@ -96,8 +97,8 @@ func Start(ctx context.Context, o Options) (s *System, err error) {
 			s.Stop()
 		}
 	}()
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return s, core.Errorf(core.BadConfig, "dir: %w", err)
+	if s.claim, err = claim(o); err != nil {
+		return s, err
 	}
 	tables := make([]*local.Table, 0, len(o.Nodes))
 	for _, name := range o.Nodes {
@@ -187,6 +188,9 @@ func (s *System) Stop() {
 	s.group.Wait()
 	for _, n := range s.nodes {
 		n.close(s.log)
+	}
+	if s.claim != nil {
+		s.claim.Close()
 	}
 }
 
