@@ -7,7 +7,9 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
@@ -46,6 +48,9 @@ type Count struct {
 
 // maxNamed bounds how many nodes one verb may name.
 const maxNamed = 100_000
+
+// maxReason bounds why a node is drained, in bytes: it stands in lists and in every scheduler's record of the node.
+const maxReason = 512
 
 // Handle is a hook.Handler.
 func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
@@ -253,11 +258,21 @@ func (d *Desk) write(ctx context.Context, req hook.Request) (int, error) {
 	if err != nil {
 		return 0, core.Errorf(core.BadCall, "nodes: %w", err)
 	}
+	if err := d.known(ctx, names); err != nil {
+		return 0, err
+	}
 	if req.Verb == "recover" {
 		return d.Server.Do(ctx, func(call uint64) engine.Input { return engine.Recover{Call: call, Without: names} })
 	}
-	if req.Verb == "drain" && args.Reason == "" {
+	args.Reason = strings.Join(strings.Fields(args.Reason), " ")
+	switch {
+	case req.Verb != "drain":
+	case args.Reason == "":
 		return 0, core.Errorf(core.BadCall, "drain: a reason is missing").WithMend("`weft drain NODES REASON`: who finds the node drained must learn why")
+	case len(args.Reason) > maxReason:
+		return 0, core.Errorf(core.BadCall, "drain: the reason has %d bytes and there may be %d", len(args.Reason), maxReason).WithMend("say it in fewer words")
+	case strings.ContainsFunc(args.Reason, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return 0, core.Errorf(core.BadCall, "drain: the reason has a character that does not print")
 	}
 	total := 0
 	for _, name := range names {
@@ -273,6 +288,23 @@ func (d *Desk) write(ctx context.Context, req hook.Request) (int, error) {
 		total += n
 	}
 	return total, nil
+}
+
+// known refuses names that the system does not have, before anything is done to those that it has.
+func (d *Desk) known(ctx context.Context, names []string) error {
+	all := map[string]bool{}
+	if err := d.Server.Look(ctx, func(m *engine.Machine) {
+		for _, n := range m.Nodes() {
+			all[n.Name] = true
+		}
+	}); err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all[n] })
+	if len(names) == 0 {
+		return nil
+	}
+	return core.Errorf(core.NotThere, "node %q: there is none of that name, so nothing was done", core.Clip(hostlist.Fold(names))).WithMend("`weft nodes` lists them")
 }
 
 func (d *Desk) forget(ctx context.Context, req hook.Request) (int, error) {
@@ -293,15 +325,21 @@ func (d *Desk) forget(ctx context.Context, req hook.Request) (int, error) {
 	}); err != nil {
 		return 0, err
 	}
-	if len(found) == 0 {
+	switch {
+	case len(found) > 0:
+	case args.VNI != 0:
+		return 0, core.Errorf(core.NotThere, "VNI %d: nothing holds it", args.VNI).WithMend("`weft vnis` lists what is held")
+	default:
 		return 0, core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithMend("`weft vnis` lists what is held")
+	}
+	for _, v := range found {
+		if v.State == engine.Active && !args.Confirmed {
+			return 0, core.Errorf(core.NotAllowed, "job %s: its scheduler has not said that it is over", v.Job.JobID).
+				WithMend("cancel the job in its scheduler; if that scheduler is gone for good, `weft forget --gone` takes your word for it")
+		}
 	}
 	total := 0
 	for _, v := range found {
-		if v.State == engine.Active && !args.Confirmed {
-			return total, core.Errorf(core.NotAllowed, "job %s: its scheduler has not said that it is over", v.Job.JobID).
-				WithMend("cancel the job in its scheduler; if that scheduler is gone for good, `weft forget --gone` takes your word for it")
-		}
 		n, err := d.Server.Do(ctx, func(call uint64) engine.Input { return engine.Forget{Call: call, Serial: v.Serial} })
 		if err != nil {
 			return total, err
