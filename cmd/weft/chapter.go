@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -243,7 +242,7 @@ func (s *story) busy() error {
 }
 
 func (s *story) show(vni uint16) error {
-	rows, err := hook.List[server.VNIRow](s.ctx, s.o.server(), "vnis", server.JobArgs{VNI: vni})
+	rows, err := list[server.VNIRow](s.ctx, s.o, "vnis", server.JobArgs{VNI: vni})
 	if err != nil {
 		return err
 	}
@@ -341,7 +340,7 @@ func (s *story) account() error {
 		if err := s.state(v, "free"); err != nil {
 			return err
 		}
-		now, err := hook.List[server.VNIRow](s.ctx, s.o.server(), "vnis", server.JobArgs{VNI: v})
+		now, err := list[server.VNIRow](s.ctx, s.o, "vnis", server.JobArgs{VNI: v})
 		if err != nil {
 			return err
 		}
@@ -349,7 +348,7 @@ func (s *story) account() error {
 	}
 	s.shown("weft vnis …     # all that the story used", func(w io.Writer) { printVNIs(w, rows) })
 	var st server.Status
-	if err := hook.Call(s.ctx, s.o.server(), "status", nil, &st); err != nil {
+	if err := s.o.ask(s.ctx, "status", nil, &st); err != nil {
 		return err
 	}
 	s.shown("weft status", func(w io.Writer) { printStatus(w, st) })

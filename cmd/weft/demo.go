@@ -15,7 +15,7 @@ import (
 	"github.com/weft-hpc/weft/dev"
 )
 
-func newDemo(o *options) *cobra.Command {
+func newDemo() *cobra.Command {
 	d := &devArgs{}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the main job on simulated NICs, as a story that checks itself", Args: cobra.NoArgs,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,8 @@ const (
 	exitFailed = 1   // the call was understood and failed
 	exitUsage  = 2   // wrong usage, or a configuration that cannot be used
 	exitRun    = 125 // `weft run` itself failed; everything else is COMMAND's own
+	exitExec   = 126 // its COMMAND cannot be executed
+	exitNone   = 127 // there is no such COMMAND
 )
 
 // exitError carries an exit code; an empty text prints nothing.
@@ -38,9 +41,6 @@ func (e *exitError) Error() string {
 }
 
 func (e *exitError) Unwrap() error { return e.err }
-
-// usage marks err as one of usage or configuration.
-func usage(err error) error { return &exitError{exitUsage, err} }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -63,16 +63,21 @@ func execute(ctx context.Context, args []string) int {
 	} else if e, ok := errors.AsType[*core.Error](err); ok && (e.Reason == core.BadConfig || e.Reason == core.BadCall) {
 		code = exitUsage
 	}
-	if text := explain(err); text != "" {
-		fmt.Fprintln(os.Stderr, "weft: "+text)
-	}
+	complain(err)
 	return code
 }
 
-// explain is an error with what to do about it.
+// complain writes an error for a person, as one line.
+func complain(err error) {
+	if text := strings.TrimSpace(explain(err)); text != "" {
+		fmt.Fprintln(os.Stderr, "weft: "+strings.ReplaceAll(text, "\n", " "))
+	}
+}
+
+// explain is an error with what to do about it, on one line.
 func explain(err error) string {
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Mend != "" {
-		return err.Error() + "\n      " + e.Mend
+		return err.Error() + "; " + e.Mend
 	}
 	return err.Error()
 }
@@ -85,17 +90,15 @@ func newRoot() *cobra.Command {
 		Long: `Weft gives every job on an HPE Slingshot system its own isolated network resources: VNIs, CXI services on each NIC that only
 the job's owner can use, traffic classes and guaranteed NIC resources.
 
-Exit codes: 0 done; 1 it failed, and the last line says why; 2 wrong usage or a configuration that cannot be used.
-` + "`weft run`" + ` exits as its COMMAND does, and with 125 when the job could not be started.`,
+Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 wrong usage, or a configuration that cannot be used.
+` + "`weft run`" + ` exits as its COMMAND does; with 125 when the job could not be started, 126 and 127 when COMMAND could not.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version,
-		Args:          cobra.NoArgs,
+		Args:          noVerb,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(cmd, err) })
 	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir, "folder of the system's sockets")
 	root.AddGroup(
 		&cobra.Group{ID: "see", Title: "To see:"},
@@ -105,30 +108,17 @@ Exit codes: 0 done; 1 it failed, and the last line says why; 2 wrong usage or a 
 	for id, cmds := range map[string][]*cobra.Command{
 		"see":    {newStatus(o), newJobs(o), newJob(o), newVNIs(o), newNodes(o), newServices(o), newEnv(o), newVersion()},
 		"change": {newForget(o), newDrain(o), newResume(o), newRecover(o), newNode(o)},
-		"work":   {newRun(o), newDev(o), newDemo(o), newSim(o), newStore()},
+		"work":   {newRun(o), newDev(o), newDemo(), newSim(o), newStore()},
 	} {
 		for _, c := range cmds {
 			c.GroupID = id
 			root.AddCommand(c)
 		}
 	}
+	root.SetHelpCommandGroupID("work")
+	root.SetCompletionCommandGroupID("work")
 	for _, c := range root.Commands() {
 		wantArgs(c)
 	}
 	return root
-}
-
-// wantArgs makes a command's complaint about its arguments one of usage.
-func wantArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return usage(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
-			}
-			return nil
-		}
-	}
-	for _, sub := range c.Commands() {
-		wantArgs(sub)
-	}
 }

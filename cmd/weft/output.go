@@ -1,16 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/core"
 )
 
 // defaultDir is where `weft dev` puts its sockets.
@@ -22,10 +24,6 @@ type options struct {
 	output string
 }
 
-func (o *options) server() string { return filepath.Join(o.dir, "server.sock") }
-
-func (o *options) agent(node string) string { return filepath.Join(o.dir, "nodes", node, "agent.sock") }
-
 // listing gives cmd the flag -o.
 func (o *options) listing(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "table or json")
@@ -33,21 +31,28 @@ func (o *options) listing(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.output != "table" && o.output != "json" {
-			return usage(fmt.Errorf("output %q: it is neither table nor json", o.output))
+			return misuse(cmd, fmt.Errorf("output %q: it is neither table nor json", core.Clip(o.output)))
 		}
 		return run(cmd, args)
 	}
 	return cmd
 }
 
-// print shows v as JSON, or by table.
+// print shows v as JSON, or by table. What could not be written is an error: a script must not take half a list for the whole.
 func (o *options) print(w io.Writer, v any, table func(w io.Writer)) error {
+	var out bytes.Buffer
 	if o.output == "json" {
-		enc := json.NewEncoder(w)
+		enc := json.NewEncoder(&out)
 		enc.SetIndent("", "  ")
-		return enc.Encode(v)
+		if err := enc.Encode(v); err != nil {
+			return fmt.Errorf("output: %w", err)
+		}
+	} else {
+		table(&out)
 	}
-	table(w)
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
 	return nil
 }
 
@@ -91,3 +96,11 @@ func account(name string, uid uint32) string {
 
 // stdout is where answers go.
 func stdout() io.Writer { return os.Stdout }
+
+// plural is a number of things.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprint(n, " ", what, "s")
+}

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,11 +16,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/dev"
-	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/server"
 )
+
+// maxRun bounds the nodes of one local job: each is a process of this machine.
+const maxRun = 1024
 
 // runArgs is what `weft run` is told.
 type runArgs struct {
@@ -39,19 +42,34 @@ func newRun(o *options) *cobra.Command {
 		Long: `Run COMMAND as a job of its own: with VNIs and CXI services that only its owner can use, on a login or transfer node where no
 scheduler does it. COMMAND replaces weft in its own process; when that process ends, however it ends, its services go.
 
-With -N a simulated system (` + "`weft dev`" + `) starts COMMAND once on each of several nodes. Options are those of a scheduler's users:
+With -N a simulated system (` + "`weft dev`" + `) starts COMMAND once on each of several nodes, and passes signals on to all of them. Options are
+those of a scheduler's users:
   weft run --options vnis=2 --options classes=LOW_LATENCY:BULK_DATA -- ./app
 
-Exit code: COMMAND's own, 128 and the signal's number if one ended it; 125 when the job could not be started, 126 and 127 when COMMAND could not.`,
-		Args: cobra.MinimumNArgs(1),
+COMMAND has the environment of the shell, but for the variables of the job's network, which are its own: SLINGSHOT_VNIS and so on. With
+--user HOME, USER and LOGNAME are that user's.
+
+Exit code: COMMAND's own, the first that is not 0 of several; 128 and the signal's number where one ended it. 125 when the job could not be
+started, or was asked for wrongly; 126 when COMMAND cannot be executed; 127 when there is none.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "" {
+				return misuse(cmd, errors.New("run: COMMAND is missing"))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.command = args
-			return r.run(cmd.Context(), o)
+			err := r.run(cmd.Context(), o)
+			if _, ok := errors.AsType[*exitError](err); ok || err == nil {
+				return err
+			}
+			return &exitError{exitRun, err}
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().IntVarP(&r.nodes, "nodes", "N", 1, "on how many nodes; more than one only in weft dev")
-	cmd.Flags().StringVar(&r.on, "on", "", "on these nodes, comma-separated; by default those with the fewest jobs")
+	cmd.Flags().StringVar(&r.on, "on", "", "on these nodes, such as n1 or n[1-2]; by default those with the fewest jobs")
+	o.nodeNames().flag(cmd, "on")
 	cmd.Flags().StringVar(&r.wish.User, "user", "", "as this user; for root only")
 	cmd.Flags().StringArrayVar(&r.wish.Options, "options", nil, "what the job wants of the network, KEY or KEY=VALUE; may be repeated")
 	cmd.Flags().StringVar(&r.label, "scheduler", "local", "label of the scheduler of type local in config.hcl")
@@ -59,66 +77,113 @@ Exit code: COMMAND's own, 128 and the signal's number if one ended it; 125 when 
 }
 
 func (r *runArgs) run(ctx context.Context, o *options) error {
-	hosts, err := r.hosts(ctx, o)
+	// What can be known to be wrong is said before anybody is asked for anything.
+	path, err := find(r.command[0])
 	if err != nil {
-		return &exitError{exitRun, err}
-	}
-	path, err := exec.LookPath(r.command[0])
-	if err != nil {
-		code := 127
-		if errors.Is(err, os.ErrPermission) {
-			code = 126
-		}
-		return &exitError{code, fmt.Errorf("run %s: %w", r.command[0], err)}
+		return err
 	}
 	who, err := owner(r.wish.User)
 	if err != nil {
-		return &exitError{exitRun, err}
+		return err
+	}
+	hosts, err := r.hosts(ctx, o)
+	if err != nil {
+		return err
 	}
 	var job local.Entry
-	if err := hook.Call(ctx, o.agent(hosts[0]), "begin", dev.Begin{Wish: r.wish, Hosts: hosts}, &job); err != nil {
-		return &exitError{exitRun, err}
+	if err := o.askNode(ctx, hosts[0], "begin", dev.Begin{Wish: r.wish, Hosts: hosts}, &job); err != nil {
+		return err
 	}
 	environs, err := r.prepare(ctx, o, job)
 	if err != nil {
-		return &exitError{exitRun, err}
+		return err
 	}
-	if len(hosts) == 1 {
-		if err := who.become(); err != nil {
-			return &exitError{exitRun, err}
-		}
-		err := syscall.Exec(path, r.command, environs[0])
-		return &exitError{126, fmt.Errorf("run %s: %w", path, err)}
+	for i := range environs {
+		environs[i] = who.environ(environs[i])
 	}
-	return r.children(ctx, o, job, path, who, environs)
+	if len(hosts) > 1 {
+		return r.children(ctx, o, job, path, who, environs)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("job %s was not started: %w", job.Job, context.Cause(ctx))
+	}
+	if err := who.become(); err != nil {
+		return err
+	}
+	err = syscall.Exec(path, r.command, environs[0])
+	return &exitError{exitExec, fmt.Errorf("run %s: it cannot be executed: %w", path, err)}
+}
+
+// find is COMMAND's file, as a shell would find it.
+func find(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	switch {
+	case err == nil || errors.Is(err, exec.ErrDot): // a PATH with the current folder in it is the user's own wish
+		return path, nil
+	case errors.Is(err, exec.ErrNotFound):
+		return "", &exitError{exitNone, fmt.Errorf("run %s: there is no such command in PATH", command)}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return "", &exitError{exitNone, fmt.Errorf("run %s: there is no such file", command)}
+	case errors.Is(err, fs.ErrPermission):
+		return "", &exitError{exitExec, fmt.Errorf("run %s: it is not executable: permission denied", command)}
+	}
+	var e *exec.Error
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	return "", &exitError{exitExec, fmt.Errorf("run %s: it cannot be executed: %w", command, err)}
 }
 
 // hosts chooses the job's nodes: those asked for, or the up and undrained ones with the fewest jobs.
 func (r *runArgs) hosts(ctx context.Context, o *options) ([]string, error) {
-	if r.on != "" {
-		hosts := strings.Split(r.on, ",")
-		if r.nodes > 1 && r.nodes != len(hosts) {
-			return nil, fmt.Errorf("run: --on names %d nodes and -N says %d", len(hosts), r.nodes)
-		}
-		return hosts, nil
-	}
 	if r.nodes < 1 {
 		return nil, fmt.Errorf("run: -N %d: a job has at least one node", r.nodes)
 	}
-	all, err := hook.List[server.NodeRow](ctx, o.server(), "nodes", nil)
+	if r.on != "" {
+		return r.named()
+	}
+	all, err := list[server.NodeRow](ctx, o, "nodes", nil)
 	if err != nil {
 		return nil, err
 	}
+	known := len(all)
 	all = slices.DeleteFunc(all, func(n server.NodeRow) bool { return n.State != "up" || n.Drained != "" })
 	slices.SortStableFunc(all, func(a, b server.NodeRow) int { return a.Jobs - b.Jobs })
 	if len(all) < r.nodes {
-		return nil, core.Errorf(core.NodeDrained, "run: %d nodes are wanted and %d are up and not drained", r.nodes, len(all)).WithMend("`weft nodes` shows why")
+		return nil, core.Errorf(core.NodeDrained, "run: -N %d: the system has %s, and %d of them can take a job", r.nodes, plural(known, "node"), len(all)).
+			WithMend("`weft nodes` shows why; ask for fewer")
 	}
 	hosts := make([]string, r.nodes)
 	for i := range hosts {
 		hosts[i] = all[i].Node
 	}
 	slices.Sort(hosts)
+	return hosts, nil
+}
+
+// named reads --on.
+func (r *runArgs) named() ([]string, error) {
+	on, err := hostlist.Parse(r.on)
+	if err != nil {
+		return nil, core.Errorf(core.BadCall, "run: --on: %w", err)
+	}
+	hosts, err := on.ExpandMax(maxRun)
+	if err != nil {
+		return nil, core.Errorf(core.BadCall, "run: --on: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, h := range hosts {
+		if seen[h] {
+			return nil, fmt.Errorf("run: --on names node %s twice", h)
+		}
+		seen[h] = true
+	}
+	switch {
+	case len(hosts) == 0:
+		return nil, fmt.Errorf("run: --on names no node")
+	case r.nodes > 1 && r.nodes != len(hosts):
+		return nil, fmt.Errorf("run: --on names %s and -N says %d", plural(len(hosts), "node"), r.nodes)
+	}
 	return hosts, nil
 }
 
@@ -143,14 +208,15 @@ func (r *runArgs) prepare(ctx context.Context, o *options, job local.Entry) ([][
 		})
 	}
 	all.Wait()
-	var said []error
-	for _, err := range errs {
+	failed := false
+	for i, err := range errs {
+		failed = failed || err != nil
 		if err != nil && err.Error() != "" {
-			said = append(said, err)
+			complain(fmt.Errorf("node %s: %w", job.Hosts[i], err))
 		}
 	}
-	if slices.ContainsFunc(errs, func(e error) bool { return e != nil }) {
-		return nil, errors.Join(append(said, fmt.Errorf("job %s was not started", job.Job))...)
+	if failed {
+		return nil, fmt.Errorf("job %s was not started", job.Job)
 	}
 	return environs, nil
 }
@@ -162,137 +228,31 @@ func callHook(ctx context.Context, o *options, node, scheduler, phase string, in
 	if err != nil {
 		return reply, err
 	}
-	err = hook.Call(ctx, o.agent(node), "hook", core.HookCall{Scheduler: scheduler, Phase: phase, Stdin: body}, &reply)
+	err = o.askNode(ctx, node, "hook", core.HookCall{Scheduler: scheduler, Phase: phase, Stdin: body}, &reply)
 	return reply, err
 }
 
-// environ is the submitting environment with the job's variables: what it carried of them is gone.
-func environ(base []string, a local.Answer, node string) []string {
+// environ is the submitting environment with the job's variables. All that such a variable could carry is gone, whatever the node answers: a value that
+// was left would let the command use another job's VNIs.
+func environ(base []string, a local.Answer, at string) []string {
+	gone := map[string]bool{"WEFT_JOB": true, "WEFT_NODE": true}
+	for _, v := range node.Environment(node.Entry{}) {
+		gone[v.Name] = true
+	}
+	for _, name := range a.Unset {
+		gone[name] = true
+	}
+	for _, v := range a.Set {
+		gone[v.Name] = true
+	}
 	var out []string
 	for _, kv := range base {
-		name, _, _ := strings.Cut(kv, "=")
-		set := slices.ContainsFunc(a.Set, func(v local.Variable) bool { return v.Name == name })
-		if !set && !slices.Contains(a.Unset, name) && name != "WEFT_JOB" && name != "WEFT_NODE" {
+		if name, _, _ := strings.Cut(kv, "="); !gone[name] {
 			out = append(out, kv)
 		}
 	}
 	for _, v := range a.Set {
 		out = append(out, v.Name+"="+v.Value)
 	}
-	return append(out, "WEFT_JOB="+a.Job, "WEFT_NODE="+node)
-}
-
-// children runs the command once on each simulated node, and waits. A child that cannot start ends the others; signals reach all of them.
-func (r *runArgs) children(ctx context.Context, o *options, job local.Entry, path string, who *identity, environs [][]string) error {
-	all := make([]*exec.Cmd, 0, len(job.Hosts))
-	defer func() {
-		for _, c := range all {
-			_ = c.Process.Kill()
-		}
-	}()
-	for i, node := range job.Hosts {
-		c := exec.CommandContext(ctx, path, r.command[1:]...)
-		c.Args[0], c.Env, c.Stdin, c.Stdout, c.Stderr = r.command[0], environs[i], os.Stdin, os.Stdout, os.Stderr
-		c.SysProcAttr = who.attr()
-		c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-		if err := c.Start(); err != nil {
-			return &exitError{126, fmt.Errorf("run %s on %s: %w", path, node, err)}
-		}
-		all = append(all, c)
-		if i == 0 {
-			continue
-		}
-		// A child that has ended already has nothing to join with, and its node gives back with the job.
-		err := hook.Call(ctx, o.agent(node), "join", dev.Join{Job: job.Job, PID: int32(c.Process.Pid)}, nil)
-		if err != nil && core.AsError(err).Reason != core.Cancelled {
-			return &exitError{exitRun, err}
-		}
-	}
-	code := 0
-	for _, c := range all {
-		if err := c.Wait(); err != nil && code == 0 {
-			code = exitCode(c.ProcessState)
-		}
-	}
-	all = nil
-	if code != 0 {
-		return &exitError{code, nil}
-	}
-	return nil
-}
-
-// exitCode is how a shell tells a process's end.
-func exitCode(s *os.ProcessState) int {
-	if s == nil {
-		return exitRun
-	}
-	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return 128 + int(w.Signal())
-	}
-	return s.ExitCode()
-}
-
-// identity is who the command runs as; nil is the caller.
-type identity struct {
-	cred *syscall.Credential
-	home string
-}
-
-// owner looks up the user that the command runs as; an empty name is the caller.
-func owner(name string) (*identity, error) {
-	if name == "" {
-		return nil, nil
-	}
-	u, err := user.Lookup(name)
-	if err != nil {
-		return nil, core.Errorf(core.BadCall, "user %q: %w", core.Clip(name), err)
-	}
-	ids, err := u.GroupIds()
-	if err != nil {
-		return nil, core.Errorf(core.BadCall, "user %q: its groups: %w", core.Clip(name), err)
-	}
-	if os.Geteuid() != 0 {
-		if u.Uid == strconv.Itoa(os.Geteuid()) {
-			return nil, nil
-		}
-		return nil, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name))
-	}
-	number := func(s string) uint32 {
-		n, _ := strconv.ParseUint(s, 10, 32)
-		return uint32(n)
-	}
-	c := &syscall.Credential{Uid: number(u.Uid), Gid: number(u.Gid)}
-	for _, g := range ids {
-		c.Groups = append(c.Groups, number(g))
-	}
-	return &identity{c, u.HomeDir}, nil
-}
-
-func (i *identity) attr() *syscall.SysProcAttr {
-	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if i != nil {
-		a.Credential = i.cred
-	}
-	return a
-}
-
-// become makes this process the owner's, for the exec that follows.
-func (i *identity) become() error {
-	if i == nil {
-		return nil
-	}
-	groups := make([]int, len(i.cred.Groups))
-	for k, g := range i.cred.Groups {
-		groups[k] = int(g)
-	}
-	if err := syscall.Setgroups(groups); err != nil {
-		return fmt.Errorf("user: groups: %w", err)
-	}
-	if err := syscall.Setgid(int(i.cred.Gid)); err != nil {
-		return fmt.Errorf("user: gid: %w", err)
-	}
-	if err := syscall.Setuid(int(i.cred.Uid)); err != nil {
-		return fmt.Errorf("user: uid: %w", err)
-	}
-	return nil
+	return append(out, "WEFT_JOB="+a.Job, "WEFT_NODE="+at)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -26,7 +25,7 @@ func newStatus(o *options) *cobra.Command {
 		Use: "status", Short: "Show the system in one look", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var s server.Status
-			if err := hook.Call(cmd.Context(), o.server(), "status", nil, &s); err != nil {
+			if err := o.ask(cmd.Context(), "status", nil, &s); err != nil {
 				return err
 			}
 			return o.print(stdout(), s, func(w io.Writer) { printStatus(w, s) })
@@ -40,10 +39,10 @@ func printStatus(w io.Writer, s server.Status) {
 	case s.Failure != "":
 		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)
 	case s.Recovering:
-		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %d nodes have not reported yet (`weft nodes`)\n", s.Awaited)
+		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %s not reported yet (`weft nodes`)\n", have(s.Awaited, "node"))
 	}
 	if s.Vanished > 0 {
-		fmt.Fprintf(w, "ALARM: %d jobs vanished at once from their scheduler; `weft forget --vanished` frees them\n", s.Vanished)
+		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", plural(s.Vanished, "job"))
 	}
 	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
 	var live []string
@@ -62,7 +61,7 @@ func newJobs(o *options) *cobra.Command {
 	return o.listing(&cobra.Command{
 		Use: "jobs", Short: "List the reservations", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			jobs, err := hook.List[server.JobRow](cmd.Context(), o.server(), "jobs", nil)
+			jobs, err := list[server.JobRow](cmd.Context(), o, "jobs", nil)
 			if err != nil {
 				return err
 			}
@@ -79,10 +78,13 @@ func newJobs(o *options) *cobra.Command {
 
 func newJob(o *options) *cobra.Command {
 	return o.listing(&cobra.Command{
-		Use: "job ID", Short: "Show all that is known of a job", Args: cobra.ExactArgs(1),
+		Use: "job ID", Short: "Show all that is known of a job", Args: cobra.ExactArgs(1), ValidArgsFunction: o.jobNames().once,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, _, err := splitJob(args[0]); err != nil {
+				return err
+			}
 			var jobs []server.JobDetail
-			if err := hook.Call(cmd.Context(), o.server(), "job", server.JobArgs{Job: args[0]}, &jobs); err != nil {
+			if err := o.ask(cmd.Context(), "job", server.JobArgs{Job: args[0]}, &jobs); err != nil {
 				return err
 			}
 			return o.print(stdout(), jobs, func(w io.Writer) {
@@ -120,7 +122,7 @@ func printJob(w io.Writer, j server.JobDetail) {
 
 func newVNIs(o *options) *cobra.Command {
 	return o.listing(&cobra.Command{
-		Use: "vnis [VNI]", Short: "Say who has which VNI, since when, where, and what it waits for", Args: cobra.MaximumNArgs(1),
+		Use: "vnis [VNI]", Short: "Say who has which VNI, since when, where, and what it waits for", Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.vniNumbers().once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var in server.JobArgs
 			if len(args) == 1 {
@@ -130,7 +132,7 @@ func newVNIs(o *options) *cobra.Command {
 				}
 				in.VNI = uint16(v)
 			}
-			vnis, err := hook.List[server.VNIRow](cmd.Context(), o.server(), "vnis", in)
+			vnis, err := list[server.VNIRow](cmd.Context(), o, "vnis", in)
 			if err != nil {
 				return err
 			}
@@ -159,7 +161,7 @@ func newNodes(o *options) *cobra.Command {
 	return o.listing(&cobra.Command{
 		Use: "nodes", Short: "List the nodes, their NICs and why one is drained", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			nodes, err := hook.List[server.NodeRow](cmd.Context(), o.server(), "nodes", nil)
+			nodes, err := list[server.NodeRow](cmd.Context(), o, "nodes", nil)
 			if err != nil {
 				return err
 			}
@@ -186,4 +188,11 @@ func nonNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+func have(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " has"
+	}
+	return plural(n, what) + " have"
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/drivers/sim"
 )
@@ -17,9 +19,7 @@ import (
 func getenv(name string) string { return os.Getenv(name) }
 
 func newSim(o *options) *cobra.Command {
-	cmd := &cobra.Command{Use: "sim", Short: "Play an application or a fault on simulated NICs", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(newSimApp(o), newSimFault(o))
-	return cmd
+	return holder("sim", "Play an application or a fault on simulated NICs", newSimApp(o), newSimFault(o))
 }
 
 func newSimApp(o *options) *cobra.Command {
@@ -31,6 +31,15 @@ func newSimApp(o *options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("uid") {
 				uid = uint32(os.Geteuid())
+			}
+			if node == "" || service == 0 {
+				return misuse(cmd, errors.New("sim app: --node and --service are needed"))
+			}
+			if uid == core.NoUID {
+				return core.Errorf(core.BadCall, "uid %d: it is nobody's; no service can have it for an owner", uid).WithMend("give a user's uid, or leave --uid out")
+			}
+			if _, err := o.node(node); err != nil {
+				return err
 			}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
@@ -50,8 +59,7 @@ func newSimApp(o *options) *cobra.Command {
 	cmd.Flags().Uint32Var(&service, "service", 0, "the service's id")
 	cmd.Flags().Uint32Var(&uid, "uid", 0, "as this user; by default the caller")
 	cmd.Flags().BoolVar(&untilEOF, "until-eof", false, "end when standard input does")
-	_ = cmd.MarkFlagRequired("node")
-	_ = cmd.MarkFlagRequired("service")
+	o.nodeNames().flag(cmd, "node")
 	return cmd
 }
 
@@ -67,6 +75,12 @@ func newSimFault(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fault KIND --node NODE", Short: "Script what goes wrong on a node's NICs: " + strings.Join(kinds, ", "), Args: cobra.ExactArgs(1), ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if node == "" {
+				return misuse(cmd, errors.New("sim fault: --node is missing"))
+			}
+			if _, err := o.node(node); err != nil {
+				return err
+			}
 			dir := dev.NICs(o.dir, node)
 			if clear {
 				return sim.ClearFaults(cmd.Context(), dir, sim.FaultKind(args[0]), device)
@@ -76,11 +90,11 @@ func newSimFault(o *options) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&node, "node", "", "the node")
 	cmd.Flags().StringVar(&device, "device", "", "the NIC; all of them by default")
-	cmd.Flags().StringVar(&call, "call", "", "the driver's call: devices, services, create, destroy; all of them by default")
-	cmd.Flags().IntVar(&n, "n", 1, "which call fails")
+	cmd.Flags().StringVar(&call, "call", "", "the driver's call: devices, services, create, destroy, open; all of them by default")
+	cmd.Flags().IntVar(&n, "n", 1, "fail: which call from now on does")
 	cmd.Flags().DurationVar(&d, "for", 0, "how long it lasts; 0: until it is cleared")
 	cmd.Flags().DurationVar(&delay, "delay", time.Second, "latency: how long each call takes")
 	cmd.Flags().BoolVar(&clear, "clear", false, "take the fault away")
-	_ = cmd.MarkFlagRequired("node")
+	o.nodeNames().flag(cmd, "node")
 	return cmd
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/dev"
-	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -129,16 +128,16 @@ func (s *story) end() {
 
 // vnis asks who holds what.
 func (s *story) vnis() ([]server.VNIRow, error) {
-	return hook.List[server.VNIRow](s.ctx, s.o.server(), "vnis", nil)
+	return list[server.VNIRow](s.ctx, s.o, "vnis", nil)
 }
 
 func (s *story) nodes() ([]server.NodeRow, error) {
-	return hook.List[server.NodeRow](s.ctx, s.o.server(), "nodes", nil)
+	return list[server.NodeRow](s.ctx, s.o, "nodes", nil)
 }
 
 // services are the jobs' services on a node's NICs.
 func (s *story) services(node string) ([]agent.ServiceRow, error) {
-	rows, err := hook.List[agent.ServiceRow](s.ctx, s.o.agent(node), "services", nil)
+	rows, err := listNode[agent.ServiceRow](s.ctx, s.o, node, "services")
 	kept := rows[:0]
 	for _, r := range rows {
 		if r.Kind == "job" || r.Kind == "unknown" {
@@ -177,7 +176,7 @@ func (s *story) until(what string, so func() (bool, string, error)) error {
 // state waits until the VNI is in a state.
 func (s *story) state(vni uint16, want string) error {
 	return s.until(fmt.Sprintf("VNI %d %s", vni, want), func() (bool, string, error) {
-		rows, err := hook.List[server.VNIRow](s.ctx, s.o.server(), "vnis", server.JobArgs{VNI: vni})
+		rows, err := list[server.VNIRow](s.ctx, s.o, "vnis", server.JobArgs{VNI: vni})
 		if err != nil {
 			return false, "", err
 		}
