@@ -1,0 +1,2 @@
+// Package nicv1 is the wire service of a NIC driver.
+package nicv1
