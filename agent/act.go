@@ -56,7 +56,11 @@ func (a *Agent) aside(f func(context.Context) node.Input) {
 
 func (a *Agent) reserve(act node.Reserve) {
 	a.aside(func(ctx context.Context) node.Input {
-		ctx, cancel := context.WithTimeout(ctx, a.limits.Reserve)
+		patience := a.limits.Reserve
+		if act.Until > 0 {
+			patience = min(patience, act.Until-a.now().Run)
+		}
+		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		g, err := a.needs.Authority.Reserve(ctx, a.needs.Node, act.Ask, act.Peer)
 		e := core.AsError(err)
