@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -217,6 +218,15 @@ func (r *running) settle(b *testing.B, taken int) {
 	}
 }
 
+// revision counts the commits so far.
+func (r *running) revision(b *testing.B) (n uint64) {
+	b.Helper()
+	if err := r.Look(b.Context(), func(m *engine.Machine) { n = m.Head().Revision }); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
 // used is the memory in use once nothing more can be given up: the heap, and the stacks.
 func used() (heap, stacks uint64) {
 	var m runtime.MemStats
@@ -227,3 +237,10 @@ func used() (heap, stacks uint64) {
 }
 
 func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
+
+// cpu is the processor time that this process has taken so far. On a machine that others work on too it says more than the clock.
+func cpu() time.Duration {
+	var r syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}

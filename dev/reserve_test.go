@@ -3,6 +3,7 @@ package dev_test
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // BenchmarkReserve makes reservations through server.Server with the shipped policy, beside so many live ones. Every reservation asks the scheduler, and
@@ -26,9 +27,14 @@ func BenchmarkReserve(b *testing.B) {
 				for _, callers := range []int{1, 8, 64} {
 					b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 						done := 0
+						var spent time.Duration
+						var commits uint64
 						for b.Loop() {
+							began, before := cpu(), r.revision(b)
 							r.reserve(b, job, job+round, callers, nodes)
+							spent += cpu() - began
 							b.StopTimer()
+							commits += r.revision(b) - before
 							r.sched.end(job, job+round)
 							r.settle(b, live)
 							job += round
@@ -36,6 +42,8 @@ func BenchmarkReserve(b *testing.B) {
 							b.StartTimer()
 						}
 						b.ReportMetric(float64(done)/b.Elapsed().Seconds(), "reservations/s")
+						b.ReportMetric(float64(spent.Microseconds())/float64(done), "cpu-µs/reservation")
+						b.ReportMetric(float64(done)/float64(commits), "reservations/commit")
 						if callers == 64 && st.name == "bolt" {
 							b.ReportMetric(20_000, "budget-reservations/s")
 						}

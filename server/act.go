@@ -42,6 +42,18 @@ func (s *Server) act(actions []engine.Action) {
 	}
 }
 
+// actEarly does of a Step that wrote nothing what need not wait for the commit of others: schedulers are asked while the disk is. It gives the rest.
+func (s *Server) actEarly(actions []engine.Action) []engine.Action {
+	if len(actions) != 1 {
+		return actions
+	}
+	if d, ok := actions[0].(engine.Describe); ok {
+		s.describe(d.Call)
+		return nil
+	}
+	return actions
+}
+
 func (s *Server) say(a engine.Say) {
 	level := [...]slog.Level{slog.LevelInfo, slog.LevelWarn, slog.LevelError}[min(int(a.Level), 2)]
 	attrs := make([]any, 0, 6)

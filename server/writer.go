@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -83,16 +84,28 @@ func (s *Server) write(ctx context.Context) {
 		case w := <-s.queue:
 			batch = append(batch, w)
 		}
-	more:
-		for len(batch) < cap(batch) {
+		batch = s.gather(batch)
+		s.step(ctx, batch)
+	}
+}
+
+// gather adds what waits already, and what is about to: goroutines that could run get to, since what they bring would else have a commit of its own, with
+// its own wait for the disk. It waits for nobody who waits himself.
+func (s *Server) gather(batch []work) []work {
+	for {
+		runtime.Gosched()
+		had := len(batch)
+		for room := true; room && len(batch) < cap(batch); {
 			select {
 			case w := <-s.queue:
 				batch = append(batch, w)
 			default:
-				break more
+				room = false
 			}
 		}
-		s.step(ctx, batch)
+		if len(batch) == had || len(batch) == cap(batch) {
+			return batch
+		}
 	}
 }
 
@@ -113,6 +126,9 @@ func (s *Server) step(ctx context.Context, batch []work) {
 			continue
 		}
 		r, a := s.machine.Step(s.now(), w.in)
+		if len(r) == 0 {
+			a = s.actEarly(a)
+		}
 		records = append(records, r...)
 		actions = append(actions, a...)
 	}
