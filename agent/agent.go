@@ -45,8 +45,8 @@ type Limits struct {
 
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
-	Queue: 8192, Batch: 512, Commit: 10 * time.Second, Driver: 60 * time.Second, Reserve: 10 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
-	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Reports: 4096,
+	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Reserve: 10 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
+	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Reports: 128,
 }
 
 func (l Limits) orDefault() Limits {
