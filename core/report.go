@@ -8,8 +8,9 @@ type Report struct {
 	Full    bool
 	Devices []string  // the NICs that are there; Full, or with Changed
 	Held    []Held    // every run this node holds (Full), or those that changed
+	Blind   []string  // those of Devices that could not be read: what stands there is not in Unknown; Full, or with Changed
 	Unknown []Service // services with no record that are neither system nor default; Full, or with Changed
-	Changed bool      // Devices and Unknown are given
+	Changed bool      // Devices, Blind and Unknown are given
 	Fault   string    // why the node should take no job; empty: nothing new
 	Epilogs []JobID   // jobs that a clean-up hook was seen for since the last report
 	Answer  *Forward  // what a Watch on this node told; such a report has no Number and nothing else

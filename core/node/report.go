@@ -96,7 +96,7 @@ func (m *Machine) tell(r core.Report) {
 	s.number++
 	r.Number, r.Boot, r.Seen, r.Epilogs = s.number, m.cfg.Boot, m.seen, s.epilogs
 	if r.Full || r.Changed {
-		r.Devices, r.Unknown = m.survey.devices, m.survey.unknown
+		r.Devices, r.Blind, r.Unknown = m.survey.devices, m.survey.blind, m.survey.unknown
 	}
 	if m.fault.untold {
 		r.Fault, m.fault.untold = m.fault.reason, false

@@ -20,6 +20,7 @@ type survey struct {
 
 	done    bool // at least once
 	devices []string
+	blind   []string // of devices, those that could not be read
 	sound   []string // NICs ever seen without fault by this process; all must be seen again before an order without record is confirmed
 	unknown []core.Service
 	suspect []core.Service // seen, but perhaps only because its run was being cleaned meanwhile
@@ -104,14 +105,19 @@ func (m *Machine) surveyAt(t time.Duration) {
 func (m *Machine) takeDevices(devices []core.Device) {
 	s := &m.survey
 	names := make([]string, len(devices))
+	var blind []string
 	for i := range devices {
-		names[i] = devices[i].Name
-		if d := &devices[i]; d.Fault == "" && !slices.Contains(s.sound, d.Name) {
+		d := &devices[i]
+		names[i] = d.Name
+		switch {
+		case d.Fault != "":
+			blind = append(blind, d.Name)
+		case !slices.Contains(s.sound, d.Name):
 			s.sound = append(s.sound, d.Name)
 		}
 	}
-	if !s.done || !slices.Equal(names, s.devices) {
-		s.devices = names
+	if !s.done || !slices.Equal(names, s.devices) || !slices.Equal(blind, s.blind) {
+		s.devices, s.blind = names, blind
 		m.session.changed = true
 	}
 }
