@@ -41,6 +41,7 @@ var broken = []struct {
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/config"), "imports ./config"},
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/core/engine"), "imports ./core/engine"},
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook"), ""},
+	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook/rundir"), ""},
 
 	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/slurm"), "imports ./plugins/slurm"},
 	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/sdk"), "imports ./sdk"},

@@ -70,7 +70,7 @@ var bindings = []binding{
 		name: "cmd/weft-hook imports hook and core only",
 		why:  "it is exec'd for every job on every node, statically linked and small",
 		on:   in("cmd/weft-hook"),
-		may:  func(_, path string) bool { return standard(path) || path == "./hook" || path == "./core" },
+		may:  func(_, path string) bool { return standard(path) || under(path, "./hook") || path == "./core" },
 	},
 	{
 		name: "plugins and drivers import core, poll and their own subpackages only",

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/rundir"
+)
+
+// run is the hook, once it is known what was called; it returns the exit code.
+func (c *call) run() int {
+	if err := c.dir.Check(); err != nil {
+		return c.fail(err)
+	}
+	_, bypassed, err := c.dir.Bypass(c.began)
+	if err != nil {
+		c.say("%s", core.AsError(err).Line())
+	}
+	hooks, err := c.dir.Hooks()
+	if bypassed && errors.Is(err, fs.ErrNotExist) {
+		return c.unknown()
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	label, phase, err := hooks.Find(c.scheduler, c.phase)
+	if err != nil {
+		return c.fail(err)
+	}
+	c.scheduler = label
+	c.watch.Reset(phase.Limit - time.Since(c.began))
+	ctx, cancel := context.WithDeadline(context.Background(), c.began.Add(phase.Limit-margin(phase.Limit)))
+	defer cancel()
+	switch {
+	case phase.Action == core.Environment:
+		return c.environment(ctx, phase, bypassed)
+	case bypassed:
+		return c.bypass(ctx, phase)
+	}
+	return c.ask(ctx, phase)
+}
+
+// margin is what of a limit is left for the line that says what was wrong.
+func margin(limit time.Duration) time.Duration { return min(limit/8, 250*time.Millisecond) }
+
+// environment tells a job's variables to one of its tasks: by the file that prepare left, and only where there is none by the agent, since all tasks of
+// a job start at once.
+func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed bool) int {
+	job, err := c.job(phase)
+	if err != nil && !bypassed {
+		return c.fail(err)
+	}
+	// An exemption beside a file is the younger of the two: a prepare ends exemptions, a bypassed one removes the file.
+	if job.Job != "" && c.dir.Exempted(job) {
+		return c.reply(phase.Bypass)
+	}
+	if job.Job != "" {
+		e, err := c.dir.Environ(job)
+		if r, ok := e.Replies[phase.Name]; err == nil && ok {
+			if reply, ok := r.For(c.first(phase.Step)); ok {
+				return c.reply(reply)
+			}
+		}
+		if e := core.AsError(err); bypassed && e != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.say("%s", e.Line())
+		}
+	}
+	if bypassed {
+		return c.reply(phase.Bypass)
+	}
+	return c.ask(ctx, phase)
+}
+
+// answer is a core.HookReply that was really given: a reply without an exit code is none.
+type answer struct {
+	Stdout []byte
+	Stderr []byte
+	Exit   *int
+}
+
+// ask calls the agent and says what it answers.
+func (c *call) ask(ctx context.Context, phase rundir.Phase) int {
+	reply, err := c.agent(ctx, phase)
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.reply(reply)
+}
+
+func (c *call) agent(ctx context.Context, phase rundir.Phase) (core.HookReply, error) {
+	in, err := c.gather(ctx, phase)
+	if err != nil {
+		return core.HookReply{}, err
+	}
+	path := c.dir.Socket(phase.Root)
+	var a answer
+	if err := hook.Call(ctx, path, "hook", in, &a); err != nil {
+		return core.HookReply{}, err
+	}
+	if a.Exit == nil || *a.Exit < 0 || *a.Exit > 255 {
+		return core.HookReply{}, core.Errorf(core.InternalFault, "%s: its answer holds no exit code from 0 to 255", path).
+			WithMend("see whether it is an agent of this release that listens there")
+	}
+	return core.HookReply{Stdout: a.Stdout, Stderr: a.Stderr, Exit: *a.Exit}, nil
+}
+
+// reply says what the adapter says. Output that cannot be written whole is a failure: half an environment is worse than none.
+func (c *call) reply(r core.HookReply) int {
+	if len(r.Stderr) > 0 {
+		_, _ = c.stderr.Write(r.Stderr)
+	}
+	if len(r.Stdout) > 0 {
+		if _, err := c.stdout.Write(r.Stdout); err != nil {
+			return c.fail(core.Errorf(core.InternalFault, "standard output: %w", err))
+		}
+	}
+	return r.Exit
+}

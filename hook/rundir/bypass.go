@@ -1,0 +1,63 @@
+package rundir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// MaxBypass is how far ahead the end of a bypass may lie: who forgets to end one does not run without Weft for ever.
+const MaxBypass = 7 * 24 * time.Hour
+
+// maxTime bounds the file of a bypass, in bytes.
+const maxTime = 64
+
+// WriteBypass lets hooks go by without Weft until a time.
+func (d Dir) WriteBypass(until, now time.Time) error {
+	switch {
+	case !until.After(now):
+		return core.Errorf(core.BadCall, "bypass until %s: it is over already", until.Format(time.RFC3339)).WithMend("give a time to come")
+	case until.Sub(now) > MaxBypass:
+		return core.Errorf(core.BadCall, "bypass until %s: it is more than 7 days ahead", until.Format(time.RFC3339)).WithMend("give a nearer time; it can be given again")
+	}
+	if err := d.Check(); err != nil {
+		return err
+	}
+	text := []byte(until.UTC().Format(time.RFC3339) + "\n")
+	if err := place(d.path(bypassName), text, 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
+		return core.Errorf(core.NotAllowed, "%s: %w", d.path(bypassName), err)
+	}
+	return nil
+}
+
+// ClearBypass ends a bypass; where there is none it does nothing.
+func (d Dir) ClearBypass() error {
+	if err := remove(d.path(bypassName)); err != nil {
+		return core.Errorf(core.NotAllowed, "%s: %w", d.path(bypassName), err)
+	}
+	return nil
+}
+
+// Bypass reports whether hooks go by without Weft now, and until when. The error is for a file that is not obeyed.
+func (d Dir) Bypass(now time.Time) (until time.Time, on bool, err error) {
+	path := d.path(bypassName)
+	text, err := d.read(path, maxTime, checkOwner)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, false, nil
+	}
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	until, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
+	switch {
+	case err != nil:
+		return time.Time{}, false, core.Errorf(core.NotAllowed, "%s: it is not obeyed: it holds no time", path).WithMend("write it with `weft agent bypass --until TIME`")
+	case until.Sub(now) > MaxBypass:
+		return until, false, core.Errorf(core.NotAllowed, "%s: it is not obeyed: it ends more than 7 days from now", path).WithMend("write it with `weft agent bypass --until TIME`")
+	}
+	return until, until.After(now), nil
+}

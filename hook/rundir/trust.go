@@ -1,0 +1,172 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Check refuses a run directory that somebody else than root or the caller can change.
+func (d Dir) Check() error {
+	if d == "" {
+		return core.Errorf(core.BadCall, "run directory: it has no name")
+	}
+	return checkFolder(string(d))
+}
+
+// checkWay is Check for the folder of path, which is below d, and for every folder between them.
+func (d Dir) checkWay(path string) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(string(d), filepath.Dir(path))
+	if err != nil || rel == "." {
+		return err
+	}
+	at := string(d)
+	for _, name := range strings.Split(rel, string(filepath.Separator)) {
+		at = filepath.Join(at, name)
+		if err := checkFolder(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkFolder(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return missing(path, err)
+	}
+	if !info.IsDir() {
+		return distrust(path, "it is no folder, or a symbolic link, which anybody could have made")
+	}
+	return checkOwner(path, info)
+}
+
+// checkOwner wants root or the caller as the owner, and nobody else to be able to write.
+func checkOwner(path string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch uid := os.Geteuid(); {
+	case !ok || st.Uid != 0 && int(st.Uid) != uid:
+		return distrust(path, fmt.Sprintf("it belongs neither to root nor to uid %d", uid))
+	case info.Mode().Perm()&0o022 != 0:
+		return distrust(path, fmt.Sprintf("others than its owner can write it (mode %#o)", info.Mode().Perm()))
+	}
+	return nil
+}
+
+func distrust(path, why string) error {
+	return core.Errorf(core.NotAllowed, "%s: it is not believed: %s", path, why).WithMend("see who made it; the agent makes all that is in its run directory")
+}
+
+// missing keeps fs.ErrNotExist, by which callers tell what is not there from what cannot be used.
+func missing(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return core.Errorf(core.NotThere, "%s: %w", path, err).WithMend("start `weft agent` on this node, or give its run directory with --dir")
+	case errors.Is(err, syscall.ELOOP):
+		return distrust(path, "it is a symbolic link, which anybody could have made")
+	}
+	return core.Errorf(core.NotAllowed, "%s: %w", path, err)
+}
+
+// open opens a regular file that nobody but accept's choice of owners can have filled. It waits for nothing, whatever lies there.
+func (d Dir) open(path string, flag int, accept func(path string, info fs.FileInfo) error) (*os.File, error) {
+	if err := d.checkWay(path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, missing(path, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = distrust(path, "it is no file")
+	}
+	if err == nil {
+		err = accept(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// read reads a whole file of at most limit bytes.
+func (d Dir) read(path string, limit int, accept func(path string, info fs.FileInfo) error) ([]byte, error) {
+	f, err := d.open(path, os.O_RDONLY, accept)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err != nil {
+		return nil, missing(path, err)
+	}
+	if len(text) > limit {
+		return nil, core.Errorf(core.NotAllowed, "%s: it has more than %d bytes", path, limit)
+	}
+	return text, nil
+}
+
+// place puts a file in the stead of what is at path: whole or not at all, with its mode and owner from the first moment. An owner is set by root only.
+func place(path string, text []byte, mode fs.FileMode, uid, gid uint32) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil && os.Geteuid() == 0 {
+		err = f.Chown(int(uid), int(gid))
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
+
+// remove removes a file; one that is not there is no error.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	return nil
+}
+
+// makeFolders makes a scheduler's folder and the one that it is in: to pass through, not to list, whatever the umask.
+func makeFolders(path string) error {
+	for _, p := range []string{filepath.Dir(path), path} {
+		err := os.Mkdir(p, 0o711)
+		if err == nil {
+			err = os.Chmod(p, 0o711)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
