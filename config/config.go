@@ -16,6 +16,7 @@ const (
 	DefaultStore        = "/var/lib/weft/server.db"
 	DefaultAgentDir     = "/run/weft/agent"
 	DefaultPolicy       = "policy"
+	DefaultTLS          = "/etc/weft/tls"
 	MemoryStore         = "memory" // as Server.Store: nothing survives the server
 )
 
@@ -54,12 +55,16 @@ type Server struct {
 	Socket     string // for operators on the server's host
 	Store      string // the bolt file, or MemoryStore
 	AdminGroup string // a Unix group that may write as root does; empty: root alone
+	TLS        string // folder with ca.crt, server.crt and server.key
+	Metrics    string // host:port for Prometheus; empty: none
 }
 
 // Agent is how a node's agent reaches the server, and where it keeps what must not outlive a reboot.
 type Agent struct {
-	Server string // host:port
-	Dir    string // a folder on a tmpfs, with the sockets for root and for users
+	Server  string // host:port
+	Dir     string // a folder on a tmpfs, with the sockets for root and for users
+	TLS     string // folder with ca.crt, and one NAME.crt and NAME.key: this node is called NAME
+	Metrics string // host:port for Prometheus; empty: none
 }
 
 // Allocator gives the pools and services as core/allocator takes them.

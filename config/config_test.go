@@ -34,8 +34,8 @@ func TestShipped(t *testing.T) {
 		Pools:      []config.Pool{{Name: "jobs", VNIs: []allocator.Range{{First: 1024, Last: 65535}}, Quarantine: time.Minute}},
 		Schedulers: []config.Plugin{{Kind: "scheduler", Type: "local", Name: "local"}},
 		Drivers:    []config.Plugin{{Kind: "driver", Type: "sim", Name: "sim"}},
-		Server:     config.Server{Socket: "/run/weft/server.sock", Store: "/var/lib/weft/server.db"},
-		Agent:      config.Agent{Dir: "/run/weft/agent"},
+		Server:     config.Server{Socket: "/run/weft/server.sock", Store: "/var/lib/weft/server.db", TLS: config.DefaultTLS},
+		Agent:      config.Agent{Dir: "/run/weft/agent", TLS: config.DefaultTLS},
 	}
 	if diff := cmp.Diff(want, c, plain); diff != "" {
 		t.Error(diff)
@@ -147,10 +147,14 @@ server {
   socket      = "run/server.sock"
   store       = "memory"
   admin_group = "weft-admin"
+  tls         = "server-tls"
+  metrics     = "127.0.0.1:9464"
 }
 agent {
   server = "weft.example.org:6464"
   dir    = "/run/weft"
+  tls    = "/etc/weft/node"
+  metrics = "127.0.0.1:9465"
 }
 `)})
 	if findings != nil {
@@ -169,8 +173,8 @@ agent {
 			{Kind: "scheduler", Type: "flux", Name: "el", At: "login1", InProcess: true},
 		},
 		Drivers: []config.Plugin{{Kind: "driver", Type: "cxi", Name: "cxi"}, {Kind: "driver", Type: "site", Name: "site", Command: []string{"/opt/site/nic", "--fast"}}},
-		Server:  config.Server{Listen: "[::]:6464", Socket: "/etc/weft/run/server.sock", Store: "memory", AdminGroup: "weft-admin"},
-		Agent:   config.Agent{Server: "weft.example.org:6464", Dir: "/run/weft"},
+		Server:  config.Server{Listen: "[::]:6464", Socket: "/etc/weft/run/server.sock", Store: "memory", AdminGroup: "weft-admin", TLS: "/etc/weft/server-tls", Metrics: "127.0.0.1:9464"},
+		Agent:   config.Agent{Server: "weft.example.org:6464", Dir: "/run/weft", TLS: "/etc/weft/node", Metrics: "127.0.0.1:9465"},
 	}
 	if diff := cmp.Diff(want, c, plain); diff != "" {
 		t.Error(diff)

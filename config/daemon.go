@@ -10,7 +10,7 @@ import (
 )
 
 func (l *loader) server(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "server", Attributes: []string{"listen", "socket", "store", "admin_group"}})...)
+	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "server", Attributes: []string{"listen", "socket", "store", "admin_group", "tls", "metrics"}})...)
 	s := &l.config.Server
 	for name, attr := range block.Body.Attributes {
 		what := "server: " + name
@@ -25,6 +25,10 @@ func (l *loader) server(block *hclsyntax.Block) {
 			} else if ok {
 				s.Store = l.path(text)
 			}
+		case "tls":
+			l.place(attr, what, &s.TLS)
+		case "metrics":
+			l.address(attr, what, &s.Metrics)
 		case "admin_group":
 			if text, ok := l.text(attr, what); ok {
 				s.AdminGroup = text
@@ -34,13 +38,17 @@ func (l *loader) server(block *hclsyntax.Block) {
 }
 
 func (l *loader) agent(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "agent", Attributes: []string{"server", "dir"}})...)
+	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "agent", Attributes: []string{"server", "dir", "tls", "metrics"}})...)
 	for name, attr := range block.Body.Attributes {
 		switch name {
 		case "server":
 			l.address(attr, "agent: server", &l.config.Agent.Server)
 		case "dir":
 			l.place(attr, "agent: dir", &l.config.Agent.Dir)
+		case "tls":
+			l.place(attr, "agent: tls", &l.config.Agent.TLS)
+		case "metrics":
+			l.address(attr, "agent: metrics", &l.config.Agent.Metrics)
 		}
 	}
 }

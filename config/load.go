@@ -40,8 +40,8 @@ func Parse(source hclfile.Source) (*Config, []hclfile.Finding) {
 	file, findings := hclfile.Parse(source)
 	l := loader{file: file, findings: findings, config: &Config{File: source.Name}}
 	l.config.Policy = l.path(DefaultPolicy)
-	l.config.Server = Server{Socket: DefaultServerSocket, Store: DefaultStore}
-	l.config.Agent = Agent{Dir: DefaultAgentDir}
+	l.config.Server = Server{Socket: DefaultServerSocket, Store: DefaultStore, TLS: DefaultTLS}
+	l.config.Agent = Agent{Dir: DefaultAgentDir, TLS: DefaultTLS}
 	if !hclfile.Failed(findings) { // what else would be found may follow from it
 		l.top(file.Body)
 	}
