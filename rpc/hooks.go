@@ -1,0 +1,88 @@
+package rpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/weft-hpc/weft/core"
+	hooksv1 "github.com/weft-hpc/weft/rpc/proto/weft/hooks/v1"
+)
+
+// HooksService is the name of the wire service of an adapter's half beside the hook.
+const HooksService = "weft.hooks.v1.Hooks"
+
+// ServeHooks registers hooks at a gRPC server.
+func ServeHooks(to grpc.ServiceRegistrar, hooks core.Hooks) {
+	hooksv1.RegisterHooksServer(to, &hooksServer{hooks: hooks})
+}
+
+// NewHooks is the adapter at the other end of conn. An error is a *core.Error; Reason PluginAway when the adapter cannot be reached.
+func NewHooks(conn grpc.ClientConnInterface) core.Hooks {
+	return &hooksClient{pb: hooksv1.NewHooksClient(conn), remote: remote{who: "scheduler adapter", away: core.PluginAway}}
+}
+
+type hooksServer struct {
+	hooksv1.UnimplementedHooksServer
+	hooks core.Hooks
+}
+
+func (s *hooksServer) Parse(ctx context.Context, req *hooksv1.ParseRequest) (*hooksv1.ParseReply, error) {
+	d := &decoder{}
+	call := d.call(req.GetCall())
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	ask, err := s.hooks.Parse(ctx, call)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return &hooksv1.ParseReply{Ask: encodeAsk(ask)}, nil
+}
+
+func (s *hooksServer) Render(ctx context.Context, req *hooksv1.RenderRequest) (*hooksv1.RenderReply, error) {
+	d := &decoder{}
+	call, outcome := d.call(req.GetCall()), d.outcome(req.GetOutcome())
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	reply, err := s.hooks.Render(ctx, call, outcome)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return encodeReply(reply), nil
+}
+
+// encodeReply sends an exit code that no process has as one that no decoder takes.
+func encodeReply(r core.HookReply) *hooksv1.RenderReply {
+	exit := int32(-1)
+	if r.Exit >= 0 && r.Exit <= 255 {
+		exit = int32(r.Exit)
+	}
+	return &hooksv1.RenderReply{Stdout: r.Stdout, Stderr: r.Stderr, Exit: exit}
+}
+
+type hooksClient struct {
+	remote
+	pb hooksv1.HooksClient
+}
+
+func (c *hooksClient) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
+	reply, err := c.pb.Parse(ctx, &hooksv1.ParseRequest{Call: encodeCall(call)}, pluginBound...)
+	if err != nil {
+		return core.Ask{}, c.inward("Parse", err)
+	}
+	d := &decoder{}
+	ask := d.ask(reply.GetAsk())
+	return ask, c.answer("Parse", d)
+}
+
+func (c *hooksClient) Render(ctx context.Context, call core.HookCall, outcome core.Outcome) (core.HookReply, error) {
+	reply, err := c.pb.Render(ctx, &hooksv1.RenderRequest{Call: encodeCall(call), Outcome: encodeOutcome(outcome)}, pluginBound...)
+	if err != nil {
+		return core.HookReply{}, c.inward("Render", err)
+	}
+	d := &decoder{}
+	out := d.reply(reply)
+	return out, c.answer("Render", d)
+}

@@ -1,0 +1,125 @@
+package rpc
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/weft-hpc/weft/core"
+	corev1 "github.com/weft-hpc/weft/rpc/proto/weft/core/v1"
+	schedulerv1 "github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1"
+)
+
+func encodeJob(j core.Job) *schedulerv1.Job {
+	p := &schedulerv1.Job{
+		Gid: j.GID, User: utf(j.User), Groups: every(j.Groups, utf), Account: utf(j.Account), Queue: utf(j.Queue), Name: text(j.Name),
+		Shares: every(j.Shares, func(s core.Share) *schedulerv1.Share {
+			return &schedulerv1.Share{Hosts: utf(s.Hosts), Nodes: count(s.Nodes), Cores: count(s.Cores)}
+		}),
+		Request: encodeRequest(j.Request), Gone: j.Gone,
+	}
+	if j.Run != (core.Run{}) || !j.Gone {
+		p.Run = encodeRun(j.Run)
+	}
+	return p
+}
+
+func (d *decoder) job(p *schedulerv1.Job) core.Job {
+	j := core.Job{
+		GID: d.uid(p.GetGid()), User: d.word("user", p.GetUser()),
+		Groups:  each(d, "groups", p.GetGroups(), maxGroups, func(s string) string { return d.word("group", s) }),
+		Account: d.word("account", p.GetAccount()), Queue: d.word("queue", p.GetQueue()), Name: text(p.GetName()),
+		Shares: each(d, "shares", p.GetShares(), maxShares, func(s *schedulerv1.Share) core.Share {
+			return core.Share{Hosts: d.fit("hosts", s.GetHosts(), maxHosts), Nodes: d.count("nodes", s.GetNodes()), Cores: d.count("cores", s.GetCores())}
+		}),
+		Request: d.request(p.GetRequest()), Gone: p.GetGone(),
+	}
+	if p.GetRun() != nil || !p.GetGone() {
+		j.Run = d.run(p.GetRun())
+	}
+	if d.err != nil {
+		return core.Job{}
+	}
+	return j
+}
+
+func encodeRequest(r core.Request) *schedulerv1.Request {
+	return &schedulerv1.Request{
+		Off: r.Off, Vnis: count(r.VNIs), JobVni: r.JobVNI, SingleNode: r.SingleNode, Classes: uint32(r.Classes), Depth: count(r.Depth),
+		Collectives: r.Collectives, Limits: encodeLimitRequests(r.Limits), NoRendezvous: r.NoRendezvous, Warnings: texts(r.Warnings),
+	}
+}
+
+func (d *decoder) request(p *schedulerv1.Request) core.Request {
+	return core.Request{
+		Off: p.GetOff(), VNIs: d.count("VNIs", p.GetVnis()), JobVNI: p.GetJobVni(), SingleNode: p.GetSingleNode(),
+		Classes: d.classes(p.GetClasses(), core.AllClasses), Depth: d.count("depth", p.GetDepth()), Collectives: p.GetCollectives(),
+		Limits: d.limitRequests(p.GetLimits()), NoRendezvous: p.GetNoRendezvous(), Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text),
+	}
+}
+
+// encodeJobs cuts an answer into parts that fit into messages; one at least.
+func encodeJobs(j core.Jobs) []*corev1.Jobs {
+	part := func() *corev1.Jobs { return &corev1.Jobs{Asking: j.Asking, Complete: j.Complete} }
+	parts, size := []*corev1.Jobs{part()}, 0
+	for _, s := range j.Jobs {
+		if size >= partSize {
+			parts, size = append(parts, part()), 0
+		}
+		p := &corev1.JobStatus{Run: encodeRun(s.Run), State: corev1.JobState(s.State), Hosts: utf(s.Hosts)}
+		last := parts[len(parts)-1]
+		last.Jobs = append(last.Jobs, p)
+		size += proto.Size(p) + 4
+	}
+	return parts
+}
+
+func (d *decoder) jobs(p *corev1.Jobs) core.Jobs {
+	if p.GetAsking() && (p.GetComplete() || len(p.GetJobs()) > 0) {
+		d.fail("jobs: a question has no answer yet")
+	}
+	return core.Jobs{
+		Asking: p.GetAsking(), Complete: p.GetComplete(),
+		Jobs: each(d, "jobs", p.GetJobs(), maxPart, func(p *corev1.JobStatus) core.JobStatus {
+			s := core.JobStatus{Run: d.run(p.GetRun()), State: core.JobState(p.GetState()), Hosts: d.fit("hosts", p.GetHosts(), maxHosts)}
+			if p.GetState() < corev1.JobState(core.JobQueued) || p.GetState() > corev1.JobState(core.JobFinal) {
+				d.fail("job %s: there is no state %d", s.Key, p.GetState())
+				return core.JobStatus{}
+			}
+			return s
+		}),
+	}
+}
+
+// gathering puts the parts of an answer together again.
+type gathering struct {
+	most int // bytes of all parts
+	size int
+	jobs core.Jobs
+	part bool // more is to come
+}
+
+// add takes a part and reports whether the answer is whole.
+func (g *gathering) add(d *decoder, p *corev1.Jobs, more bool) (core.Jobs, bool) {
+	jobs := d.jobs(p)
+	switch {
+	case d.err != nil:
+		return core.Jobs{}, false
+	case g.part && (jobs.Asking != g.jobs.Asking || jobs.Complete != g.jobs.Complete):
+		d.fail("jobs: a part belongs to another answer")
+		return core.Jobs{}, false
+	case !g.part:
+		g.jobs, g.size = jobs, 0
+	default:
+		g.jobs.Jobs = append(g.jobs.Jobs, jobs.Jobs...)
+	}
+	if g.size += proto.Size(p); g.size > g.most || len(g.jobs.Jobs) > maxJobs {
+		d.fail("jobs: an answer may have %d jobs and %d bytes", maxJobs, g.most)
+		return core.Jobs{}, false
+	}
+	g.part = more
+	if more {
+		return core.Jobs{}, false
+	}
+	whole := g.jobs
+	g.jobs = core.Jobs{}
+	return whole, true
+}

@@ -1,0 +1,193 @@
+package rpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/weft-hpc/weft/core"
+	nicv1 "github.com/weft-hpc/weft/rpc/proto/weft/nic/v1"
+)
+
+// NICService is the name of the NIC driver's wire service.
+const NICService = "weft.nic.v1.NIC"
+
+// ServeNIC registers driver at a gRPC server.
+func ServeNIC(to grpc.ServiceRegistrar, driver core.NICDriver) {
+	nicv1.RegisterNICServer(to, &nicServer{driver: driver})
+}
+
+// NewNIC is the driver at the other end of conn. An error is a *core.Error; Reason DriverAway when the driver cannot be reached.
+func NewNIC(conn grpc.ClientConnInterface) core.NICDriver {
+	return &nicClient{pb: nicv1.NewNICClient(conn), remote: nicRemote}
+}
+
+var nicRemote = remote{who: "NIC driver", away: core.DriverAway, nic: true}
+
+type nicServer struct {
+	nicv1.UnimplementedNICServer
+	driver core.NICDriver
+}
+
+func (s *nicServer) Devices(ctx context.Context, _ *nicv1.DevicesRequest) (*nicv1.DevicesReply, error) {
+	if err := new(decoder).ready(ctx); err != nil {
+		return nil, err
+	}
+	devices, err := s.driver.Devices(ctx)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return &nicv1.DevicesReply{Devices: every(devices, encodeDevice)}, nil
+}
+
+func (s *nicServer) Services(ctx context.Context, _ *nicv1.ServicesRequest) (*nicv1.ServicesReply, error) {
+	if err := new(decoder).ready(ctx); err != nil {
+		return nil, err
+	}
+	services, err := s.driver.Services(ctx)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return &nicv1.ServicesReply{Services: every(services, encodeService)}, nil
+}
+
+func (s *nicServer) Create(ctx context.Context, req *nicv1.CreateRequest) (*nicv1.CreateReply, error) {
+	d := &decoder{}
+	specs := each(d, "services", req.GetSpecs(), maxServices, d.spec)
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	results, err := s.driver.Create(ctx, specs)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return &nicv1.CreateReply{Results: every(results, encodeCreated)}, nil
+}
+
+func (s *nicServer) Destroy(ctx context.Context, req *nicv1.DestroyRequest) (*nicv1.DestroyReply, error) {
+	d := &decoder{}
+	services := each(d, "services", req.GetServices(), maxServices, d.service)
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	errs, err := s.driver.Destroy(ctx, services)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return &nicv1.DestroyReply{Results: every(errs, func(err error) *nicv1.Destroyed { return &nicv1.Destroyed{Error: encodeError(err)} })}, nil
+}
+
+type nicClient struct {
+	remote
+	pb nicv1.NICClient
+}
+
+func (c *nicClient) Devices(ctx context.Context) ([]core.Device, error) {
+	reply, err := c.pb.Devices(ctx, &nicv1.DevicesRequest{}, pluginBound...)
+	if err != nil {
+		return nil, c.inward("Devices", err)
+	}
+	d := &decoder{}
+	devices := each(d, "NICs", reply.GetDevices(), maxDevices, d.nic)
+	return devices, c.answer("Devices", d)
+}
+
+func (c *nicClient) Services(ctx context.Context) ([]core.Service, error) {
+	reply, err := c.pb.Services(ctx, &nicv1.ServicesRequest{}, pluginBound...)
+	if err != nil {
+		return nil, c.inward("Services", err)
+	}
+	d := &decoder{}
+	services := each(d, "services", reply.GetServices(), maxRuns, d.service)
+	return services, c.answer("Services", d)
+}
+
+func (c *nicClient) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
+	reply, err := c.pb.Create(ctx, &nicv1.CreateRequest{Specs: every(specs, encodeSpec)}, pluginBound...)
+	if err != nil {
+		return nil, c.inward("Create", err)
+	}
+	d := &decoder{}
+	d.same(len(specs), len(reply.GetResults()))
+	results := each(d, "results", reply.GetResults(), maxServices, func(p *nicv1.Created) core.Created { return d.created(c.remote, p) })
+	return results, c.answer("Create", d)
+}
+
+func (c *nicClient) Destroy(ctx context.Context, services []core.Service) ([]error, error) {
+	reply, err := c.pb.Destroy(ctx, &nicv1.DestroyRequest{Services: every(services, encodeService)}, pluginBound...)
+	if err != nil {
+		return nil, c.inward("Destroy", err)
+	}
+	d := &decoder{}
+	d.same(len(services), len(reply.GetResults()))
+	errs := each(d, "results", reply.GetResults(), maxServices, func(p *nicv1.Destroyed) error {
+		if e := c.fault(p.GetError()); e != nil {
+			return e
+		}
+		return nil
+	})
+	return errs, c.answer("Destroy", d)
+}
+
+// same refuses an answer that leaves open which result is whose.
+func (d *decoder) same(asked, answered int) {
+	if asked != answered {
+		d.fail("results: %d for %d services", answered, asked)
+	}
+}
+
+func encodeDevice(v core.Device) *nicv1.Device {
+	return &nicv1.Device{
+		Name: utf(v.Name), Address: v.Address, Up: v.Up, Retry: v.Retry, Open: v.Open, Fault: text(v.Fault), Capacity: encodeCapacity(v.Capacity),
+	}
+}
+
+func (d *decoder) nic(p *nicv1.Device) core.Device {
+	if p.GetAddress() >= 1<<20 {
+		d.fail("NIC %s: its address %#x has more than 20 bits", core.Clip(p.GetName()), p.GetAddress())
+		return core.Device{}
+	}
+	return core.Device{
+		Name: d.device(p.GetName()), Address: p.GetAddress(), Up: p.GetUp(), Retry: p.GetRetry(), Open: p.GetOpen(), Fault: text(p.GetFault()),
+		Capacity: d.capacity(p.GetCapacity()),
+	}
+}
+
+func encodeSpec(s core.ServiceSpec) *nicv1.Spec {
+	return &nicv1.Spec{
+		Device: utf(s.Device), Owner: encodeOwner(s.Owner), Vnis: encodeVNIs(s.VNIs), Classes: uint32(s.Classes), Limits: encodeLimits(s.Limits),
+	}
+}
+
+func (d *decoder) spec(p *nicv1.Spec) core.ServiceSpec {
+	s := core.ServiceSpec{
+		Device: d.device(p.GetDevice()), Owner: d.owner(p.GetOwner()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs),
+		Classes: d.classes(p.GetClasses(), core.AllClasses), Limits: d.wanted(p.GetLimits()),
+	}
+	switch {
+	case d.err != nil:
+	case len(s.VNIs) == 0:
+		d.fail("service on %s: it has no VNI", s.Device)
+	case s.Owner.Kind == core.OwnerNone:
+		d.fail("service on %s: it has no owner, so everybody could use it", s.Device)
+	}
+	return s
+}
+
+func encodeCreated(c core.Created) *nicv1.Created {
+	if c.Err != nil && c.Service.Device == "" {
+		return &nicv1.Created{Error: encodeError(c.Err)}
+	}
+	return &nicv1.Created{Service: encodeService(c.Service), Error: encodeError(c.Err)}
+}
+
+func (d *decoder) created(r remote, p *nicv1.Created) core.Created {
+	var c core.Created
+	if e := r.fault(p.GetError()); e != nil {
+		c.Err = e
+	}
+	if p.GetService() != nil || c.Err == nil {
+		c.Service = d.service(p.GetService())
+	}
+	return c
+}
