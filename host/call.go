@@ -1,0 +1,181 @@
+package host
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/sdk"
+)
+
+// take gives the present life, with a call counted in it; it waits for one that is starting, for as long as Patience and ctx allow.
+func (p *Plugin) take(ctx context.Context) (*life, error) {
+	var patience <-chan time.Time
+	for {
+		p.mu.Lock()
+		l, state, why, changed := p.life, p.status.State, p.status.Why, p.changed
+		p.mu.Unlock()
+		if l != nil && l.enter() {
+			return l, nil
+		}
+		if state == Failed || state == Stopped {
+			return nil, p.away(state, why)
+		}
+		if patience == nil {
+			timer := time.NewTimer(p.limits.Patience)
+			defer timer.Stop()
+			patience = timer.C
+		}
+		select {
+		case <-changed:
+		case <-patience:
+			return nil, p.away(state, why)
+		case <-ctx.Done():
+			return nil, p.away(state, why)
+		}
+	}
+}
+
+// ask makes a call that changes nothing, or whose repetition changes nothing: it ends with its context, or with the plugin's life.
+func ask[T any](ctx context.Context, p *Plugin, f func(context.Context, *life) (T, error)) (T, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.limits.Call)
+		defer cancel()
+	}
+	l, err := p.take(ctx)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer l.leave()
+	return f(ctx, l)
+}
+
+// follow makes a call that lasts: it ends with its context, or with the plugin's life, and a stop does not wait for it.
+func follow(ctx context.Context, p *Plugin, f func(context.Context, *life) error) error {
+	l, err := p.take(ctx)
+	if err != nil {
+		return err
+	}
+	l.leave()
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	defer context.AfterFunc(ctx, cancel)()
+	err = f(within, l)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if l.ctx.Err() != nil {
+		s := p.Status()
+		return p.away(s.State, s.Why)
+	}
+	return err
+}
+
+// delivery is how far a call got.
+type delivery struct{ sent, answered atomic.Bool }
+
+type deliveryKey struct{}
+
+// change makes a call that changes a NIC: see the package's comment. In the daemon the guard holds the rule.
+func change[T any](ctx context.Context, p *Plugin, what string, f func(context.Context, *life) (T, error)) (T, error) {
+	var none T
+	if ctx.Err() != nil {
+		return none, core.Errorf(core.TimedOut, "%s: %s: it is too late to begin: %w", p.spec.title(), what, ctx.Err())
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.limits.Call)
+		defer cancel()
+	}
+	l, err := p.take(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer l.leave()
+	if l.kill == nil {
+		return f(ctx, l)
+	}
+	d := &delivery{}
+	deadline, _ := ctx.Deadline()
+	beyond, cancel := context.WithDeadline(context.WithValue(context.WithoutCancel(ctx), deliveryKey{}, d), deadline.Add(p.limits.Grace))
+	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	go p.limit(ctx, l, cancel, over, hung(what))
+	out, err := f(metadata.AppendToOutgoingContext(beyond, sdk.WithinKey, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10)), l)
+	if err == nil || d.answered.Load() || !d.sent.Load() {
+		return out, err
+	}
+	// No answer came. Only a dead process does nothing more.
+	if ctx.Err() != nil {
+		l.kill(hung(what))
+	} else {
+		l.kill("killed: the connection broke during " + what)
+	}
+	<-l.dead
+	return none, core.Errorf(p.spec.Kind.away(), "%s: %s: %s", p.spec.title(), what, l.why())
+}
+
+func hung(what string) string {
+	return "killed: " + what + " did not return when it had to, and only a dead process does nothing more"
+}
+
+// limit ends a call and its process when it is not over Grace after its caller's patience.
+func (p *Plugin) limit(ctx context.Context, l *life, cancel context.CancelFunc, over <-chan struct{}, reason string) {
+	select {
+	case <-over:
+		return
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(p.limits.Grace)
+	defer timer.Stop()
+	select {
+	case <-over:
+		return
+	case <-l.dead:
+	case <-timer.C:
+		l.kill(reason)
+	}
+	cancel()
+}
+
+// watcher notes for a call that asks for it whether it was sent and answered: an error alone does not tell.
+type watcher struct{}
+
+var _ stats.Handler = watcher{}
+
+// TagRPC is gRPC's.
+func (watcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC is gRPC's.
+func (watcher) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	d, ok := ctx.Value(deliveryKey{}).(*delivery)
+	if !ok {
+		return
+	}
+	switch s.(type) {
+	case *stats.OutHeader:
+		d.sent.Store(true)
+	case *stats.InTrailer:
+		d.answered.Store(true)
+	}
+}
+
+// TagConn is gRPC's.
+func (watcher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn is gRPC's.
+func (watcher) HandleConn(context.Context, stats.ConnStats) {}
+
+// unserved is the error of a plugin that lacks a half.
+func (p *Plugin) unserved(what string) error {
+	return core.Errorf(core.NotSupported, "%s: its plugin serves no %s", p.spec.title(), what)
+}

@@ -1,0 +1,225 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Options of a host.
+type Options struct {
+	Dir    string       // the run directory; a folder for each plugin's socket is made in Dir/plugins
+	Log    *slog.Logger // nil: slog.Default
+	Limits Limits
+	// Changed hears of every change of a plugin's status, in order for each plugin, for metrics. It must return at once.
+	Changed func(Status)
+}
+
+// Host runs plugins.
+type Host struct {
+	dir     string
+	log     *slog.Logger
+	limits  Limits
+	changed func(Status)
+
+	mu      sync.Mutex
+	plugins map[string]*Plugin
+	closed  bool
+	news    chan struct{} // closed when a status has changed
+}
+
+// New is a host without plugins.
+func New(o Options) (*Host, error) {
+	h := &Host{log: o.Log, limits: o.Limits.orDefault(), changed: o.Changed, plugins: map[string]*Plugin{}, news: make(chan struct{})}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	if !filepath.IsAbs(o.Dir) {
+		return nil, core.Errorf(core.BadConfig, "run directory %q: it must be an absolute path", core.Clip(o.Dir))
+	}
+	h.dir = filepath.Join(o.Dir, "plugins")
+	return h, nil
+}
+
+// Start starts a plugin and waits for its first start to be over. The error says how that went; where the plugin is not nil it stands all the same, is
+// started again by itself unless its Status says Failed, and its facades can be used. A complaint about its block comes as it is, for config to show.
+func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
+	if err := core.CheckName("plugin", spec.Name, core.MaxScheduler); err != nil {
+		return nil, err
+	}
+	if (spec.Value == nil) == (spec.Program.Path == "") {
+		return nil, core.Errorf(core.InternalFault, "%s: it needs a program or a value, and not both", spec.title())
+	}
+	p := newPlugin(spec, h.limits, h.log, h.tell)
+	p.begin = p.inside
+	if spec.Value == nil {
+		folder := filepath.Join(h.dir, folderName(spec.Kind, spec.Name))
+		if err := checkSocketPath(folder); err != nil {
+			return nil, err
+		}
+		p.begin = func(ctx context.Context) (*life, error) { return p.outside(ctx, folder) }
+	}
+	h.mu.Lock()
+	_, twice := h.plugins[spec.title()]
+	if h.closed || twice {
+		h.mu.Unlock()
+		if twice {
+			return nil, core.Errorf(core.BadConfig, "%s: there are two of it", spec.title())
+		}
+		return nil, p.away(Stopped, "")
+	}
+	h.plugins[spec.title()] = p
+	h.mu.Unlock()
+	first := make(chan error, 1)
+	go p.run(first)
+	select {
+	case err := <-first:
+		return p, err
+	case <-ctx.Done():
+		return p, core.Errorf(core.TimedOut, "%s: its start: %w", spec.title(), ctx.Err())
+	}
+}
+
+// Plugin is the one of that kind and name; nil when there is none.
+func (h *Host) Plugin(kind Kind, name string) *Plugin {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.plugins[Spec{Kind: kind, Name: name}.title()]
+}
+
+// NIC is the driver of a name.
+func (h *Host) NIC(name string) (core.NICDriver, error) {
+	p, err := h.find(Driver, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.NIC(), nil
+}
+
+// Fabric is the fabric backend of a name.
+func (h *Host) Fabric(name string) (core.FabricBackend, error) {
+	p, err := h.find(Fabric, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.Fabric(), nil
+}
+
+// Hooks is the half beside the hook of the scheduler instance of a name.
+func (h *Host) Hooks(name string) (core.Hooks, error) {
+	p, err := h.find(Scheduler, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.Hooks(), nil
+}
+
+// Scheduler is the other half of the scheduler instance of a name.
+func (h *Host) Scheduler(name string) (core.Scheduler, error) {
+	p, err := h.find(Scheduler, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.Scheduler(), nil
+}
+
+func (h *Host) find(kind Kind, name string) (*Plugin, error) {
+	if p := h.Plugin(kind, name); p != nil {
+		return p, nil
+	}
+	return nil, core.Errorf(core.NotThere, "plugin %s %q: there is none", kind, core.Clip(name)).WithMend("`weft plugin list` shows those that there are")
+}
+
+// Remove stops a plugin for good, as a reload does that no longer has it.
+func (h *Host) Remove(ctx context.Context, kind Kind, name string) error {
+	p, err := h.find(kind, name)
+	if err != nil {
+		return err
+	}
+	p.halt()
+	select {
+	case <-p.over:
+	case <-ctx.Done():
+		return core.Errorf(core.TimedOut, "%s: its process does not die: %w", p.spec.title(), ctx.Err())
+	}
+	h.mu.Lock()
+	delete(h.plugins, p.spec.title())
+	h.mu.Unlock()
+	h.tell(p.Status())
+	return nil
+}
+
+// States lists every plugin, by kind and name.
+func (h *Host) States() []Status {
+	h.mu.Lock()
+	all := make([]*Plugin, 0, len(h.plugins))
+	for _, p := range h.plugins {
+		all = append(all, p)
+	}
+	h.mu.Unlock()
+	out := make([]Status, 0, len(all))
+	for _, p := range all {
+		out = append(out, p.Status())
+	}
+	slices.SortFunc(out, func(a, b Status) int {
+		if c := strings.Compare(string(a.Kind), string(b.Kind)); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// Watch tells States now and after each change, until ctx ends or tell returns an error. Changes that come while tell runs are told together.
+func (h *Host) Watch(ctx context.Context, tell func([]Status) error) error {
+	for {
+		h.mu.Lock()
+		news := h.news
+		h.mu.Unlock()
+		if err := tell(h.States()); err != nil {
+			return err
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (h *Host) tell(s Status) {
+	h.mu.Lock()
+	close(h.news)
+	h.news = make(chan struct{})
+	h.mu.Unlock()
+	if h.changed != nil {
+		h.changed(s)
+	}
+}
+
+// Close stops every plugin, all at the same time, and waits until their processes are gone or ctx ends.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	all := make([]*Plugin, 0, len(h.plugins))
+	for _, p := range h.plugins {
+		all = append(all, p)
+	}
+	h.mu.Unlock()
+	for _, p := range all {
+		p.halt()
+	}
+	for _, p := range all {
+		select {
+		case <-p.over:
+		case <-ctx.Done():
+			return core.Errorf(core.TimedOut, "%s: its process does not die: %w", p.spec.title(), ctx.Err())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,360 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Spec is a plugin to be run.
+type Spec struct {
+	Kind     Kind
+	Name     string  // the block's label in config.hcl
+	Program  Program // what to run as a process
+	Value    any     // in place of Program: runs in the daemon, behind a guard
+	AutoMTLS bool    // encrypt between daemon and plugin, with keys made for each start
+	// Block applies the plugin's schema to its block of config.hcl. It is asked at every start, so that a restart takes what is configured then. nil: there
+	// is no block, and the plugin gets its defaults.
+	Block func(core.Schema) (core.Values, error)
+}
+
+func (s Spec) title() string { return string(s.Kind) + " " + s.Name }
+
+// Plugin is one plugin under its host. Its facades (NIC, Fabric, Hooks, Scheduler) stay good however often it is started anew.
+type Plugin struct {
+	spec   Spec
+	limits Limits
+	log    *slog.Logger
+	begin  func(context.Context) (*life, error)
+	told   func(Status)
+
+	again chan chan error // Restart
+	end   chan struct{}   // closed by Stop
+	over  chan struct{}   // closed when run has returned
+	once  sync.Once
+	grave sync.WaitGroup // lives that are not gone yet
+
+	mu      sync.Mutex
+	status  Status
+	life    *life
+	changed chan struct{} // closed when status or life has changed
+	stuck   int           // calls in the daemon that have not returned in time
+}
+
+func newPlugin(spec Spec, limits Limits, log *slog.Logger, told func(Status)) *Plugin {
+	p := &Plugin{
+		spec: spec, limits: limits, log: log.With("plugin", spec.title()), told: told, again: make(chan chan error), end: make(chan struct{}),
+		over: make(chan struct{}), changed: make(chan struct{}),
+	}
+	p.status = Status{Kind: spec.Kind, Name: spec.Name, InProcess: spec.Value != nil, Program: spec.Program.Path, State: Starting, Since: time.Now()}
+	return p
+}
+
+// Status is how it is now.
+func (p *Plugin) Status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.status
+	if p.life != nil {
+		s.Calls = p.life.inFlight()
+	}
+	return s
+}
+
+// change changes the status and tells it.
+func (p *Plugin) change(f func(*Status)) {
+	p.mu.Lock()
+	before := p.status.State
+	f(&p.status)
+	if p.status.State != before {
+		p.status.Since = time.Now()
+	}
+	s := p.status
+	close(p.changed)
+	p.changed = make(chan struct{})
+	p.mu.Unlock()
+	if p.told != nil {
+		p.told(s)
+	}
+}
+
+func (p *Plugin) use(l *life) {
+	p.mu.Lock()
+	p.life = l
+	p.mu.Unlock()
+}
+
+// errStop ends run.
+var errStop = errors.New("stopped")
+
+// run is the plugin's whole history; first hears how the first start went.
+func (p *Plugin) run(first chan<- error) {
+	defer close(p.over)
+	defer p.grave.Wait()
+	b := &breaker{limits: p.limits}
+	asked := first
+	for {
+		p.change(func(s *Status) {
+			s.State, s.Starts, s.Recent, s.Next = Starting, s.Starts+1, b.recent(time.Now()), time.Time{}
+		})
+		l, err := p.start()
+		if asked != nil {
+			asked <- err
+			asked = nil
+		}
+		if err == nil {
+			p.ready(l)
+			asked, err = p.live(l)
+		}
+		if errors.Is(err, errStop) {
+			p.change(func(s *Status) { s.State, s.PID, s.Why = Stopped, 0, "" })
+			p.log.Info("plugin stopped")
+			return
+		}
+		if err == nil { // an administrator's restart
+			b.forgive()
+			continue
+		}
+		wait, broken := b.died(time.Now())
+		var none bool
+		if asked, none = p.rest(b, err, wait, broken); none {
+			return
+		}
+	}
+}
+
+// rest waits after a death for the next start; none says that there is none.
+func (p *Plugin) rest(b *breaker, cause error, wait time.Duration, broken bool) (asked chan<- error, none bool) {
+	e := core.AsError(cause)
+	_, complained := errors.AsType[*core.PathError](cause)
+	final := broken || complained || e.Reason == core.BadConfig || e.Reason == core.BadVersion
+	p.change(func(s *Status) {
+		s.State, s.PID, s.Why, s.Misses, s.Next, s.Deaths, s.Recent = Backoff, 0, cause.Error(), 0, time.Now().Add(wait), s.Deaths+1, b.recent(time.Now())
+		if final {
+			s.State, s.Next = Failed, time.Time{}
+		}
+	})
+	var due <-chan time.Time
+	switch {
+	case broken:
+		p.log.Error("plugin ended too often and stays down; see why, then `weft plugin restart "+p.spec.title()+"`", "why", cause.Error(),
+			"deaths", p.limits.Deaths, "within", p.limits.Window)
+	case final:
+		p.log.Error("plugin cannot be started until this is mended; then `weft reload` or `weft plugin restart "+p.spec.title()+"`", "why", e.Line())
+	default:
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		due = timer.C
+		p.log.Warn("plugin ended and is started again", "why", cause.Error(), "in", wait.Round(time.Millisecond))
+	}
+	select {
+	case <-due:
+	case answer := <-p.again:
+		b.forgive()
+		return answer, false
+	case <-p.end:
+		p.change(func(s *Status) { s.State, s.Next = Stopped, time.Time{} })
+		return nil, true
+	}
+	return nil, false
+}
+
+// start begins a life; Stop ends that at once.
+func (p *Plugin) start() (*life, error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), p.limits.Start+3*p.limits.Configure, errors.New("it did not start in time"))
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-p.end:
+			cancel()
+		case <-done:
+		}
+	}()
+	l, err := p.begin(ctx)
+	select {
+	case <-p.end:
+		if l != nil {
+			p.finish(l, false)
+		}
+		return nil, errStop
+	default:
+	}
+	return l, err
+}
+
+func (p *Plugin) ready(l *life) {
+	p.use(l)
+	p.change(func(s *Status) { s.State, s.PID, s.Version, s.Misses, s.Why = Ready, l.pid, l.version, 0, "" })
+	attrs := []any{"version", l.version}
+	if l.pid != 0 {
+		attrs = append(attrs, "pid", l.pid)
+	}
+	p.log.Info("plugin is ready", attrs...)
+}
+
+// live watches a life until it is over: nil and who asked for a restart, errStop, or why it died.
+func (p *Plugin) live(l *life) (asked chan<- error, err error) {
+	// A life that is over is seen by nobody from the first moment on.
+	var beat <-chan time.Time
+	if l.health != nil {
+		ticker := time.NewTicker(p.limits.HealthEvery)
+		defer ticker.Stop()
+		beat = ticker.C
+	}
+	misses := 0
+	for {
+		select {
+		case <-l.dead:
+			p.finish(l, false)
+			return nil, core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), l.why())
+		case <-p.end:
+			p.finish(l, true)
+			return nil, errStop
+		case answer := <-p.again:
+			p.finish(l, true)
+			return answer, nil
+		case <-beat:
+		}
+		bad := p.beat(l)
+		if bad == nil {
+			if misses > 0 {
+				misses = 0
+				p.log.Info("plugin answers again")
+				p.change(func(s *Status) { s.State, s.Misses, s.Why = Ready, 0, "" })
+			}
+			continue
+		}
+		misses++
+		if misses == 1 {
+			p.log.Warn("plugin does not answer", "why", bad.Error())
+		}
+		p.change(func(s *Status) { s.State, s.Misses, s.Why = Degraded, misses, "it does not answer: "+bad.Error() })
+		if misses >= p.limits.Misses {
+			l.kill(fmt.Sprintf("killed: it missed %d health checks in a row", misses))
+			p.finish(l, false)
+			return nil, core.Errorf(p.spec.Kind.away(), "%s: killed: it missed %d health checks in a row: %w", p.spec.title(), misses, bad)
+		}
+	}
+}
+
+// beat is one health check.
+func (p *Plugin) beat(l *life) error {
+	ctx, cancel := context.WithTimeout(l.ctx, p.limits.Health)
+	defer cancel()
+	go func() {
+		select {
+		case <-l.dead: // it need not be waited for
+			cancel()
+		case <-p.end:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err := l.health(ctx)
+	select {
+	case <-l.dead:
+		return nil
+	case <-p.end:
+		return nil
+	default:
+	}
+	if err != nil && core.AsError(err).Code == core.Unsupported {
+		return nil // it answered
+	}
+	return err
+}
+
+// finish ends a life: calls in flight are waited for when it is polite, then it is told to end, then it is killed. One that the kernel does not let die is
+// left behind: whoever waits for its answers goes on waiting.
+func (p *Plugin) finish(l *life, polite bool) {
+	p.use(nil)
+	l.refuse()
+	l.close()
+	ctx, cancel := context.WithTimeout(context.Background(), p.limits.Drain)
+	defer cancel()
+	if polite {
+		select {
+		case <-l.idle:
+			if l.drain != nil {
+				if err := l.drain(ctx); err != nil && core.AsError(err).Code != core.Unsupported {
+					p.log.Warn("plugin does not come to rest", "err", err)
+				}
+			}
+		case <-l.dead:
+		case <-ctx.Done():
+			p.log.Warn("plugin is ended with calls in flight", "calls", l.inFlight(), "after", p.limits.Drain)
+		}
+	}
+	p.grave.Go(func() { <-l.dead })
+	l.stop()
+	if l.kill == nil {
+		return
+	}
+	if p.within(l.dead, p.limits.Kill) {
+		return
+	}
+	l.kill("killed: it did not end when it was told to")
+	if !p.within(l.dead, p.limits.Kill) {
+		p.log.Error("plugin's process does not die, so a system call of it hangs in the kernel; what it was at stays open until it does", "pid", l.pid)
+	}
+}
+
+func (p *Plugin) within(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Restart ends the plugin politely and starts it anew with what is configured now, also one that has failed. It answers how the start went.
+func (p *Plugin) Restart(ctx context.Context) error {
+	answer := make(chan error, 1)
+	select {
+	case p.again <- answer:
+	case <-p.end:
+		return p.away(Stopped, "")
+	case <-ctx.Done():
+		return core.Errorf(core.TimedOut, "%s: it is being started already: %w", p.spec.title(), ctx.Err())
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-p.over:
+		return p.away(Stopped, "")
+	case <-ctx.Done():
+		return core.Errorf(core.TimedOut, "%s: restart: %w", p.spec.title(), ctx.Err())
+	}
+}
+
+// halt begins the end.
+func (p *Plugin) halt() { p.once.Do(func() { close(p.end) }) }
+
+// away is the error of a call that no life takes.
+func (p *Plugin) away(state State, why string) error {
+	text := map[State]string{
+		Starting: "its plugin is starting", Backoff: "its plugin ended and is being started again", Failed: "its plugin is down until an administrator restarts it",
+		Stopped: "its plugin is stopped",
+	}[state]
+	if text == "" {
+		text = "its plugin does not answer"
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	e := core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), text)
+	if state == Failed {
+		e = e.WithMend("`weft plugin list` shows why; then `weft plugin restart " + p.spec.title() + "`")
+	}
+	return e
+}

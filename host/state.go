@@ -1,0 +1,113 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Kind says what a plugin must serve.
+type Kind string
+
+// The kinds of plugins, as config.hcl names their blocks.
+const (
+	Driver    Kind = "driver"    // core.NICDriver
+	Fabric    Kind = "fabric"    // core.FabricBackend
+	Scheduler Kind = "scheduler" // core.Hooks, core.Scheduler or both
+)
+
+// away is the reason of a call that no plugin answers.
+func (k Kind) away() core.Reason {
+	if k == Driver {
+		return core.DriverAway
+	}
+	return core.PluginAway
+}
+
+// State of a plugin.
+type State uint8
+
+// The states. A plugin is used in Ready and Degraded; calls wait in Starting and Backoff, and fail at once in Failed and Stopped.
+const (
+	Starting State = iota + 1
+	Ready
+	Degraded // it has missed a health check, or a call has not returned in time
+	Backoff  // it ended, and is started again at Status.Next
+	Failed   // it ended too often, or what is wrong needs an administrator: nothing happens until Restart
+	Stopped
+)
+
+func (s State) String() string {
+	return [...]string{"unknown", "starting", "ready", "degraded", "backoff", "failed", "stopped"}[min(int(s), 6)]
+}
+
+// States lists them, for metrics.
+func States() []State { return []State{Starting, Ready, Degraded, Backoff, Failed, Stopped} }
+
+// Status is how a plugin is, for `weft plugin list`, metrics and the log.
+type Status struct {
+	Kind      Kind
+	Name      string
+	State     State
+	Since     time.Time // when it came into State
+	InProcess bool
+	Program   string // path; empty in the daemon
+	PID       int    // 0: there is no process
+	Version   string // the plugin's own
+	Starts    int    // lives begun since the daemon's start
+	Deaths    int    // lives that ended by themselves or failed to begin, since the daemon's start
+	Recent    int    // those of them within Limits.Window, which the breaker counts
+	Panics    int    // calls that panicked, in the daemon
+	Calls     int    // in flight
+	Misses    int    // health checks missed in a row
+	Why       string // what went wrong last; empty: nothing since it became ready
+	Next      time.Time
+}
+
+func (s Status) String() string { return fmt.Sprintf("%s %s: %s", s.Kind, s.Name, s.State) }
+
+// Limits are a host's bounds. Zero values are replaced by those of DefaultLimits.
+type Limits struct {
+	Start       time.Duration // from exec to the handshake
+	Configure   time.Duration // each of info, schema and configure
+	Call        time.Duration // a call that comes without a deadline
+	Grace       time.Duration // what a Create or Destroy gets beyond its caller's deadline before its process is killed
+	Patience    time.Duration // how long a call waits for a plugin that starts anew
+	Calls       int           // in flight in a plugin in the daemon, those that ignore their deadline included
+	HealthEvery time.Duration
+	Health      time.Duration // one health check
+	Misses      int           // in a row, and the process is killed
+	Drain       time.Duration // calls in flight at a stop
+	Kill        time.Duration // from being told to end to SIGKILL, and again to giving it up
+	Backoff     time.Duration // before the first restart; doubled for each further one within Window
+	BackoffMost time.Duration
+	Deaths      int // within Window, and the plugin has Failed
+	Window      time.Duration
+}
+
+// DefaultLimits suit a compute node.
+var DefaultLimits = Limits{
+	Start: 10 * time.Second, Configure: 10 * time.Second, Call: 60 * time.Second, Grace: 2 * time.Second, Patience: 3 * time.Second, Calls: 256,
+	HealthEvery: 5 * time.Second, Health: 2 * time.Second, Misses: 3, Drain: 10 * time.Second, Kill: 3 * time.Second,
+	Backoff: 200 * time.Millisecond, BackoffMost: 2 * time.Minute, Deaths: 5, Window: 10 * time.Minute,
+}
+
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits
+	for _, f := range [][2]*time.Duration{
+		{&l.Start, &d.Start}, {&l.Configure, &d.Configure}, {&l.Call, &d.Call}, {&l.Grace, &d.Grace}, {&l.Patience, &d.Patience},
+		{&l.HealthEvery, &d.HealthEvery}, {&l.Health, &d.Health}, {&l.Drain, &d.Drain}, {&l.Kill, &d.Kill}, {&l.Backoff, &d.Backoff},
+		{&l.BackoffMost, &d.BackoffMost}, {&l.Window, &d.Window},
+	} {
+		if *f[0] > 0 {
+			*f[1] = *f[0]
+		}
+	}
+	for _, f := range [][2]*int{{&l.Calls, &d.Calls}, {&l.Misses, &d.Misses}, {&l.Deaths, &d.Deaths}} {
+		if *f[0] > 0 {
+			*f[1] = *f[0]
+		}
+	}
+	return d
+}

@@ -1,0 +1,161 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+const (
+	maxLine      = 64 << 10 // of a plugin's line that is looked at as JSON
+	maxShown     = 4 << 10  // of a line or value that goes into the log
+	maxAttrs     = 32       // of one line
+	maxRemarks   = 3        // lines kept as last words
+	maxHandshake = 8 << 10  // with AutoMTLS a certificate is in it
+)
+
+var handshake = regexp.MustCompile(`^\d+\|\d+\|(?:unix|tcp)\|`)
+
+// voice carries what a plugin prints into the daemon's log. Nothing that it can print stops it, or the plugin.
+type voice struct {
+	log     *slog.Logger
+	reading sync.WaitGroup
+
+	mu      sync.Mutex
+	remarks []string
+}
+
+func newVoice(log *slog.Logger) *voice { return &voice{log: log} }
+
+// stdout hands the handshake over and reads on: what a C library prints there must not fill the pipe.
+func (v *voice) stdout(r io.Reader, told *io.PipeWriter) {
+	b := bufio.NewReaderSize(r, maxLine)
+	for {
+		line, whole, err := nextLine(b)
+		if whole && len(line) <= maxHandshake && handshake.Match(line) {
+			_, _ = told.Write(append(line, '\n'))
+			break
+		}
+		if len(line) > 0 {
+			v.say(line, "stdout")
+		}
+		if err != nil {
+			break
+		}
+	}
+	told.Close()
+	v.read(b, "stdout")
+}
+
+// read says every line until the end.
+func (v *voice) read(b *bufio.Reader, stream string) {
+	for {
+		line, _, err := nextLine(b)
+		if len(line) > 0 {
+			v.say(line, stream)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// nextLine is the next line up to the reader's size, and what is over is dropped; whole says that there was no more.
+func nextLine(b *bufio.Reader) (line []byte, whole bool, err error) {
+	part, err := b.ReadSlice('\n')
+	line = bytes.Clone(bytes.TrimRight(part, "\r\n"))
+	if err != bufio.ErrBufferFull { //nolint:errorlint // ReadSlice returns it as it is
+		return line, true, err
+	}
+	rest := 0
+	for err == bufio.ErrBufferFull { //nolint:errorlint // as above
+		part, err = b.ReadSlice('\n')
+		rest += len(part)
+	}
+	return fmt.Appendf(line[:maxShown], " … and %d bytes more", len(line)-maxShown+rest), false, err
+}
+
+// say puts one line into the log: hclog's JSON, which every SDK writes, with its level and attributes, and anything else as it stands.
+func (v *voice) say(line []byte, stream string) {
+	level, text, attrs := slog.LevelInfo, "", []any{"stream", stream}
+	var entry map[string]any
+	if len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &entry) == nil {
+		text, _ = entry["@message"].(string)
+		name, _ := entry["@level"].(string)
+		level, attrs = levelOf(name), nil
+		keys := slices.Sorted(maps.Keys(entry))
+		for _, k := range keys[:min(len(keys), maxAttrs)] {
+			if !strings.HasPrefix(k, "@") {
+				attrs = append(attrs, k, clipped(fmt.Sprint(entry[k])))
+			}
+		}
+	}
+	if text == "" {
+		text = string(line)
+	}
+	if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
+		level = slog.LevelError
+	}
+	text = clipped(text)
+	if level >= slog.LevelInfo {
+		v.mu.Lock()
+		// A panic's first line says what happened, and what follows is where.
+		if len(v.remarks) == 0 || !strings.HasPrefix(v.remarks[0], "panic: ") && !strings.HasPrefix(v.remarks[0], "fatal error: ") {
+			if level == slog.LevelError {
+				v.remarks = nil
+			}
+			v.remarks = append(v.remarks, brief(text))
+			v.remarks = v.remarks[max(0, len(v.remarks)-maxRemarks):]
+		}
+		v.mu.Unlock()
+	}
+	v.log.Log(context.Background(), level, text, attrs...)
+}
+
+// last is what the plugin said last, in one line.
+func (v *voice) last() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return strings.Join(v.remarks, " / ")
+}
+
+// brief is a line's beginning, for an error.
+func brief(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+func clipped(s string) string {
+	if len(s) > maxShown {
+		s = fmt.Sprintf("%s … and %d bytes more", s[:maxShown], len(s)-maxShown)
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return s
+}
+
+func levelOf(name string) slog.Level {
+	switch name {
+	case "trace", "debug":
+		return slog.LevelDebug
+	case "warn":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
