@@ -72,7 +72,7 @@ func (s *fabricServer) Collectives(ctx context.Context, _ *fabricv1.CollectivesR
 	if err != nil {
 		return nil, outward(err)
 	}
-	return &fabricv1.CollectivesReply{Collectives: every(f.Collectives, encodeKey), Addresses: count(f.Addresses), Total: count(f.Total)}, nil
+	return encodeFabric(f), nil
 }
 
 type fabricClient struct {
@@ -108,6 +108,10 @@ func (c *fabricClient) Collectives(ctx context.Context) (core.Fabric, error) {
 	d := &decoder{}
 	f := d.fabric(reply)
 	return f, c.answer("Collectives", d)
+}
+
+func encodeFabric(f core.Fabric) *fabricv1.CollectivesReply {
+	return &fabricv1.CollectivesReply{Collectives: every(f.Collectives, encodeKey), Addresses: count(f.Addresses), Total: count(f.Total)}
 }
 
 func (d *decoder) fabric(p *fabricv1.CollectivesReply) core.Fabric {

@@ -10,7 +10,7 @@ import (
 func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 	p := &authorityv1.Report{
 		Number: r.Number, Boot: utf(r.Boot), Seen: encodeHead(r.Seen), Full: r.Full, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
-		Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
+		Blind: every(r.Blind, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
 	}
 	if r.Answer == nil {
 		return []*authorityv1.AttendRequest{{Report: p}}
@@ -73,6 +73,7 @@ func (d *decoder) report(p *authorityv1.Report) core.Report {
 	return core.Report{
 		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Seen: d.head(p.GetSeen()), Full: p.GetFull(),
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
+		Blind:   each(d, "NICs", p.GetBlind(), maxDevices, d.device),
 		Unknown: each(d, "services", p.GetUnknown(), maxServices, d.service), Changed: p.GetChanged(), Fault: text(p.GetFault()),
 		Epilogs: each(d, "epilogs", p.GetEpilogs(), maxHeld, func(p *corev1.JobID) core.JobID { return d.jobID(p.GetScheduler(), p.GetJob()) }),
 	}

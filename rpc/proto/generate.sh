@@ -4,3 +4,4 @@ set -eu
 cd "$(dirname "$0")"
 PATH="$PATH:$(go env GOPATH)/bin"
 protoc -I . --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative weft/*/v1/*.proto
+go test . -run "^TestPromise$" -update # refuses what breaks a promise

@@ -286,10 +286,11 @@ type Report struct {
 	Devices       []string               `protobuf:"bytes,5,rep,name=devices,proto3" json:"devices,omitempty"`  // the NICs that are there; full, or with changed
 	Held          []*Held                `protobuf:"bytes,6,rep,name=held,proto3" json:"held,omitempty"`        // every run that this node holds (full), or those that changed
 	Unknown       []*v1.Service          `protobuf:"bytes,7,rep,name=unknown,proto3" json:"unknown,omitempty"`  // services with no record; full, or with changed
-	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"` // devices and unknown are given
+	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"` // devices, blind and unknown are given
 	Fault         string                 `protobuf:"bytes,9,opt,name=fault,proto3" json:"fault,omitempty"`      // why the node should take no job
 	Epilogs       []*v1.JobID            `protobuf:"bytes,10,rep,name=epilogs,proto3" json:"epilogs,omitempty"` // jobs that a clean-up hook was seen for since the last report
 	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`   // what a Watch on this node told; such a report has no number and nothing else
+	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`     // those of devices that could not be read: what stands there is not in unknown
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -397,6 +398,13 @@ func (x *Report) GetEpilogs() []*v1.JobID {
 func (x *Report) GetAnswer() *Forward {
 	if x != nil {
 		return x.Answer
+	}
+	return nil
+}
+
+func (x *Report) GetBlind() []string {
+	if x != nil {
+		return x.Blind
 	}
 	return nil
 }
@@ -683,7 +691,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xfb\x02\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\x91\x03\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -696,7 +704,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05fault\x18\t \x01(\tR\x05fault\x12-\n" +
 	"\aepilogs\x18\n" +
 	" \x03(\v2\x13.weft.core.v1.JobIDR\aepilogs\x122\n" +
-	"\x06answer\x18\v \x01(\v2\x1a.weft.authority.v1.ForwardR\x06answer\"a\n" +
+	"\x06answer\x18\v \x01(\v2\x1a.weft.authority.v1.ForwardR\x06answer\x12\x14\n" +
+	"\x05blind\x18\f \x03(\tR\x05blind\"a\n" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +

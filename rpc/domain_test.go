@@ -1,0 +1,310 @@
+package rpc
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Generators of every value that core allows in a message.
+
+var (
+	genName = rapid.StringMatching(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,20}`)
+	genText = rapid.OneOf(rapid.SampledFrom([]string{"", "ünï ☃\n\t", "名前", "𝄞"}), rapid.String())
+	genWord = rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[\p{L}\p{N} .:/#-]{0,40}`))
+	genUID  = rapid.Uint32Range(0, core.NoUID-1)
+	genJob  = rapid.OneOf(rapid.StringMatching(`[1-9][0-9]{0,8}(_[0-9]{1,3})?`), rapid.StringMatching(`ƒ[1-9A-Za-z]{1,12}`), rapid.StringMatching(`[0-9]{1,6}\.[a-z]{1,8}`))
+	genInt  = rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(0, 1<<31-1))
+
+	genJobID = rapid.Custom(func(t *rapid.T) core.JobID {
+		return core.JobID{Scheduler: genName.Draw(t, "scheduler"), Job: genJob.Draw(t, "job")}
+	})
+	genKey = rapid.Custom(func(t *rapid.T) core.Key {
+		return core.Key{JobID: genJobID.Draw(t, "id"), Generation: rapid.Uint32().Draw(t, "generation")}
+	})
+	genRun = rapid.Custom(func(t *rapid.T) core.Run {
+		return core.Run{Key: genKey.Draw(t, "key"), Fingerprint: core.Fingerprint{UID: genUID.Draw(t, "uid"), Submitted: rapid.Int64().Draw(t, "submitted")}}
+	})
+	genHead = rapid.Custom(func(t *rapid.T) core.Head {
+		return core.Head{Store: genWord.Draw(t, "store"), Epoch: rapid.Uint64().Draw(t, "epoch"), Revision: rapid.Uint64().Draw(t, "revision")}
+	})
+	genPeer = rapid.Custom(func(t *rapid.T) core.Peer {
+		return core.Peer{
+			UID: rapid.Uint32().Draw(t, "uid"), GID: rapid.Uint32().Draw(t, "gid"), PID: rapid.Int32().Draw(t, "pid"),
+			Node: rapid.OneOf(rapid.Just(""), genName).Draw(t, "node"),
+		}
+	})
+
+	genVNI   = rapid.Custom(func(t *rapid.T) core.VNI { return core.VNI(rapid.Uint16Range(1, 65535).Draw(t, "vni")) })
+	genClass = rapid.Custom(func(t *rapid.T) core.Classes {
+		return core.Classes(rapid.Uint8Max(uint8(core.AllClasses)).Draw(t, "classes"))
+	})
+	genLimits = rapid.Custom(func(t *rapid.T) core.Limits {
+		var l core.Limits
+		for r := range l {
+			l[r].Max = rapid.Uint16().Draw(t, "max")
+			l[r].Reserved = rapid.Uint16Max(l[r].Max).Draw(t, "reserved")
+		}
+		return l
+	})
+	genCounts = rapid.Custom(func(t *rapid.T) (c [core.NumResources]uint16) {
+		for r := range c {
+			c[r] = rapid.Uint16().Draw(t, "count")
+		}
+		return c
+	})
+	genOwner = rapid.Custom(func(t *rapid.T) core.Owner {
+		return core.Owner{Kind: core.OwnerKind(rapid.Uint8Max(uint8(core.OwnerNetNS)).Draw(t, "kind")), ID: genUID.Draw(t, "id")}
+	})
+	genService = rapid.Custom(func(t *rapid.T) core.Service {
+		return core.Service{
+			Device: genName.Draw(t, "device"), ID: rapid.Uint32().Draw(t, "id"), Owner: genOwner.Draw(t, "owner"),
+			VNIs: list(t, "vnis", genVNI, 6), Classes: core.Classes(rapid.Uint8Max(31).Draw(t, "classes")), Limits: genLimits.Draw(t, "limits"),
+			InUse: genCounts.Draw(t, "in use"), System: rapid.Bool().Draw(t, "system"), Default: rapid.Bool().Draw(t, "default"), Enabled: rapid.Bool().Draw(t, "enabled"),
+		}
+	})
+	genSpec = rapid.Custom(func(t *rapid.T) core.ServiceSpec {
+		return core.ServiceSpec{
+			Device: genName.Draw(t, "device"), Owner: core.Owner{Kind: core.OwnerKind(rapid.Uint8Range(1, 3).Draw(t, "kind")), ID: genUID.Draw(t, "id")},
+			VNIs: rapid.SliceOfN(genVNI, 1, core.MaxVNIs).Draw(t, "vnis"), Classes: genClass.Draw(t, "classes"), Limits: genLimits.Draw(t, "limits"),
+		}
+	})
+	genDevice = rapid.Custom(func(t *rapid.T) core.Device {
+		d := core.Device{
+			Name: genName.Draw(t, "name"), Address: rapid.Uint32Max(1<<20-1).Draw(t, "address"), Up: rapid.Bool().Draw(t, "up"), Retry: rapid.Bool().Draw(t, "retry"),
+			Open: rapid.Bool().Draw(t, "open"), Fault: genText.Draw(t, "fault"),
+		}
+		for r := range d.Capacity {
+			n := genCounts.Draw(t, "supply")
+			d.Capacity[r] = core.Supply{
+				Total: n[0], Free: n[1], Least: n[2], PoolsLeft: n[3],
+				MaxIsReserved: rapid.Bool().Draw(t, "max is reserved"), Pooled: rapid.Bool().Draw(t, "pooled"), PooledByMax: rapid.Bool().Draw(t, "pooled by max"),
+			}
+		}
+		return d
+	})
+
+	genError = rapid.Custom(func(t *rapid.T) *core.Error {
+		reasons := core.Reasons()
+		e := &core.Error{
+			Code:   core.Code(rapid.Uint8Range(uint8(core.Invalid), uint8(core.Internal)).Draw(t, "code")),
+			Reason: reasons[rapid.IntRange(0, len(reasons)-1).Draw(t, "reason")].Reason, What: genText.Draw(t, "what"), Mend: genText.Draw(t, "mend"),
+		}
+		e.Short = list(t, "short", rapid.Custom(func(t *rapid.T) core.Shortage {
+			return core.Shortage{
+				Device: genName.Draw(t, "device"), Resource: core.Resource(rapid.Uint8Max(uint8(core.NumResources)-1).Draw(t, "resource")),
+				Want: rapid.Uint16().Draw(t, "want"), Have: rapid.Uint16().Draw(t, "have"), Pool: rapid.Bool().Draw(t, "pool"),
+			}
+		}), 4)
+		return e
+	})
+	genCreated = rapid.Custom(func(t *rapid.T) core.Created {
+		if rapid.Bool().Draw(t, "failed") {
+			return core.Created{Err: genError.Draw(t, "error")}
+		}
+		return core.Created{Service: genService.Draw(t, "service")}
+	})
+
+	genCollective = rapid.Custom(func(t *rapid.T) core.Collective {
+		return core.Collective{
+			JobID: genWord.Draw(t, "job id"), Token: genText.Draw(t, "token"), URL: genText.Draw(t, "url"),
+			Addresses: genInt.Draw(t, "addresses"), MinNodes: genInt.Draw(t, "min nodes"),
+		}
+	})
+	genFabric = rapid.Custom(func(t *rapid.T) core.Fabric {
+		return core.Fabric{Collectives: list(t, "collectives", genKey, 4), Addresses: genInt.Draw(t, "addresses"), Total: genInt.Draw(t, "total")}
+	})
+	genGrant = rapid.Custom(func(t *rapid.T) core.Grant {
+		g := core.Grant{
+			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs), Classes: genClass.Draw(t, "classes"),
+			Limits: genLimits.Draw(t, "limits"), Floor: genCounts.Draw(t, "floor"), MinNICs: genInt.Draw(t, "min nics"),
+			Inventory: list(t, "inventory", genName, 4), Warnings: list(t, "warnings", genText, 3), Head: genHead.Draw(t, "head"),
+		}
+		if rapid.Bool().Draw(t, "collective") {
+			c := genCollective.Draw(t, "collective")
+			g.Collective = &c
+		}
+		return g
+	})
+
+	genCall = rapid.Custom(func(t *rapid.T) core.HookCall {
+		c := core.HookCall{
+			ID: genWord.Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Phase: genWord.Draw(t, "phase"), Args: list(t, "args", genText, 4),
+			Stdin: octets(t, "stdin"), Node: genName.Draw(t, "node"), Began: rapid.Int64().Draw(t, "began"), Peer: genPeer.Draw(t, "peer"),
+		}
+		if env := rapid.MapOfN(genWord, genText, 0, 4).Draw(t, "env"); len(env) > 0 {
+			c.Env = env
+		}
+		return c
+	})
+	genAsk = rapid.Custom(func(t *rapid.T) core.Ask {
+		a := core.Ask{
+			Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")), Key: genKey.Draw(t, "key"), UID: rapid.Uint32().Draw(t, "uid"),
+			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"),
+			Boot: genWord.Draw(t, "boot"), Call: genWord.Draw(t, "call"),
+		}
+		if a.Action >= core.Running && rapid.Bool().Draw(t, "of no job") {
+			a.Key = core.Key{}
+		}
+		return a
+	})
+	genOutcome = rapid.Custom(func(t *rapid.T) core.Outcome {
+		o := core.Outcome{
+			Action: core.Action(rapid.Uint8Max(uint8(core.Room)).Draw(t, "action")), Warnings: list(t, "warnings", genText, 3), Pending: rapid.Bool().Draw(t, "pending"),
+			Environment: list(t, "environment", rapid.Custom(func(t *rapid.T) core.Variable {
+				return core.Variable{Name: rapid.StringMatching(`[A-Z][A-Z_0-9]{0,20}`).Draw(t, "name"), Value: genWord.Draw(t, "value"), Unset: rapid.Bool().Draw(t, "unset")}
+			}), 4),
+		}
+		if rapid.Bool().Draw(t, "of a job") {
+			o.Key = genKey.Draw(t, "key")
+		}
+		if rapid.Bool().Draw(t, "failed") {
+			o.Err = genError.Draw(t, "error")
+		}
+		return o
+	})
+	genReply = rapid.Custom(func(t *rapid.T) core.HookReply {
+		return core.HookReply{Stdout: octets(t, "stdout"), Stderr: octets(t, "stderr"), Exit: rapid.IntRange(0, 255).Draw(t, "exit")}
+	})
+
+	genRequest = rapid.Custom(func(t *rapid.T) core.Request {
+		r := core.Request{
+			Off: rapid.Bool().Draw(t, "off"), VNIs: genInt.Draw(t, "vnis"), JobVNI: rapid.Bool().Draw(t, "job vni"), SingleNode: rapid.Bool().Draw(t, "single node"),
+			Classes: genClass.Draw(t, "classes"), Depth: genInt.Draw(t, "depth"), Collectives: rapid.Bool().Draw(t, "collectives"),
+			NoRendezvous: rapid.Bool().Draw(t, "no rendezvous"), Warnings: list(t, "warnings", genText, 3),
+		}
+		number := rapid.Ptr(rapid.Uint16(), true) // nil asks for nothing, 0 asks for 0
+		for i := range r.Limits {
+			r.Limits[i] = core.LimitRequest{PerCore: number.Draw(t, "per core"), Reserved: number.Draw(t, "reserved"), Max: number.Draw(t, "max")}
+		}
+		return r
+	})
+	genFacts = rapid.Custom(func(t *rapid.T) core.Job {
+		j := core.Job{
+			GID: genUID.Draw(t, "gid"), User: genWord.Draw(t, "user"), Groups: list(t, "groups", genWord, 4), Account: genWord.Draw(t, "account"),
+			Queue: genWord.Draw(t, "queue"), Name: genText.Draw(t, "name"), Request: genRequest.Draw(t, "request"), Gone: rapid.Bool().Draw(t, "gone"),
+			Shares: list(t, "shares", rapid.Custom(func(t *rapid.T) core.Share {
+				return core.Share{Hosts: genWord.Draw(t, "hosts"), Nodes: genInt.Draw(t, "nodes"), Cores: genInt.Draw(t, "cores")}
+			}), 3),
+		}
+		if !j.Gone || rapid.Bool().Draw(t, "with its run") {
+			j.Run = genRun.Draw(t, "run")
+		}
+		return j
+	})
+	genJobs = rapid.Custom(func(t *rapid.T) core.Jobs {
+		if rapid.Bool().Draw(t, "asking") {
+			return core.Jobs{Asking: true}
+		}
+		return core.Jobs{Complete: rapid.Bool().Draw(t, "complete"), Jobs: list(t, "jobs", rapid.Custom(func(t *rapid.T) core.JobStatus {
+			return core.JobStatus{
+				Run: genRun.Draw(t, "run"), State: core.JobState(rapid.Uint8Range(uint8(core.JobQueued), uint8(core.JobFinal)).Draw(t, "state")), Hosts: genWord.Draw(t, "hosts"),
+			}
+		}), 6)}
+	})
+
+	genHeld = rapid.Custom(func(t *rapid.T) core.Held {
+		return core.Held{
+			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs),
+			State:    core.HeldState(rapid.Uint8Range(uint8(core.HeldPreparing), uint8(core.HeldClean)).Draw(t, "state")),
+			Services: list(t, "services", genService, 2), Why: genText.Draw(t, "why"),
+		}
+	})
+	genReport = rapid.Custom(func(t *rapid.T) core.Report {
+		if rapid.Bool().Draw(t, "answer") {
+			return core.Report{Answer: &core.Forward{Scheduler: genName.Draw(t, "scheduler"), Ask: rapid.Uint64().Draw(t, "ask"), Jobs: genJobs.Draw(t, "jobs")}}
+		}
+		return core.Report{
+			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"),
+			Devices: list(t, "devices", genName, 4), Held: list(t, "held", genHeld, 3), Unknown: list(t, "unknown", genService, 2),
+			Blind: list(t, "blind", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
+		}
+	})
+	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {
+		return core.Orders{
+			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3),
+			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
+				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
+			}), 3),
+		}
+	})
+
+	genField = rapid.StringMatching(`[a-z][a-z_]{0,10}`)
+	genInfo  = rapid.Custom(func(t *rapid.T) Info {
+		return Info{Name: genName.Draw(t, "name"), Kind: genWord.Draw(t, "kind"), Version: genWord.Draw(t, "version"), Services: list(t, "services", genWord, 3)}
+	})
+	genFinding = rapid.Custom(func(t *rapid.T) core.Finding {
+		return core.Finding{
+			Severity: core.Severity(rapid.Uint8Max(uint8(core.Critical)).Draw(t, "severity")), What: genText.Draw(t, "what"),
+			Evidence: genText.Draw(t, "evidence"), Mend: genText.Draw(t, "mend"),
+		}
+	})
+)
+
+// list is nil where it is empty, as what is decoded.
+func list[T any](t *rapid.T, label string, g *rapid.Generator[T], most int) []T {
+	if l := rapid.SliceOfN(g, 0, most).Draw(t, label); len(l) > 0 {
+		return l
+	}
+	return nil
+}
+
+func octets(t *rapid.T, label string) []byte { return list(t, label, rapid.Byte(), 20) }
+
+// genValue of a kind; an empty list is not nil, since a value's type is all that tells what it is.
+func genValue(kind core.Kind, depth int) *rapid.Generator[any] {
+	return rapid.Custom(func(t *rapid.T) any {
+		switch kind {
+		case core.KindString:
+			return genText.Draw(t, "string")
+		case core.KindInt:
+			return rapid.Int64().Draw(t, "int")
+		case core.KindBool:
+			return rapid.Bool().Draw(t, "bool")
+		case core.KindDuration:
+			return time.Duration(rapid.Int64().Draw(t, "duration"))
+		case core.KindStrings:
+			return rapid.SliceOfN(genText, 0, 3).Draw(t, "strings")
+		default:
+			return rapid.SliceOfN(genValues(depth+1), 0, 2).Draw(t, "blocks")
+		}
+	})
+}
+
+func genKind(depth int) *rapid.Generator[core.Kind] {
+	most := core.KindBlocks
+	if depth > 2 {
+		most = core.KindStrings
+	}
+	return rapid.Custom(func(t *rapid.T) core.Kind {
+		return core.Kind(rapid.Uint8Range(uint8(core.KindString), uint8(most)).Draw(t, "kind"))
+	})
+}
+
+func genValues(depth int) *rapid.Generator[core.Values] {
+	return rapid.Custom(func(t *rapid.T) core.Values {
+		v := core.Values{}
+		for _, name := range rapid.SliceOfN(genField, 0, 3).Draw(t, "names") {
+			v[name] = genValue(genKind(depth).Draw(t, "kind"), depth).Draw(t, "value")
+		}
+		return v
+	})
+}
+
+func genSchema(depth int) *rapid.Generator[core.Schema] {
+	return rapid.Custom(func(t *rapid.T) core.Schema {
+		return core.Schema{Fields: list(t, "fields", rapid.Custom(func(t *rapid.T) core.Field {
+			f := core.Field{
+				Name: genField.Draw(t, "name"), Kind: genKind(depth).Draw(t, "kind"), Required: rapid.Bool().Draw(t, "required"), Doc: genText.Draw(t, "doc"),
+			}
+			if f.Kind == core.KindBlocks {
+				f.Labels, f.Block = rapid.IntRange(0, 3).Draw(t, "labels"), genSchema(depth+1).Draw(t, "block")
+			} else if rapid.Bool().Draw(t, "default") {
+				f.Default = genValue(f.Kind, depth).Draw(t, "default")
+			}
+			return f
+		}), 3)}
+	})
+}
