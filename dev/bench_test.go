@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -24,6 +25,9 @@ import (
 // Benchmarks of the whole. Each reports its figure beside its budget of docs/benchmarks.md, which is in the same unit.
 
 const scheduler = "batch"
+
+// owner is who has every job: whoever runs the benchmark, since the kernel says who calls.
+var owner = uint32(os.Getuid())
 
 // pools are those of the shipped config.hcl, without its rest: what a benchmark gives back is to be free at once.
 func pools() []allocator.Pool {
@@ -102,10 +106,10 @@ func key(job int) core.Key {
 	return core.Key{JobID: core.JobID{Scheduler: scheduler, Job: strconv.Itoa(job)}}
 }
 func runOf(k core.Key) core.Run {
-	return core.Run{Key: k, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 1}}
+	return core.Run{Key: k, Fingerprint: core.Fingerprint{UID: owner, Submitted: 1}}
 }
 func askFor(job int, action core.Action, boot string) core.Ask {
-	return core.Ask{Action: action, Key: key(job), UID: 1000, Boot: boot}
+	return core.Ask{Action: action, Key: key(job), UID: owner, Boot: boot}
 }
 func over(job int) core.JobStatus { return core.JobStatus{Run: runOf(key(job)), State: core.JobFinal} }
 func nodeName(i int) string       { return fmt.Sprintf("n%05d", i) }
@@ -151,11 +155,13 @@ func serve(b *testing.B, st engine.Store, sched *batch) *running {
 	return r
 }
 
-// attend keeps the sessions of n nodes that do nothing but confirm whatever they are ordered to clean.
-func (r *running) attend(b *testing.B, n int) {
+// attend keeps the sessions of the first n nodes, which do nothing but confirm whatever they are ordered to clean.
+func (r *running) attend(b *testing.B, n int) { r.attendFrom(b, 0, n) }
+
+func (r *running) attendFrom(b *testing.B, from, to int) {
 	b.Helper()
 	var there sync.WaitGroup
-	for i := range n {
+	for i := from; i < to; i++ {
 		there.Add(1)
 		greet := sync.OnceFunc(there.Done)
 		name := nodeName(i)
@@ -225,6 +231,18 @@ func (r *running) revision(b *testing.B) (n uint64) {
 		b.Fatal(err)
 	}
 	return n
+}
+
+// runDir is a folder for what a node keeps in its run directory: on a tmpfs, as there, where this machine has one at its usual place.
+func runDir(b *testing.B) string {
+	b.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "weft-bench-")
+	if err != nil {
+		b.Logf("no tmpfs, so a node's own files lie on the disk here: %v", err)
+		return b.TempDir()
+	}
+	b.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // used is the memory in use once nothing more can be given up: the heap, and the stacks.

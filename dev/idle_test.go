@@ -42,7 +42,7 @@ func BenchmarkIdle(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
 		r := serve(b, memory.New(), newBatch())
 		defer r.stop()
-		dir := b.TempDir()
+		dir := runDir(b)
 		l, err := ledger.Open(filepath.Join(dir, "ledger.db"))
 		if err != nil {
 			b.Fatal(err)
