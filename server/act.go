@@ -10,9 +10,9 @@ import (
 )
 
 // act does what the machine wants; the records behind it are durable.
-func (s *Server) act(actions []engine.Action) {
+func (s *Server) act(d done) {
 	head := s.machine.Head()
-	for _, a := range actions {
+	for _, a := range d.actions {
 		switch a := a.(type) {
 		case engine.Granted:
 			a.Grant.Head = head
@@ -37,7 +37,7 @@ func (s *Server) act(actions []engine.Action) {
 				})
 			}
 		case engine.Say:
-			s.say(a)
+			s.say(d.in, a)
 		}
 	}
 }
@@ -54,17 +54,21 @@ func (s *Server) actEarly(actions []engine.Action) []engine.Action {
 	return actions
 }
 
-func (s *Server) say(a engine.Say) {
+// say writes a line of the machine's, with the call that it is of.
+func (s *Server) say(in engine.Input, a engine.Say) {
 	level := [...]slog.Level{slog.LevelInfo, slog.LevelWarn, slog.LevelError}[min(int(a.Level), 2)]
-	attrs := make([]any, 0, 6)
+	attrs := make([]any, 0, 8)
 	if a.Run.Job != "" {
-		attrs = append(attrs, "job", a.Run.Key.String())
+		attrs = append(attrs, core.LogJob, a.Run.Key.String())
 	}
 	if a.Node != "" {
-		attrs = append(attrs, "node", a.Node)
+		attrs = append(attrs, core.LogNode, a.Node)
 	}
 	if len(a.VNIs) > 0 {
-		attrs = append(attrs, "vni", core.FormatVNIs(a.VNIs))
+		attrs = append(attrs, core.LogVNI, core.FormatVNIs(a.VNIs))
+	}
+	if r, ok := in.(engine.Reserve); ok && r.Ask.Call != "" {
+		attrs = append(attrs, core.LogCall, r.Ask.Call)
 	}
 	s.log.Log(context.Background(), level, a.Text, attrs...)
 }
@@ -84,7 +88,7 @@ func (s *Server) tellScheduler(name, what string, f func(context.Context, core.S
 				return
 			}
 			if try == 2 {
-				s.log.Warn("the scheduler did not take it", "scheduler", name, "call", what, "err", err)
+				s.log.Warn("the scheduler did not take it", core.LogScheduler, name, core.LogVerb, what, core.LogError, err)
 				return
 			}
 			if !pause(s.ctx, time.Duration(try+1)*s.limits.Retry) {

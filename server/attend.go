@@ -90,7 +90,11 @@ func (s *Server) forward(ctx context.Context, node string, ses *session, asked m
 	if !ok {
 		return nil
 	}
-	return s.insist(ctx, work{in: engine.Answer{Scheduler: f.Scheduler, Node: node, Began: began, Jobs: f.Jobs}})
+	err := s.insist(ctx, work{in: engine.Answer{Scheduler: f.Scheduler, Node: node, Began: began, Jobs: f.Jobs}})
+	if err == nil && f.Jobs.Complete {
+		s.meter.Answered(f.Scheduler)
+	}
+	return err
 }
 
 func (s *Server) leave(node string, ses *session) {

@@ -7,18 +7,15 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
-	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/hook"
 )
 
 // Desk answers the operator's verbs on the server's socket. Reading is for all, one's own jobs in full; writing is for root and for AdminGroup, and each
-// such call leaves a line in the log.
+// such call leaves a line in the audit.
 type Desk struct {
 	Server     *Server
 	AdminGroup string
@@ -67,10 +64,10 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 		return d.nodes(ctx, req)
 	case "forget", "drain", "resume", "recover", "accept":
 		if err := d.mayWrite(peer, req.Verb); err != nil {
+			d.Server.auditor.line(req.Verb, append(operator(peer, req), core.LogReason, string(reason(err)), core.LogError, err.Error())...)
 			return nil, err
 		}
-		n, err := d.write(ctx, req)
-		d.Server.log.Info("operator", "verb", req.Verb, "uid", peer.UID, "pid", peer.PID, "call", req.ID, "args", string(req.Body), "count", n, "err", err)
+		n, err := d.write(ctx, peer, req)
 		return Count{n}, err
 	}
 	return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithMend("is this `weft` newer than the server?")
@@ -240,113 +237,6 @@ func (d *Desk) nodes(ctx context.Context, req hook.Request) (any, error) {
 		return nil, err
 	}
 	return hook.Slice(req, rows, func(r NodeRow) string { return r.Node })
-}
-
-func (d *Desk) write(ctx context.Context, req hook.Request) (int, error) {
-	if req.Verb == "forget" {
-		return d.forget(ctx, req)
-	}
-	var args NodeArgs
-	if err := req.Decode(&args); err != nil {
-		return 0, err
-	}
-	list, err := hostlist.Parse(args.Nodes)
-	if err != nil {
-		return 0, core.Errorf(core.BadCall, "nodes: %w", err)
-	}
-	names, err := list.ExpandMax(maxNamed)
-	if err != nil {
-		return 0, core.Errorf(core.BadCall, "nodes: %w", err)
-	}
-	if err := d.known(ctx, names); err != nil {
-		return 0, err
-	}
-	if req.Verb == "recover" {
-		return d.Server.Do(ctx, func(call uint64) engine.Input { return engine.Recover{Call: call, Without: names} })
-	}
-	args.Reason = strings.Join(strings.Fields(args.Reason), " ")
-	switch {
-	case req.Verb != "drain":
-	case args.Reason == "":
-		return 0, core.Errorf(core.BadCall, "drain: a reason is missing").WithMend("`weft drain NODES REASON`: who finds the node drained must learn why")
-	case len(args.Reason) > maxReason:
-		return 0, core.Errorf(core.BadCall, "drain: the reason has %d bytes and there may be %d", len(args.Reason), maxReason).WithMend("say it in fewer words")
-	case strings.ContainsFunc(args.Reason, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return 0, core.Errorf(core.BadCall, "drain: the reason has a character that does not print")
-	}
-	total := 0
-	for _, name := range names {
-		n, err := d.Server.Do(ctx, func(call uint64) engine.Input {
-			if req.Verb == "accept" {
-				return engine.Accept{Call: call, Node: name}
-			}
-			return engine.SetDrain{Call: call, Node: name, Reason: args.Reason}
-		})
-		if err != nil {
-			return total, err
-		}
-		total += n
-	}
-	return total, nil
-}
-
-// known refuses names that the system does not have, before anything is done to those that it has.
-func (d *Desk) known(ctx context.Context, names []string) error {
-	all := map[string]bool{}
-	if err := d.Server.Look(ctx, func(m *engine.Machine) {
-		for _, n := range m.Nodes() {
-			all[n.Name] = true
-		}
-	}); err != nil {
-		return err
-	}
-	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all[n] })
-	if len(names) == 0 {
-		return nil
-	}
-	return core.Errorf(core.NotThere, "node %q: there is none of that name, so nothing was done", core.Clip(hostlist.Fold(names))).WithMend("`weft nodes` lists them")
-}
-
-func (d *Desk) forget(ctx context.Context, req hook.Request) (int, error) {
-	var args JobArgs
-	if err := req.Decode(&args); err != nil {
-		return 0, err
-	}
-	if args.Vanished {
-		return d.Server.Do(ctx, func(call uint64) engine.Input { return engine.Forget{Call: call, Vanished: true} })
-	}
-	var found []engine.View
-	if err := d.Server.Look(ctx, func(m *engine.Machine) {
-		if args.VNI != 0 {
-			found = m.Holders(core.VNI(args.VNI))
-		} else {
-			found = find(m, args)
-		}
-	}); err != nil {
-		return 0, err
-	}
-	switch {
-	case len(found) > 0:
-	case args.VNI != 0:
-		return 0, core.Errorf(core.NotThere, "VNI %d: nothing holds it", args.VNI).WithMend("`weft vnis` lists what is held")
-	default:
-		return 0, core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithMend("`weft vnis` lists what is held")
-	}
-	for _, v := range found {
-		if v.State == engine.Active && !args.Confirmed {
-			return 0, core.Errorf(core.NotAllowed, "job %s: its scheduler has not said that it is over", v.Job.JobID).
-				WithMend("cancel the job in its scheduler; if that scheduler is gone for good, `weft forget --gone` takes your word for it")
-		}
-	}
-	total := 0
-	for _, v := range found {
-		n, err := d.Server.Do(ctx, func(call uint64) engine.Input { return engine.Forget{Call: call, Serial: v.Serial} })
-		if err != nil {
-			return total, err
-		}
-		total += n
-	}
-	return total, nil
 }
 
 func plural(n int, what string) string {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
@@ -19,6 +20,13 @@ type answer struct {
 	err   *core.Error
 }
 
+func (a answer) reason() core.Reason {
+	if a.err == nil {
+		return ""
+	}
+	return a.err.Reason
+}
+
 // Reserve joins node to its job's reservation. The caller has proved that it is node.
 func (s *Server) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
@@ -28,7 +36,9 @@ func (s *Server) Reserve(ctx context.Context, node string, ask core.Ask, peer co
 		return core.Grant{}, core.Errorf(core.BadCall, "job %s: its note has %d bytes, more than %d", ask.Key, len(ask.Note), core.MaxNote)
 	}
 	peer.Node = node
+	began := time.Now()
 	a := s.ask(ctx, func(id uint64) engine.Input { return engine.Reserve{Call: id, Node: node, Ask: ask, Peer: peer} })
+	s.meter.Reserved(ask.Key.Scheduler, a.reason(), time.Since(began))
 	if a.err != nil {
 		return core.Grant{}, a.err
 	}

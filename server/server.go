@@ -26,6 +26,8 @@ type Needs struct {
 	Schedulers map[string]core.Scheduler // by label
 	Witness    core.Head                 // the highest head known from outside the store
 	Log        *slog.Logger
+	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
+	Meter      Meter        // nil: nothing is counted
 	Limits     Limits
 }
 
@@ -70,14 +72,16 @@ func (l Limits) orDefault() Limits {
 
 // Server is the authority. It implements core.Authority.
 type Server struct {
-	needs  Needs
-	limits Limits
-	log    *slog.Logger
-	began  time.Time
-	policy atomic.Pointer[decider]
-	queue  chan work
-	done   chan struct{} // closed when the writer has ended
-	slots  chan struct{} // of describes
+	needs   Needs
+	limits  Limits
+	log     *slog.Logger
+	meter   Meter
+	auditor auditor
+	began   time.Time
+	policy  atomic.Pointer[decider]
+	queue   chan work
+	done    chan struct{} // closed when the writer has ended
+	slots   chan struct{} // of describes
 
 	mu       sync.Mutex
 	calls    map[uint64]*call
@@ -102,6 +106,10 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	if s.meter = needs.Meter; s.meter == nil {
+		s.meter = unmetered{}
+	}
+	s.auditor = newAuditor(needs.Audit, s.log)
 	s.queue = make(chan work, s.limits.Queue)
 	s.slots = make(chan struct{}, s.limits.Describes)
 	s.policy.Store(&decider{needs.Policy})

@@ -21,7 +21,11 @@ func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
 				return nil
 			}
 			wait = s.limits.Retry
-			return s.insist(ctx, work{in: engine.Answer{Scheduler: name, Began: began, Jobs: jobs}})
+			err := s.insist(ctx, work{in: engine.Answer{Scheduler: name, Began: began, Jobs: jobs}})
+			if err == nil && jobs.Complete {
+				s.meter.Answered(name)
+			}
+			return err
 		})
 		switch {
 		case ctx.Err() != nil:
@@ -29,7 +33,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
 		case err != nil && core.AsError(err).Code == core.Unsupported:
 			return
 		case err != nil:
-			s.log.Warn("the scheduler cannot be watched", "scheduler", name, "err", err, "again_in", wait)
+			s.log.Warn("the scheduler cannot be watched", core.LogScheduler, name, core.LogError, err, core.LogWait, wait)
 		}
 		if !pause(ctx, wait/2+rand.N(wait)) {
 			return

@@ -16,6 +16,13 @@ type work struct {
 	call uint64 // is told when the commit fails
 }
 
+// done is a Step that is durable.
+type done struct {
+	in      engine.Input
+	records []engine.Record
+	actions []engine.Action
+}
+
 // put queues w. A full queue refuses at once: a caller can come again, the writer cannot be made faster by waiting.
 func (s *Server) put(w work) *core.Error {
 	select {
@@ -120,7 +127,7 @@ func (s *Server) step(ctx context.Context, batch []work) {
 		s.log.Info("the store is back")
 	}
 	var records []engine.Record
-	var actions []engine.Action
+	steps := make([]done, 0, len(batch))
 	for _, w := range batch {
 		if w.look != nil {
 			continue
@@ -130,13 +137,17 @@ func (s *Server) step(ctx context.Context, batch []work) {
 			a = s.actEarly(a)
 		}
 		records = append(records, r...)
-		actions = append(actions, a...)
+		if len(r)+len(a) > 0 {
+			steps = append(steps, done{w.in, r, a})
+		}
 	}
 	if len(records) > 0 {
 		records = append(records, s.machine.Seal())
 		commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Commit)
+		began := time.Now()
 		err := s.needs.Store.Commit(commit, records)
 		cancel()
+		s.meter.Committed(len(batch), reason(err), time.Since(began))
 		if err != nil {
 			s.fail(batch, err)
 			return
@@ -147,7 +158,10 @@ func (s *Server) step(ctx context.Context, batch []work) {
 			w.look(s.machine)
 		}
 	}
-	s.act(actions)
+	for _, d := range steps {
+		s.act(d)
+		s.audit(d)
+	}
 }
 
 // fail throws the machine away: it may be ahead of the store. Everybody who waits is told, and every session ends, since the machine that is loaded next
@@ -158,7 +172,7 @@ func (s *Server) fail(batch []work, err error) {
 		e = core.Errorf(core.StoreFailed, "store: %w", err)
 	}
 	if s.failure.Swap(e) == nil {
-		s.log.Error("the store cannot be written: nothing is granted until it can", "reason", string(e.Reason), "err", e.What)
+		s.log.Error("the store cannot be written: nothing is granted until it can", core.LogReason, string(e.Reason), core.LogError, e.What)
 	}
 	s.machine = nil
 	for _, w := range batch {

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// The audit answers, years later: who had this VNI then, who was refused what and why, whose word took it away. It is written from what became durable,
+// and nothing in it is a secret. Its events are the messages of its lines; the operators' verbs (forget, drain, resume, recover, accept) are events of
+// their own name, those that were refused too.
+const (
+	auditGrant  = "grant"  // a reservation was made; further nodes that join it are in no line
+	auditDeny   = "deny"   // the job asked for what it cannot have
+	auditRefuse = "refuse" // Weft could not serve
+	auditAdopt  = "adopt"  // a node holds what the store did not know of
+	auditDrain  = "drain"  // a node went out of service: by its own report, or by an operator
+	auditForget = "forget" // a line for each reservation
+	auditFree   = "free"   // VNIs went back to their pools
+)
+
+// auditor writes the audit; shared says that its lines stand in the log, where a key marks them.
+type auditor struct {
+	log    *slog.Logger
+	shared bool
+}
+
+func newAuditor(audit, log *slog.Logger) auditor {
+	if audit != nil {
+		return auditor{log: audit}
+	}
+	return auditor{log: log.With(core.LogAudit, true), shared: true}
+}
+
+func (a auditor) line(event string, attrs ...any) {
+	a.log.Log(context.Background(), slog.LevelInfo, event, attrs...)
+}
+
+// who names the caller of a prepare: the hook on its node.
+func who(in engine.Reserve) []any {
+	return []any{core.LogUID, in.Peer.UID, core.LogPID, in.Peer.PID, core.LogNode, in.Node, core.LogCall, in.Ask.Call}
+}
+
+// audit tells of one Step that is durable.
+func (s *Server) audit(d done) {
+	switch in := d.in.(type) {
+	case engine.Reserve:
+		s.auditReserve(in, d)
+	case engine.Report:
+		s.auditReport(in, d)
+	case engine.Tick:
+		s.auditFreed(d)
+	}
+}
+
+func (s *Server) auditReserve(in engine.Reserve, d done) {
+	for _, a := range d.actions {
+		if r, ok := a.(engine.Refused); ok {
+			event := auditRefuse
+			if r.Err.Class() == core.ClassJob {
+				event = auditDeny
+			}
+			s.auditor.line(event, append(who(in), core.LogJob, in.Ask.Key.String(), core.LogOwner, in.Ask.UID,
+				core.LogReason, string(r.Err.Reason), core.LogError, r.Err.What)...)
+		}
+	}
+	for _, rec := range d.records {
+		if r, ok := rec.(engine.Reservation); ok {
+			s.auditor.line(auditGrant, append(who(in), core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID,
+				core.LogVNI, formatTaken(r.VNIs), core.LogPolicy, r.Grant.Policy)...)
+		}
+	}
+}
+
+func (s *Server) auditReport(in engine.Report, d done) {
+	for _, rec := range d.records {
+		r, ok := rec.(engine.Reservation)
+		switch {
+		case !ok:
+		case r.Unknown:
+			s.auditor.line(auditAdopt, core.LogNode, in.Node, core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
+				core.LogWhy, "a service that Weft did not make holds VNIs of its pools")
+		case r.Adopted:
+			s.auditor.line(auditAdopt, core.LogNode, in.Node, core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
+				core.LogWhy, "the node holds a run that the store does not know")
+		}
+	}
+	for _, a := range d.actions {
+		if a, ok := a.(engine.Drain); ok {
+			s.auditor.line(auditDrain, core.LogNode, a.Node, core.LogWhy, a.Reason)
+		}
+	}
+}
+
+// auditFreed tells of the quarantines that a tick ended.
+func (s *Server) auditFreed(d done) {
+	over := map[core.Run]bool{}
+	for _, rec := range d.records {
+		if t, ok := rec.(engine.Tombstone); ok {
+			over[t.Run] = true
+		}
+	}
+	if len(over) == 0 {
+		return
+	}
+	for _, a := range d.actions {
+		if a, ok := a.(engine.Say); ok && over[a.Run] && len(a.VNIs) > 0 {
+			s.auditor.line(auditFree, core.LogJob, a.Run.Key.String(), core.LogOwner, a.Run.UID, core.LogVNI, core.FormatVNIs(a.VNIs))
+			delete(over, a.Run)
+		}
+	}
+}
+
+func formatTaken(taken []engine.Taken) string {
+	vnis := make([]core.VNI, len(taken))
+	for i, t := range taken {
+		vnis[i] = t.VNI
+	}
+	return core.FormatVNIs(vnis)
+}

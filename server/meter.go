@@ -1,0 +1,34 @@
+package server
+
+import (
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Meter counts what the server does. Many goroutines call it, the writer among them: it must return at once. An empty Reason says that it went well.
+type Meter interface {
+	Reserved(scheduler string, reason core.Reason, took time.Duration)  // a node's prepare was answered; scheduler is as the node said it
+	Described(scheduler string, reason core.Reason, took time.Duration) // a scheduler told of a job
+	Committed(inputs int, reason core.Reason, took time.Duration)       // a batch of inputs became durable
+	Answered(scheduler string)                                          // a complete answer of a scheduler's Watch came
+}
+
+// unmetered counts nothing.
+type unmetered struct{}
+
+func (unmetered) Reserved(string, core.Reason, time.Duration)  {}
+func (unmetered) Described(string, core.Reason, time.Duration) {}
+func (unmetered) Committed(int, core.Reason, time.Duration)    {}
+func (unmetered) Answered(string)                              {}
+
+// reason of an outcome, for the meter.
+func reason(err error) core.Reason {
+	if e := core.AsError(err); e != nil {
+		return e.Reason
+	}
+	return ""
+}
+
+// Waiting is how many inputs wait for the writer, and how many may.
+func (s *Server) Waiting() (now, most int) { return len(s.queue), cap(s.queue) }
