@@ -68,6 +68,7 @@ type Machine struct {
 	cleaners []*cleaner
 	survey   survey
 	session  session
+	links    uint64 // counts sessions
 	fault    fault
 
 	records []Record

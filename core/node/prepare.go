@@ -45,7 +45,7 @@ func (m *Machine) prepare(h Hook) {
 func (m *Machine) ask(r *run, h Hook) {
 	ask := h.Ask
 	ask.Boot = m.cfg.Boot
-	r.patience = h.Until
+	r.patience, r.hook, r.link = h.Until, h, m.links
 	m.act(Reserve{Attempt: m.start(r, reserving), Ask: ask, Peer: h.Peer, Until: h.Until})
 }
 

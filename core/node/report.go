@@ -30,6 +30,7 @@ func (m *Machine) link(up bool) {
 		r.dirty = false
 	}
 	if up {
+		m.links++
 		m.want()
 	}
 }

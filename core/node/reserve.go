@@ -14,7 +14,15 @@ func (m *Machine) reserved(in Reserved) {
 		return
 	}
 	err := in.Err
-	if err == nil {
+	switch {
+	case err != nil:
+	case m.overlooked(r):
+		if !r.cancelled && r.hook.Until > m.now {
+			m.ask(r, r.hook)
+			return
+		}
+		err = core.Errorf(core.ServerAway, "prepare of %v: the session in which it was granted has ended", r.Key)
+	default:
 		err = m.checkGrant(r, in.Grant)
 	}
 	if err != nil {
@@ -53,6 +61,10 @@ func (m *Machine) reserved(in Reserved) {
 	m.watch(r)
 	m.look(r)
 }
+
+// overlooked reports whether r was asked for in an earlier session, and the full report of this one has gone without it. The server may have lost its
+// store in between, taken the report for all that this node holds, and given the VNIs to somebody else: only an answer to a new question counts.
+func (m *Machine) overlooked(r *run) bool { return m.session.full && r.link != m.links }
 
 // checkGrant refuses what must not be acted upon. What the server holds for a grant that is refused here is cleaned by its own order.
 func (m *Machine) checkGrant(r *run, g core.Grant) *core.Error {

@@ -27,6 +27,8 @@ type run struct {
 	call      call
 	flight    Attempt
 	patience  time.Duration      // reserving: until when
+	hook      Hook               // reserving: on whose behalf
+	link      uint64             // reserving: in which session it was asked
 	sent      []core.ServiceSpec // creating
 	sentGone  []core.Service     // destroying
 	cancelled bool               // Asking: what is granted is to be cleaned
