@@ -224,6 +224,23 @@ func (r *running) settle(b *testing.B, taken int) {
 	}
 }
 
+// confirmed waits until the server knows that every node of the job is clean.
+func (r *running) confirmed(b *testing.B, job int) {
+	b.Helper()
+	for clean := false; !clean; {
+		if err := r.Look(b.Context(), func(m *engine.Machine) {
+			clean = true
+			for _, v := range m.Job(key(job).JobID) {
+				for _, n := range v.Nodes {
+					clean = clean && n.Clean
+				}
+			}
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // revision counts the commits so far.
 func (r *running) revision(b *testing.B) (n uint64) {
 	b.Helper()

@@ -124,7 +124,7 @@ func BenchmarkPrepare(b *testing.B) {
 		median(b, took)
 	}
 	b.Run("whole", func(b *testing.B) {
-		lives(b, func() { call("prepare") }, func() { call("cleanup") })
+		lives(b, func() { call("prepare") }, func() { call("cleanup"); r.confirmed(b, job) })
 		b.ReportMetric(3, "budget-ms")
 	})
 	b.Run("cleanup", func(b *testing.B) {
@@ -133,6 +133,7 @@ func BenchmarkPrepare(b *testing.B) {
 			began := time.Now()
 			call("cleanup")
 			took = append(took, time.Since(began))
+			r.confirmed(b, job)
 		})
 		median(b, took)
 	})
@@ -148,7 +149,9 @@ func BenchmarkPrepare(b *testing.B) {
 		}
 		median(b, took)
 	})
-	b.Run("part=agent", func(b *testing.B) { lives(b, func() { do(core.Prepare) }, func() { do(core.CleanUp) }) })
+	b.Run("part=agent", func(b *testing.B) {
+		lives(b, func() { do(core.Prepare) }, func() { do(core.CleanUp); r.confirmed(b, job) })
+	})
 	b.Run("part=server", func(b *testing.B) {
 		other := nodeName(1)
 		lives(b, func() {
