@@ -117,7 +117,11 @@ Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 w
 	}
 	root.SetHelpCommandGroupID("work")
 	root.SetCompletionCommandGroupID("work")
+	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = noVerb, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
 		wantArgs(c)
 	}
 	return root

@@ -82,6 +82,9 @@ func (r *runArgs) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	if _, err := local.ParseOptions(r.wish.Options); err != nil {
+		return err
+	}
 	who, err := owner(r.wish.User)
 	if err != nil {
 		return err

@@ -15,8 +15,9 @@ import (
 )
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the release", Args: cobra.NoArgs, Run: func(cmd *cobra.Command, _ []string) {
-		fmt.Fprintln(stdout(), "weft "+version)
+	return &cobra.Command{Use: "version", Short: "Print the release", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		_, err := fmt.Fprintln(stdout(), "weft "+version)
+		return err
 	}}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -83,7 +84,7 @@ func (s *site) simulated() (label string, perUser, nics int, latency time.Durati
 		if p.Type != "local" {
 			continue
 		}
-		v, more := p.Decode(local.New(p.Name).Schema())
+		v, more := values(p, local.New(p.Name))
 		findings = append(findings, more...)
 		label = p.Name
 		if n, ok := v["jobs_per_user"].(int64); ok {
@@ -94,7 +95,7 @@ func (s *site) simulated() (label string, perUser, nics int, latency time.Durati
 		if p.Type != "sim" {
 			continue
 		}
-		v, more := p.Decode(sim.New(sim.Options{}).Schema())
+		v, more := values(p, sim.New(sim.Options{}))
 		findings = append(findings, more...)
 		if n, ok := v["nics"].(int64); ok {
 			nics = int(n)
@@ -108,4 +109,13 @@ func (s *site) simulated() (label string, perUser, nics int, latency time.Durati
 		return "", 0, 0, 0, usage(fmt.Errorf("%s cannot be used", s.config.File))
 	}
 	return label, perUser, nics, latency, nil
+}
+
+// values are a plugin's block, as the plugin itself takes them.
+func values(p config.Plugin, plugin core.Configurable) (core.Values, []hclfile.Finding) {
+	v, findings := p.Decode(plugin.Schema())
+	if hclfile.AsError(findings) != nil {
+		return v, findings
+	}
+	return v, append(findings, p.Complain(plugin.Configure(context.Background(), v))...)
 }
