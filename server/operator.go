@@ -54,6 +54,9 @@ func (d *Desk) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (i
 	if err != nil {
 		return 0, core.Errorf(core.BadCall, "nodes: %w", err)
 	}
+	if len(names) == 0 {
+		return 0, core.Errorf(core.BadCall, "%s: no node is named", req.Verb).WithMend("`weft nodes` lists them")
+	}
 	if err := d.known(ctx, names); err != nil {
 		return 0, err
 	}
@@ -120,7 +123,7 @@ func (d *Desk) forget(ctx context.Context, by []any, req hook.Request) (int, err
 		if args.VNI != 0 {
 			found = m.Holders(core.VNI(args.VNI))
 		} else {
-			found = find(m, args)
+			found = d.find(m, args)
 		}
 	}); err != nil {
 		return 0, err
