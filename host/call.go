@@ -20,7 +20,7 @@ func (p *Plugin) take(ctx context.Context) (*life, error) {
 		p.mu.Lock()
 		l, state, why, changed := p.life, p.status.State, p.status.Why, p.changed
 		p.mu.Unlock()
-		if l != nil && l.enter() {
+		if l != nil && l.alive() && l.enter() {
 			return l, nil
 		}
 		if state == Failed || state == Stopped {
@@ -48,14 +48,32 @@ func ask[T any](ctx context.Context, p *Plugin, f func(context.Context, *life) (
 		ctx, cancel = context.WithTimeout(ctx, p.limits.Call)
 		defer cancel()
 	}
-	l, err := p.take(ctx)
-	if err != nil {
-		var none T
-		return none, err
+	for {
+		l, err := p.take(ctx)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		d := &delivery{}
+		out, err := f(context.WithValue(ctx, deliveryKey{}, d), l)
+		l.leave()
+		if err == nil || ctx.Err() != nil || l.kill == nil || !d.unheard(err) {
+			return out, err
+		}
+		p.lost(l, "") // nobody heard it: the next life may
 	}
-	defer l.leave()
-	return f(ctx, l)
 }
+
+// lost ends a life whose connection has broken, which most often has ended by itself already.
+func (p *Plugin) lost(l *life, during string) {
+	if !p.within(l.dead, dying) {
+		l.kill("killed: its connection broke" + during)
+		<-l.dead
+	}
+}
+
+// dying is how long a program whose connection broke has to be dead.
+const dying = 300 * time.Millisecond
 
 // follow makes a call that lasts: it ends with its context, or with the plugin's life, and a stop does not wait for it.
 func follow(ctx context.Context, p *Plugin, f func(context.Context, *life) error) error {
@@ -82,6 +100,11 @@ func follow(ctx context.Context, p *Plugin, f func(context.Context, *life) error
 // delivery is how far a call got.
 type delivery struct{ sent, answered atomic.Bool }
 
+// unheard reports whether a call failed before anything of it left, since there is no connection.
+func (d *delivery) unheard(err error) bool {
+	return !d.sent.Load() && core.AsError(err).Code == core.Unavailable
+}
+
 type deliveryKey struct{}
 
 // change makes a call that changes a NIC: see the package's comment. In the daemon the guard holds the rule.
@@ -95,13 +118,24 @@ func change[T any](ctx context.Context, p *Plugin, what string, f func(context.C
 		ctx, cancel = context.WithTimeout(ctx, p.limits.Call)
 		defer cancel()
 	}
-	l, err := p.take(ctx)
-	if err != nil {
-		return none, err
+	for {
+		l, err := p.take(ctx)
+		if err != nil {
+			return none, err
+		}
+		out, heard, err := once(ctx, p, l, what, f)
+		if heard {
+			return out, err
+		}
 	}
+}
+
+// once is one try; heard is false when no plugin did.
+func once[T any](ctx context.Context, p *Plugin, l *life, what string, f func(context.Context, *life) (T, error)) (out T, heard bool, err error) {
 	defer l.leave()
 	if l.kill == nil {
-		return f(ctx, l)
+		out, err = f(ctx, l)
+		return out, true, err
 	}
 	d := &delivery{}
 	deadline, _ := ctx.Deadline()
@@ -110,18 +144,26 @@ func change[T any](ctx context.Context, p *Plugin, what string, f func(context.C
 	over := make(chan struct{})
 	defer close(over)
 	go p.limit(ctx, l, cancel, over, hung(what))
-	out, err := f(metadata.AppendToOutgoingContext(beyond, sdk.WithinKey, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10)), l)
-	if err == nil || d.answered.Load() || !d.sent.Load() {
-		return out, err
+	out, err = f(metadata.AppendToOutgoingContext(beyond, sdk.WithinKey, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10)), l)
+	if err == nil || d.answered.Load() {
+		return out, true, err
+	}
+	if d.unheard(err) {
+		p.lost(l, "")
+		return out, ctx.Err() != nil, err
+	}
+	if !d.sent.Load() {
+		return out, true, err
 	}
 	// No answer came. Only a dead process does nothing more.
 	if ctx.Err() != nil {
 		l.kill(hung(what))
+		<-l.dead
 	} else {
-		l.kill("killed: the connection broke during " + what)
+		p.lost(l, " during "+what)
 	}
-	<-l.dead
-	return none, core.Errorf(p.spec.Kind.away(), "%s: %s: %s", p.spec.title(), what, l.why())
+	var none T
+	return none, true, core.Errorf(p.spec.Kind.away(), "%s: %s: %s", p.spec.title(), what, l.why())
 }
 
 func hung(what string) string {

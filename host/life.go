@@ -51,6 +51,15 @@ func (l *life) enter() bool {
 	return true
 }
 
+func (l *life) alive() bool {
+	select {
+	case <-l.dead:
+		return false
+	default:
+		return true
+	}
+}
+
 func (l *life) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -179,7 +179,7 @@ func (p *process) Wait(context.Context) error {
 
 // Kill is go-plugin's.
 func (p *process) Kill(context.Context) error {
-	p.kill("it did not end when it was told to")
+	p.kill("")
 	return nil
 }
 

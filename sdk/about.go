@@ -14,18 +14,19 @@ import (
 
 // about is what a plugin says of itself.
 func about(value any, options []Option) rpc.Info {
-	info := rpc.Info{Name: filepath.Base(os.Args[0]), Version: "unknown"}
+	who := identity{filepath.Base(os.Args[0]), "unknown"}
 	if build, ok := debug.ReadBuildInfo(); ok {
 		if build.Main.Path != "" {
-			info.Name = path.Base(build.Main.Path)
+			who.name = path.Base(build.Main.Path)
 		}
 		if build.Main.Version != "" {
-			info.Version = build.Main.Version
+			who.version = build.Main.Version
 		}
 	}
 	for _, o := range options {
-		o(&info)
+		o(&who)
 	}
+	info := rpc.Info{Name: who.name, Version: who.version}
 	if _, ok := value.(core.Scheduler); ok {
 		info.Kind, info.Services = "scheduler", append(info.Services, rpc.SchedulerService)
 	}

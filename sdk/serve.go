@@ -1,6 +1,8 @@
 package sdk
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,13 +19,15 @@ import (
 )
 
 // Option of Serve.
-type Option func(*rpc.Info)
+type Option func(*identity)
+
+type identity struct{ name, version string }
 
 // WithName says what the plugin is called; without it, it is called as its module's last element.
-func WithName(name string) Option { return func(i *rpc.Info) { i.Name = name } }
+func WithName(name string) Option { return func(i *identity) { i.name = name } }
 
 // WithVersion says which version the plugin is of; without it, it is that of its module as Go built it.
-func WithVersion(version string) Option { return func(i *rpc.Info) { i.Version = version } }
+func WithVersion(version string) Option { return func(i *identity) { i.version = version } }
 
 // InfoFlag makes Serve print what the plugin is and what its block may hold, as JSON, instead of serving.
 const InfoFlag = "--weft-info"
@@ -73,12 +77,9 @@ func Serve(value any, options ...Option) {
 			o = append(o, rpc.PluginOptions()...)
 			return grpc.NewServer(append(o, grpc.ChainUnaryInterceptor(gate.unary), grpc.ChainStreamInterceptor(gate.stream))...)
 		},
-		Logger: quiet(log),
+		Logger: log.Named("go-plugin"),
 	})
 }
-
-// quiet is go-plugin's own logger: its chatter about addresses is nobody's business at info.
-func quiet(log hclog.Logger) hclog.Logger { return log.Named("go-plugin") }
 
 // wire registers the services that value has.
 type wire struct {
@@ -105,6 +106,13 @@ func (w *wire) GRPCServer(_ *plugin.GRPCBroker, to *grpc.Server) error {
 	}
 	return nil
 }
+
+// GRPCClient is go-plugin's; a plugin is no client.
+func (w *wire) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.ErrUnsupported
+}
+
+var _ plugin.GRPCPlugin = (*wire)(nil)
 
 // explain says what to do with the program to somebody who ran it by hand.
 func explain(w io.Writer, info rpc.Info) {
