@@ -35,7 +35,7 @@ func pools() []allocator.Pool {
 }
 
 // shipped is the policy as it is shipped.
-func shipped(b *testing.B) *policy.Policy {
+func shipped(b testing.TB) *policy.Policy {
 	b.Helper()
 	files, findings := policy.Read("../policy")
 	if findings != nil {
@@ -51,13 +51,13 @@ func shipped(b *testing.B) *policy.Policy {
 // stores are the engine's stores by name, on files of b where there are any.
 var stores = []struct {
 	name string
-	open func(b *testing.B, dir string) engine.Store
+	open func(b testing.TB, dir string) engine.Store
 }{
-	{"memory", func(*testing.B, string) engine.Store { return memory.New() }},
-	{"bolt", func(b *testing.B, dir string) engine.Store { return openBolt(b, dir) }},
+	{"memory", func(testing.TB, string) engine.Store { return memory.New() }},
+	{"bolt", func(b testing.TB, dir string) engine.Store { return openBolt(b, dir) }},
 }
 
-func openBolt(b *testing.B, dir string) *bolt.Store {
+func openBolt(b testing.TB, dir string) *bolt.Store {
 	b.Helper()
 	s, err := bolt.Open(filepath.Join(dir, "server.db"), bolt.Options{Witness: filepath.Join(dir, "server.head")})
 	if err != nil {
@@ -132,7 +132,7 @@ type running struct {
 }
 
 // serve starts a server on st.
-func serve(b *testing.B, st engine.Store, sched *batch) *running {
+func serve(b testing.TB, st engine.Store, sched *batch) *running {
 	b.Helper()
 	p := shipped(b)
 	ps := pools()
@@ -156,9 +156,9 @@ func serve(b *testing.B, st engine.Store, sched *batch) *running {
 }
 
 // attend keeps the sessions of the first n nodes, which do nothing but confirm whatever they are ordered to clean.
-func (r *running) attend(b *testing.B, n int) { r.attendFrom(b, 0, n) }
+func (r *running) attend(b testing.TB, n int) { r.attendFrom(b, 0, n) }
 
-func (r *running) attendFrom(b *testing.B, from, to int) {
+func (r *running) attendFrom(b testing.TB, from, to int) {
 	b.Helper()
 	var there sync.WaitGroup
 	for i := from; i < to; i++ {
@@ -189,7 +189,7 @@ func (r *running) attendFrom(b *testing.B, from, to int) {
 }
 
 // reserve makes reservations for jobs from to to-1 by so many callers, on so many nodes in turn.
-func (r *running) reserve(b *testing.B, from, to, callers, nodes int) {
+func (r *running) reserve(b testing.TB, from, to, callers, nodes int) {
 	var group sync.WaitGroup
 	for c := range callers {
 		group.Go(func() {
@@ -210,7 +210,7 @@ func (r *running) reserve(b *testing.B, from, to, callers, nodes int) {
 }
 
 // settle waits until so many VNIs are taken.
-func (r *running) settle(b *testing.B, taken int) {
+func (r *running) settle(b testing.TB, taken int) {
 	b.Helper()
 	for {
 		use := -1
@@ -225,7 +225,7 @@ func (r *running) settle(b *testing.B, taken int) {
 }
 
 // confirmed waits until the server knows that every node of the job is clean.
-func (r *running) confirmed(b *testing.B, job int) {
+func (r *running) confirmed(b testing.TB, job int) {
 	b.Helper()
 	for clean := false; !clean; {
 		if err := r.Look(b.Context(), func(m *engine.Machine) {
@@ -242,7 +242,7 @@ func (r *running) confirmed(b *testing.B, job int) {
 }
 
 // revision counts the commits so far.
-func (r *running) revision(b *testing.B) (n uint64) {
+func (r *running) revision(b testing.TB) (n uint64) {
 	b.Helper()
 	if err := r.Look(b.Context(), func(m *engine.Machine) { n = m.Head().Revision }); err != nil {
 		b.Fatal(err)
@@ -251,7 +251,7 @@ func (r *running) revision(b *testing.B) (n uint64) {
 }
 
 // runDir is a folder for what a node keeps in its run directory: on a tmpfs, as there, where this machine has one at its usual place.
-func runDir(b *testing.B) string {
+func runDir(b testing.TB) string {
 	b.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "weft-bench-")
 	if err != nil {

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -136,17 +139,44 @@ func (d *Desk) status(ctx context.Context) (any, error) {
 	return s, err
 }
 
+// pageRows bounds the reservations of a page: while a look collects them nothing is granted, and anybody may list.
+const pageRows = 2048
+
 func (d *Desk) jobs(ctx context.Context, req hook.Request) (any, error) {
+	after := uint64(0)
+	if req.Cursor != "" {
+		var err error
+		if after, err = strconv.ParseUint(req.Cursor, 10, 64); err != nil {
+			return nil, badCursor(req)
+		}
+	}
 	var rows []JobRow
+	more := false
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
-		for v := range m.Reservations(0) {
+		for v := range m.Reservations(after) {
+			if more = len(rows) == pageRows; more {
+				return
+			}
 			rows = append(rows, jobRow(v))
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return hook.Slice(req, rows, func(r JobRow) string { return fmt.Sprintf("%020d", r.Serial) })
+	return page(req, rows, more, func(r JobRow) string { return fmt.Sprintf("%020d", r.Serial) })
+}
+
+// page is hook.Slice of rows that are not the list's last where there are more.
+func page[T any](req hook.Request, rows []T, more bool, key func(T) string) (hook.Page, error) {
+	p, err := hook.Slice(req, rows, key)
+	if err == nil && more && p.Next == "" {
+		p.Next = key(rows[len(rows)-1])
+	}
+	return p, err
+}
+
+func badCursor(req hook.Request) error {
+	return core.Errorf(core.BadCall, "%s: %q is no place in its list", req.Verb, core.Clip(req.Cursor))
 }
 
 func (d *Desk) job(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
@@ -157,7 +187,7 @@ func (d *Desk) job(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 	full := peer.Root() || d.admin(peer)
 	var out []JobDetail
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
-		for _, v := range find(m, args) {
+		for _, v := range d.find(m, args) {
 			out = append(out, jobDetail(v, full || v.Job.UID == peer.UID))
 		}
 	})
@@ -167,19 +197,23 @@ func (d *Desk) job(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 	return out, err
 }
 
-// find gives the reservations that args name.
-func find(m *engine.Machine, args JobArgs) []engine.View {
-	var out []engine.View
-	for v := range m.Reservations(0) {
-		switch {
-		case args.Serial != 0:
-			if v.Serial != args.Serial {
-				continue
+// find gives the reservations that args name. It looks at no others: there may be tens of thousands, and anybody may ask.
+func (d *Desk) find(m *engine.Machine, args JobArgs) []engine.View {
+	if args.Serial != 0 {
+		for v := range m.Reservations(args.Serial - 1) {
+			if v.Serial == args.Serial {
+				return []engine.View{v}
 			}
-		case args.Job != v.Job.Job && args.Job != v.Job.JobID.String():
-			continue
+			return nil
 		}
-		out = append(out, v)
+		return nil
+	}
+	if scheduler, id, ok := strings.Cut(args.Job, "/"); ok {
+		return m.Job(core.JobID{Scheduler: scheduler, Job: id})
+	}
+	out := m.Job(core.JobID{Job: args.Job}) // of unknown services
+	for _, scheduler := range slices.Sorted(maps.Keys(d.Server.needs.Schedulers)) {
+		out = append(out, m.Job(core.JobID{Scheduler: scheduler, Job: args.Job})...)
 	}
 	return out
 }
@@ -191,7 +225,16 @@ func (d *Desk) vnis(ctx context.Context, req hook.Request) (any, error) {
 			return nil, err
 		}
 	}
+	from := core.VNI(1)
+	if req.Cursor != "" {
+		n, err := strconv.ParseUint(req.Cursor[:min(5, len(req.Cursor))], 10, 16)
+		if err != nil {
+			return nil, badCursor(req)
+		}
+		from = core.VNI(n)
+	}
 	var rows []VNIRow
+	more := false
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		if args.VNI != 0 {
 			for _, v := range m.Holders(core.VNI(args.VNI)) {
@@ -205,18 +248,20 @@ func (d *Desk) vnis(ctx context.Context, req hook.Request) (any, error) {
 			}
 			return
 		}
-		for v := range m.Reservations(0) {
-			for _, t := range v.VNIs {
-				rows = append(rows, vniRow(t.VNI, v))
+		for v := uint32(from); v <= math.MaxUint16; v++ {
+			if more = len(rows) >= pageRows; more {
+				return
+			}
+			for _, view := range m.Holders(core.VNI(v)) {
+				rows = append(rows, vniRow(core.VNI(v), view))
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	key := func(r VNIRow) string { return fmt.Sprintf("%05d %s %s", r.VNI, r.Job, r.Nodes) }
-	slices.SortStableFunc(rows, func(a, b VNIRow) int { return cmp.Compare(key(a), key(b)) })
-	return hook.Slice(req, rows, key)
+	slices.SortFunc(rows, func(a, b VNIRow) int { return cmp.Or(cmp.Compare(a.VNI, b.VNI), cmp.Compare(a.serial, b.serial)) })
+	return page(req, rows, more, func(r VNIRow) string { return fmt.Sprintf("%05d %020d", r.VNI, r.serial) })
 }
 
 func (d *Desk) nodes(ctx context.Context, req hook.Request) (any, error) {

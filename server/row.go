@@ -93,6 +93,8 @@ type VNIRow struct {
 	Since time.Time `json:"since,omitzero"`
 	Nodes []string  `json:"nodes,omitempty"` // that are not clean
 	Waits string    `json:"waits,omitempty"`
+
+	serial uint64
 }
 
 // NodeRow is one node.
@@ -125,7 +127,7 @@ func jobRow(v engine.View) JobRow {
 }
 
 func vniRow(v core.VNI, view engine.View) VNIRow {
-	r := VNIRow{VNI: v, State: view.State.String(), Job: view.Job.JobID.String(), UID: view.Job.UID, User: view.Job.User, Since: view.Since, Waits: waits(view)}
+	r := VNIRow{VNI: v, serial: view.Serial, State: view.State.String(), Job: view.Job.JobID.String(), UID: view.Job.UID, User: view.Job.User, Since: view.Since, Waits: waits(view)}
 	if view.Unknown {
 		r.Job = ""
 	}
