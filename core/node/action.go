@@ -6,7 +6,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Action is something to do, after the Step's records are durable.
+// Action is something to do, after the Step's records are durable. An Origin is the id of the hook's call that it is for, for logs; empty: it is for none.
 type Action interface{ action() }
 
 // Reserve asks the Authority for the grant; Reserved answers, at Until with an error.
@@ -18,12 +18,17 @@ type Reserve struct {
 }
 
 // Look reads devices and services; Read answers.
-type Look struct{ Attempt Attempt }
+type Look struct {
+	Attempt Attempt
+	Run     core.Run // zero: all that is on the NICs
+	Origin  string
+}
 
 // Create makes services; Made answers.
 type Create struct {
 	Attempt Attempt
 	Run     core.Run
+	Origin  string
 	Specs   []core.ServiceSpec
 }
 
@@ -31,6 +36,7 @@ type Create struct {
 type Destroy struct {
 	Attempt  Attempt
 	Run      core.Run
+	Origin   string
 	Services []core.Service
 }
 
@@ -58,9 +64,10 @@ type Drain struct{ Reason string }
 
 // Say is a line for the log.
 type Say struct {
-	Bad  bool // a warning rather than a notice
-	Run  core.Run
-	Text string
+	Bad    bool // a warning rather than a notice
+	Run    core.Run
+	Origin string
+	Text   string
 }
 
 func (Reserve) action()  {}

@@ -122,7 +122,7 @@ func (m *Machine) destroy(r *run, left []core.Service) {
 		m.write(r.Entry)
 	}
 	r.sentGone = left
-	m.act(Destroy{Attempt: m.start(r, destroying), Run: r.Grant.Run, Services: left})
+	m.act(Destroy{Attempt: m.start(r, destroying), Run: r.Grant.Run, Origin: r.origin, Services: left})
 }
 
 // removed takes what came of a Destroy. What it claims is proved by a reading.

@@ -40,7 +40,7 @@ func (m *Machine) cleanUp(h Hook) {
 	c := &cleaner{call: h.Call, key: h.Ask.Key, until: min(h.Until, m.now+m.cfg.CleanReply)}
 	for _, r := range rs {
 		if began == 0 || r.Began <= began {
-			m.cleanFor(r, c)
+			m.cleanFor(r, c, h.Ask.Call)
 		}
 	}
 	switch {
@@ -67,7 +67,8 @@ func (m *Machine) mayCleanUp(h Hook, rs []*run) *core.Error {
 }
 
 // cleanFor begins to clean one run of a job on behalf of a hook.
-func (m *Machine) cleanFor(r *run, c *cleaner) {
+func (m *Machine) cleanFor(r *run, c *cleaner, origin string) {
+	r.origin = origin
 	m.cancel(r, core.Cancelled, "a clean-up hook of the job came")
 	if r.Phase == Cleaning {
 		r.cleaners = append(r.cleaners, c)

@@ -199,6 +199,14 @@ func (m *Machine) Entries() []Entry {
 	return out
 }
 
+// Unknown counts the services that the last reading of the NICs showed and that no record explains, neither system nor default; -1: they were not read yet.
+func (m *Machine) Unknown() int {
+	if !m.survey.done {
+		return -1
+	}
+	return len(m.survey.unknown)
+}
+
 // Seen is the highest head this node has seen.
 func (m *Machine) Seen() core.Head { return m.seen }
 

@@ -40,7 +40,7 @@ func (m *Machine) create(r *run) {
 	}
 	m.write(r.Entry)
 	r.sent = todo
-	m.act(Create{Attempt: m.start(r, creating), Run: r.Grant.Run, Specs: todo})
+	m.act(Create{Attempt: m.start(r, creating), Run: r.Grant.Run, Origin: r.origin, Specs: todo})
 }
 
 // made takes what came of a Create.
@@ -157,7 +157,7 @@ func (m *Machine) ready(r *run) {
 // fail rolls back: all NICs or none. Who waits is answered when that is done, or soon.
 func (m *Machine) fail(r *run, err *core.Error) {
 	r.err = err
-	m.say(true, r.Grant.Run, err.What)
+	m.act(Say{Bad: true, Run: r.Grant.Run, Origin: r.origin, Text: err.What})
 	if err.Class() == core.ClassNode {
 		m.blame(err.Line())
 	}

@@ -40,5 +40,6 @@ func (m *Machine) orderClean(c core.Clean) {
 		m.changed(r)
 		return
 	}
+	r.origin = ""
 	m.cancel(r, core.JobEnded, "the server says that the job is gone")
 }

@@ -35,7 +35,10 @@ func (m *Machine) prepare(h Hook) {
 		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: this node holds %d runs that are not over or not yet acknowledged by the server", key, len(m.runs)))
 		return
 	}
-	r := &run{Entry: Entry{ID: m.nextID(), Key: key, UID: h.Ask.UID, Began: h.Ask.Began, Phase: Asking}, retry: never, drainAt: never}
+	r := &run{
+		Entry:  Entry{ID: m.nextID(), Key: key, UID: h.Ask.UID, Began: h.Ask.Began, Phase: Asking},
+		origin: h.Ask.Call, retry: never, drainAt: never,
+	}
 	m.add(r)
 	m.wait(r, h)
 	m.ask(r, h)

@@ -24,6 +24,7 @@ type run struct {
 	waiters  []waiter   // prepares
 	cleaners []*cleaner // clean-ups that wait for it
 
+	origin    string // the id of the hook's call that it works for
 	call      call
 	flight    Attempt
 	patience  time.Duration      // reserving: until when
@@ -117,7 +118,9 @@ func (m *Machine) end(a Attempt, c call) *run {
 	return r
 }
 
-func (m *Machine) look(r *run) { m.act(Look{Attempt: m.start(r, looking)}) }
+func (m *Machine) look(r *run) {
+	m.act(Look{Attempt: m.start(r, looking), Run: r.Grant.Run, Origin: r.origin})
+}
 
 // again looks at the NICs once more after a while.
 func (m *Machine) again(r *run) {
