@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -209,36 +210,38 @@ func (r *running) reserve(b testing.TB, from, to, callers, nodes int) {
 	}
 }
 
+// until looks at the machine every so often until ok.
+func (r *running) until(b testing.TB, every time.Duration, ok func(*engine.Machine) bool) {
+	b.Helper()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for yes := false; ; <-tick.C {
+		if err := r.Look(b.Context(), func(m *engine.Machine) { yes = ok(m) }); err != nil {
+			b.Fatal(err)
+		}
+		if yes {
+			return
+		}
+	}
+}
+
 // settle waits until so many VNIs are taken.
 func (r *running) settle(b testing.TB, taken int) {
 	b.Helper()
-	for {
-		use := -1
-		if err := r.Look(b.Context(), func(m *engine.Machine) { use = m.Use()["jobs"] }); err != nil {
-			b.Fatal(err)
-		}
-		if use == taken {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
+	r.until(b, time.Millisecond, func(m *engine.Machine) bool { return m.Use()["jobs"] == taken })
 }
 
 // confirmed waits until the server knows that every node of the job is clean.
 func (r *running) confirmed(b testing.TB, job int) {
 	b.Helper()
-	for clean := false; !clean; {
-		if err := r.Look(b.Context(), func(m *engine.Machine) {
-			clean = true
-			for _, v := range m.Job(key(job).JobID) {
-				for _, n := range v.Nodes {
-					clean = clean && n.Clean
-				}
+	r.until(b, 50*time.Microsecond, func(m *engine.Machine) bool {
+		for _, v := range m.Job(key(job).JobID) {
+			if slices.ContainsFunc(v.Nodes, func(n engine.NodeView) bool { return !n.Clean }) {
+				return false
 			}
-		}); err != nil {
-			b.Fatal(err)
 		}
-	}
+		return true
+	})
 }
 
 // revision counts the commits so far.

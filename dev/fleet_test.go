@@ -82,24 +82,17 @@ func crowd(b *testing.B, n int, do func(int) error) (first, last time.Duration) 
 }
 
 // attached waits until so many nodes have reported.
-func (r *running) attached(b *testing.B, want int) {
+func (r *running) attached(b testing.TB, want int) {
 	b.Helper()
-	for {
+	r.until(b, 20*time.Millisecond, func(m *engine.Machine) bool {
 		n := 0
-		if err := r.Look(b.Context(), func(m *engine.Machine) {
-			for _, s := range m.Nodes() {
-				if s.Attached {
-					n++
-				}
+		for _, s := range m.Nodes() {
+			if s.Attached {
+				n++
 			}
-		}); err != nil {
-			b.Fatal(err)
 		}
-		if n == want {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return n == want
+	})
 }
 
 // bigBatch is a scheduler whose jobs have n nodes.
