@@ -1,0 +1,228 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"pgregory.net/rapid"
+
+	"github.com/weft-hpc/weft/core"
+	corev1 "github.com/weft-hpc/weft/rpc/proto/weft/core/v1"
+	schedulerv1 "github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1"
+)
+
+type fakeScheduler struct {
+	got   []any
+	job   core.Job
+	fail  error
+	watch func(context.Context, func(core.Jobs) error) error
+}
+
+func (f *fakeScheduler) Describe(_ context.Context, k core.Key, note []byte, from core.Peer) (core.Job, error) {
+	f.got = append(f.got, k, note, from)
+	return f.job, f.fail
+}
+
+func (f *fakeScheduler) Watch(ctx context.Context, tell func(core.Jobs) error) error {
+	return f.watch(ctx, tell)
+}
+
+func (f *fakeScheduler) Fail(_ context.Context, k core.Key, reason string) error {
+	f.got = append(f.got, k, reason)
+	return f.fail
+}
+
+func (f *fakeScheduler) Drain(_ context.Context, node, reason string) error {
+	f.got = append(f.got, node, reason)
+	return f.fail
+}
+
+type fakeAnnotator struct{ *fakeScheduler }
+
+func (f fakeAnnotator) Annotate(_ context.Context, k core.Key, g core.Grant) error {
+	f.got = append(f.got, k, g)
+	return f.fail
+}
+
+func wireScheduler(t testing.TB, f core.Scheduler) core.Scheduler {
+	return NewScheduler(wire(t, func(s *grpc.Server) { ServeScheduler(s, f) }))
+}
+
+func TestScheduler(t *testing.T) {
+	f := &fakeScheduler{}
+	c := wireScheduler(t, fakeAnnotator{f})
+	rapid.Check(t, func(t *rapid.T) {
+		f.got, f.fail, f.job = nil, nil, genFacts.Draw(t, "job")
+		k, note, from := genKey.Draw(t, "key"), octets(t, "note"), genPeer.Draw(t, "peer")
+		reason, node, grant := genText.Draw(t, "reason"), genName.Draw(t, "node"), genGrant.Draw(t, "grant")
+		job, err1 := c.Describe(context.Background(), k, note, from)
+		err2 := c.Fail(context.Background(), k, reason)
+		err3 := c.Drain(context.Background(), node, reason)
+		err4 := c.(core.Annotator).Annotate(context.Background(), k, grant)
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+		if grant.Collective != nil {
+			grant.Collective.Token = "" // it stayed here
+		}
+		if diff := cmp.Diff([]any{k, note, from, k, reason, node, reason, k, grant, f.job}, append(f.got, job)); diff != "" {
+			t.Fatalf("(-want +got)\n%s", diff)
+		}
+		e := genError.Draw(t, "error")
+		f.fail = e
+		_, err1 = c.Describe(context.Background(), k, note, from)
+		for _, err := range []error{err1, c.Fail(context.Background(), k, reason), c.Drain(context.Background(), node, reason), c.(core.Annotator).Annotate(context.Background(), k, grant)} {
+			if !cmp.Equal(e, core.AsError(err), errorsWhole) {
+				t.Fatalf("%v, want %v", err, e)
+			}
+		}
+	})
+}
+
+func TestAnnotateIsOptional(t *testing.T) {
+	c := wireScheduler(t, &fakeScheduler{})
+	run := core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}}
+	if err := c.(core.Annotator).Annotate(t.Context(), run.Key, core.Grant{Run: run}); !errors.Is(err, core.Unsupported) {
+		t.Error(err)
+	}
+}
+
+// TestTellReturnsWhenHeard looks at the adapter while the consumer is still being told: until then the adapter must not go on to ask its scheduler.
+func TestTellReturnsWhenHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		went := 0 // how many messages the adapter got rid of
+		f := &fakeScheduler{watch: func(_ context.Context, tell func(core.Jobs) error) error {
+			for _, j := range []core.Jobs{{Asking: true}, {Complete: true}, {}, {Asking: true}} {
+				if err := tell(j); err != nil {
+					return err
+				}
+				went++
+			}
+			return nil
+		}}
+		told := 0
+		if err := wireScheduler(t, f).Watch(t.Context(), func(core.Jobs) error {
+			synctest.Wait() // everybody else has gone as far as it can
+			if went != told {
+				t.Errorf("the adapter went on with %d messages while the consumer had heard %d", went, told)
+			}
+			told++
+			return nil
+		}); err != nil || told != 4 {
+			t.Errorf("%d: %v", told, err)
+		}
+	})
+}
+
+func TestWatchTellsLargeAnswersWhole(t *testing.T) {
+	want := core.Jobs{Complete: true}
+	for i := range 30_000 {
+		want.Jobs = append(want.Jobs, core.JobStatus{
+			Run:   core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "tioga", Job: fmt.Sprint(i + 1)}}, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 1}},
+			State: core.JobRunning, Hosts: strings.Repeat("n", 40),
+		})
+	}
+	if n := len(encodeJobs(want)); n < 3 {
+		t.Fatalf("%d parts", n)
+	}
+	f := &fakeScheduler{watch: func(_ context.Context, tell func(core.Jobs) error) error {
+		return errors.Join(tell(core.Jobs{Asking: true}), tell(want), tell(core.Jobs{Jobs: want.Jobs[:1]}))
+	}}
+	var got []core.Jobs
+	if err := wireScheduler(t, f).Watch(t.Context(), func(j core.Jobs) error { got = append(got, j); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]core.Jobs{{Asking: true}, want, {Jobs: want.Jobs[:1]}}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestWatchEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	until := func(ctx context.Context, tell func(core.Jobs) error) error {
+		err := tell(core.Jobs{Asking: true})
+		for err == nil {
+			err = tell(core.Jobs{})
+		}
+		ended <- err
+		return err
+	}
+	t.Run("by the consumer's error", func(t *testing.T) {
+		enough := errors.New("enough")
+		err := wireScheduler(t, &fakeScheduler{watch: until}).Watch(t.Context(), func(j core.Jobs) error {
+			if j.Asking {
+				return nil
+			}
+			return enough
+		})
+		if err != enough {
+			t.Error(err)
+		}
+		if err := <-ended; core.AsError(err).Reason != core.Cancelled {
+			t.Error(err)
+		}
+	})
+	t.Run("by the caller", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := wireScheduler(t, &fakeScheduler{watch: until}).Watch(ctx, func(core.Jobs) error { cancel(); return nil })
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		<-ended
+	})
+	t.Run("by the adapter's error", func(t *testing.T) {
+		want := core.Errorf(core.SchedulerAway, "squeue: no answer")
+		err := wireScheduler(t, &fakeScheduler{watch: func(_ context.Context, tell func(core.Jobs) error) error {
+			return errors.Join(tell(core.Jobs{Asking: true}), want)
+		}}).Watch(t.Context(), func(core.Jobs) error { return nil })
+		if !cmp.Equal(want, core.AsError(err), errorsWhole) {
+			t.Error(err)
+		}
+	})
+	t.Run("by a consumer that hears what was not told", func(t *testing.T) {
+		conn := wire(t, func(s *grpc.Server) { ServeScheduler(s, &fakeScheduler{watch: until}) })
+		stream, err := schedulerv1.NewSchedulerClient(conn).Watch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Send(&schedulerv1.WatchRequest{Heard: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); nicRemote.inward("Watch", err).Reason != core.BadCall {
+			t.Error(err)
+		}
+		<-ended
+	})
+}
+
+func TestPartsBelongTogether(t *testing.T) {
+	job := &corev1.JobStatus{Run: encodeRun(core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}}), State: 1}
+	for name, parts := range map[string][]*corev1.Jobs{
+		"a change in an answer":    {{Complete: true, Jobs: []*corev1.JobStatus{job}}, {}},
+		"a question in an answer":  {{Complete: true}, {Asking: true}},
+		"a question with jobs":     {{Asking: true, Jobs: []*corev1.JobStatus{job}}},
+		"a question with answer":   {{Asking: true, Complete: true}},
+		"a state that none has":    {{Jobs: []*corev1.JobStatus{{Run: job.Run, State: 4}}}},
+		"no state":                 {{Jobs: []*corev1.JobStatus{{Run: job.Run}}}},
+		"more bytes than may come": {{Jobs: []*corev1.JobStatus{job}}, {Jobs: []*corev1.JobStatus{job, job, job, job, job}}},
+	} {
+		d, g := &decoder{}, gathering{most: 60}
+		for i, p := range parts {
+			if _, whole := g.add(d, p, i < len(parts)-1); whole {
+				t.Errorf("%s: it is whole", name)
+			}
+		}
+		if d.err == nil {
+			t.Errorf("%s: it is taken", name)
+		}
+	}
+}
