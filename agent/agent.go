@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // Needs are what an Agent is made of.
@@ -23,7 +24,9 @@ type Needs struct {
 	Schedulers map[string]core.Scheduler // adapters' other halves that run on this node; what they tell is forwarded
 	Authority  core.Authority
 	Store      node.Store
-	Environ    string // folder for the jobs' environments; empty: none is left
+	Environ    string       // folder for the jobs' environments, Rundir.Environs(); empty: none is left
+	Rundir     rundir.Dir   // where the exempt list lies; empty: nobody is exempt
+	Front      rundir.Hooks // what weft-hook was told; empty: tasks are told nothing by the jobs' files
 	Log        *slog.Logger
 	Limits     Limits
 	Machine    node.Config // Node and Boot are set from above
@@ -78,12 +81,13 @@ type Agent struct {
 	machine *node.Machine // the writer's alone
 	start   []node.Action
 
-	mu      sync.Mutex
-	calls   map[uint64]chan core.Outcome
-	serial  uint64
-	session *session
-	beside  sync.WaitGroup
-	ctx     context.Context
+	mu       sync.Mutex
+	calls    map[uint64]chan core.Outcome
+	serial   uint64
+	session  *session
+	environs environs
+	beside   sync.WaitGroup
+	ctx      context.Context
 }
 
 // New loads the store. Run must be called for the agent to work.

@@ -1,73 +1,144 @@
 package agent
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // Environ is what a file under the environment's folder holds. Only the job's owner can read it: it may carry a session token.
-type Environ struct {
-	Generation uint32          `json:"generation"`
-	UID        uint32          `json:"uid"`
-	Submitted  int64           `json:"submitted"`
-	Variables  []core.Variable `json:"variables"`
-}
+type Environ = rundir.Environ
 
 // EnvironPath is where the environment of a job lies below folder.
-func EnvironPath(folder string, job core.JobID) string {
-	return filepath.Join(folder, job.Scheduler, job.Job)
+func EnvironPath(folder string, job core.JobID) string { return rundir.EnvironPath(folder, job) }
+
+// environs are the environments that this process has left. The lock is held for the time of a file's change and never for an adapter's.
+type environs struct {
+	mu   sync.Mutex
+	left map[core.JobID]*left
 }
 
-// publish leaves the environment for the job's tasks, so that 192 of them that start at once read a file and nobody's socket.
+// left is one of them.
+type left struct {
+	run      core.Run
+	rendered chan struct{} // closed when the adapter has said what tasks are told, or could not
+}
+
+// publish leaves the environment for the job's tasks, so that 192 of them that start at once read a file and nobody's socket. What the adapter says of
+// it is added beside the writer: an adapter may be slow.
 func (a *Agent) publish(p node.Publish) error {
 	if a.needs.Environ == "" {
 		return nil
 	}
+	a.unexempt(p.Run.JobID)
 	path := EnvironPath(a.needs.Environ, p.Run.JobID)
-	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
-		return fmt.Errorf("environment of %s: %w", p.Run.JobID, err)
-	}
-	text, err := json.Marshal(Environ{p.Run.Generation, p.Run.UID, p.Run.Submitted, p.Environment})
-	if err != nil {
-		return fmt.Errorf("environment of %s: %w", p.Run.JobID, err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return fmt.Errorf("environment of %s: %w", p.Run.JobID, err)
-	}
-	err = writeOwned(f, text, p.Run.UID, p.GID)
-	if e := f.Close(); err == nil {
-		err = e
-	}
+	e := Environ{Generation: p.Run.Generation, UID: p.Run.UID, Submitted: p.Run.Submitted, Variables: p.Environment}
+	l := &left{run: p.Run, rendered: make(chan struct{})}
+	a.environs.mu.Lock()
+	err := rundir.WriteEnviron(path, e, p.GID)
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		if a.environs.left == nil {
+			a.environs.left = map[core.JobID]*left{}
+		}
+		a.environs.left[p.Run.JobID] = l
 	}
+	a.environs.mu.Unlock()
 	if err != nil {
-		_ = os.Remove(f.Name())
 		return fmt.Errorf("environment of %s: %w", p.Run.JobID, err)
 	}
+	if a.tasks(p.Run.Scheduler) == nil {
+		close(l.rendered)
+		return nil
+	}
+	ctx := a.ctx
+	a.beside.Go(func() {
+		defer close(l.rendered)
+		ctx, cancel := context.WithTimeout(ctx, a.limits.Hook)
+		defer cancel()
+		if err := a.dress(ctx, l, e, p.GID); err != nil && ctx.Err() == nil {
+			a.log.Warn("the adapter did not say what the job's tasks are told; they will ask the agent", "job", p.Run.Key.String(), "err", err)
+		}
+	})
 	return nil
 }
 
-// writeOwned fills f, which nobody but root could read until now, and hands it to its owner. An agent that is not root (a demo of one user) keeps it.
-func writeOwned(f *os.File, text []byte, uid, gid uint32) error {
-	if _, err := f.Write(text); err != nil {
-		return err
+// dress adds to an environment what the adapter says of it, unless it has been withdrawn meanwhile.
+func (a *Agent) dress(ctx context.Context, l *left, e Environ, gid uint32) error {
+	e.Replies = map[string]rundir.Rendered{}
+	for _, phase := range a.tasks(l.run.Scheduler) {
+		r, err := a.render(ctx, l.run.Key, phase.Name, e.Variables)
+		if err != nil {
+			return fmt.Errorf("phase %s: %w", phase.Name, err)
+		}
+		e.Replies[phase.Name] = r
 	}
-	if err := f.Chmod(0o400); err != nil {
-		return err
-	}
-	if os.Geteuid() != 0 {
+	a.environs.mu.Lock()
+	defer a.environs.mu.Unlock()
+	if a.environs.left[l.run.JobID] != l {
 		return nil
 	}
-	return f.Chown(int(uid), int(gid))
+	return rundir.WriteEnviron(EnvironPath(a.needs.Environ, l.run.JobID), e, gid)
+}
+
+// stepMark stands for a step's id while an adapter renders: nothing that an adapter would quote.
+const stepMark = "WeftStepWeftStepWeftStep"
+
+func (a *Agent) render(ctx context.Context, key core.Key, phase string, environment []core.Variable) (rundir.Rendered, error) {
+	h := a.needs.Hooks[key.Scheduler]
+	call := core.HookCall{Scheduler: key.Scheduler, Phase: phase, Node: a.needs.Node}
+	plain, err := h.Render(ctx, call, core.Outcome{Action: core.Environment, Key: key, Environment: environment})
+	if err != nil {
+		return rundir.Rendered{}, err
+	}
+	with, ok := node.WithStep(environment, stepMark)
+	if !ok {
+		return rundir.Rendered{Reply: rundir.Reply(plain)}, nil
+	}
+	stepped, err := h.Render(ctx, call, core.Outcome{Action: core.Environment, Key: key, Environment: with})
+	return rundir.Split(plain, stepped.Stdout, stepMark), err
+}
+
+// tasks are the phases of a scheduler that a job's file answers.
+func (a *Agent) tasks(scheduler string) []rundir.Phase {
+	var out []rundir.Phase
+	if a.needs.Hooks[scheduler] == nil {
+		return nil
+	}
+	for _, s := range a.needs.Front.Schedulers {
+		for _, p := range s.Phases {
+			if s.Name == scheduler && p.Action == core.Environment && len(p.Job) > 0 {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// published waits until the file of a job that is prepared says all that it will; its tasks start when the hook returns.
+func (a *Agent) published(ctx context.Context, job core.JobID) {
+	a.environs.mu.Lock()
+	l := a.environs.left[job]
+	a.environs.mu.Unlock()
+	if l == nil {
+		return
+	}
+	// Part of the time only: without it tasks ask the agent, and that is slow but right.
+	t := time.NewTimer(a.limits.Hook / 8)
+	defer t.Stop()
+	select {
+	case <-l.rendered:
+	case <-t.C:
+	case <-a.done:
+	case <-ctx.Done():
+	}
 }
 
 // withdraw removes the environment of run; one of a later run stays.
@@ -75,16 +146,21 @@ func (a *Agent) withdraw(run core.Run) error {
 	if a.needs.Environ == "" {
 		return nil
 	}
+	a.environs.mu.Lock()
+	defer a.environs.mu.Unlock()
+	if l := a.environs.left[run.JobID]; l != nil {
+		if l.run != run {
+			return nil
+		}
+		delete(a.environs.left, run.JobID)
+	}
 	path := EnvironPath(a.needs.Environ, run.JobID)
-	text, err := os.ReadFile(path)
+	e, err := rundir.ReadEnviron(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("environment of %s: %w", run.JobID, err)
-	}
-	var e Environ
-	if json.Unmarshal(text, &e) == nil && (e.Generation != run.Generation || e.UID != run.UID || e.Submitted != run.Submitted) {
+	// What cannot be read is no run's: its owner may have written into it.
+	if err == nil && !e.Is(run) {
 		return nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -21,8 +21,20 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		out.Err = core.AsError(err)
 	} else {
 		out = a.Do(ctx, ask, call.Peer)
+		a.exception(ask, call.Peer, &out)
 	}
 	return h.Render(ctx, call, out)
+}
+
+// exception lets tasks of an exempt job run without a record, and ends the exemption with the job.
+func (a *Agent) exception(ask core.Ask, peer core.Peer, out *core.Outcome) {
+	job := ask.Key.JobID
+	switch {
+	case ask.Action == core.CleanUp && out.Err == nil && peer.Root():
+		a.unexempt(job)
+	case ask.Action == core.Environment && out.Err != nil && out.Err.Reason == core.NoRecord && a.exempted(job):
+		out.Err, out.Environment = nil, node.Environment(node.Entry{})
+	}
 }
 
 // Do takes an Ask to the machine, which decides who may ask for what, and waits for its outcome.
@@ -54,6 +66,9 @@ func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outco
 	select {
 	case out := <-done:
 		out.Action, out.Key = ask.Action, ask.Key
+		if ask.Action == core.Prepare && out.Err == nil {
+			a.published(ctx, ask.Key.JobID)
+		}
 		return out
 	case <-a.done:
 		return refuse(core.Errorf(core.ServerAway, "agent of %s: it is stopping", a.needs.Node))
