@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
@@ -14,7 +16,7 @@ func (a *Agent) act(actions []node.Action) {
 		case node.Reserve:
 			a.reserve(act)
 		case node.Look:
-			a.aside(func(ctx context.Context) node.Input { return a.read(ctx, act.Attempt) })
+			a.aside(func(ctx context.Context) node.Input { return a.read(ctx, act) })
 		case node.Create:
 			a.aside(func(ctx context.Context) node.Input { return a.create(ctx, act) })
 		case node.Destroy:
@@ -25,22 +27,34 @@ func (a *Agent) act(actions []node.Action) {
 			a.tell(act.Report)
 		case node.Publish:
 			if err := a.publish(act); err != nil {
-				a.log.Warn("the job's environment could not be left for its tasks; they will ask the agent", "job", act.Run.Key.String(), "err", err)
+				a.log.Warn("the job's environment could not be left for its tasks; they will ask the agent", core.LogJob, act.Run.Key.String(), core.LogError, err)
 			}
 		case node.Withdraw:
 			if err := a.withdraw(act.Run); err != nil {
-				a.log.Warn("the job's environment could not be removed", "job", act.Run.Key.String(), "err", err)
+				a.log.Warn("the job's environment could not be removed", core.LogJob, act.Run.Key.String(), core.LogError, err)
 			}
 		case node.Drain:
 			a.drain(act.Reason)
 		case node.Say:
-			if act.Bad {
-				a.log.Warn(act.Text, "job", act.Run.Key.String())
-			} else {
-				a.log.Info(act.Text, "job", act.Run.Key.String())
-			}
+			a.say(act)
 		}
 	}
+}
+
+// say writes a line of the machine's.
+func (a *Agent) say(act node.Say) {
+	level := slog.LevelInfo
+	if act.Bad {
+		level = slog.LevelWarn
+	}
+	attrs := make([]any, 0, 4)
+	if act.Run.Job != "" {
+		attrs = append(attrs, core.LogJob, act.Run.Key.String())
+	}
+	if act.Origin != "" {
+		attrs = append(attrs, core.LogCall, act.Origin)
+	}
+	a.log.Log(context.Background(), level, act.Text, attrs...)
 }
 
 // aside runs a call out beside the writer; what it gives comes back as an input.
@@ -71,21 +85,38 @@ func (a *Agent) reserve(act node.Reserve) {
 	})
 }
 
-func (a *Agent) read(ctx context.Context, n node.Attempt) node.Input {
+func (a *Agent) read(ctx context.Context, act node.Look) node.Input {
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
 	defer cancel()
+	d := drove{verb: "devices", run: act.Run, origin: act.Origin, began: time.Now()}
 	devices, err := a.needs.Driver.Devices(ctx)
+	a.told(d, err)
 	if err != nil {
-		return node.Read{Attempt: n, Err: a.driverError(err)}
+		return node.Read{Attempt: act.Attempt, Err: a.driverError(err)}
 	}
+	a.devices.Store(&devices)
+	d.verb, d.began = "services", time.Now()
 	services, err := a.needs.Driver.Services(ctx)
-	return node.Read{Attempt: n, Devices: devices, Services: services, Err: a.driverError(err)}
+	a.told(d, err)
+	if act.Run == (core.Run{}) {
+		a.auditBypasses()
+	}
+	return node.Read{Attempt: act.Attempt, Devices: devices, Services: services, Err: a.driverError(err)}
 }
 
 func (a *Agent) create(ctx context.Context, act node.Create) node.Input {
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
 	defer cancel()
+	d := drove{verb: "create", run: act.Run, origin: act.Origin, began: time.Now()}
 	results, err := a.needs.Driver.Create(ctx, act.Specs)
+	first := err
+	for i, r := range results[:min(len(results), len(act.Specs))] {
+		d.nics, d.ids, d.vnis = append(d.nics, act.Specs[i].Device), append(d.ids, r.Service.ID), act.Specs[i].VNIs
+		if first == nil {
+			first = r.Err
+		}
+	}
+	a.told(d, first)
 	if err == nil && len(results) != len(act.Specs) {
 		err = core.Errorf(core.DriverAway, "NIC driver: it answered %d results for %d services", len(results), len(act.Specs))
 	}
@@ -95,7 +126,16 @@ func (a *Agent) create(ctx context.Context, act node.Create) node.Input {
 func (a *Agent) destroy(ctx context.Context, act node.Destroy) node.Input {
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
 	defer cancel()
+	d := drove{verb: "destroy", run: act.Run, origin: act.Origin, began: time.Now()}
 	errs, err := a.needs.Driver.Destroy(ctx, act.Services)
+	first := err
+	for i, s := range act.Services {
+		d.nics, d.ids, d.vnis = append(d.nics, s.Device), append(d.ids, s.ID), s.VNIs
+		if first == nil && i < len(errs) {
+			first = errs[i]
+		}
+	}
+	a.told(d, first)
 	if err == nil && len(errs) != len(act.Services) {
 		err = core.Errorf(core.DriverAway, "NIC driver: it answered %d results for %d services", len(errs), len(act.Services))
 	}
@@ -126,7 +166,7 @@ func (a *Agent) drain(reason string) {
 			ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
 			defer cancel()
 			if err := sched.Drain(ctx, a.needs.Node, reason); err != nil && core.AsError(err).Code != core.Unsupported {
-				a.log.Warn("the scheduler did not take the drain", "scheduler", name, "err", err)
+				a.log.Warn("the scheduler did not take the drain", core.LogScheduler, name, core.LogError, err)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -28,6 +29,8 @@ type Needs struct {
 	Rundir     rundir.Dir   // where the exempt list lies; empty: nobody is exempt
 	Front      rundir.Hooks // what weft-hook was told; empty: tasks are told nothing by the jobs' files
 	Log        *slog.Logger
+	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
+	Meter      Meter        // nil: nothing is counted
 	Limits     Limits
 	Machine    node.Config // Node and Boot are set from above
 }
@@ -75,6 +78,8 @@ type Agent struct {
 	needs   Needs
 	limits  Limits
 	log     *slog.Logger
+	audit   *slog.Logger
+	meter   Meter
 	began   time.Time
 	queue   chan work
 	done    chan struct{}
@@ -88,6 +93,8 @@ type Agent struct {
 	environs environs
 	beside   sync.WaitGroup
 	ctx      context.Context
+	devices  atomic.Pointer[[]core.Device] // as read last
+	bypasses atomic.Uint64                 // uses that the audit has told of
 }
 
 // New loads the store. Run must be called for the agent to work.
@@ -99,7 +106,11 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	if a.log == nil {
 		a.log = slog.Default()
 	}
-	a.log = a.log.With("node", needs.Node)
+	a.log = a.log.With(core.LogNode, needs.Node)
+	a.audit = newAudit(needs, a.log)
+	if a.meter = needs.Meter; a.meter == nil {
+		a.meter = unmetered{}
+	}
 	a.queue = make(chan work, a.limits.Queue)
 	return a, a.load(ctx)
 }

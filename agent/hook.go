@@ -15,15 +15,31 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		return core.HookReply{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of node %s declares none of that name", core.Clip(call.Scheduler), a.needs.Node)
 	}
 	call.Node = a.needs.Node
+	began := time.Now()
 	ask, err := h.Parse(ctx, call)
 	out := core.Outcome{Action: ask.Action, Key: ask.Key}
+	bypassed := false
 	if err != nil {
 		out.Err = core.AsError(err)
 	} else {
+		ask.Call = call.ID // one id from weft-hook to the driver, whatever the adapter made of it
 		out = a.Do(ctx, ask, call.Peer)
+		failed := out.Err != nil
 		a.exception(ask, call.Peer, &out)
+		bypassed = failed && out.Err == nil
 	}
-	return h.Render(ctx, call, out)
+	reply, failure := h.Render(ctx, call, out)
+	a.auditHook(call, ask, out, bypassed)
+	phase := call.Phase
+	if ask.Action == 0 {
+		phase = ""
+	}
+	why := failure
+	if out.Err != nil {
+		why = out.Err
+	}
+	a.meter.Hooked(call.Scheduler, phase, reason(why), time.Since(began))
+	return reply, failure
 }
 
 // exception lets tasks of an exempt job run without a record, and ends the exemption with the job.

@@ -30,7 +30,7 @@ func (a *Agent) link(ctx context.Context) {
 		if a.now().Run-began > a.limits.RetryMost {
 			wait = a.limits.Retry
 		}
-		a.log.Info("no session with the server", "err", err, "again_in", wait)
+		a.log.Info("no session with the server", core.LogError, err, core.LogWait, wait)
 		if !pause(ctx, wait/2+rand.N(wait)) {
 			return
 		}
@@ -54,13 +54,25 @@ func (a *Agent) attend(ctx context.Context) error {
 	if err := a.insist(ctx, work{in: node.Linked{Up: true}}); err != nil {
 		return err
 	}
+	up := false
+	defer func() {
+		if up {
+			a.meter.Linked(false)
+		}
+	}()
 	for {
 		select {
 		case first := <-s.reports:
 			if !first.Full {
 				continue // of the session before
 			}
-			return a.needs.Authority.Attend(ctx, a.needs.Node, first, s.reports, func(o core.Orders) { a.ordered(ctx, s, o) })
+			return a.needs.Authority.Attend(ctx, a.needs.Node, first, s.reports, func(o core.Orders) {
+				if !up { // the server has answered the first report
+					up = true
+					a.meter.Linked(true)
+				}
+				a.ordered(ctx, s, o)
+			})
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -16,7 +16,7 @@ func (a *Agent) watch(ctx context.Context, name string, sched core.Scheduler) {
 			return
 		}
 		if err != nil {
-			a.log.Debug("the scheduler's half on this node cannot be followed", "scheduler", name, "err", err)
+			a.log.Debug("the scheduler's half on this node cannot be followed", core.LogScheduler, name, core.LogError, err)
 		}
 		if !pause(ctx, wait/2+rand.N(wait)) {
 			return

@@ -120,7 +120,7 @@ func (a *Agent) step(ctx context.Context, batch []work) {
 // fail throws the machine away, since it may be ahead of the store; every hook that waits is told.
 func (a *Agent) fail(batch []work, err error) {
 	if a.machine != nil {
-		a.log.Error("the node's store cannot be written: no job can start here until it can", "err", err)
+		a.log.Error("the node's store cannot be written: no job can start here until it can", core.LogError, err)
 	}
 	a.machine = nil
 	for _, w := range batch {
