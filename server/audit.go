@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"log/slog"
 
 	"github.com/weft-hpc/weft/core"
@@ -21,21 +20,20 @@ const (
 	auditFree   = "free"   // VNIs went back to their pools
 )
 
-// auditor writes the audit; shared says that its lines stand in the log, where a key marks them.
+// auditor writes the audit: to a log of its own, or marked by a key among the others.
 type auditor struct {
-	log    *slog.Logger
-	shared bool
+	log *slog.Logger
 }
 
 func newAuditor(audit, log *slog.Logger) auditor {
 	if audit != nil {
-		return auditor{log: audit}
+		return auditor{audit}
 	}
-	return auditor{log: log.With(core.LogAudit, true), shared: true}
+	return auditor{log.With(core.LogAudit, true)}
 }
 
 func (a auditor) line(event string, attrs ...any) {
-	a.log.Log(context.Background(), slog.LevelInfo, event, attrs...)
+	a.log.Info(event, attrs...)
 }
 
 // who names the caller of a prepare: the hook on its node.
