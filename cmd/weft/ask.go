@@ -11,6 +11,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // server is the path of the server's socket.
@@ -21,8 +22,39 @@ func (o *options) server() (string, error) {
 	return filepath.Join(o.dir, "server.sock"), nil
 }
 
+// here is the run directory of this host's agent and the node's name: --dir is it, or holds it as agent. A simulated system has none.
+func (o *options) here() (rundir.Dir, string, bool) {
+	o.resolve()
+	for _, dir := range []string{o.dir, filepath.Join(o.dir, "agent")} {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			continue
+		}
+		if h, err := rundir.Dir(abs).Hooks(); err == nil {
+			return rundir.Dir(abs), h.Node, true
+		}
+	}
+	return "", "", false
+}
+
+// resolve takes the folder of the daemons where nobody named another and no simulated system is in the current folder.
+func (o *options) resolve() {
+	if o.dir != defaultDir {
+		return
+	}
+	if _, err := os.Stat(o.dir); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if info, err := os.Stat(daemonDir); err == nil && info.IsDir() {
+		o.dir = daemonDir
+	}
+}
+
 // agent is the path of a node's socket.
 func (o *options) agent(node string) (string, error) {
+	if dir, name, ok := o.here(); ok && node == name {
+		return dir.Socket(os.Geteuid() == 0), nil
+	}
 	folder, err := o.node(node)
 	return filepath.Join(folder, "agent.sock"), err
 }
@@ -44,6 +76,7 @@ func (o *options) node(name string) (string, error) {
 
 // there says what to start where there is no system at all.
 func (o *options) there() error {
+	o.resolve()
 	info, err := os.Stat(o.dir)
 	switch {
 	case err == nil && !info.IsDir():

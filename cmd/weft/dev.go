@@ -33,8 +33,8 @@ func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
 		return dev.Options{}, err
 	}
 	return dev.Options{
-		Dir: dir, Nodes: s.nodes, NICs: nics, Local: label, PerUser: perUser, Config: s.engine, Pools: s.pools, Policy: s.policy,
-		Admins: s.config.Server.AdminGroup, Version: version, Log: log, Latency: latency,
+		Dir: dir, Nodes: s.Nodes, NICs: nics, Local: label, PerUser: perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
+		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: latency,
 	}, nil
 }
 

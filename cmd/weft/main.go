@@ -99,16 +99,18 @@ Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 w
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(cmd, err) })
-	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir, "folder of the system's sockets")
+	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir, "folder of the system's sockets; where it is not there, /run/weft")
 	root.AddGroup(
 		&cobra.Group{ID: "see", Title: "To see:"},
 		&cobra.Group{ID: "change", Title: "To change:"},
 		&cobra.Group{ID: "work", Title: "To work with:"},
+		&cobra.Group{ID: "daemon", Title: "To run it:"},
 	)
 	for id, cmds := range map[string][]*cobra.Command{
 		"see":    {newStatus(o), newJobs(o), newJob(o), newVNIs(o), newNodes(o), newServices(o), newEnv(o), newVersion()},
 		"change": {newForget(o), newDrain(o), newResume(o), newRecover(o), newNode(o)},
 		"work":   {newRun(o), newDev(o), newDemo(), newSim(o), newStore()},
+		"daemon": {newServer(), newAgent(), newTLS(), newPlugin()},
 	} {
 		for _, c := range cmds {
 			c.GroupID = id

@@ -18,7 +18,7 @@ func newEnv(o *options) *cobra.Command {
 Only the job's owner and root can.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			scheduler, job, at, err := jobHere(args, node)
+			scheduler, job, at, err := o.jobHere(args, node)
 			switch {
 			case err != nil:
 				return err
@@ -52,7 +52,7 @@ Only the job's owner and root can.`,
 }
 
 // jobHere is the job and node that a verb is about: what was given, else what the shell's own environment names. A local job's id begins with its node.
-func jobHere(args []string, node string) (scheduler, job, at string, err error) {
+func (o *options) jobHere(args []string, node string) (scheduler, job, at string, err error) {
 	job, at = getenv("WEFT_JOB"), node
 	if len(args) == 1 {
 		job = args[0]
@@ -64,6 +64,9 @@ func jobHere(args []string, node string) (scheduler, job, at string, err error) 
 	}
 	if at == "" && len(args) == 0 {
 		at = getenv("WEFT_NODE")
+	}
+	if _, name, ok := o.here(); at == "" && ok {
+		at = name
 	}
 	if dot := strings.LastIndexByte(job, '.'); at == "" && dot > 0 {
 		at = job[:dot]

@@ -18,6 +18,9 @@ import (
 // defaultDir is where `weft dev` puts its sockets.
 const defaultDir = "weft.dev"
 
+// daemonDir is where the daemons put theirs.
+const daemonDir = "/run/weft"
+
 // options are the flags that all verbs share.
 type options struct {
 	dir    string

@@ -145,6 +145,9 @@ func (r *runArgs) hosts(ctx context.Context, o *options) ([]string, error) {
 	if r.on != "" {
 		return r.named()
 	}
+	if _, name, ok := o.here(); ok && r.nodes == 1 {
+		return []string{name}, nil
+	}
 	all, err := list[server.NodeRow](ctx, o, "nodes", nil)
 	if err != nil {
 		return nil, err

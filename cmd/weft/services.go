@@ -21,7 +21,7 @@ func newServices(o *options) *cobra.Command {
 		Long: `List the CXI services on a node's NICs, and whose each is. The table has one line for NICs whose service is the same; -o json has
 one element for each NIC. Inside a job the node is the job's own.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, _, at, err := jobHere(nil, node)
+			_, _, at, err := o.jobHere(nil, node)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/daemon"
+)
+
+// defaultConfig is where a site's configuration lies.
+const defaultConfig = "/etc/weft/config.hcl"
+
+func newServer() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use: "server", Short: "Run the server: the one authority over the fabric", Args: cobra.NoArgs,
+		Long: `Run the server of a system, until it is told to stop. It keeps its records in the store that config.hcl names, answers operators on its
+socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` makes its certificates.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := read(path, 0)
+			if err != nil {
+				return err
+			}
+			return told(daemon.Server(cmd.Context(), s.Site, daemonOptions(cmd.Context())))
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", defaultConfig, "the configuration")
+	return cmd
+}
+
+func newAgent() *cobra.Command {
+	var path, boot string
+	cmd := &cobra.Command{
+		Use: "agent", Short: "Run this node's agent, which makes and removes its CXI services", Args: cobra.NoArgs,
+		Long: `Run the agent of this node, until it is told to stop. Services stay when it does: they are their jobs', and the next start finds them
+again. The node is called what its certificate says; ` + "`weft tls node NAME`" + ` makes it.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := read(path, 0)
+			if err != nil {
+				return err
+			}
+			return told(daemon.Agent(cmd.Context(), s.Site, boot, daemonOptions(cmd.Context())))
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", defaultConfig, "the configuration")
+	cmd.Flags().StringVar(&boot, "boot", "", "the node's boot id, for a simulated node; by default the machine's")
+	_ = cmd.Flags().MarkHidden("boot")
+	return cmd
+}
+
+// daemonOptions are those of both daemons. systemd is told when they serve, and when they stop.
+func daemonOptions(ctx context.Context) daemon.Options {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	context.AfterFunc(ctx, func() { _, _ = sd.SdNotify(false, sd.SdNotifyStopping) })
+	return daemon.Options{Version: version, Log: log, Ready: func() {
+		log.Info("serving", "version", version)
+		_, _ = sd.SdNotify(false, sd.SdNotifyReady)
+	}}
+}
+
+// told shows a complaint about config.hcl with its lines.
+func told(err error) error {
+	if e, ok := errors.AsType[*daemon.FindingsError](err); ok {
+		show(e.Findings)
+		return usage(fmt.Errorf("the configuration cannot be used"))
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/config"
+	certs "github.com/weft-hpc/weft/identity"
+)
+
+func newTLS() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{Use: "tls", Short: "Make the certificates of server and nodes", Args: noVerb, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.PersistentFlags().StringVar(&dir, "tls", config.DefaultTLS, "folder of the site's authority")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "init [HOST…]", Short: "Make the site's authority, and the server's certificate for these names and addresses; run it again to renew",
+			RunE: func(_ *cobra.Command, hosts []string) error {
+				if len(hosts) == 0 {
+					name, err := os.Hostname()
+					if err != nil {
+						return usage(fmt.Errorf("tls init: HOST is missing: %w", err))
+					}
+					hosts = []string{name}
+				}
+				if err := certs.Init(dir, hosts, time.Now()); err != nil {
+					return err
+				}
+				fmt.Fprintf(stdout(), "%s: ca.crt, server.crt and server.key are there; keep ca.key where nobody else can read it\n", dir)
+				return nil
+			},
+		},
+		&cobra.Command{
+			Use: "node NAME…", Short: "Make or renew the certificates of these nodes", Args: cobra.MinimumNArgs(1),
+			RunE: func(_ *cobra.Command, names []string) error {
+				for _, name := range names {
+					if err := certs.IssueNode(dir, name, time.Now()); err != nil {
+						return err
+					}
+					fmt.Fprintf(stdout(), "bring %s, %s and ca.crt to %s, as /etc/weft/tls there\n", filepath.Join(dir, name+".crt"), name+".key", name)
+				}
+				return nil
+			},
+		},
+	)
+	return cmd
+}

@@ -1,0 +1,131 @@
+package daemon
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/plugins/local"
+)
+
+// adapters are a node's halves of the schedulers.
+type adapters struct {
+	hooks      map[string]core.Hooks
+	schedulers map[string]core.Scheduler
+	types      map[string]string
+	own        []string // labels of type local
+	verbs      map[string]hook.Handler
+	tables     map[string]*local.Table
+	gone       chan ended
+	agent      *agent.Agent
+	node       string
+}
+
+// ended is a local job whose process is over.
+type ended struct {
+	label string
+	entry local.Entry
+}
+
+// BeginArgs begin a local job.
+type BeginArgs struct {
+	local.Wish
+	Scheduler string   `json:"scheduler,omitempty"`
+	Hosts     []string `json:"hosts,omitempty"`
+}
+
+func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *host.Host, o Options) (*adapters, error) {
+	a := &adapters{
+		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, types: map[string]string{}, tables: map[string]*local.Table{},
+		gone: make(chan ended, local.MaxJobs),
+	}
+	a.verbs = map[string]hook.Handler{"begin": a.begin}
+	for _, p := range site.Config.Schedulers {
+		a.types[p.Name] = p.Type
+		if p.Type != "local" {
+			s, findings := spec(host.Scheduler, p, host.Self)
+			if len(findings) > 0 {
+				return a, findingsError(findings)
+			}
+			if started, err := plugins.Start(ctx, s); started == nil {
+				return a, err
+			}
+			var err error
+			if a.hooks[p.Name], err = plugins.Hooks(p.Name); err != nil {
+				return a, err
+			}
+			if p.At != name {
+				continue
+			}
+			if a.schedulers[p.Name], err = plugins.Scheduler(p.Name); err != nil {
+				return a, err
+			}
+			continue
+		}
+		// The local adapter holds this node's processes by their pidfds, which a plugin's restart would lose: it runs in the agent.
+		table, err := local.Open(local.Options{
+			Node: name, File: filepath.Join(dir, "jobs."+p.Name+".json"), Log: o.Log, Gone: func(e local.Entry) { a.gone <- ended{p.Name, e} },
+		})
+		if err != nil {
+			return a, err
+		}
+		plugin := local.New(p.Name, table)
+		values, findings := p.Decode(plugin.Schema())
+		if findings = append(findings, p.Complain(plugin.Configure(ctx, values))...); len(findings) > 0 {
+			return a, findingsError(findings)
+		}
+		a.tables[p.Name], a.hooks[p.Name], a.schedulers[p.Name] = table, plugin, plugin
+		a.own = append(a.own, p.Name)
+	}
+	return a, nil
+}
+
+// begin makes the caller's process a job of the local scheduler that it names, or of the only one.
+func (a *adapters) begin(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	var args BeginArgs
+	if err := req.Decode(&args); err != nil {
+		return nil, err
+	}
+	if args.Scheduler == "" && len(a.own) == 1 {
+		args.Scheduler = a.own[0]
+	}
+	table := a.tables[args.Scheduler]
+	if table == nil {
+		return nil, core.Errorf(core.BadCall, "scheduler %q: config.hcl declares none of type local and that name", core.Clip(args.Scheduler))
+	}
+	if len(args.Hosts) == 0 {
+		args.Hosts = []string{a.node}
+	}
+	if len(args.Hosts) > 1 {
+		return nil, core.Errorf(core.BadRequest, "job: %d nodes are wanted, and a local job has one", len(args.Hosts)).WithMend("only `weft dev` starts commands on several nodes")
+	}
+	if _, err := local.ParseOptions(args.Options); err != nil {
+		return nil, err
+	}
+	return table.Begin(ctx, peer, args.Wish, args.Hosts...)
+}
+
+// run cleans up after local jobs whose process is over, however it ended.
+func (a *adapters) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-a.gone:
+			key := core.Key{JobID: core.JobID{Scheduler: e.label, Job: e.entry.Job}}
+			a.agent.Do(ctx, core.Ask{Action: core.CleanUp, Key: key, UID: e.entry.UID, Began: hook.Boottime()}, core.Peer{})
+		}
+	}
+}
+
+func (a *adapters) close() error {
+	for _, t := range a.tables {
+		if err := t.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	machine "github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/rpc"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// bootFile holds the boot id of this machine.
+const bootFile = "/proc/sys/kernel/random/boot_id"
+
+// Agent runs the agent of this node until ctx ends. boot is the node's boot id; empty means the machine's.
+func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) {
+	c := site.Config.Agent
+	certs, name, err := node(c.TLS)
+	if err != nil {
+		return err
+	}
+	if boot == "" {
+		text, err := os.ReadFile(bootFile)
+		if err != nil {
+			return core.Errorf(core.InternalFault, "boot id: %w", err)
+		}
+		boot = strings.TrimSpace(string(text))
+	}
+	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
+		return core.Errorf(core.BadConfig, "agent: dir: %w", err)
+	}
+	run := rundir.Dir(c.Dir)
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return core.Errorf(core.BadConfig, "agent: dir: %w", err)
+	}
+	if err := run.Check(); err != nil {
+		return err
+	}
+	var undo []func() error
+	defer func() {
+		for i := len(undo) - 1; i >= 0; i-- {
+			err = errors.Join(err, undo[i]())
+		}
+	}()
+	records, err := ledger.Open(filepath.Join(c.Dir, "ledger.db"))
+	if err != nil {
+		return err
+	}
+	undo = append(undo, records.Close)
+	plugins, err := host.New(host.Options{Dir: c.Dir, Log: o.Log})
+	if err != nil {
+		return err
+	}
+	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
+	driver, err := driver(ctx, site, plugins)
+	if err != nil {
+		return err
+	}
+	adapters, err := newAdapters(ctx, site, name, c.Dir, plugins, o)
+	if err != nil {
+		return err
+	}
+	undo = append(undo, adapters.close)
+
+	conn, err := dial(c.Server, certs)
+	if err != nil {
+		return err
+	}
+	undo = append(undo, conn.Close)
+	front, err := agent.Front(ctx, name, adapters.types, adapters.hooks)
+	if err != nil {
+		return err
+	}
+	a, err := agent.New(ctx, agent.Needs{
+		Node: name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: rpc.NewAuthority(conn), Store: records,
+		Environ: run.Environs(), Rundir: run, Front: front, Log: o.Log, Machine: machine.Config{SelfService: adapters.own},
+	})
+	if err != nil {
+		return err
+	}
+	adapters.agent = a
+	return serveHooks(ctx, run, a, adapters, front, o)
+}
+
+// serveHooks opens the node's two sockets and runs the agent.
+func serveHooks(ctx context.Context, run rundir.Dir, a *agent.Agent, adapters *adapters, front rundir.Hooks, o Options) error {
+	root, err := hook.Listen(run.RootSocket(), 0o600)
+	if err != nil {
+		return err
+	}
+	users, err := hook.Listen(run.UsersSocket(), 0o666)
+	if err != nil {
+		return errors.Join(err, root.Close())
+	}
+	if err := run.WriteHooks(front); err != nil {
+		return errors.Join(err, root.Close(), users.Close())
+	}
+	desk := &agent.Desk{Agent: a, More: adapters.verbs}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	all.Go(func() { _ = a.Run(ctx) })
+	all.Go(func() { adapters.run(ctx) })
+	for _, f := range []struct {
+		ln     net.Listener
+		bounds hook.Bounds
+	}{{root, hook.Root()}, {users, hook.Users()}} {
+		all.Go(func() {
+			if err := (&hook.Front{Bounds: f.bounds, Log: o.Log}).Serve(ctx, f.ln, desk.Handle); err != nil {
+				cancel(core.Errorf(core.InternalFault, "socket %s: %w", f.ln.Addr(), err))
+			}
+		})
+	}
+	if o.Ready != nil {
+		o.Ready()
+	}
+	all.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// driver starts the node's NIC driver. One that does not start yet is started again by itself.
+func driver(ctx context.Context, site *Site, plugins *host.Host) (core.NICDriver, error) {
+	blocks := site.Config.Drivers
+	if len(blocks) != 1 {
+		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", site.Config.File, len(blocks)).WithMend("leave one `driver` block")
+	}
+	s, findings := spec(host.Driver, blocks[0], host.Self)
+	if len(findings) > 0 {
+		return nil, findingsError(findings)
+	}
+	started, err := plugins.Start(ctx, s)
+	if err != nil {
+		if complaints := blocks[0].Complain(err); started == nil || len(complaints) > 0 && isPath(err) {
+			return nil, findingsError(complaints)
+		}
+	}
+	return plugins.NIC(blocks[0].Name)
+}
+
+func isPath(err error) bool {
+	_, ok := errors.AsType[*core.PathError](err)
+	return ok
+}
+
+// node opens this node's certificate: the one in dir that is neither the authority's nor the server's. The node is called what it says.
+func node(dir string) (*identity.Source, string, error) {
+	all, err := filepath.Glob(filepath.Join(dir, "*.crt"))
+	if err != nil {
+		return nil, "", core.Errorf(core.BadConfig, "agent: tls: %w", err)
+	}
+	var mine []string
+	for _, path := range all {
+		if base := filepath.Base(path); base != identity.CAFile && base != "server.crt" {
+			mine = append(mine, path)
+		}
+	}
+	if len(mine) != 1 {
+		return nil, "", core.Errorf(core.BadConfig, "agent: tls %s: it holds %d certificates of nodes, and this node has one", dir, len(mine)).
+			WithMend("make it with `weft tls node NAME` where the site's authority is, and bring NAME.crt, NAME.key and ca.crt here")
+	}
+	certs, err := identity.Open(identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: mine[0], Key: strings.TrimSuffix(mine[0], ".crt") + ".key"})
+	if err != nil {
+		return nil, "", err
+	}
+	leaf, err := certs.Leaf()
+	if err != nil {
+		return nil, "", err
+	}
+	name, err := identity.Node(leaf)
+	return certs, name, err
+}
+
+// dial makes the one connection to the server. It connects by itself, with pauses that grow and jitter.
+func dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
+	if address == "" {
+		return nil, core.Errorf(core.BadConfig, "agent: server: it is missing").WithMend(`add server = "HOST:PORT" to the agent block of config.hcl`)
+	}
+	hostname, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(credentials.NewTLS(certs.Client(hostname))),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.5, MaxDelay: 15 * time.Second}, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(rpc.MaxPlugin)),
+	)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
+	}
+	return conn, nil
+}
+
+// findingsError carries findings to whoever can show them.
+func findingsError(findings []hclfile.Finding) error { return &FindingsError{findings} }
+
+// FindingsError is a complaint about config.hcl.
+type FindingsError struct{ Findings []hclfile.Finding }
+
+func (e *FindingsError) Error() string { return hclfile.AsError(e.Findings).Error() }

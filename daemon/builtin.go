@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/plugins/local"
+)
+
+// ServeVerb is the hidden verb by which weft execs itself as a built-in plugin: weft plugin serve KIND TYPE NAME.
+var ServeVerb = []string{"plugin", "serve"}
+
+// builtins are the plugins that are part of weft, by kind and type: this list is the only place that knows them all.
+var builtins = map[host.Kind]map[string]func(name string) any{
+	host.Driver:    {"sim": func(string) any { return sim.New(sim.Options{}) }},
+	host.Scheduler: {"local": func(name string) any { return local.New(name) }},
+}
+
+// Builtin makes the plugin of that kind and type, for ServeVerb.
+func Builtin(kind, typ, name string) (any, error) {
+	if f := builtins[host.Kind(kind)][typ]; f != nil {
+		return f(name), nil
+	}
+	return nil, core.Errorf(core.BadCall, "plugin %s %q: weft has none of that type built in", core.Clip(kind), core.Clip(typ))
+}
+
+// spec says how the plugin of a block is run.
+func spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
+	s := host.Spec{Kind: kind, Name: p.Name, Block: func(schema core.Schema) (core.Values, error) {
+		v, findings := p.Decode(schema)
+		return v, hclfile.AsError(findings)
+	}}
+	switch f := builtins[kind][p.Type]; {
+	case len(p.Command) > 0:
+		s.Program = host.Program{Path: p.Command[0], Args: p.Command}
+	case f == nil:
+		known := make([]string, 0, len(builtins[kind]))
+		for t := range builtins[kind] {
+			known = append(known, t)
+		}
+		slices.Sort(known)
+		return s, []hclfile.Finding{p.NoType(known)}
+	case p.InProcess:
+		s.Value = f(p.Name)
+	default:
+		s.Program = verb(append(slices.Clone(ServeVerb), string(kind), p.Type, p.Name)...)
+	}
+	return s, nil
+}

@@ -1,0 +1,171 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/rpc"
+	"github.com/weft-hpc/weft/server"
+	"github.com/weft-hpc/weft/store/bolt"
+	"github.com/weft-hpc/weft/store/memory"
+)
+
+// Options of a daemon.
+type Options struct {
+	Version string
+	Log     *slog.Logger
+	Ready   func() // called once it serves
+}
+
+// Server runs the server of a site until ctx ends. Everything that can fail at the start fails before Ready.
+func Server(ctx context.Context, site *Site, o Options) (err error) {
+	c := site.Config.Server
+	run, err := filepath.Abs(filepath.Dir(c.Socket))
+	if err != nil {
+		return core.Errorf(core.BadConfig, "server: socket: %w", err)
+	}
+	var undo []func() error
+	defer func() {
+		for i := len(undo) - 1; i >= 0; i-- {
+			err = errors.Join(err, undo[i]())
+		}
+	}()
+	store, witness, err := openStore(c.Store, filepath.Join(run, "server.head"))
+	if err != nil {
+		return err
+	}
+	undo = append(undo, store.Close)
+
+	plugins, err := host.New(host.Options{Dir: run, Log: o.Log})
+	if err != nil {
+		return err
+	}
+	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
+	schedulers, err := schedulers(ctx, site, plugins)
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(ctx, server.Needs{
+		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Schedulers: schedulers,
+		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(site.Pools) },
+	})
+	if err != nil {
+		return err
+	}
+	desk := &server.Desk{Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: site.Sizes}
+	ln, err := hook.Listen(c.Socket, 0o666)
+	if err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if c.Listen != "" {
+		if err := serveNodes(ctx, &all, cancel, c, srv); err != nil {
+			return errors.Join(err, ln.Close())
+		}
+	}
+	all.Go(func() { _ = srv.Run(ctx) })
+	all.Go(func() {
+		if err := (&hook.Front{Bounds: hook.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
+			cancel(core.Errorf(core.InternalFault, "socket %s: %w", c.Socket, err))
+		}
+	})
+	if o.Ready != nil {
+		o.Ready()
+	}
+	all.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// openStore opens the store that config.hcl names.
+func openStore(path, witness string) (engine.Store, core.Head, error) {
+	if path == config.MemoryStore {
+		return memory.New(), core.Head{}, nil
+	}
+	s, err := bolt.Open(path, bolt.Options{Witness: witness})
+	if err != nil {
+		return nil, core.Head{}, err
+	}
+	return s, s.Seen(), nil
+}
+
+// schedulers starts the halves of the schedulers that run on the server. One that does not start is started again by itself; what it cannot tell meanwhile
+// frees nothing and grants nothing.
+func schedulers(ctx context.Context, site *Site, plugins *host.Host) (map[string]core.Scheduler, error) {
+	out := map[string]core.Scheduler{}
+	for _, p := range site.Config.Schedulers {
+		if p.Type == "local" {
+			out[p.Name] = local.New(p.Name) // goes by the notes that agents make; what it watches, they forward
+			continue
+		}
+		s, findings := spec(host.Scheduler, p, host.Self)
+		if len(findings) > 0 {
+			return nil, findingsError(findings)
+		}
+		started, err := plugins.Start(ctx, s)
+		if started == nil {
+			return nil, err
+		}
+		if out[p.Name], err = plugins.Scheduler(p.Name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// serveNodes listens for agents. Who they are is what their certificates say.
+func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc, c config.Server, srv *server.Server) error {
+	certs, err := identity.Open(identity.Files{CA: filepath.Join(c.TLS, identity.CAFile), Cert: filepath.Join(c.TLS, "server.crt"), Key: filepath.Join(c.TLS, "server.key")})
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return core.Errorf(core.BadConfig, "server: listen %s: %w", c.Listen, err)
+	}
+	g := grpc.NewServer(append(rpc.AuthorityOptions(), grpc.Creds(credentials.NewTLS(certs.Server())))...)
+	rpc.ServeAuthority(g, srv, caller)
+	all.Go(func() {
+		if err := g.Serve(ln); err != nil && ctx.Err() == nil {
+			cancel(core.Errorf(core.InternalFault, "server: listen %s: %w", c.Listen, err))
+		}
+	})
+	all.Go(func() {
+		<-ctx.Done()
+		g.Stop()
+	})
+	return nil
+}
+
+// caller is the node whose certificate the connection has.
+func caller(ctx context.Context) (string, error) {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return "", core.Errorf(core.NotAllowed, "node: the connection has no peer")
+	}
+	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	if !ok || len(info.State.VerifiedChains) == 0 {
+		return "", core.Errorf(core.NotAllowed, "node: the connection has no verified certificate")
+	}
+	return identity.Node(info.State.VerifiedChains[0][0])
+}

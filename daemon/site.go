@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/policy"
+)
+
+// Site is what config.hcl and the policy files say, ready for the machines.
+type Site struct {
+	Config *config.Config
+	Policy *policy.Policy
+	Engine engine.Config
+	Pools  []allocator.Pool
+	Nodes  []string
+}
+
+// Read reads config.hcl and its policy. Everything that is wrong with either is among the findings; with an Error among them there is no Site. quarantine,
+// when above 0, replaces that of every pool.
+func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
+	c, findings := config.Load(path)
+	sources, more := policy.Read(c.Policy)
+	findings = append(findings, more...)
+	env := policy.Env{Nodes: c.Nodes}
+	for _, p := range c.Pools {
+		env.Pools = append(env.Pools, p.Name)
+	}
+	for _, p := range c.Services {
+		env.Services = append(env.Services, p.Name)
+	}
+	for _, p := range c.Schedulers {
+		env.Schedulers = append(env.Schedulers, p.Name, p.Type)
+	}
+	rules, more := policy.Load(sources, env)
+	findings = hclfile.Sort(append(findings, more...))
+	if hclfile.Failed(findings) {
+		return nil, findings
+	}
+	list, err := hostlist.Parse(c.Nodes)
+	if err != nil {
+		return nil, append(findings, hclfile.Finding{Severity: hclfile.Error, Summary: fmt.Sprint("nodes: ", err), File: path})
+	}
+	s := &Site{Config: c, Policy: rules, Pools: c.Allocator(), Nodes: slices.Collect(list.Expand())}
+	s.Engine = engine.Config{Nodes: s.Nodes, System: engine.System{Nodes: c.NodeCount}, Policy: engine.Text{Hash: rules.Hash(), Text: rules.Text()}}
+	for _, p := range c.Schedulers {
+		s.Engine.Schedulers = append(s.Engine.Schedulers, p.Name)
+	}
+	rest := c.Quarantines()
+	for _, p := range s.Pools {
+		q := rest[p.Name]
+		if quarantine > 0 {
+			q = quarantine
+		}
+		s.Engine.Pools = append(s.Engine.Pools, engine.Pool{Name: p.Name, Quarantine: q, Contains: func(v core.VNI) bool {
+			return slices.ContainsFunc(p.Ranges, func(r allocator.Range) bool { return v >= r.First && v <= r.Last })
+		}})
+	}
+	return s, findings
+}
+
+// Sizes are how many VNIs each pool has.
+func (s *Site) Sizes() map[string]int {
+	out := map[string]int{}
+	a, err := allocator.New(s.Pools)
+	if err != nil {
+		return out
+	}
+	for _, p := range s.Pools {
+		out[p.Name] = a.Size(p.Name)
+	}
+	return out
+}
