@@ -367,6 +367,7 @@ func TestAForwardedQuestionIsHeardBeforeItsAnswerCounts(t *testing.T) {
 		next <- none // an answer to no question
 		asking := core.Report{Answer: &core.Forward{Scheduler: "s", Ask: 2, Jobs: core.Jobs{Asking: true}}}
 		for range 2 {
+			time.Sleep(time.Second)
 			next <- asking
 			if o := <-orders; o.Heard != 2 {
 				t.Fatalf("heard %d, want 2", o.Heard)

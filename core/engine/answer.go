@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -28,61 +27,88 @@ func (m *Machine) answer(in Answer) {
 // change takes single changes. Only a final one counts: what else they say may be older than the newest prepare, but a run that is over stays over.
 func (m *Machine) change(w *watch, jobs []core.JobStatus) {
 	for _, s := range jobs {
-		if r := m.runs[s.Run]; r != nil && s.State == core.JobFinal && w.active[r.Serial] == r {
+		if r := m.run(s.Run); r != nil && s.State == core.JobFinal && w.active[r.Serial] == r {
 			m.drain(r, "the scheduler says that it ended")
 		}
 	}
 }
 
 func (m *Machine) complete(w *watch, in Answer) {
-	byJob := make(map[core.JobID][]core.JobStatus, len(in.Jobs.Jobs))
-	for _, s := range in.Jobs.Jobs {
-		byJob[s.JobID] = append(byJob[s.JobID], s)
+	m.answers++
+	for i := range in.Jobs.Jobs {
+		s := &in.Jobs.Jobs[i]
+		for r := m.jobs[s.JobID]; r != nil; r = r.next {
+			r.hear(s, m.answers)
+		}
 	}
-	var lost []*reservation
+	var over, lost []*reservation
 	total := 0
-	for _, serial := range slices.Sorted(maps.Keys(w.active)) {
-		r := w.active[serial]
+	for _, r := range w.active {
 		if in.Node != "" && in.Node != r.First.Node {
 			continue
 		}
 		total++
-		if r.prepared >= in.Began && r.prepared > 0 {
-			continue
+		if r.answer != m.answers {
+			r.verdict = unheard
 		}
-		said := byJob[r.Job.JobID]
-		switch gone, there := verdict(r.Job.Run, said); {
-		case there:
+		switch {
+		case r.verdict == there:
 			r.known, r.shown = true, max(r.shown, in.Began)
 			r.missing, r.vanished = 0, 0
-		case gone != "":
-			m.drain(r, gone)
-		case len(said) == 0:
-			if r.missing++; r.missing >= 2 {
+		case in.Began <= r.prepared:
+		case r.verdict >= requeued:
+			over = append(over, r)
+		case r.verdict == unheard && in.Began > r.missed:
+			r.missed = in.Began
+			if r.missing = min(r.missing+1, 2); r.missing == 2 {
 				lost = append(lost, r)
 			}
 		}
 	}
+	slices.SortFunc(over, bySerial)
+	for _, r := range over {
+		m.drain(r, verdicts[r.verdict])
+	}
+	slices.SortFunc(lost, bySerial)
 	m.vanish(in.Began, lost, total)
 }
 
-// verdict says why run is gone by what an answer has of its id, or that it is there. An answer that shows an earlier generation says neither.
-func verdict(run core.Run, said []core.JobStatus) (gone string, there bool) {
-	for _, s := range said {
-		switch {
-		case s.Run == run && s.State == core.JobRunning:
-			return "", true
-		case s.Run == run && s.State == core.JobQueued:
-			gone = "the scheduler has it back in the queue"
-		case s.Run == run && s.State == core.JobFinal:
-			gone = "the scheduler says that it ended"
-		case s.Fingerprint != run.Fingerprint:
-			gone = "the scheduler has its id for another job"
-		case s.Generation > run.Generation:
-			gone = "the scheduler has a later run of it"
-		}
+// verdict is what an answer says of a run.
+type verdict uint8
+
+const (
+	unheard verdict = iota // its id is not in the answer
+	unclear                // the answer shows an earlier generation of it, and says neither
+	there
+	requeued
+	ended
+	foreign
+	overtaken
+)
+
+var verdicts = [...]string{
+	requeued: "the scheduler has it back in the queue", ended: "the scheduler says that it ended",
+	foreign: "the scheduler has its id for another job", overtaken: "the scheduler has a later run of it",
+}
+
+// hear takes what an answer, numbered in this process, says of r's id. That r is there outweighs all else that the same answer has of the id.
+func (r *reservation) hear(s *core.JobStatus, answer uint32) {
+	v := unclear
+	switch run := r.Job.Run; {
+	case s.Run == run && s.State == core.JobRunning:
+		v = there
+	case s.Run == run && s.State == core.JobQueued:
+		v = requeued
+	case s.Run == run && s.State == core.JobFinal:
+		v = ended
+	case s.Fingerprint != run.Fingerprint:
+		v = foreign
+	case s.Generation > run.Generation:
+		v = overtaken
 	}
-	return gone, false
+	if r.answer != answer || v == there || r.verdict != there && v > r.verdict {
+		r.answer, r.verdict = answer, v
+	}
 }
 
 // vanish frees what two answers lacked, unless so much of it vanished at once that it is rather the scheduler's state that was lost.

@@ -40,8 +40,7 @@ func BenchmarkStep(b *testing.B) {
 			m := w.m
 			number := uint64(1)
 			b.ReportAllocs()
-			b.ResetTimer()
-			for i := range b.N {
+			for i := 0; b.Loop(); i++ {
 				j := job(fmt.Sprintf("b%d", i), "n[0001-0002]")
 				in := w.ask("n0001", j)
 				m.Step(w.now, in)
@@ -58,7 +57,6 @@ func BenchmarkStep(b *testing.B) {
 					m.Step(w.now, Tick{})
 				}
 			}
-			b.StopTimer()
 			m.Step(w.now, Tick{})
 			if got := m.Use()["jobs"]; got != live {
 				b.Fatalf("%d VNIs are in use, want %d", got, live)
@@ -79,7 +77,7 @@ func BenchmarkBigJob(b *testing.B) {
 			}
 			m := w.m
 			number := uint64(1)
-			for i := range b.N {
+			for i := 0; b.Loop(); i++ {
 				j := job(fmt.Sprintf("b%d", i), fmt.Sprintf("n[00000-%05d]", nodes-1))
 				for k, n := range names {
 					in := w.ask(n, j)
@@ -123,8 +121,7 @@ func BenchmarkTick(b *testing.B) {
 					w.reboot(n)
 				}
 			}
-			b.ResetTimer()
-			for range b.N {
+			for b.Loop() {
 				w.now.Run += time.Millisecond
 				w.m.Step(w.now, Tick{})
 			}
@@ -139,8 +136,7 @@ func BenchmarkComplete(b *testing.B) {
 	for _, r := range w.m.serials {
 		jobs = append(jobs, running(r.Job.Run))
 	}
-	b.ResetTimer()
-	for range b.N {
+	for b.Loop() {
 		w.now.Run += time.Second
 		w.m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Complete: true, Jobs: jobs}})
 	}
@@ -148,7 +144,7 @@ func BenchmarkComplete(b *testing.B) {
 
 // BenchmarkMemory measures what 60,000 live reservations take, allocator and all; the budget is 100 MiB.
 func BenchmarkMemory(b *testing.B) {
-	for range b.N {
+	for b.Loop() {
 		before := inUse()
 		w := crowd(b, 60_000)
 		after := inUse()

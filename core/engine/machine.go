@@ -14,23 +14,23 @@ type Machine struct {
 	alloc Allocator
 	pools map[string]*Pool
 
-	meta     Meta
-	serials  map[uint64]*reservation
-	runs     map[core.Run]*reservation
-	jobs     map[core.JobID][]*reservation
-	nodes    map[string]*node
-	watches  map[string]*watch
-	quotas   map[tally]int
-	texts    map[string]int // live reservations that were decided by it
-	ended    map[core.Run]uint64
-	endedAt  []uint64 // serials in the order they ended, oldest first
-	endedRun map[uint64]core.Run
-	closing  map[uint64]*reservation // draining and held
-	resting  []*reservation          // quarantined, in the order it began
-	cursors  map[string]core.VNI
-	holders  map[core.VNI][]*reservation
-	awaited  map[string]bool // nodes that must report in full before anything is granted
+	meta    Meta
+	serials map[uint64]*reservation
+	jobs    map[core.JobID]*reservation // the newest; the others of its id follow by next
+	nodes   map[string]*node
+	watches map[string]*watch
+	quotas  map[tally]int
+	texts   map[string]int // live reservations that were decided by it
+	ended   map[core.Run]uint64
+	endedAt []Tombstone             // in the order they ended, oldest first
+	closing map[uint64]*reservation // draining and held
+	resting []*reservation          // quarantined, in the order it began
+	least   time.Duration           // the shortest quarantine of all
+	cursors map[string]core.VNI
+	holders map[core.VNI][]*reservation
+	awaited map[string]bool // nodes that must report in full before anything is granted
 
+	answers uint32 // complete answers, counted
 	now     core.Moment
 	records []Record
 	actions []Action
@@ -39,30 +39,26 @@ type Machine struct {
 // reservation is a Reservation with what changes.
 type reservation struct {
 	Reservation
-	state    State
+	next     *reservation  // of the same job id, made earlier
 	since    time.Time     // wall, for people
 	entered  time.Duration // running time, for rules
 	why      string
-	joins    map[string]*join
-	unclean  int
-	prepared time.Duration // newest prepare
+	joins    joins
+	prepared time.Duration // newest prepare; of a loaded one, when it was loaded
 	shown    time.Duration // when the newest answer that shows it was asked for
-	known    bool          // shown counts
-	missing  int           // complete answers in a row that lack it, begun after prepared
+	missed   time.Duration // when the newest answer that lacks it was asked for
 	vanished time.Duration // when the alarm was raised for it; 0: not
-	hooked   bool          // a clean-up hook was seen on a node of it
 	ordered  time.Duration
 	shares   []hosts
-}
-
-// join is one node of a reservation.
-type join struct {
-	node  *node
-	of    *reservation
-	boot  string
-	clean bool
-	busy  time.Duration // since when the node says busy; 0: it does not
-	why   string
+	unclean  int32 // joins that are not clean
+	stuck    int32 // joins that are stuck
+	state    State
+	known    bool   // shown counts
+	answer   uint32 // the newest complete answer that has its id
+	verdict  verdict
+	missing  uint8 // complete answers in a row that lack it, begun after prepared; at most 2
+	hooked   bool  // a clean-up hook was seen on a node of it
+	stale    bool  // what is stuck has changed since why was written
 }
 
 // node is what is known of a node.
@@ -73,7 +69,9 @@ type node struct {
 	number   uint64
 	lost     time.Duration // since when it is out of contact, while not attached
 	devices  []string
+	blind    []string         // of devices, those that could not be read
 	open     map[uint64]*join // joins that are not clean
+	stuck    int              // of these, how many are stuck
 }
 
 // watch is a scheduler's part of the machine.
@@ -86,8 +84,8 @@ type watch struct {
 func New(cfg Config, alloc Allocator, records []Record, id string, witness core.Head, now core.Moment) (*Machine, []Record) {
 	m := &Machine{
 		alloc: alloc, now: now,
-		serials: map[uint64]*reservation{}, runs: map[core.Run]*reservation{}, jobs: map[core.JobID][]*reservation{}, nodes: map[string]*node{},
-		watches: map[string]*watch{}, quotas: map[tally]int{}, texts: map[string]int{}, ended: map[core.Run]uint64{}, endedRun: map[uint64]core.Run{},
+		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
+		watches: map[string]*watch{}, quotas: map[tally]int{}, texts: map[string]int{}, ended: map[core.Run]uint64{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, holders: map[core.VNI][]*reservation{}, awaited: map[string]bool{},
 	}
 	m.configure(cfg)
@@ -164,9 +162,10 @@ func (m *Machine) watch(s string) *watch {
 
 func (m *Machine) configure(cfg Config) {
 	m.cfg, m.rules = cfg, cfg.Rules.orDefault()
-	m.pools = make(map[string]*Pool, len(cfg.Pools))
+	m.pools, m.least = make(map[string]*Pool, len(cfg.Pools)), m.rules.Quarantine
 	for i := range cfg.Pools {
 		m.pools[cfg.Pools[i].Name] = &m.cfg.Pools[i]
+		m.least = min(m.least, cfg.Pools[i].Quarantine)
 	}
 }
 
@@ -191,7 +190,7 @@ func (m *Machine) load(records []Record) {
 				m.join(r, rec)
 			}
 		case Tombstone:
-			m.bury(rec.Serial, rec.Run)
+			m.bury(rec)
 		}
 	}
 	serials := make([]uint64, 0, len(m.serials))
@@ -212,10 +211,9 @@ func (m *Machine) load(records []Record) {
 
 // insert takes a reservation into the indexes and holds its VNIs; its state is entered by the caller.
 func (m *Machine) insert(rec Reservation, s State) *reservation {
-	r := &reservation{Reservation: rec, state: s, since: rec.Made, entered: m.now.Run, joins: make(map[string]*join, 1)}
+	r := &reservation{Reservation: rec, state: s, since: rec.Made, entered: m.now.Run, prepared: m.now.Run, next: m.jobs[rec.Job.JobID]}
 	m.serials[rec.Serial] = r
-	m.runs[rec.Job.Run] = r
-	m.jobs[rec.Job.JobID] = append(m.jobs[rec.Job.JobID], r)
+	m.jobs[rec.Job.JobID] = r
 	for _, t := range rec.VNIs {
 		m.holders[t.VNI] = append(m.holders[t.VNI], r)
 	}
@@ -223,27 +221,41 @@ func (m *Machine) insert(rec Reservation, s State) *reservation {
 	return r
 }
 
-// join adds or replaces a node of r in memory.
-func (m *Machine) join(r *reservation, j Join) *join {
-	if j.Node == "" {
-		return nil
+// run finds the reservation of a run.
+func (m *Machine) run(run core.Run) *reservation {
+	for r := m.jobs[run.JobID]; r != nil; r = r.next {
+		if r.Job.Run == run {
+			return r
+		}
 	}
-	n := m.node(j.Node)
-	old := r.joins[j.Node]
-	if old == nil {
-		old = &join{node: n, of: r}
-		r.joins[j.Node] = old
-	} else if !old.clean {
-		r.unclean--
+	return nil
+}
+
+// job gives the reservations of a job's id, oldest first.
+func (m *Machine) job(id core.JobID) []*reservation {
+	var out []*reservation
+	for r := m.jobs[id]; r != nil; r = r.next {
+		out = append(out, r)
 	}
-	old.boot, old.clean = j.Boot, j.Clean
-	if !j.Clean {
-		r.unclean++
-		n.open[r.Serial] = old
-	} else {
-		delete(n.open, r.Serial)
+	slices.Reverse(out)
+	return out
+}
+
+// leave takes r out of the reservations of its job's id.
+func (m *Machine) leave(r *reservation) {
+	id := r.Job.JobID
+	if m.jobs[id] == r {
+		if m.jobs[id] = r.next; r.next == nil {
+			delete(m.jobs, id)
+		}
+		return
 	}
-	return old
+	for o := m.jobs[id]; o != nil; o = o.next {
+		if o.next == r {
+			o.next = r.next
+			return
+		}
+	}
 }
 
 func (m *Machine) node(name string) *node {
@@ -270,6 +282,14 @@ func (m *Machine) place(r *reservation) {
 		m.watch(r.Job.Scheduler).active[r.Serial] = r
 	case Draining, Held:
 		m.closing[r.Serial] = r
+		if r.state == Held && !r.Unknown {
+			for _, j := range r.joins.list {
+				if !j.clean {
+					m.mark(j, stuckBefore)
+				}
+			}
+			r.stale = false
+		}
 	case Quarantined:
 		m.resting = append(m.resting, r)
 	}

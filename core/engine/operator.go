@@ -26,7 +26,7 @@ func (m *Machine) forget(in Forget) {
 			found = append(found, r)
 		}
 	default:
-		found = slices.Clone(m.jobs[in.Job])
+		found = m.job(in.Job)
 	}
 	if len(found) == 0 && !in.Vanished {
 		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "job %s: no reservation is held for it", in.Job).WithMend("`weft vnis` lists what is held")})
@@ -35,8 +35,8 @@ func (m *Machine) forget(in Forget) {
 	if !in.Vanished {
 		for _, r := range found {
 			m.drain(r, "an administrator says that it is over")
-			for _, name := range slices.Sorted(maps.Keys(r.joins)) {
-				m.confirm(r.joins[name])
+			for _, j := range r.joins.list {
+				m.confirm(j)
 			}
 		}
 	}

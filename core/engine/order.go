@@ -13,10 +13,10 @@ func (m *Machine) orderAll(r *reservation) {
 	if r.Unknown {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.joins)) {
-		j := r.joins[name]
+	orders := r.order()
+	for _, j := range r.joins.list {
 		if !j.clean && j.node.attached {
-			m.do(Order{name, j.node.session, core.Orders{Clean: []core.Clean{{Run: r.Job.Run, VNIs: r.vnis()}}}})
+			m.do(Order{j.node.Name, j.node.session, orders})
 		}
 	}
 }

@@ -18,45 +18,48 @@ func (m *Machine) drain(r *reservation, why string) {
 	m.setPhase(r, Draining, why)
 	m.do(Say{Run: r.Job.Run, VNIs: r.vnis(), Text: "draining: " + why})
 	m.orderAll(r)
-	m.settleNodes(r)
+	for _, j := range r.joins.list {
+		m.mark(j, m.judge(j))
+	}
+	m.settle(r)
 }
 
-// settleNodes moves r on when its nodes allow it: all clean starts the quarantine, one too long busy or away shows it as held.
-func (m *Machine) settleNodes(r *reservation) {
-	if r.state != Draining && r.state != Held {
-		return
-	}
-	if r.unclean == 0 {
-		m.rest(r)
-		return
-	}
-	why := m.stuck(r)
+// settle moves r on when its nodes allow it: all clean starts the quarantine, one too long busy or away shows it as held.
+func (m *Machine) settle(r *reservation) {
 	switch {
-	case why != "" && (r.state == Draining || r.why != why):
-		if r.state == Draining {
-			m.count(r, -1)
-			m.do(Say{Level: Warn, Run: r.Job.Run, VNIs: r.vnis(), Text: "held: " + why})
-		}
-		m.setPhase(r, Held, why)
-	case why == "" && r.state == Held && !r.Unknown:
+	case r.state != Draining && r.state != Held:
+	case r.unclean == 0:
+		m.rest(r)
+	case r.Unknown:
+	case r.stuck > 0 && r.state == Draining:
+		m.count(r, -1)
+		r.stale = false
+		m.setPhase(r, Held, r.stuckWhy())
+		m.do(Say{Level: Warn, Run: r.Job.Run, VNIs: r.vnis(), Text: "held: " + r.why})
+	case r.stuck == 0 && r.state == Held:
 		m.count(r, 1)
 		m.setPhase(r, Draining, "its nodes are back")
 	}
 }
 
-// stuck says which nodes keep r from being clean for too long; empty: none does.
-func (m *Machine) stuck(r *reservation) string {
-	if r.Unknown {
-		return r.why
+// retell writes anew which nodes hold r. It looks at all of them, so only a tick does it.
+func (m *Machine) retell(r *reservation) {
+	r.stale = false
+	if why := r.stuckWhy(); r.state == Held && !r.Unknown && why != r.why {
+		r.why = why
+		m.write(Phase{r.Serial, r.state, r.since, why})
 	}
+}
+
+// stuckWhy says which nodes keep r from being clean for too long.
+func (r *reservation) stuckWhy() string {
 	var away, busy []string
-	for name, j := range r.joins {
-		switch {
-		case j.clean:
-		case !j.node.attached && m.now.Run-j.node.lost >= m.rules.Away:
-			away = append(away, name)
-		case j.node.attached && j.busy > 0 && m.now.Run-j.busy >= m.rules.Busy:
-			busy = append(busy, name)
+	for _, j := range r.joins.list {
+		switch j.stuck {
+		case stuckAway, stuckBefore:
+			away = append(away, j.node.Name)
+		case stuckBusy:
+			busy = append(busy, j.node.Name)
 		}
 	}
 	var parts []string
@@ -106,12 +109,7 @@ func (m *Machine) free(r *reservation) {
 		}
 	}
 	delete(m.serials, r.Serial)
-	if m.runs[r.Job.Run] == r {
-		delete(m.runs, r.Job.Run)
-	}
-	if m.jobs[r.Job.JobID] = without(m.jobs[r.Job.JobID], r); len(m.jobs[r.Job.JobID]) == 0 {
-		delete(m.jobs, r.Job.JobID)
-	}
+	m.leave(r)
 	m.write(Delete{r.Slot()})
 	if h := r.Grant.Policy; h != "" {
 		if m.texts[h]--; m.texts[h] <= 0 {
@@ -121,28 +119,24 @@ func (m *Machine) free(r *reservation) {
 	}
 	if !r.Unknown {
 		m.write(Tombstone{r.Serial, r.Job.Run})
-		m.bury(r.Serial, r.Job.Run)
+		m.bury(Tombstone{r.Serial, r.Job.Run})
 	}
 	m.do(Say{Run: r.Job.Run, VNIs: r.vnis(), Text: "freed"})
 }
 
-// bury remembers that run is over; the oldest tombstone goes when there are too many.
-func (m *Machine) bury(serial uint64, run core.Run) {
-	m.ended[run] = serial
-	m.endedRun[serial] = run
-	m.endedAt = append(m.endedAt, serial)
+// bury remembers that a run is over; the oldest tombstone goes when there are too many.
+func (m *Machine) bury(t Tombstone) {
+	m.ended[t.Run] = t.Serial
+	m.endedAt = append(m.endedAt, t)
 	if len(m.endedAt) <= MaxTombstones {
 		return
 	}
 	old := m.endedAt[0]
 	m.endedAt = m.endedAt[1:]
-	if run, ok := m.endedRun[old]; ok {
-		if m.ended[run] == old {
-			delete(m.ended, run)
-		}
-		delete(m.endedRun, old)
-		m.write(Delete{Tombstone{Serial: old}.Slot()})
+	if m.ended[old.Run] == old.Serial {
+		delete(m.ended, old.Run)
 	}
+	m.write(Delete{old.Slot()})
 }
 
 func (m *Machine) isEnded(run core.Run) bool {

@@ -29,8 +29,10 @@ func (m *Machine) report(in Report) {
 	n.number = rep.Number
 	m.know(n, rep)
 	for _, job := range rep.Epilogs {
-		for _, r := range m.jobs[job] {
-			r.hooked = true
+		for r := m.jobs[job]; r != nil; r = r.next {
+			if r.joins.of(n) != nil {
+				r.hooked = true
+			}
 		}
 	}
 	var forget []core.Run
@@ -54,8 +56,19 @@ func (m *Machine) report(in Report) {
 	if len(clean) > 0 || len(forget) > 0 || rep.Full {
 		m.do(Order{n.Name, n.session, core.Orders{Clean: clean, Forget: forget}})
 	}
-	for _, serial := range slices.Sorted(maps.Keys(n.open)) {
-		m.settleNodes(n.open[serial].of)
+	m.unstick(n)
+}
+
+// unstick looks again at what n, which has just reported, held up.
+func (m *Machine) unstick(n *node) {
+	if n.stuck == 0 {
+		return
+	}
+	for _, serial := range sortedOpen(n) {
+		if j := n.open[serial]; j.stuck != notStuck {
+			m.mark(j, m.judge(j))
+			m.settle(j.of)
+		}
 	}
 }
 
@@ -75,7 +88,7 @@ func (m *Machine) know(n *node, rep core.Report) {
 		}
 	}
 	if rep.Full || rep.Changed {
-		n.devices = rep.Devices
+		n.devices, n.blind = rep.Devices, rep.Blind
 		if len(n.Inventory) == 0 && len(rep.Devices) > 0 {
 			n.Inventory, changed = slices.Clone(rep.Devices), true
 		}
@@ -85,26 +98,14 @@ func (m *Machine) know(n *node, rep core.Report) {
 	}
 }
 
-// confirm marks a node of a reservation clean.
-func (m *Machine) confirm(j *join) {
-	if j.clean {
-		return
-	}
-	j.clean, j.busy, j.why = true, 0, ""
-	j.of.unclean--
-	delete(j.node.open, j.of.Serial)
-	m.write(Join{j.of.Serial, j.node.Name, j.boot, true})
-	m.settleNodes(j.of)
-}
-
 // held takes one run as the node holds it. It reports true when the node may forget its record.
 func (m *Machine) held(n *node, h core.Held) bool {
-	r := m.runs[h.Run]
+	r := m.run(h.Run)
 	if h.State == core.HeldClean {
 		if r == nil {
 			return true
 		}
-		if j := r.joins[n.Name]; j != nil && j.boot == n.Boot {
+		if j := r.joins.of(n); j != nil && j.boot == n.Boot {
 			m.confirm(j)
 		}
 		return true
@@ -115,10 +116,9 @@ func (m *Machine) held(n *node, h core.Held) bool {
 	if r == nil {
 		r = m.adopt(n, h)
 	}
-	j := r.joins[n.Name]
+	j := r.joins.of(n)
 	if j == nil || j.clean {
-		m.write(Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
-		j = m.join(r, Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
+		j = m.enlist(r, n)
 	}
 	j.why = h.Why
 	switch {
@@ -131,7 +131,7 @@ func (m *Machine) held(n *node, h core.Held) bool {
 		m.rouse(r, "node "+n.Name+" still holds it")
 	}
 	if (r.state == Draining || r.state == Held) && (h.State == core.HeldReady || h.State == core.HeldPreparing) {
-		m.do(Order{n.Name, n.session, core.Orders{Clean: []core.Clean{{Run: r.Job.Run, VNIs: r.vnis()}}}})
+		m.do(Order{n.Name, n.session, r.order()})
 	}
 	return false
 }

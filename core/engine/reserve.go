@@ -31,11 +31,11 @@ func (m *Machine) reserve(in Reserve) {
 		m.refuse(in, err)
 		return
 	}
-	if m.settle(in, job) {
+	if m.displace(in, job) {
 		m.do(Describe{in.Call})
 		return
 	}
-	r := m.runs[job.Run]
+	r := m.run(job.Run)
 	switch {
 	case m.isEnded(job.Run) || m.overtaken(job.Run) || r != nil && r.state != Active:
 		m.refuse(in, core.Errorf(core.JobEnded, "job %s: node %s: this run of it is over", in.Ask.Key, n.Name))
@@ -74,11 +74,11 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 
 // fresh finds the reservation that in may join without asking the scheduler again.
 func (m *Machine) fresh(in Reserve, n *node) *reservation {
-	for _, r := range m.jobs[in.Ask.Key.JobID] {
+	for r := m.jobs[in.Ask.Key.JobID]; r != nil; r = r.next {
 		if r.Job.Key != in.Ask.Key || r.state != Active || r.Job.UID != in.Ask.UID || !r.known {
 			continue
 		}
-		if j := r.joins[n.Name]; j != nil && j.clean {
+		if j := r.joins.of(n); j != nil && j.clean {
 			continue
 		}
 		if m.now.Run-r.shown <= m.rules.Fresh && r.share(n.Name) >= 0 {
@@ -107,10 +107,10 @@ func (m *Machine) believe(in Reserve, job core.Job) *core.Error {
 		WithMend("see whether config.hcl's alias maps the scheduler's name of this node")
 }
 
-// settle drains what job's presence proves to be gone: the same id with another owner or submit time, and earlier generations. It reports true when the
+// displace drains what job's presence proves to be gone: the same id with another owner or submit time, and earlier generations. It reports true when the
 // answer is older than a prepare that contradicts it, so that the scheduler must be asked again.
-func (m *Machine) settle(in Reserve, job core.Job) bool {
-	for _, r := range slices.Clone(m.jobs[job.JobID]) {
+func (m *Machine) displace(in Reserve, job core.Job) bool {
+	for _, r := range m.job(job.JobID) {
 		if r.state != Active || r.Job.Run == job.Run {
 			continue
 		}
@@ -127,7 +127,7 @@ func (m *Machine) settle(in Reserve, job core.Job) bool {
 
 // overtaken reports whether a higher generation of the run is known.
 func (m *Machine) overtaken(run core.Run) bool {
-	for _, r := range m.jobs[run.JobID] {
+	for r := m.jobs[run.JobID]; r != nil; r = r.next {
 		if r.Job.Fingerprint == run.Fingerprint && r.Job.Generation > run.Generation {
 			return true
 		}
@@ -186,46 +186,53 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	r.prepared, r.known, r.shown = m.now.Run, true, in.Said.Began
 	m.do(Say{Run: job.Run, Node: n.Name, VNIs: r.vnis(), Text: "granted"})
 	m.do(Granted{in.Call, m.grant(r, n, nil)})
+	if job.Nodes() <= 1 {
+		r.shares = nil // nobody else will come
+	}
 }
 
 // grantTo joins n to r, which exists.
 func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
-	j := r.joins[n.Name]
+	j := r.joins.of(n)
 	switch {
 	case j == nil || j.clean && j.boot != n.Boot:
-		m.write(Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
-		m.join(r, Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
+		m.enlist(r, n)
 	case j.clean:
 		m.do(Refused{in.Call, core.Errorf(core.JobEnded, "job %s: node %s: the node has already given it back", in.Ask.Key, n.Name)})
 		return
 	}
-	r.prepared = m.now.Run
+	r.prepared, r.missing, r.vanished = m.now.Run, 0, 0 // an answer from before this prepare proves nothing any more
 	m.do(Granted{in.Call, m.grant(r, n, said)})
 }
 
-// grant is what r gives to n. A node that came late gets what the first share with as many cores got; failing that, what policy says now.
+// grant is what r gives to n. The floor of policy is one for the whole job, and a small share may want less than it: what is wanted is floor enough.
 func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	d := &r.Grant
 	g := core.Grant{
-		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.vnis(), Classes: d.Classes, Floor: d.Floor, MinNICs: d.MinNICs, Inventory: n.Inventory, Warnings: d.Warnings,
+		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.vnis(), Classes: d.Classes, Limits: r.limits(n, said), Floor: d.Floor, MinNICs: d.MinNICs,
+		Inventory: n.Inventory, Warnings: d.Warnings,
 	}
+	for i := range g.Floor {
+		g.Floor[i] = min(g.Floor[i], g.Limits[i].Reserved)
+	}
+	return g
+}
+
+// limits are those of n's share. A node that came late gets what the first share with as many cores got; failing that, what policy says now.
+func (r *reservation) limits(n *node, said *Said) core.Limits {
 	i := r.share(n.Name)
 	if i < 0 && said != nil {
 		if k := said.share(n.Name); k >= 0 {
 			i = slices.IndexFunc(r.Job.Shares, func(o core.Share) bool { return o.Cores == said.Job.Shares[k].Cores })
 			if i < 0 && k < len(said.Decision.Limits) {
-				g.Limits = said.Decision.Limits[k]
-				return g
+				return said.Decision.Limits[k]
 			}
 		}
 	}
-	if i < 0 {
-		i = 0
+	if i = max(i, 0); i < len(r.Grant.Limits) {
+		return r.Grant.Limits[i]
 	}
-	if i < len(d.Limits) {
-		g.Limits = d.Limits[i]
-	}
-	return g
+	return core.Limits{}
 }
 
 // refuse ends a Reserve, and tells the scheduler where the failure is the job's own.

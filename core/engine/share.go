@@ -37,10 +37,14 @@ func index(sets []hosts, node string) int {
 
 // share is the index of the share that lists node, or -1.
 func (r *reservation) share(node string) int {
-	if r.shares == nil {
-		r.shares = parseAll(r.Job)
+	shares := r.shares
+	if shares == nil {
+		shares = parseAll(r.Job)
 	}
-	return index(r.shares, node)
+	if r.Job.Nodes() > 1 { // others will ask
+		r.shares = shares
+	}
+	return index(shares, node)
 }
 
 func (r *reservation) vnis() []core.VNI {

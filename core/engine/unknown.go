@@ -23,7 +23,7 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 		if !j.of.Unknown {
 			continue
 		}
-		if _, still := found[j.of.Job.Run]; !still {
+		if _, still := found[j.of.Job.Run]; !still && n.whole() && len(n.blind) == 0 {
 			m.confirm(j)
 		}
 	}
@@ -33,11 +33,10 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 	}
 	slices.SortFunc(runs, func(a, b core.Run) int { return strings.Compare(a.Job, b.Job) })
 	for _, run := range runs {
-		if r := m.runs[run]; r != nil {
+		if r := m.run(run); r != nil {
 			if r.state == Quarantined {
 				m.rouse(r, "it is there again")
-				m.write(Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
-				m.join(r, Join{Serial: r.Serial, Node: n.Name, Boot: n.Boot})
+				m.enlist(r, n)
 				m.setPhase(r, Held, strayWhy(n.Name))
 			}
 			continue
@@ -55,6 +54,16 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 		m.setPhase(r, Held, strayWhy(n.Name))
 		m.do(Say{Level: Warn, Node: n.Name, VNIs: found[run], Text: "a service that Weft did not make holds VNIs of its pools"})
 	}
+}
+
+// whole reports whether all NICs of n's inventory are there: what stands on one that is away is not seen, and not gone.
+func (n *node) whole() bool {
+	for _, d := range n.Inventory {
+		if !slices.Contains(n.devices, d) {
+			return false
+		}
+	}
+	return true
 }
 
 // concerns reports whether v is of a pool or of a live reservation.

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -62,7 +63,7 @@ func (m *Machine) Holders(v core.VNI) []View {
 // Job gives the reservations of a job's id, all its generations.
 func (m *Machine) Job(id core.JobID) []View {
 	var out []View
-	for _, r := range m.jobs[id] {
+	for _, r := range m.job(id) {
 		out = append(out, m.view(r))
 	}
 	return out
@@ -109,10 +110,10 @@ func (m *Machine) Live() map[State]int {
 
 func (m *Machine) view(r *reservation) View {
 	v := View{Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0}
-	for _, name := range slices.Sorted(maps.Keys(r.joins)) {
-		j := r.joins[name]
-		v.Nodes = append(v.Nodes, NodeView{name, j.clean, j.node.attached, j.busy > 0, j.why})
+	for _, j := range r.joins.list {
+		v.Nodes = append(v.Nodes, NodeView{j.node.Name, j.clean, j.node.attached, j.busy > 0, j.why})
 	}
+	slices.SortFunc(v.Nodes, func(a, b NodeView) int { return strings.Compare(a.Node, b.Node) })
 	if r.state == Quarantined {
 		v.Left = max(0, m.quarantine(r)-(m.now.Run-r.entered))
 	}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"maps"
+	"time"
+)
+
+// Holding is why VNIs stay out of their pools although no job of the scheduler's has them.
+type Holding string
+
+// The holdings. A reservation counts under one of them: under Away when it is held for both.
+const (
+	HeldAway     Holding = "away"     // a node is out of contact
+	HeldBusy     Holding = "busy"     // a NIC says that an application still uses them
+	HeldUnknown  Holding = "unknown"  // services that Weft did not make
+	HeldVanished Holding = "vanished" // active, but missing from the scheduler's answers together with many others
+)
+
+// Holdings lists them.
+func Holdings() []Holding { return []Holding{HeldAway, HeldBusy, HeldUnknown, HeldVanished} }
+
+// Figures are the machine in numbers, for metrics.
+type Figures struct {
+	Reservations map[State]int
+	Held         map[Holding]int // VNIs
+	Draining     time.Duration   // since the oldest of those that drain does; 0: none does
+	Used         map[string]int  // VNIs by pool
+	Nodes        int             // that config.hcl declares or that ever reported
+	Attached     int             // with a session
+	Drained      int             // out of service by Weft's own flag
+	Awaited      int             // that must report before anything is granted
+	Recovering   bool
+	Policy       string // hash
+	Vanished     int    // reservations of the alarm
+}
+
+// Figures looks at each reservation once; at their nodes only where they are held.
+func (m *Machine) Figures() Figures {
+	f := Figures{
+		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.nodes),
+		Awaited: len(m.awaited), Recovering: m.Recovering(), Policy: m.Policy(),
+	}
+	for _, r := range m.serials {
+		f.Reservations[r.state]++
+		switch {
+		case r.state == Active && r.vanished > 0:
+			f.Vanished++
+			f.Held[HeldVanished] += len(r.VNIs)
+		case r.state == Draining:
+			f.Draining = max(f.Draining, m.now.Run-r.entered)
+		case r.state == Held:
+			f.Held[r.holding()] += len(r.VNIs)
+		}
+	}
+	for _, name := range m.cfg.Nodes {
+		if m.nodes[name] == nil {
+			f.Nodes++
+		}
+	}
+	for _, n := range m.nodes {
+		if n.attached {
+			f.Attached++
+		}
+		if n.Drained != "" {
+			f.Drained++
+		}
+	}
+	return f
+}
+
+// holding is why r, which is held, is.
+func (r *reservation) holding() Holding {
+	if r.Unknown {
+		return HeldUnknown
+	}
+	why := HeldAway
+	for _, j := range r.joins.list {
+		switch j.stuck {
+		case stuckAway, stuckBefore:
+			return HeldAway
+		case stuckBusy:
+			why = HeldBusy
+		}
+	}
+	return why
+}
