@@ -1,0 +1,218 @@
+package history
+
+import (
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/store/memory"
+)
+
+// hurt breaks something.
+func (w *world) hurt() {
+	b := w.boxes[w.rng.IntN(numNodes)]
+	n := &b.nics[w.rng.IntN(numNICs)]
+	switch p := w.rng.IntN(100); {
+	case p < 15:
+		if w.srv.up {
+			w.say("server is killed")
+			w.srv.crash()
+		}
+	case p < 30:
+		w.say("%s: the agent is killed", b.name)
+		b.crash()
+	case p < 38:
+		w.say("%s: reboots", b.name)
+		b.off()
+		b.power()
+	case p < 42:
+		w.say("%s: loses its power", b.name)
+		b.off()
+	case p < 50:
+		w.say("%s: is cut from the network", b.name)
+		b.cut = true
+		if l := b.agent.link; l != nil {
+			w.unlink(l)
+		}
+	case p < 60:
+		if l := b.agent.link; l != nil {
+			w.unlink(l)
+		}
+	case p < 65:
+		if len(w.srv.sessions) > 0 && w.srv.up {
+			w.detach(w.srv.sessions[w.rng.IntN(len(w.srv.sessions))])
+		}
+	case p < 72:
+		w.say("%s: NIC %s leaves the bus", b.name, n.name)
+		n.hidden = true
+	case p < 78:
+		w.say("%s: NIC %s is at fault", b.name, n.name)
+		n.fault = true
+	case p < 92:
+		w.losePast()
+	case p < 96:
+		w.mass()
+	default:
+		if w.srv.up {
+			w.say("server is killed, and its scheduler's controller with it")
+			w.srv.crash()
+		}
+	}
+}
+
+// losePast is what goes wrong with a store while its server is down: it is deleted, an older copy is put back, or an export is imported.
+func (w *world) losePast() {
+	s := w.srv
+	if s.up {
+		s.crash()
+	}
+	witness := core.Head{}
+	switch p := w.rng.IntN(10); {
+	case p < 2 || len(s.snaps) == 0:
+		w.say("the store is deleted")
+		s.stores++
+		s.store, s.snaps, s.highest = memory.New(), nil, core.Head{}
+		w.law.lost(nil, true)
+	case p < 8:
+		at := w.rng.IntN(len(s.snaps))
+		known := w.odds(700)
+		if known {
+			witness = s.highest
+		}
+		s.store.Restore(s.snaps[at])
+		s.snaps = s.snaps[:at+1]
+		w.say("the store is put back from %v to %v, and it is known (%v)", s.highest, s.store.Head(), known)
+		if !known {
+			s.highest = s.store.Head()
+		}
+		w.law.lost(s.store, known)
+	default:
+		at := w.rng.IntN(len(s.snaps))
+		s.stores++
+		old := memory.New()
+		old.Restore(s.snaps[at])
+		w.say("an export of %v is imported into a new store", old.Head())
+		s.store, s.snaps, s.highest = memory.New(), nil, core.Head{}
+		s.imported = old
+		w.law.lost(old, true)
+	}
+	s.start(witness)
+}
+
+// mass makes the scheduler forget everything without a word.
+func (w *world) mass() {
+	w.say("the scheduler's state is lost")
+	w.sched.Rebuild()
+}
+
+// mend brings something back.
+func (w *world) mend() {
+	if !w.srv.up && w.odds(500) {
+		witness := core.Head{}
+		if w.odds(500) {
+			witness = w.srv.highest
+		}
+		w.srv.start(witness)
+		return
+	}
+	b := w.boxes[w.rng.IntN(numNodes)]
+	switch {
+	case !b.powered:
+		b.power()
+		w.say("%s: boots", b.name)
+	case !b.agent.up:
+		b.start()
+	case b.cut:
+		b.cut = false
+	default:
+		for i := range b.nics {
+			b.nics[i].hidden, b.nics[i].fault = false, false
+		}
+	}
+}
+
+// plant makes, or removes, services that are not Weft's: the same owner with other VNIs, a job's VNI with another owner, a look-alike under another id.
+func (w *world) plant() {
+	b := w.boxes[w.rng.IntN(numNodes)]
+	if !b.powered {
+		return
+	}
+	n := &b.nics[w.rng.IntN(numNICs)]
+	for _, o := range n.owned {
+		if o.foreign && w.odds(500) {
+			if sim.DestroyOn(&n.k, o.service) == nil {
+				w.say("%s: the owner of %s/%d removes it", b.name, n.name, o.id)
+				b.forget(n, o)
+			}
+			return
+		}
+	}
+	spec := core.ServiceSpec{Device: n.name, Owner: core.UID(900), VNIs: []core.VNI{core.VNI(firstVNI + w.rng.IntN(12))}, Classes: core.BestEffort}
+	switch w.rng.IntN(4) {
+	case 0:
+		spec.Owner = core.UID(firstUID)
+		spec.VNIs[0] = core.VNI(5000 + w.rng.IntN(100))
+	case 1:
+		spec.Owner = core.Owner{Kind: core.OwnerGID, ID: firstUID}
+	case 2:
+		if len(n.owned) == 0 {
+			return
+		}
+		o := n.owned[w.rng.IntN(len(n.owned))]
+		e, ok := b.entry(o.run)
+		if o.foreign || !ok || e.Phase != node.Ready {
+			return
+		}
+		spec.VNIs = o.vnis
+		if w.odds(500) {
+			spec.Owner = core.UID(o.run.UID)
+		}
+	}
+	if n.k.Services()[len(n.k.Services())-1].ID > 12 {
+		return
+	}
+	c := sim.CreateOn(&n.k, spec)
+	if c.Err != nil || n.find(c.Service.ID) != nil {
+		return
+	}
+	w.say("%s: somebody makes %s/%d with VNIs %v owner %v", b.name, n.name, c.Service.ID, spec.VNIs, spec.Owner)
+	own := &owned{id: c.Service.ID, vnis: spec.VNIs, foreign: true, service: c.Service}
+	n.owned = append(n.owned, own)
+	w.law.planted(b, own)
+}
+
+// operate is what administrators do.
+func (w *world) operate() {
+	if !w.srv.up {
+		return
+	}
+	b := w.boxes[w.rng.IntN(numNodes)]
+	w.calls++
+	switch p := w.rng.IntN(100); {
+	case p < 20:
+		w.srv.input(engine.Forget{Call: w.calls, Vanished: true})
+	case p < 30:
+		jobs := w.sched.Jobs()
+		if len(jobs) > 0 {
+			j := jobs[w.rng.IntN(len(jobs))]
+			w.say("an administrator forgets %v", j.JobID)
+			w.srv.input(engine.Forget{Call: w.calls, Job: j.JobID})
+		}
+	case p < 50:
+		reason := ""
+		if w.odds(300) {
+			reason = "maintenance"
+		}
+		w.srv.input(engine.SetDrain{Call: w.calls, Node: b.name, Reason: reason})
+	case p < 60:
+		w.srv.input(engine.Accept{Call: w.calls, Node: b.name})
+	case p < 65:
+		if w.srv.m.Recovering() {
+			w.say("an administrator goes on without %s", b.name)
+			w.law.without(b)
+			w.srv.input(engine.Recover{Call: w.calls, Without: []string{b.name}})
+		}
+	default:
+		w.srv.input(engine.SetDrain{Call: w.calls, Node: b.name})
+	}
+}

@@ -1,0 +1,169 @@
+package history
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+// heal ends every fault and every job, and lets time pass until all is given back.
+func (w *world) heal() {
+	w.calm = true
+	w.say("everything is healed, and every job ends")
+	for _, b := range w.boxes {
+		if !b.powered {
+			b.power()
+		}
+		b.cut = false
+		for i := range b.nics {
+			b.nics[i].hidden, b.nics[i].fault = false, false
+		}
+		for _, a := range b.apps {
+			b.nics[a.nic].k.FreeLNI(a.lni)
+		}
+		b.apps = nil
+		if !b.agent.up {
+			b.start()
+		}
+	}
+	if !w.srv.up {
+		w.srv.start(w.srv.highest)
+	}
+	for _, j := range w.sched.Jobs() {
+		if j.State != core.JobFinal {
+			w.end(j)
+		}
+	}
+	if w.odds(400) { // no Epilog comes at all
+		w.hooks = nil
+	}
+	if w.odds(600) {
+		w.uproot()
+	}
+	for round := range 40 {
+		w.step++
+		w.settle()
+		if w.restored() {
+			w.check()
+			return
+		}
+		if round == 10 { // what comes now is the same again and again
+			w.trace = nil
+		}
+		w.pass(min(time.Duration(5+round*5)*time.Second, 2*time.Minute))
+	}
+	text := ""
+	for v := range w.srv.m.Reservations(0) {
+		text += fmt.Sprintf("\n  the server has %v: %v %q %v", v.Job.Run, v.State, v.Why, v.Nodes)
+	}
+	w.fail("liveness: not all came back: %s%s", w.left(), text)
+}
+
+// settle lets everything that is under way come to its end.
+func (w *world) settle() {
+	w.ask()
+	for range 400 {
+		if !w.deliver() {
+			return
+		}
+		w.now += time.Millisecond
+	}
+	w.fail("liveness: the system does not come to rest")
+}
+
+// uproot has the owners of foreign services remove them.
+func (w *world) uproot() {
+	for _, b := range w.boxes {
+		for i := range b.nics {
+			n := &b.nics[i]
+			for at := len(n.owned) - 1; at >= 0; at-- {
+				if o := n.owned[at]; o.foreign {
+					if err := sim.DestroyOn(&n.k, o.service); err != nil {
+						w.fail("the owner of %s/%d cannot remove it: %v", n.name, o.id, err)
+					}
+					b.forget(n, o)
+				}
+			}
+		}
+	}
+}
+
+// foreign reports whether a foreign service holds one of the VNIs on any node: then a reservation with it may stay.
+func (w *world) foreign(vnis []engine.Taken) bool {
+	for _, t := range vnis {
+		for _, o := range w.law.on[t.VNI] {
+			if o.foreign {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// restored reports whether nothing is left but what foreign services hold.
+func (w *world) restored() bool { return w.left() == "" }
+
+func (w *world) left() string {
+	if w.law.recovering {
+		return "the store still recovers"
+	}
+	for _, h := range w.law.held {
+		if !w.foreign(h.VNIs) {
+			return "reservation " + h.Job.Run.String() + " is " + h.state.String()
+		}
+	}
+	for _, b := range w.boxes {
+		if len(b.agent.waits) > 0 {
+			return "a hook waits on " + b.name
+		}
+		for i := range b.nics {
+			n := &b.nics[i]
+			for _, o := range n.owned {
+				if !o.foreign && !w.shared(o) {
+					return b.name + ": service " + o.service.Device + " of " + o.run.String()
+				}
+				for _, v := range o.vnis {
+					if o.foreign && w.inPool(v) && len(w.law.holders[v]) == 0 {
+						return fmt.Sprintf("R7: %s: VNI %d of the foreign service %s/%d is not held", b.name, v, n.name, o.id)
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// shared reports whether a foreign service has a VNI of o.
+func (w *world) shared(o *owned) bool {
+	for _, v := range o.vnis {
+		for _, other := range w.law.on[v] {
+			if other.foreign {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// check looks once more at what must be true when all is over: the driver's own services stand, foreign ones stand, and their VNIs are held.
+func (w *world) check() {
+	for _, b := range w.boxes {
+		for i := range b.nics {
+			n := &b.nics[i]
+			for id := uint32(kernel.DefaultID); id <= 3; id++ {
+				if _, err := n.k.Get(id); err != kernel.OK {
+					w.fail("R7: %s: NIC %s: the driver's own service %d is gone", b.name, n.name, id)
+				}
+			}
+			for _, o := range n.owned {
+				if _, err := n.k.Get(o.id); err != kernel.OK {
+					w.fail("R7: %s: NIC %s: service %d is gone", b.name, n.name, o.id)
+				}
+			}
+		}
+	}
+}

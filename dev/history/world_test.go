@@ -1,0 +1,181 @@
+package history
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/scheduler"
+)
+
+const (
+	numNodes = 3
+	numNICs  = 2
+	label    = "tioga"
+	poolName = "jobs"
+	firstVNI = 100
+	rest     = 60 * time.Second // the pool's quarantine
+	steps    = 220              // of a history, before it is healed
+)
+
+// world is one history.
+type world struct {
+	seed  uint64
+	rng   *rand.Rand
+	step  int
+	now   time.Duration // real time since the world began: every process' running time is a difference of it
+	skew  time.Duration // by which the wall clock is wrong
+	calm  bool          // healing: no more faults, no more lies
+	trace *trace
+
+	cfg     engine.Config
+	pool    allocator.Pool
+	sched   *scheduler.Model
+	srv     *server
+	boxes   []*box
+	hooks   []*hook
+	calls   uint64
+	pending []pending // reused
+	law     *law
+
+	toServer   []*call
+	describing []*call
+	replies    []*call
+}
+
+// broken is how a rule that does not hold ends a history.
+type broken struct{ text string }
+
+func (w *world) fail(format string, args ...any) { panic(broken{fmt.Sprintf(format, args...)}) }
+
+func (w *world) say(format string, args ...any) {
+	if w.trace != nil {
+		w.trace.add(w, fmt.Sprintf(format, args...))
+	}
+}
+
+// chance is true n times in a thousand, and never in calm.
+func (w *world) chance(n int) bool { return !w.calm && w.rng.IntN(1000) < n }
+
+// odds is chance in calm too.
+func (w *world) odds(n int) bool { return w.rng.IntN(1000) < n }
+
+func newWorld(seed uint64, t *trace) *world {
+	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5765_6674)), trace: t, now: time.Millisecond}
+	size := 4 + w.rng.IntN(8)
+	w.pool = allocator.Pool{Name: poolName, Ranges: []allocator.Range{{First: firstVNI, Last: core.VNI(firstVNI + size - 1)}}}
+	w.cfg = engine.Config{
+		System:     engine.System{Nodes: numNodes},
+		Pools:      []engine.Pool{{Name: poolName, Quarantine: rest, Contains: w.inPool}},
+		Schedulers: []string{label},
+		Policy:     engine.Text{Hash: "p1", Text: "policy"},
+		Rules:      engine.Rules{VanishCount: 2},
+	}
+	w.sched = scheduler.New(label, 4)
+	w.law = newLaw(w)
+	for i := range numNodes {
+		b := newBox(w, i)
+		w.boxes = append(w.boxes, b)
+		w.cfg.Nodes = append(w.cfg.Nodes, b.name)
+	}
+	w.srv = newServer(w)
+	w.srv.start(core.Head{})
+	for _, b := range w.boxes {
+		b.start()
+	}
+	if w.odds(850) { // most begin with a system at work
+		w.calm = true
+		w.settle()
+		w.calm = false
+	}
+	return w
+}
+
+func (w *world) inPool(v core.VNI) bool {
+	r := w.pool.Ranges[0]
+	return r.First <= v && v <= r.Last
+}
+
+// wall is what people's clocks show.
+func (w *world) wall() time.Time { return time.Unix(1_800_000_000, 0).Add(w.now + w.skew) }
+
+// run lives one history. It returns what broke, or nil.
+func (w *world) run() (err *broken) {
+	defer func() {
+		if r := recover(); r != nil {
+			b, ok := r.(broken)
+			if !ok {
+				panic(fmt.Sprintf("seed %d, step %d: %v", w.seed, w.step, r))
+			}
+			err = &b
+		}
+	}()
+	for w.step = 1; w.step <= steps; w.step++ {
+		w.now += time.Duration(1+w.rng.IntN(3000)) * time.Microsecond
+		w.once()
+	}
+	w.heal()
+	return nil
+}
+
+// once lets one thing happen.
+func (w *world) once() {
+	switch p := w.rng.IntN(1000); {
+	case p < 720:
+		for range 1 + w.rng.IntN(4) {
+			if !w.deliver() {
+				break
+			}
+		}
+	case p < 845:
+		w.life()
+	case p < 905:
+		w.pass(w.jump())
+	case p < 925:
+		w.hurt()
+	case p < 982:
+		w.mend()
+	case p < 992:
+		w.plant()
+	default:
+		w.operate()
+	}
+}
+
+// jump is how long nothing happens: mostly moments, sometimes longer than any patience.
+func (w *world) jump() time.Duration {
+	switch w.rng.IntN(16) {
+	case 0, 1, 2, 3, 4, 5, 6, 7:
+		return time.Duration(w.rng.IntN(1000)) * time.Millisecond
+	case 8, 9, 10, 11:
+		return time.Duration(w.rng.IntN(12_000)) * time.Millisecond
+	case 12, 13, 14:
+		return time.Duration(w.rng.IntN(90)) * time.Second
+	}
+	return time.Duration(w.rng.IntN(700)) * time.Second
+}
+
+// pass lets time pass; the wall clock may jump, both ways. What is due is noticed, but each process in its own time.
+func (w *world) pass(d time.Duration) {
+	w.srv.flush() // no batch waits as long as that
+	w.now += d
+	if w.chance(150) {
+		w.skew += time.Duration(w.rng.IntN(7200)-3600) * time.Second
+	}
+	if w.trace != nil {
+		w.say("%v pass; wall clock wrong by %v", d, w.skew)
+	}
+	for _, b := range w.boxes {
+		b.expireAsks()
+		if b.agent.up && (w.calm || w.odds(850)) {
+			b.input(tick)
+		}
+	}
+	if w.srv.up && (w.calm || w.odds(850)) {
+		w.srv.input(engine.Tick{})
+		w.srv.flush()
+	}
+}
