@@ -45,7 +45,8 @@ func (c *caller) attend() {
 	req, err := c.read()
 	if err != nil {
 		if !errors.Is(err, errGone) {
-			c.send(c.conn, Reply{Error: NewFault(err)}, c.bounds.Write)
+			// Nothing has begun: who was only slow, as one of very many that start at once, may come again.
+			c.send(c.conn, Reply{Error: NewFault(err), Again: errors.Is(err, core.Timeout)}, c.bounds.Write)
 		}
 		return
 	}

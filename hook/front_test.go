@@ -150,6 +150,9 @@ func TestHostileClients(t *testing.T) {
 				if took := time.Since(began); took > test.within {
 					t.Errorf("it took %s, want at most %s", took, test.within)
 				}
+				if again := test.want == core.TimedOut; got.Again != again {
+					t.Errorf("it may come again: %v, want %v", got.Again, again)
+				}
 				next := p.dial(1000)
 				defer next.Close()
 				if r := ask(t, next, "ping"); string(r.Body) != `"pong"` {

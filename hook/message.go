@@ -33,5 +33,5 @@ type Reply struct {
 	Error   *Fault          `json:"error,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Next    string          `json:"next,omitempty"`  // a further page begins here
-	Again   bool            `json:"again,omitempty"` // refused at the door, before anything began: the same call may come again
+	Again   bool            `json:"again,omitempty"` // refused before anything began: the same call may come again
 }

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+)
+
+// echo answers with the call itself.
+func echo(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
+	var in core.HookCall
+	if err := req.Decode(&in); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(in)
+	return core.HookReply{Stdout: text, Stderr: []byte("as the adapter says\n"), Exit: 3}, err
+}
+
+func TestTheCallIsWhatThePhaseWants(t *testing.T) {
+	d := planned(t, patient)
+	serve(t, d.RootSocket(), 0o600, hook.Root(), echo)
+	serve(t, d.UsersSocket(), 0o666, hook.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+		return core.HookReply{Stdout: []byte("the users' socket")}, nil
+	})
+	// A MiB of environment, of which two variables are wanted.
+	env := []string{"JOB_ID=7", "JOB_UID=1000", "SECRET=x", "WEFT_DIR=/nowhere"}
+	for range 9 {
+		env = append(env, "FILL="+strings.Repeat("x", 120<<10))
+	}
+	got := run(t, how{env: env}, "--dir", string(d), "slurm", "prolog", "one", "--two", "ƒ3")
+	if got.exit != 3 || got.err != "as the adapter says\n" {
+		t.Errorf("got %+v", got)
+	}
+	var call core.HookCall
+	must(t, json.Unmarshal([]byte(got.out), &call))
+	want := core.HookCall{Scheduler: "tioga", Phase: "prolog", Args: []string{"one", "--two", "ƒ3"}, Env: map[string]string{"JOB_ID": "7", "JOB_UID": "1000"}}
+	if diff := cmp.Diff(want, call); diff != "" {
+		t.Error(diff)
+	}
+	if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.out != "the users' socket" || got.exit != 0 {
+		t.Errorf("a phase of users: %+v", got)
+	}
+}
+
+func TestAVariableThatIsTooLongStaysBehind(t *testing.T) {
+	d := planned(t, patient)
+	serve(t, d.RootSocket(), 0o600, hook.Root(), echo)
+	serve(t, d.UsersSocket(), 0o666, hook.Users(), echo)
+	env := []string{"JOB_ID=7", "COMMENT=" + strings.Repeat("x", 100<<10)}
+	got := run(t, how{env: env}, "--dir", string(d), "tioga", "taskprolog")
+	if got.exit != 3 || !strings.Contains(got.out, `"JOB_ID":"7"`) || strings.Contains(got.out, "xxx") || !strings.Contains(got.err, "variable COMMENT: it has 102400 bytes") {
+		t.Errorf("users: %.300s %.300s", got.out, got.err)
+	}
+	if got := run(t, how{env: env}, "--dir", string(d), "tioga", "prolog"); got.exit != 3 || len(got.out) < 100<<10 {
+		t.Errorf("root: %d bytes, %.300s", len(got.out), got.err)
+	}
+}
+
+func TestStandardInput(t *testing.T) {
+	d := planned(t, patient)
+	serve(t, d.UsersSocket(), 0o666, hook.Users(), echo)
+	for name, test := range map[string]struct {
+		text string
+		exit int
+		says string
+	}{
+		"some":     {"{}", 3, `"Stdin":"e30="`},
+		"none":     {"", 3, `"Stdin":""`},
+		"too much": {strings.Repeat("x", 65), 1, "more than 64 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			must(t, err)
+			defer r.Close()
+			_, err = w.WriteString(test.text)
+			must(t, err)
+			must(t, w.Close())
+			got := run(t, how{stdin: r}, "--dir", string(d), "tioga", "input")
+			if got.exit != test.exit || !strings.Contains(got.out+got.err, test.says) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	t.Run("nobody writes", func(t *testing.T) {
+		d := planned(t, 150*time.Millisecond)
+		r, w, err := os.Pipe()
+		must(t, err)
+		defer r.Close()
+		defer w.Close()
+		got := run(t, how{stdin: r}, "--dir", string(d), "tioga", "input")
+		if got.exit == 0 || !got.line() || !strings.Contains(got.err, "standard input") {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestOutputThatNobodyReads(t *testing.T) {
+	d := planned(t, 300*time.Millisecond)
+	serve(t, d.UsersSocket(), 0o666, hook.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+		return core.HookReply{Stdout: []byte(strings.Repeat("x", 500<<10))}, nil
+	})
+	r, w, err := os.Pipe()
+	must(t, err)
+	defer r.Close()
+	defer w.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--dir", string(d), "tioga", "taskprolog")
+	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"JOB_ID=7"}, w, w // neither has a reader
+	_ = cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || ctx.Err() != nil {
+		t.Errorf("exit code %d, %v", code, ctx.Err())
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		exit int
+		says string
+	}{
+		"nothing":         {nil, 2, "must be given"},
+		"one":             {[]string{"slurm"}, 2, "must be given"},
+		"unknown flag":    {[]string{"--socket", "x", "slurm", "prolog"}, 2, "-socket"},
+		"no folder":       {[]string{"--dir", "", "slurm", "prolog"}, 2, "--dir"},
+		"no run folder":   {[]string{"--dir", "/nonexistent/weft", "slurm", "prolog"}, 1, "start `weft agent`"},
+		"control signs":   {[]string{"--dir", "/nonexistent/weft", "a\x1b[31m\n\u0085b", "prolog"}, 1, "a?[31m"},
+		"a long argument": {[]string{"--dir", "/nonexistent/weft", strings.Repeat("a", 100<<10), "prolog"}, 1, "aaa…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, how{}, test.args...)
+			if got.exit != test.exit || !got.line() || !strings.Contains(got.err, test.says) || len(got.err) > maxLine+8 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	if got := run(t, how{}, "--help"); got.exit != 0 || !strings.Contains(got.out, usage) {
+		t.Errorf("help: %+v", got)
+	}
+	d := planned(t, patient)
+	for args, says := range map[string]string{"lsf prolog": "name one of: tioga", "tioga spank": "use one of: prolog, taskprolog"} {
+		if got := run(t, how{}, append([]string{"--dir", string(d)}, strings.Fields(args)...)...); got.exit != 1 || !got.line() || !strings.Contains(got.err, says) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if got := run(t, how{}, "--dir", string(place(t)), "tioga", "prolog"); got.exit != 1 || !got.line() || !strings.Contains(got.err, "hooks.json") {
+		t.Errorf("no hooks.json: %+v", got)
+	}
+}
+
+// TestManyAtOnce are 192 tasks that all ask the agent, since no file answers them. The users' socket lets a uid have 8 calls at a time.
+func TestManyAtOnce(t *testing.T) {
+	d := planned(t, patient)
+	serve(t, d.UsersSocket(), 0o666, hook.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+		return core.HookReply{Stdout: []byte("export SLINGSHOT_VNIS=1024\n")}, nil
+	})
+	var group sync.WaitGroup
+	for range 192 {
+		group.Go(func() {
+			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != "export SLINGSHOT_VNIS=1024\n" || got.err != "" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	group.Wait()
+}

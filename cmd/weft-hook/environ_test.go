@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/rundir"
+)
+
+const exports = "export SLINGSHOT_VNIS=1024\n"
+
+func ofJob(id string) core.JobID { return core.JobID{Scheduler: "tioga", Job: id} }
+
+// leave is the file that prepare leaves for a job.
+func leave(t testing.TB, d rundir.Dir, id string, uid uint32, text string, step ...string) string {
+	t.Helper()
+	r := rundir.Rendered{Reply: rundir.Reply{Stdout: []byte(text)}}
+	for _, piece := range step {
+		r.Step = append(r.Step, []byte(piece))
+	}
+	path := rundir.EnvironPath(d.Environs(), ofJob(id))
+	must(t, rundir.WriteEnviron(path, rundir.Environ{UID: uid, Replies: map[string]rundir.Rendered{"taskprolog": r}}, uid))
+	return path
+}
+
+func TestTheFileAnswersATask(t *testing.T) {
+	d := planned(t, patient)
+	leave(t, d, "7", uint32(os.Getuid()), exports, "export STEP=", "\n")
+	leave(t, d, "ƒ8", uint32(os.Getuid()), exports)
+	for name, test := range map[string]struct {
+		env  []string
+		exit int
+		out  string
+	}{
+		"a task":               {[]string{"JOB_ID=7"}, 0, exports},
+		"of a step":            {[]string{"JOB_ID=7", "STEP_ID=3"}, 0, "export STEP=3\n"},
+		"by the first name":    {[]string{"JOB_ID=9", "HET_ID=7"}, 0, exports},
+		"an empty first name":  {[]string{"JOB_ID=7", "HET_ID="}, 0, exports},
+		"not ASCII":            {[]string{"JOB_ID=ƒ8"}, 0, exports},
+		"no file":              {[]string{"JOB_ID=9"}, 1, ""},
+		"no id":                {[]string{}, 1, ""},
+		"a step to be quoted":  {[]string{"JOB_ID=7", "STEP_ID=3\nexport LD_PRELOAD=x"}, 1, ""},
+		"a path":               {[]string{"JOB_ID=../tioga/7"}, 1, ""},
+		"a path in the middle": {[]string{"JOB_ID=7/../7"}, 1, ""},
+		"a path up":            {[]string{"JOB_ID=.."}, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, how{env: test.env}, "--dir", string(d), "tioga", "taskprolog")
+			if got.exit != test.exit || got.out != test.out || test.exit == 0 && got.err != "" || test.exit != 0 && !got.line() {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestAFileIsBelievedOnlyOfItsOwner(t *testing.T) {
+	for name, bad := range map[string]func(t *testing.T, path string){
+		"others can read it": func(t *testing.T, path string) { must(t, os.Chmod(path, 0o444)) },
+		"a symbolic link": func(t *testing.T, path string) {
+			must(t, os.Rename(path, path+".real"))
+			must(t, os.Symlink(path+".real", path))
+		},
+		"two names":                          func(t *testing.T, path string) { must(t, os.Link(path, path+".too")) },
+		"in a folder that others can write":  func(t *testing.T, path string) { must(t, os.Chmod(filepath.Dir(path), 0o777)) },
+		"in a folder of folders of the kind": func(t *testing.T, path string) { must(t, os.Chmod(filepath.Dir(filepath.Dir(path)), 0o777)) },
+		"empty":                              func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) },
+		"endless":                            func(t *testing.T, path string) { must(t, os.Truncate(path, 1<<40)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := planned(t, patient)
+			bad(t, leave(t, d, "7", uint32(os.Getuid()), exports))
+			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit == 0 || !got.line() {
+				t.Errorf("without an agent: %+v", got)
+			}
+			serve(t, d.UsersSocket(), 0o666, hook.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+				return core.HookReply{Stdout: []byte("by the agent")}, nil
+			})
+			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != "by the agent" {
+				t.Errorf("the agent was not asked: %+v", got)
+			}
+		})
+	}
+}
+
+// TestAnotherUsersEnvironment is asked for by a task that claims to be another user's job.
+func TestAnotherUsersEnvironment(t *testing.T) {
+	root(t)
+	const owner, thief = 1001, 1002
+	d := planned(t, patient)
+	leave(t, d, "7", owner, exports)
+	if got := run(t, how{uid: owner}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != exports {
+		t.Errorf("the owner: %+v", got)
+	}
+	if got := run(t, how{uid: thief}, "--dir", string(d), "tioga", "taskprolog"); got.exit == 0 || !got.line() || strings.Contains(got.err, "1024") {
+		t.Errorf("another: %+v", got)
+	}
+	if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != exports {
+		t.Errorf("root: %+v", got)
+	}
+	// Even a file that its reader could have made himself does not come from a folder that he could write.
+	trap := place(t)
+	must(t, trap.WriteHooks(plan(patient)))
+	must(t, os.Chown(string(trap), thief, thief))
+	if got := run(t, how{uid: owner}, "--dir", string(trap), "tioga", "taskprolog"); got.exit == 0 || !got.line() || !strings.Contains(got.err, "not believed") {
+		t.Errorf("a run directory of another user: %+v", got)
+	}
+	if got := run(t, how{}, "--dir", string(trap), "tioga", "prolog"); got.exit == 0 || !got.line() || !strings.Contains(got.err, "not believed") {
+		t.Errorf("root with a run directory of a user: %+v", got)
+	}
+}
+
+func TestRootsSocketIsRoots(t *testing.T) {
+	root(t)
+	d := planned(t, patient)
+	serve(t, d.RootSocket(), 0o600, hook.Root(), echo)
+	serve(t, d.UsersSocket(), 0o666, hook.Users(), func(_ context.Context, peer core.Peer, _ hook.Request) (any, error) {
+		return core.HookReply{Stdout: fmt.Appendf(nil, "uid %d", peer.UID)}, nil
+	})
+	if got := run(t, how{uid: nobody}, "--dir", string(d), "tioga", "prolog"); got.exit == 0 || !got.line() {
+		t.Errorf("a user at root's socket: %+v", got)
+	}
+	if got := run(t, how{uid: nobody}, "--dir", string(d), "tioga", "taskprolog"); got.out != "uid 65534" {
+		t.Errorf("a user at the users' socket: %+v", got)
+	}
+}
+
+// TestManyTasksOfAFile are 192 tasks that start at once, without any agent.
+func TestManyTasksOfAFile(t *testing.T) {
+	d := planned(t, patient)
+	leave(t, d, "7", uint32(os.Getuid()), exports)
+	var group sync.WaitGroup
+	for range 192 {
+		group.Go(func() {
+			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != exports || got.err != "" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	group.Wait()
+}
