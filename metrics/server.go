@@ -1,0 +1,167 @@
+package metrics
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// Authority is the server as it is read at a scrape: *server.Server.
+type Authority interface {
+	Look(ctx context.Context, f func(*engine.Machine)) error
+	Waiting() (now, most int)
+	Failure() *core.Error
+}
+
+// ServerOptions are what a Server shows beside what it counts. Each func is asked at every scrape and must return at once.
+type ServerOptions struct {
+	Process
+	Schedulers []string                              // labels of config.hcl
+	Sizes      func() map[string]int                 // VNIs of each pool
+	Store      func() (bytes, free int64, err error) // of the store's file; nil: it has none
+}
+
+// Server is the server's page. It is a server.Meter and an http.Handler.
+type Server struct {
+	exporter
+	options ServerOptions
+	of      atomic.Pointer[Authority]
+	state   reading[engine.Figures]
+
+	reserves  *prometheus.CounterVec
+	reserved  *prometheus.HistogramVec
+	described *prometheus.HistogramVec
+	failed    *prometheus.CounterVec
+	committed prometheus.Histogram
+	batch     prometheus.Histogram
+	uncommit  *prometheus.CounterVec
+
+	mu         sync.Mutex
+	schedulers map[string]time.Time // when each answered last; when it was first known, until then
+}
+
+// NewServer makes the page of a server; Watch tells it which.
+func NewServer(o ServerOptions) *Server {
+	s := &Server{
+		exporter: newExporter(o.Process), options: o, schedulers: map[string]time.Time{},
+		reserves: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weft_reserve_calls_total",
+			Help: "Prepares of nodes that were answered: granted, denied (the job asked for what it cannot have) or refused (Weft or the node is at fault), and the reason as in docs/errors.md.",
+		}, []string{"scheduler", "outcome", "reason"}),
+		reserved: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "weft_reserve_duration_seconds",
+			Help: "How long a node's prepare waited for the server, its scheduler's answer and the disk included.", Buckets: callBuckets,
+		}, []string{"outcome"}),
+		described: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "weft_describe_duration_seconds",
+			Help: "How long a scheduler took to describe a job. It is asked once for each run of a job.", Buckets: callBuckets,
+		}, []string{"scheduler"}),
+		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weft_describe_failures_total",
+			Help: "Jobs that a scheduler did not describe, and why.",
+		}, []string{"scheduler", "reason"}),
+		committed: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "weft_commit_duration_seconds",
+			Help: "How long the store took to make a batch durable. Every prepare waits for one.", Buckets: commitBuckets,
+		}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "weft_commit_inputs",
+			Help: "How many inputs shared a commit. The busier the server, the more.", Buckets: batchBuckets,
+		}),
+		uncommit: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weft_commit_failures_total",
+			Help: "Commits that failed. Nothing is granted from the first until one succeeds.",
+		}, []string{"reason"}),
+	}
+	s.Configure(o.Schedulers)
+	s.registry.MustRegister(s.reserves, s.reserved, s.described, s.failed, s.committed, s.batch, s.uncommit, s)
+	return s
+}
+
+// Watch shows srv's state from now on.
+func (s *Server) Watch(srv Authority) { s.of.Store(&srv) }
+
+// Configure takes the labels of the schedulers after a reload.
+func (s *Server) Configure(schedulers []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	known := make(map[string]time.Time, len(schedulers))
+	for _, name := range schedulers {
+		if known[name] = now; !s.schedulers[name].IsZero() {
+			known[name] = s.schedulers[name]
+		}
+	}
+	s.schedulers = known
+}
+
+// scheduler is a label's value: a name that config.hcl does not have is some caller's own.
+func (s *Server) scheduler(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.schedulers[name]; ok {
+		return name
+	}
+	return other
+}
+
+// Reserved is server.Meter's.
+func (s *Server) Reserved(scheduler string, r core.Reason, took time.Duration) {
+	outcome := "refused"
+	switch {
+	case r == "":
+		outcome = "granted"
+	case r.Class() == core.ClassJob:
+		outcome = "denied"
+	}
+	s.reserves.WithLabelValues(s.scheduler(scheduler), outcome, word(r)).Inc()
+	s.reserved.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+// Described is server.Meter's.
+func (s *Server) Described(scheduler string, r core.Reason, took time.Duration) {
+	label := s.scheduler(scheduler)
+	s.described.WithLabelValues(label).Observe(took.Seconds())
+	if r != "" {
+		s.failed.WithLabelValues(label, word(r)).Inc()
+	}
+}
+
+// Committed is server.Meter's.
+func (s *Server) Committed(inputs int, r core.Reason, took time.Duration) {
+	s.committed.Observe(took.Seconds())
+	s.batch.Observe(float64(inputs))
+	if r != "" {
+		s.uncommit.WithLabelValues(word(r)).Inc()
+	}
+}
+
+// Answered is server.Meter's.
+func (s *Server) Answered(scheduler string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.schedulers[scheduler]; ok {
+		s.schedulers[scheduler] = time.Now()
+	}
+}
+
+// answers gives since when each scheduler has been silent.
+func (s *Server) answers() map[string]time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]time.Duration, len(s.schedulers))
+	for name, t := range s.schedulers {
+		out[name] = time.Since(t)
+	}
+	return out
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,100 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+var (
+	poolSize     = desc("pool_size_vnis", "VNIs that a pool has.", "pool")
+	poolUsed     = desc("pool_used_vnis", "VNIs of a pool that are taken: by jobs, held, or in quarantine.", "pool")
+	poolFree     = desc("pool_free_vnis", "VNIs of a pool that the next jobs can have. At 0 new jobs wait; `weft vnis` shows who has them.", "pool")
+	reservations = desc("reservations", "Reservations by state. Active: the job runs; draining: its nodes remove it; held: a node does not; quarantined: clean, and free soon.", "state")
+	heldVNIs     = desc("held_vnis", "VNIs that are in no job and cannot be freed. Away: a node is out of contact; busy: an application still has the NIC; unknown: services that Weft did not make; vanished: jobs that disappeared all at once, which wait for `weft forget --vanished`.", "why")
+	draining     = desc("oldest_draining_seconds", "How long the oldest of the draining reservations has been so; 0 when none is.")
+	nodes        = desc("nodes", "Nodes that config.hcl declares or that ever reported.")
+	sessions     = desc("sessions", "Nodes whose agent is in contact.")
+	drained      = desc("nodes_drained", "Nodes that Weft has taken out of service; `weft nodes` shows why.")
+	awaited      = desc("nodes_awaited", "Nodes that must report before anything is granted.")
+	recovering   = desc("recovering", "1 while nothing is granted because the store is new or older than what nodes have seen.")
+	policyInfo   = desc("policy_info", "Always 1; the label is the hash of the policy that decides now.", "hash")
+	queueLength  = desc("queue_length", "Inputs that wait for the server's writer.")
+	queueLimit   = desc("queue_limit", "How many may wait; beyond, prepares are refused.")
+	storeUp      = desc("store_writable", "1 while the store takes what is written; at 0 nothing is granted.")
+	storeBytes   = desc("store_bytes", "Size of the store's file.")
+	storeFree    = desc("store_free_bytes", "Bytes of it that are used again before it grows.")
+	answerAge    = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
+)
+
+// Describe is a Collector's.
+func (s *Server) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, queueLength,
+		queueLimit, storeUp, storeBytes, storeFree, answerAge,
+	} {
+		ch <- d
+	}
+}
+
+// Collect is a Collector's.
+func (s *Server) Collect(ch chan<- prometheus.Metric) {
+	silent := s.answers()
+	for _, name := range sorted(silent) {
+		gauge(ch, answerAge, silent[name].Seconds(), name)
+	}
+	if s.options.Store != nil {
+		if bytes, free, err := s.options.Store(); err == nil {
+			gauge(ch, storeBytes, float64(bytes))
+			gauge(ch, storeFree, float64(free))
+		}
+	}
+	p := s.of.Load()
+	if p == nil {
+		gauge(ch, up, 0)
+		return
+	}
+	srv := *p
+	now, most := srv.Waiting()
+	gauge(ch, queueLength, float64(now))
+	gauge(ch, queueLimit, float64(most))
+	f, old, fresh, ever := s.state.read(func(ctx context.Context) (f engine.Figures, err error) {
+		got := make(chan engine.Figures, 1)
+		if err = srv.Look(ctx, func(m *engine.Machine) { got <- m.Figures() }); err == nil {
+			f = <-got
+		}
+		return f, err
+	})
+	gauge(ch, storeUp, truth(srv.Failure() == nil))
+	freshness(ch, old, fresh, ever)
+	if ever {
+		s.figures(ch, f)
+	}
+}
+
+func (s *Server) figures(ch chan<- prometheus.Metric, f engine.Figures) {
+	if s.options.Sizes != nil {
+		sizes := s.options.Sizes()
+		for _, pool := range sorted(sizes) {
+			gauge(ch, poolSize, float64(sizes[pool]), pool)
+			gauge(ch, poolUsed, float64(f.Used[pool]), pool)
+			gauge(ch, poolFree, float64(sizes[pool]-f.Used[pool]), pool)
+		}
+	}
+	for _, state := range []engine.State{engine.Active, engine.Draining, engine.Held, engine.Quarantined} {
+		gauge(ch, reservations, float64(f.Reservations[state]), state.String())
+	}
+	for _, why := range engine.Holdings() {
+		gauge(ch, heldVNIs, float64(f.Held[why]), string(why))
+	}
+	gauge(ch, draining, f.Draining.Seconds())
+	gauge(ch, nodes, float64(f.Nodes))
+	gauge(ch, sessions, float64(f.Attached))
+	gauge(ch, drained, float64(f.Drained))
+	gauge(ch, awaited, float64(f.Awaited))
+	gauge(ch, recovering, truth(f.Recovering))
+	gauge(ch, policyInfo, 1, core.Clip(f.Policy))
+}
