@@ -147,7 +147,7 @@ func (s *Server) step(ctx context.Context, batch []work) {
 		began := time.Now()
 		err := s.needs.Store.Commit(commit, records)
 		cancel()
-		s.meter.Committed(len(batch), reason(err), time.Since(began))
+		s.meter.Committed(len(batch), reason(storeError(err)), time.Since(began))
 		if err != nil {
 			s.fail(batch, err)
 			return
@@ -167,10 +167,7 @@ func (s *Server) step(ctx context.Context, batch []work) {
 // fail throws the machine away: it may be ahead of the store. Everybody who waits is told, and every session ends, since the machine that is loaded next
 // has seen no report.
 func (s *Server) fail(batch []work, err error) {
-	e := core.AsError(err)
-	if e.Reason == core.InternalFault || e.Reason == core.TimedOut {
-		e = core.Errorf(core.StoreFailed, "store: %w", err)
-	}
+	e := core.AsError(storeError(err))
 	if s.failure.Swap(e) == nil {
 		s.log.Error("the store cannot be written: nothing is granted until it can", core.LogReason, string(e.Reason), core.LogError, e.What)
 	}
@@ -181,6 +178,14 @@ func (s *Server) fail(batch []work, err error) {
 		}
 	}
 	s.dropAll(e)
+}
+
+// storeError gives a store's foreign error its reason.
+func storeError(err error) error {
+	if e := core.AsError(err); e != nil && (e.Reason == core.InternalFault || e.Reason == core.TimedOut) {
+		return core.Errorf(core.StoreFailed, "store: %w", err)
+	}
+	return err
 }
 
 // Failure is why the store cannot be written; nil while it can.
