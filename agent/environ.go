@@ -64,7 +64,7 @@ func (a *Agent) publish(p node.Publish) error {
 		ctx, cancel := context.WithTimeout(ctx, a.limits.Hook)
 		defer cancel()
 		if err := a.dress(ctx, l, e, p.GID); err != nil && ctx.Err() == nil {
-			a.log.Warn("the adapter did not say what the job's tasks are told; they will ask the agent", "job", p.Run.Key.String(), "err", err)
+			a.log.Warn("the adapter did not say what the job's tasks are told; they will ask the agent", core.LogJob, p.Run.Key.String(), core.LogError, err)
 		}
 	})
 	return nil

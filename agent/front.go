@@ -54,6 +54,6 @@ func (a *Agent) unexempt(job core.JobID) {
 		return
 	}
 	if err := a.needs.Rundir.Unexempt(job); err != nil {
-		a.log.Warn("the job stays exempt: its tasks would run without a record", "job", job.String(), "err", err)
+		a.log.Warn("the job stays exempt: its tasks would run without a record", core.LogJob, job.String(), core.LogError, err)
 	}
 }

@@ -58,7 +58,7 @@ func (s *System) newNode(name string) (*Node, error) {
 		return nil, wrap(name, err)
 	}
 	n.table, err = local.Open(local.Options{
-		Node: name, File: filepath.Join(n.folder, "jobs.json"), Cores: s.o.Cores, Log: s.log.With("node", name),
+		Node: name, File: filepath.Join(n.folder, "jobs.json"), Cores: s.o.Cores, Log: s.log.With(core.LogNode, name),
 		Gone: func(e local.Entry) { n.gone <- e },
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (n *Node) start(s *System) error {
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {
 		if err := front.Serve(s.ctx, ln, desk.Handle); err != nil {
-			s.log.Warn("the node's socket", "node", n.name, "err", err)
+			s.log.Warn("the node's socket", core.LogNode, n.name, core.LogError, err)
 		}
 	})
 	s.group.Go(func() { n.cleanUp(s) })
@@ -155,7 +155,7 @@ func (n *Node) cleanUp(s *System) {
 			key := core.Key{JobID: core.JobID{Scheduler: s.o.Local, Job: e.Job}}
 			out := n.agent.Do(s.ctx, core.Ask{Action: core.CleanUp, Key: key, UID: e.UID, Began: hook.Boottime()}, root)
 			if out.Err != nil && s.ctx.Err() == nil {
-				s.log.Warn("a job that is over was not cleaned up; the server's order will do it", "job", e.Job, "node", n.name, "err", out.Err)
+				s.log.Warn("a job that is over was not cleaned up; the server's order will do it", core.LogJob, e.Job, core.LogNode, n.name, core.LogError, out.Err)
 			}
 		}
 	}
@@ -163,6 +163,6 @@ func (n *Node) cleanUp(s *System) {
 
 func (n *Node) close(log *slog.Logger) {
 	if err := errors.Join(n.table.Close(), n.ledger.Close()); err != nil {
-		log.Warn("the node's files", "node", n.name, "err", err)
+		log.Warn("the node's files", core.LogNode, n.name, core.LogError, err)
 	}
 }

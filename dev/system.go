@@ -152,14 +152,14 @@ func (s *System) StartServer() error {
 	both.Go(func() { _ = srv.Run(ctx) })
 	both.Go(func() {
 		if err := front.Serve(ctx, ln, desk.Handle); err != nil {
-			s.log.Warn("the server's socket", "err", err)
+			s.log.Warn("the server's socket", core.LogError, err)
 		}
 	})
 	s.group.Go(func() {
 		both.Wait()
 		s.line.to.CompareAndSwap(srv, nil)
 		if err := store.Close(); err != nil {
-			s.log.Warn("the server's store", "err", err)
+			s.log.Warn("the server's store", core.LogError, err)
 		}
 		close(r.done)
 	})

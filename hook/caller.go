@@ -144,7 +144,7 @@ func (c *caller) await(ctx context.Context, cancel context.CancelFunc, done <-ch
 func (c *caller) answer(ctx context.Context, req Request) (reply Reply) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error("a call panicked", "call", req.ID, "verb", req.Verb, "uid", c.peer.UID, "panic", p, "stack", string(debug.Stack()))
+			c.log.Error("a call panicked", core.LogCall, req.ID, core.LogVerb, core.Clip(req.Verb), core.LogUID, c.peer.UID, core.LogPanic, p, core.LogStack, string(debug.Stack()))
 			reply = Reply{Error: NewFault(core.Errorf(core.InternalFault, "call %s of %s: Weft failed in the middle of it", req.ID, req.Verb))}
 		}
 	}()

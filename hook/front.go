@@ -74,7 +74,7 @@ func (s *serving) accept(ln net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("socket %s: it was closed: %w", ln.Addr(), err)
 		default: // out of descriptors or memory: that passes
-			s.log.Error("no connection can be accepted; trying again", "socket", ln.Addr().String(), "error", err)
+			s.log.Error("no connection can be accepted; trying again", core.LogSocket, ln.Addr().String(), core.LogError, err)
 			pause(s.stopping, wait)
 			wait = min(2*wait, 10*longest)
 		}
@@ -85,7 +85,7 @@ func (s *serving) accept(ln net.Listener) error {
 func (s *serving) meet(conn net.Conn) {
 	peer, err := s.peer(conn)
 	if err != nil {
-		s.log.Warn("a caller was refused: nobody knows who it is", "error", err)
+		s.log.Warn("a caller was refused: nobody knows who it is", core.LogError, err)
 		conn.Close()
 		return
 	}
@@ -136,6 +136,6 @@ func (s *serving) send(conn net.Conn, reply Reply, limit time.Duration) {
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(limit))
 	if _, err := conn.Write(out); err != nil {
-		s.log.Debug("a reply did not reach its caller", "error", err)
+		s.log.Debug("a reply did not reach its caller", core.LogError, err)
 	}
 }

@@ -137,7 +137,7 @@ func (p *Plugin) late(what string, by int) {
 		}
 	})
 	if by > 0 {
-		p.log.Warn("call has not returned in time", "call", what)
+		p.log.Warn("call has not returned in time", core.LogVerb, what)
 	}
 }
 
@@ -145,7 +145,7 @@ func (p *Plugin) late(what string, by int) {
 func caught[T any](g guard, what string, f func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			g.log.Error("plugin panicked", "call", what, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			g.log.Error("plugin panicked", core.LogVerb, what, core.LogPanic, fmt.Sprint(r), core.LogStack, string(debug.Stack()))
 			g.p.change(func(s *Status) { s.Panics++ })
 			err = core.Errorf(core.InternalFault, "%s: %s: it panicked: %v", g.p.spec.title(), what, r).WithMend("report it, with the stack in the daemon's log")
 		}

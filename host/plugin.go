@@ -48,7 +48,7 @@ type Plugin struct {
 
 func newPlugin(spec Spec, limits Limits, log *slog.Logger, told func(Status)) *Plugin {
 	p := &Plugin{
-		spec: spec, limits: limits, log: log.With("plugin", spec.title()), told: told, again: make(chan chan error), end: make(chan struct{}),
+		spec: spec, limits: limits, log: log.With(core.LogPlugin, spec.title()), told: told, again: make(chan chan error), end: make(chan struct{}),
 		over: make(chan struct{}), changed: make(chan struct{}),
 	}
 	p.status = Status{Kind: spec.Kind, Name: spec.Name, InProcess: spec.Value != nil, Program: spec.Program.Path, State: Starting, Since: time.Now()}
@@ -142,15 +142,15 @@ func (p *Plugin) rest(b *breaker, cause error, wait time.Duration, broken bool) 
 	var due <-chan time.Time
 	switch {
 	case broken:
-		p.log.Error("plugin ended too often and stays down; see why, then `weft plugin restart "+p.spec.title()+"`", "why", cause.Error(),
-			"deaths", p.limits.Deaths, "within", p.limits.Window)
+		p.log.Error("plugin ended too often and stays down; see why, then `weft plugin restart "+p.spec.title()+"`", core.LogWhy, cause.Error(),
+			core.LogCount, p.limits.Deaths, core.LogLimit, p.limits.Window)
 	case final:
-		p.log.Error("plugin cannot be started until this is mended; then `weft reload` or `weft plugin restart "+p.spec.title()+"`", "why", e.Line())
+		p.log.Error("plugin cannot be started until this is mended; then `weft reload` or `weft plugin restart "+p.spec.title()+"`", core.LogWhy, e.Line())
 	default:
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		due = timer.C
-		p.log.Warn("plugin ended and is started again", "why", cause.Error(), "in", wait.Round(time.Millisecond))
+		p.log.Warn("plugin ended and is started again", core.LogWhy, cause.Error(), core.LogWait, wait.Round(time.Millisecond))
 	}
 	select {
 	case <-due:
@@ -192,9 +192,9 @@ func (p *Plugin) start() (*life, error) {
 func (p *Plugin) ready(l *life) {
 	p.use(l)
 	p.change(func(s *Status) { s.State, s.PID, s.Version, s.Misses, s.Why = Ready, l.pid, l.version, 0, "" })
-	attrs := []any{"version", l.version}
+	attrs := []any{core.LogVersion, l.version}
 	if l.pid != 0 {
-		attrs = append(attrs, "pid", l.pid)
+		attrs = append(attrs, core.LogPID, l.pid)
 	}
 	p.log.Info("plugin is ready", attrs...)
 }
@@ -233,7 +233,7 @@ func (p *Plugin) live(l *life) (asked chan<- error, err error) {
 		}
 		misses++
 		if misses == 1 {
-			p.log.Warn("plugin does not answer", "why", bad.Error())
+			p.log.Warn("plugin does not answer", core.LogWhy, bad.Error())
 		}
 		p.change(func(s *Status) { s.State, s.Misses, s.Why = Degraded, misses, "it does not answer: "+bad.Error() })
 		if misses >= p.limits.Misses {
@@ -284,12 +284,12 @@ func (p *Plugin) finish(l *life, polite bool) {
 		case <-l.idle:
 			if l.drain != nil {
 				if err := l.drain(ctx); err != nil && core.AsError(err).Code != core.Unsupported {
-					p.log.Warn("plugin does not come to rest", "err", err)
+					p.log.Warn("plugin does not come to rest", core.LogError, err)
 				}
 			}
 		case <-l.dead:
 		case <-ctx.Done():
-			p.log.Warn("plugin is ended with calls in flight", "calls", l.inFlight(), "after", p.limits.Drain)
+			p.log.Warn("plugin is ended with calls in flight", core.LogCount, l.inFlight(), core.LogLimit, p.limits.Drain)
 		}
 	}
 	p.grave.Go(func() { <-l.dead })
@@ -302,7 +302,7 @@ func (p *Plugin) finish(l *life, polite bool) {
 	}
 	l.kill("killed: it did not end when it was told to")
 	if !p.within(l.dead, p.limits.Kill) {
-		p.log.Error("plugin's process does not die, so a system call of it hangs in the kernel; what it was at stays open until it does", "pid", l.pid)
+		p.log.Error("plugin's process does not die, so a system call of it hangs in the kernel; what it was at stays open until it does", core.LogPID, l.pid)
 	}
 }
 

@@ -35,10 +35,10 @@ func Watch(ctx context.Context, every time.Duration, list func(context.Context) 
 		if err != nil {
 			failed++
 			wait = pause(every, failed)
-			slog.WarnContext(ctx, "the scheduler did not list its jobs; nothing is freed until it does", "err", err, "failed", failed, "again_in", wait)
+			slog.WarnContext(ctx, "the scheduler did not list its jobs; nothing is freed until it does", core.LogError, err, core.LogCount, failed, core.LogWait, wait)
 		} else {
 			if failed > 0 {
-				slog.InfoContext(ctx, "the scheduler lists its jobs again", "failed", failed)
+				slog.InfoContext(ctx, "the scheduler lists its jobs again", core.LogCount, failed)
 			}
 			failed = 0
 			if err := tell(core.Jobs{Complete: true, Jobs: jobs}); err != nil {

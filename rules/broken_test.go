@@ -9,6 +9,11 @@ import (
 // gomod begins every fixture.
 const gomod = "module example.org/w\n\ngo 1.26\n\nrequire (\n\texample.org/dep/v2 v2.1.0\n)\n"
 
+// spoken is a fixture's file that logs; its package has core/log.go beside it.
+func spoken(body string) string {
+	return "package a\n\nimport (\n\t\"log/slog\"\n\n\t\"example.org/w/core\"\n)\n\n" + body + "\n"
+}
+
 // broken are small trees that each break one rule, and their neighbours that keep it. want is a part of the complaint; "" means that the rule holds.
 var broken = []struct {
 	rule string
@@ -95,6 +100,23 @@ var broken = []struct {
 	{"no test sleeps", "server/a_test.go", "package server\n\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\n\nvar _ = synctest.Wait\n\nfunc f() { time.Sleep(1) }\n", ""},
 	{"no test sleeps", "server/a.go", "package server\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", ""},
 
+	{logKeyRule, "a/a.go", spoken("func f(log *slog.Logger) { log.Info(\"m\", core.LogJob, 1, \"node\", 2) }"), ""},
+	{logKeyRule, "a/a.go", spoken("func f(log *slog.Logger) { log.Info(\"m\", core.LogJob, 1, \"nodes\", 2) }"), "a/a.go:9: a key that is none of core/log.go"},
+	{logKeyRule, "a/a.go", spoken("func f(log *slog.Logger) { log.Info(\"m\", core.LogNone, 1) }"), "a key that is none"},
+	{logKeyRule, "a/a.go", spoken("func f(log *slog.Logger, k string) { log.Info(\"m\", k, 1) }"), "a key that is none"},
+	{logKeyRule, "a/a.go", spoken("func f(s struct{ log *slog.Logger }) { s.log.With(\"x\", 1).Info(\"m\") }"), "a key that is none"},
+	{logKeyRule, "a/a.go", spoken("func f(s struct{ log *slog.Logger }) { s.log.With(core.LogJob, 1).Info(\"m\", \"x\", 1) }"), "a key that is none"},
+	{logKeyRule, "a/a.go", spoken("func f() { slog.Info(\"m\", slog.Int(\"x\", 1)) }"), "a key that is none"},
+	{logKeyRule, "a/a.go", spoken("func f() { slog.Info(\"m\", slog.Int(core.LogJob, 1)) }"), ""},
+	{logKeyRule, "a/a.go", spoken("func f(log *slog.Logger) {\n\ta := []any{core.LogJob, 1}\n\ta = append(a, \"x\", 1)\n\tlog.Info(\"m\", a...)\n}"), "a/a.go:11"},
+	{logKeyRule, "a/a.go", spoken("func g() []any { return []any{\"x\", 1} }\n\nfunc f(log *slog.Logger) { log.Info(\"m\", append(g(), core.LogJob, 1)...) }"), "a/a.go:9"},
+	{logKeyRule, "a/a.go", spoken("func g(log *slog.Logger, a ...any) { log.Info(\"m\", a...) }\n\nfunc f(log *slog.Logger) { g(log, core.LogJob, 1, \"x\", 1) }"), "a/a.go:11"},
+	{logKeyRule, "a/a.go", spoken("func g(log *slog.Logger, a []any) { log.Info(\"m\", a...) }\n\nfunc f(log *slog.Logger) { g(log, []any{core.LogJob, 1}) }"), ""},
+	{logKeyRule, "a/a_test.go", spoken("func f(log *slog.Logger) { log.Info(\"m\", \"x\", 1) }"), ""},
+
+	{"Prometheus is in metrics only", "server/a.go", imports("server", "github.com/prometheus/client_golang/prometheus"), "server imports github.com/prometheus"},
+	{"Prometheus is in metrics only", "metrics/a.go", imports("metrics", "github.com/prometheus/client_golang/prometheus"), ""},
+
 	{"every package has exactly one package comment", "a/a.go", "package a\n", "a: package a has no package comment"},
 	{"every package has exactly one package comment", "a/a.go", "// Package a is it.\n\npackage a\n", "no package comment"},
 	{"every package has exactly one package comment", "commented/b.go", "// Package commented again.\npackage commented\n", "is commented in commented/a.go, commented/b.go"},
@@ -162,12 +184,16 @@ func TestRulesCanFail(t *testing.T) {
 		if !ok {
 			t.Fatalf("%q: there is no such rule", tt.rule)
 		}
-		fixture, err := load(fstest.MapFS{
+		tree := fstest.MapFS{
 			"go.mod":         {Data: []byte(gomod)},
 			"commented/a.go": {Data: []byte("// Package commented is here.\npackage commented\n")},
 			"through/a.go":   {Data: []byte("// Package through is here.\n" + imports("through", "example.org/w/host"))},
 			tt.path:          {Data: []byte(tt.text)},
-		})
+		}
+		if tt.rule == logKeyRule {
+			tree["core/log.go"] = &fstest.MapFile{Data: []byte("// Package core is here.\npackage core\n\nconst (\n\tLogJob  = \"job\"\n\tLogNode = \"node\"\n)\n")}
+		}
+		fixture, err := load(tree)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,6 +108,12 @@ var bindings = []binding{
 		may:  never("github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"),
 	},
 	{
+		name: "Prometheus is in metrics only",
+		why:  "server and agent count through an interface of their own; how a site's monitoring reads it is one package's matter",
+		on:   but("metrics"),
+		may:  never("github.com/prometheus"),
+	},
+	{
 		name: "only drivers/cxi loads a shared library",
 		why:  "a foreign library brings its crashes and its linker; one plugin process may carry that, no daemon",
 		on:   but("drivers/cxi"),

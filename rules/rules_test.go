@@ -15,7 +15,7 @@ type rule struct {
 	check func(*tree) []string
 }
 
-var rules = slices.Concat(importRules(), actionRules, shapeRules, textRules)
+var rules = slices.Concat(importRules(), actionRules, logRules, shapeRules, textRules)
 
 func TestRules(t *testing.T) {
 	here, err := load(os.DirFS(".."))

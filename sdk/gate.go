@@ -132,7 +132,7 @@ func within(ctx context.Context) (context.Context, context.CancelFunc) {
 // caught is deferred.
 func caught(method string, err *error) {
 	if r := recover(); r != nil {
-		slog.Error("call panicked", "call", method, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		slog.Error("call panicked", core.LogVerb, method, core.LogPanic, fmt.Sprint(r), core.LogStack, string(debug.Stack()))
 		*err = status.Errorf(codes.Internal, "it panicked: %v", r)
 	}
 }

@@ -31,7 +31,7 @@ func leaveSignals() {
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		for s := range c {
-			slog.Info("signal is left to the daemon, which ends its plugins itself", "signal", s.String())
+			slog.Info("signal is left to the daemon, which ends its plugins itself", "why", s.String())
 		}
 	}()
 }

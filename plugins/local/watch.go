@@ -83,7 +83,7 @@ func (t *Table) tell(e Entry) {
 	need := t.changed
 	t.mu.Unlock()
 	if err := t.save(need); err != nil {
-		t.o.Log.Warn("the table of local jobs was not written; a job that is over is told again after a restart", "job", e.Job, "error", err)
+		t.o.Log.Warn("the table of local jobs was not written; a job that is over is told again after a restart", core.LogJob, e.Job, core.LogError, err)
 	}
 }
 
