@@ -1,0 +1,314 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// actor plays the lives of a plugin without a process.
+type actor struct {
+	mu     sync.Mutex
+	begin  func(n int) error // the nth start fails with it
+	health func() error
+	deaf   bool // it does not end when it is told to
+	starts []time.Duration
+	since  time.Time
+	now    *fakeLife
+}
+
+type fakeLife struct {
+	*life
+	die func(string)
+}
+
+func (a *actor) start(ctx context.Context) (*life, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.starts = append(a.starts, time.Since(a.since))
+	if a.begin != nil {
+		if err := a.begin(len(a.starts)); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	l := newLife()
+	dead, why := make(chan struct{}), ""
+	die := func(text string) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if why == "" {
+			why = text
+			close(dead)
+		}
+	}
+	l.dead, l.kill, l.pid, l.version = dead, die, len(a.starts), "1"
+	l.stop = func() {
+		if !a.deaf {
+			die("it ended")
+		}
+	}
+	l.why = func() string { <-dead; return why }
+	l.nic = fakeNIC{}
+	l.health = func(context.Context) error {
+		if a.health == nil {
+			return nil
+		}
+		return a.health()
+	}
+	a.now = &fakeLife{l, die}
+	return l, nil
+}
+
+type fakeNIC struct{ core.NICDriver }
+
+func (fakeNIC) Devices(context.Context) ([]core.Device, error) { return nil, nil }
+
+// play runs a plugin of an actor's in fake time.
+func play(t *testing.T, a *actor, limits Limits, f func(t *testing.T, p *Plugin, first error, states func() []State)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var states []State
+		a.since = time.Now()
+		p := newPlugin(Spec{Kind: Driver, Name: "x"}, limits.orDefault(), newTextLog(newLogbook()), func(s Status) {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(states) == 0 || states[len(states)-1] != s.State {
+				states = append(states, s.State)
+			}
+		})
+		p.begin = a.start
+		first := make(chan error, 1)
+		go p.run(first)
+		f(t, p, <-first, func() []State { mu.Lock(); defer mu.Unlock(); return states })
+		p.halt()
+		<-p.over
+		if got := p.Status(); got.State != Stopped {
+			t.Errorf("at the end: %+v", got)
+		}
+		if _, err := p.NIC().Devices(context.Background()); core.AsError(err).Code != core.Unavailable {
+			t.Errorf("a call after the end: %v", err)
+		}
+	})
+}
+
+func TestRestartsBackOffAndTheBreakerHolds(t *testing.T) {
+	a := &actor{begin: func(int) error { return errors.New("exit status 1") }}
+	limits := Limits{Backoff: time.Second, BackoffMost: 4 * time.Second, Deaths: 5, Window: time.Minute}
+	play(t, a, limits, func(t *testing.T, p *Plugin, first error, states func() []State) {
+		if first == nil {
+			t.Error("the first start went well")
+		}
+		time.Sleep(time.Hour)
+		if len(a.starts) != 5 {
+			t.Fatalf("started at %v", a.starts)
+		}
+		for i, most := range []time.Duration{1, 2, 4, 4} {
+			if wait := a.starts[i+1] - a.starts[i]; wait < most*time.Second/2 || wait > most*time.Second {
+				t.Errorf("wait %d: %v, want %v to %v", i, wait, most*time.Second/2, most*time.Second)
+			}
+		}
+		got := p.Status()
+		if got.State != Failed || got.Deaths != 5 || got.Why != "exit status 1" {
+			t.Errorf("%+v", got)
+		}
+		start := time.Now()
+		if _, err := p.NIC().Devices(t.Context()); core.AsError(err).Reason != core.DriverAway || !strings.Contains(err.Error(), "exit status 1") || time.Since(start) != 0 {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		a.begin = nil
+		if err := p.Restart(t.Context()); err != nil || p.Status().State != Ready || p.Status().Recent != 0 {
+			t.Errorf("restart: %v, %+v", err, p.Status())
+		}
+		want := []State{Starting, Backoff, Starting, Backoff, Starting, Backoff, Starting, Backoff, Starting, Failed, Starting, Ready}
+		if diff := cmp.Diff(want, states()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestDeathsFarApartDoNotBreak(t *testing.T) {
+	a := &actor{}
+	play(t, a, Limits{}, func(t *testing.T, p *Plugin, _ error, _ func() []State) {
+		for range 30 {
+			a.now.die("exit status 1")
+			time.Sleep(3 * time.Minute)
+			if s := p.Status(); s.State != Ready {
+				t.Fatalf("%+v", s)
+			}
+		}
+		if s := p.Status(); s.Deaths != 30 || s.Recent > 4 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestWhatAnAdministratorMustMendIsNotTriedAgain(t *testing.T) {
+	for name, err := range map[string]error{
+		"a complaint": &core.PathError{Path: []string{"nics"}, Err: errors.New("nics: too many")},
+		"a sum":       core.Errorf(core.BadConfig, "sha256"),
+		"a version":   core.Errorf(core.BadVersion, "protocol"),
+	} {
+		a := &actor{begin: func(int) error { return err }}
+		play(t, a, Limits{}, func(t *testing.T, p *Plugin, first error, _ func() []State) {
+			if !errors.Is(first, err) {
+				t.Errorf("%s: %v", name, first)
+			}
+			time.Sleep(time.Hour)
+			if got := p.Status(); got.State != Failed || len(a.starts) != 1 {
+				t.Errorf("%s: %+v, started %d times", name, got, len(a.starts))
+			}
+		})
+	}
+}
+
+func TestMissedHealthChecks(t *testing.T) {
+	bad := false
+	a := &actor{health: func() error {
+		if bad {
+			return errors.New("deadline")
+		}
+		return nil
+	}}
+	play(t, a, Limits{}, func(t *testing.T, p *Plugin, _ error, states func() []State) {
+		time.Sleep(time.Minute + time.Second) // between two checks
+		bad = true
+		time.Sleep(DefaultLimits.HealthEvery)
+		synctest.Wait()
+		if got := p.Status(); got.State != Degraded || got.Misses != 1 || got.Why == "" {
+			t.Errorf("%+v", got)
+		}
+		if _, err := p.NIC().Devices(t.Context()); err != nil {
+			t.Errorf("a degraded plugin is used: %v", err)
+		}
+		bad = false
+		time.Sleep(DefaultLimits.HealthEvery)
+		synctest.Wait()
+		if got := p.Status(); got.State != Ready || got.Misses != 0 || got.Why != "" {
+			t.Errorf("%+v", got)
+		}
+		bad = true
+		time.Sleep(3 * DefaultLimits.HealthEvery)
+		bad = false
+		time.Sleep(time.Second)
+		if got := p.Status(); got.State != Ready || got.PID != 2 || got.Deaths != 1 {
+			t.Errorf("%+v", got)
+		}
+		want := []State{Starting, Ready, Degraded, Ready, Degraded, Backoff, Starting, Ready}
+		if diff := cmp.Diff(want, states()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestCallsWaitForTheNextLife(t *testing.T) {
+	away := true
+	a := &actor{begin: func(n int) error {
+		if n > 1 && away {
+			return errors.New("exit status 1")
+		}
+		return nil
+	}}
+	limits := Limits{Backoff: time.Second, BackoffMost: time.Second, Deaths: 100, Patience: 3 * time.Second}
+	play(t, a, limits, func(t *testing.T, p *Plugin, _ error, _ func() []State) {
+		a.now.die("exit status 1")
+		start := time.Now()
+		if _, err := p.NIC().Devices(t.Context()); err == nil || time.Since(start) != 3*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		start = time.Now()
+		if _, err := p.NIC().Devices(within(t, time.Second)); err == nil || time.Since(start) != time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		away = false
+		start = time.Now()
+		if _, err := p.NIC().Devices(t.Context()); err != nil || time.Since(start) > time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestAProcessThatDoesNotEndIsKilled(t *testing.T) {
+	a := &actor{deaf: true}
+	play(t, a, Limits{}, func(t *testing.T, p *Plugin, _ error, _ func() []State) {
+		start := time.Now()
+		p.halt()
+		<-p.over
+		if took := time.Since(start); took != DefaultLimits.Kill {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// Whatever happens to it, a plugin is used only while it is configured and lives, and never by a call after its stop.
+func TestAnyHistoryEndsReadyOrSays(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"die", "wait", "long", "restart", "call", "sick", "well", "broken", "whole"}), 1, 40).Draw(rt, "steps")
+		sick, broken := false, false
+		a := &actor{
+			health: func() error {
+				if sick {
+					return errors.New("sick")
+				}
+				return nil
+			},
+			begin: func(int) error {
+				if broken {
+					return errors.New("broken")
+				}
+				return nil
+			},
+		}
+		play(t, a, Limits{}, func(_ *testing.T, p *Plugin, _ error, _ func() []State) {
+			for _, s := range steps {
+				switch s {
+				case "die":
+					if a.now != nil {
+						a.now.die("died")
+					}
+				case "wait":
+					time.Sleep(time.Second)
+				case "long":
+					time.Sleep(time.Hour)
+				case "restart":
+					if err := p.Restart(context.Background()); (err != nil) != broken {
+						rt.Fatalf("restart: %v, broken: %v", err, broken)
+					}
+				case "call":
+					_, err := p.NIC().Devices(context.Background())
+					state := p.Status().State
+					if err != nil && state == Ready {
+						rt.Fatalf("%v, and it is %v", err, state)
+					}
+				case "sick", "well":
+					sick = s == "sick"
+				case "broken", "whole":
+					broken = s == "broken"
+				}
+				synctest.Wait()
+			}
+			sick, broken = false, false
+			if p.Status().State == Failed {
+				if err := p.Restart(context.Background()); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			time.Sleep(time.Hour)
+			if got := p.Status(); got.State != Ready || got.Misses != 0 || got.Why != "" {
+				rt.Fatalf("%+v", got)
+			}
+		})
+	})
+}
