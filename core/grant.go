@@ -1,5 +1,7 @@
 package core
 
+import "fmt"
+
 // Grant is what a reservation gives to one node of its job.
 type Grant struct {
 	Run
@@ -23,6 +25,14 @@ type Collective struct {
 	Addresses int    // FI_CXI_HWCOLL_ADDRS_PER_JOB
 	MinNodes  int    // FI_CXI_HWCOLL_MIN_NODES
 }
+
+// String leaves the token out, so that no format verb brings it into a log.
+func (c Collective) String() string {
+	return fmt.Sprintf("collective %s with %d addresses", c.JobID, c.Addresses)
+}
+
+// GoString is for %#v.
+func (c Collective) GoString() string { return c.String() }
 
 // Fabric is what the fabric manager holds: the truth for the sweep of orphans.
 type Fabric struct {
