@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+)
+
+// BenchmarkExec is from exec to exit, beside programs that do nothing. The budget is 2 ms for a call of an idle Front.
+func BenchmarkExec(b *testing.B) {
+	d := planned(b, patient)
+	leave(b, d, "7", uint32(os.Getuid()), exports)
+	answer := func(context.Context, core.Peer, hook.Request) (any, error) {
+		return core.HookReply{Stdout: []byte(exports)}, nil
+	}
+	serve(b, d.RootSocket(), 0o600, hook.Root(), answer)
+	source := filepath.Join(b.TempDir(), "main.go")
+	must(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
+	nothing := filepath.Join(b.TempDir(), "nothing")
+	must(b, build(nothing, source))
+	for _, p := range []struct {
+		name string
+		args []string
+	}{
+		{"true", []string{"/bin/true"}},
+		{"nothing-in-go", []string{nothing}},
+		{"call", []string{program, "--dir", string(d), "tioga", "prolog"}},
+		{"file", []string{program, "--dir", string(d), "tioga", "taskprolog"}},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			for b.Loop() {
+				cmd := exec.Command(p.args[0], p.args[1:]...)
+				cmd.Env = []string{"JOB_ID=7"}
+				must(b, cmd.Run())
+			}
+		})
+	}
+	b.Run("file-192-at-once", func(b *testing.B) {
+		for b.Loop() {
+			tasks := make([]*exec.Cmd, 192)
+			for i := range tasks {
+				tasks[i] = exec.Command(program, "--dir", string(d), "tioga", "taskprolog")
+				tasks[i].Env = []string{"JOB_ID=7"}
+				must(b, tasks[i].Start())
+			}
+			for _, t := range tasks {
+				must(b, t.Wait())
+			}
+		}
+	})
+}
