@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -101,7 +102,22 @@ func (a *Agent) read(ctx context.Context, act node.Look) node.Input {
 	if act.Run == (core.Run{}) {
 		a.auditBypasses()
 	}
-	return node.Read{Attempt: act.Attempt, Devices: devices, Services: services, Err: a.driverError(err)}
+	if err != nil {
+		return node.Read{Attempt: act.Attempt, Err: a.driverError(err)}
+	}
+	// The two readings are of two moments. A NIC that was away while the services were read would look clean of all of them, so only those count that were
+	// there before and after.
+	d.verb, d.began = "devices", time.Now()
+	after, err := a.needs.Driver.Devices(ctx)
+	a.told(d, err)
+	return node.Read{Attempt: act.Attempt, Devices: both(devices, after), Services: services, Err: a.driverError(err)}
+}
+
+// both are the NICs of after that were as sound before; one that had a fault before has it still.
+func both(before, after []core.Device) []core.Device {
+	return slices.DeleteFunc(after, func(d core.Device) bool {
+		return !slices.ContainsFunc(before, func(b core.Device) bool { return b.Name == d.Name && (b.Fault == "" || d.Fault != "") })
+	})
 }
 
 func (a *Agent) create(ctx context.Context, act node.Create) node.Input {
