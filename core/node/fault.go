@@ -9,11 +9,13 @@ type fault struct {
 	untold bool
 }
 
-// blame takes the node out of service. The same reason is not said again for a while: it stands in the scheduler's record already.
+// blame takes the node out of service, and reads its NICs anew for the report: who finds the node drained looks there next. The same reason is not said
+// again for a while: it stands in the scheduler's record already.
 func (m *Machine) blame(reason string) {
 	if m.fault.reason == reason && m.now-m.fault.at < m.cfg.BusyDrain {
 		return
 	}
 	m.fault = fault{reason: reason, at: m.now, untold: true}
 	m.act(Drain{Reason: reason})
+	m.want()
 }
