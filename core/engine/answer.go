@@ -20,14 +20,14 @@ func (m *Machine) answer(in Answer) {
 	case in.Jobs.Complete:
 		m.complete(w, in)
 	default:
-		m.change(w, in.Jobs.Jobs)
+		m.change(w, in)
 	}
 }
 
 // change takes single changes. Only a final one counts: what else they say may be older than the newest prepare, but a run that is over stays over.
-func (m *Machine) change(w *watch, jobs []core.JobStatus) {
-	for _, s := range jobs {
-		if r := m.run(s.Run); r != nil && s.State == core.JobFinal && w.active[r.Serial] == r {
+func (m *Machine) change(w *watch, in Answer) {
+	for _, s := range in.Jobs.Jobs {
+		if r := m.run(s.Run); r != nil && s.State == core.JobFinal && w.active[r.Serial] == r && (in.Node == "" || in.Node == r.First.Node) {
 			m.drain(r, "the scheduler says that it ended")
 		}
 	}

@@ -20,7 +20,9 @@ type Machine struct {
 	nodes   map[string]*node
 	watches map[string]*watch
 	quotas  map[tally]int
-	texts   map[string]int // live reservations that were decided by it
+	texts   map[string]int  // live reservations that were decided by it
+	kept    map[string]bool // policies that the store keeps
+	before  Text            // the policy before this one
 	ended   map[core.Run]uint64
 	endedAt []Tombstone             // in the order they ended, oldest first
 	closing map[uint64]*reservation // draining and held
@@ -30,7 +32,9 @@ type Machine struct {
 	holders map[core.VNI][]*reservation
 	awaited map[string]bool // nodes that must report in full before anything is granted
 
-	answers uint32 // complete answers, counted
+	answers uint32       // complete answers, counted
+	late    []core.Clean // orders that come of the report in hand
+	untold  []Action     // of New
 	now     core.Moment
 	records []Record
 	actions []Action
@@ -70,6 +74,7 @@ type node struct {
 	lost     time.Duration // since when it is out of contact, while not attached
 	devices  []string
 	blind    []string         // of devices, those that could not be read
+	told     bool             // it has reported in full since the machine was loaded or the recovery began
 	open     map[uint64]*join // joins that are not clean
 	stuck    int              // of these, how many are stuck
 }
@@ -85,7 +90,7 @@ func New(cfg Config, alloc Allocator, records []Record, id string, witness core.
 	m := &Machine{
 		alloc: alloc, now: now,
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
-		watches: map[string]*watch{}, quotas: map[tally]int{}, texts: map[string]int{}, ended: map[core.Run]uint64{},
+		watches: map[string]*watch{}, quotas: map[tally]int{}, texts: map[string]int{}, kept: map[string]bool{}, ended: map[core.Run]uint64{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, holders: map[core.VNI][]*reservation{}, awaited: map[string]bool{},
 	}
 	m.configure(cfg)
@@ -96,16 +101,17 @@ func New(cfg Config, alloc Allocator, records []Record, id string, witness core.
 	} else {
 		m.compare(witness)
 		m.await()
+		m.finishRecovery()
 	}
 	out := m.records
-	m.records, m.actions = nil, nil
+	m.records, m.actions, m.untold = nil, nil, m.actions
 	return m, out
 }
 
 // Step takes what happened. The records must be committed, together with Seal's, before any of the actions is done.
 func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 	m.now = now
-	m.records, m.actions = nil, nil
+	m.records, m.actions, m.untold = nil, m.untold, nil
 	switch in := in.(type) {
 	case Reserve:
 		m.reserve(in)
@@ -125,6 +131,7 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.goOn(in)
 	case Configure:
 		m.configure(in.Config)
+		m.await()
 		m.finishRecovery()
 	case Tick:
 		m.tick()
@@ -161,6 +168,9 @@ func (m *Machine) watch(s string) *watch {
 }
 
 func (m *Machine) configure(cfg Config) {
+	if m.cfg.Policy.Hash != cfg.Policy.Hash {
+		m.before = m.cfg.Policy
+	}
 	m.cfg, m.rules = cfg, cfg.Rules.orDefault()
 	m.pools, m.least = make(map[string]*Pool, len(cfg.Pools)), m.rules.Quarantine
 	for i := range cfg.Pools {
@@ -175,7 +185,7 @@ func (m *Machine) load(records []Record) {
 		case Meta:
 			m.meta = rec
 		case Text:
-			m.texts[rec.Hash] += 0
+			m.kept[rec.Hash] = true
 		case Node:
 			m.nodes[rec.Name] = &node{Node: rec, lost: m.now.Run, open: map[uint64]*join{}}
 		case Reservation:
@@ -198,15 +208,25 @@ func (m *Machine) load(records []Record) {
 		serials = append(serials, s)
 	}
 	slices.Sort(serials)
+	// What was granted comes last: a pool goes on behind what it held last.
+	for _, granted := range [...]bool{false, true} {
+		for _, s := range serials {
+			if r := m.serials[s]; granted == !(r.Adopted || r.Unknown) {
+				for _, t := range r.VNIs {
+					m.alloc.Hold(t.Pool, t.VNI)
+				}
+			}
+		}
+	}
 	for _, s := range serials {
-		m.enter(m.serials[s])
+		m.place(m.serials[s])
 	}
 	for _, c := range m.meta.Cursors {
 		m.alloc.Hold(c.Pool, c.VNI)
 		m.alloc.Give(c.VNI)
 		m.cursors[c.Pool] = c.VNI
 	}
-	m.records = nil
+	m.dropUnnamed()
 }
 
 // insert takes a reservation into the indexes and holds its VNIs; its state is entered by the caller.
@@ -217,7 +237,9 @@ func (m *Machine) insert(rec Reservation, s State) *reservation {
 	for _, t := range rec.VNIs {
 		m.holders[t.VNI] = append(m.holders[t.VNI], r)
 	}
-	m.texts[rec.Grant.Policy]++
+	if rec.Grant.Policy != "" {
+		m.texts[rec.Grant.Policy]++
+	}
 	return r
 }
 
@@ -265,14 +287,6 @@ func (m *Machine) node(name string) *node {
 		m.nodes[name] = n
 	}
 	return n
-}
-
-// enter puts r, whose state was loaded, where that state belongs.
-func (m *Machine) enter(r *reservation) {
-	for _, t := range r.VNIs {
-		m.alloc.Hold(t.Pool, t.VNI)
-	}
-	m.place(r)
 }
 
 // place puts r into the indexes of its state.

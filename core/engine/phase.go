@@ -114,7 +114,7 @@ func (m *Machine) free(r *reservation) {
 	if h := r.Grant.Policy; h != "" {
 		if m.texts[h]--; m.texts[h] <= 0 {
 			delete(m.texts, h)
-			m.write(Delete{Text{Hash: h}.Slot()})
+			m.drop(h)
 		}
 	}
 	if !r.Unknown {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -15,6 +16,10 @@ func (m *Machine) Recovering() bool { return !m.meta.Recovering.IsZero() }
 func (m *Machine) compare(seen core.Head) {
 	head := m.meta.Head
 	if seen.Store != head.Store || !head.Before(seen) {
+		return
+	}
+	if seen.Epoch-head.Epoch > maxAhead && seen.Epoch > head.Epoch || seen.Revision > math.MaxUint64-maxAhead {
+		m.do(Say{Level: Warn, Text: fmt.Sprintf("store %s: somebody claims to have seen epoch %d revision %d, which cannot be", head.Store, seen.Epoch, seen.Revision)})
 		return
 	}
 	m.do(Say{Level: Alarm, Text: fmt.Sprintf("store %s: it is at epoch %d revision %d, but epoch %d revision %d has been seen: it was rolled back; nothing is granted until every node has reported",
@@ -31,19 +36,25 @@ func (m *Machine) beginRecovery() {
 	if m.meta.Recovering.IsZero() {
 		m.meta.Recovering = m.meta.Recovering.Add(1)
 	}
+	for _, n := range m.nodes {
+		n.told = n.attached
+	}
 	m.await()
 	m.write(m.meta)
 	m.finishRecovery()
 }
 
-// await lists the nodes that have not reported to this process.
+// maxAhead is how many epochs a store may have lost without notice; more is a lie, and would make the count overflow.
+const maxAhead = 1 << 32
+
+// await lists the nodes that have not reported in full to this process since it recovers.
 func (m *Machine) await() {
 	clear(m.awaited)
 	if !m.Recovering() {
 		return
 	}
 	for _, name := range m.cfg.Nodes {
-		if n := m.nodes[name]; (n == nil || !n.attached) && !slices.Contains(m.meta.Without, name) {
+		if n := m.nodes[name]; (n == nil || !n.told) && !slices.Contains(m.meta.Without, name) {
 			m.awaited[name] = true
 		}
 	}
@@ -54,7 +65,7 @@ func (m *Machine) finishRecovery() {
 	if !m.Recovering() || len(m.awaited) > 0 {
 		return
 	}
-	m.meta.Recovering = time.Time{}
+	m.meta.Recovering, m.meta.Without = time.Time{}, nil
 	m.write(m.meta)
 	m.do(Say{Level: Warn, Text: "every node has reported or was left out: granting again"})
 }

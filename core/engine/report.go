@@ -12,7 +12,7 @@ func (m *Machine) report(in Report) {
 	rep := in.Report
 	n := m.node(in.Node)
 	switch {
-	case in.Session < n.session, in.Session == n.session && rep.Number <= n.number:
+	case in.Session < n.session, in.Session == n.session && (rep.Number <= n.number || !n.attached):
 		return
 	case in.Session > n.session && !rep.Full:
 		return
@@ -35,6 +35,10 @@ func (m *Machine) report(in Report) {
 			}
 		}
 	}
+	if rep.Full {
+		n.told = true
+		n.unmention(rep.Held)
+	}
 	var forget []core.Run
 	for _, h := range rep.Held {
 		if m.held(n, h) {
@@ -47,9 +51,10 @@ func (m *Machine) report(in Report) {
 	if rep.Fault != "" && n.Drained != rep.Fault {
 		m.drainNode(n, rep.Fault)
 	}
-	clean := []core.Clean(nil)
+	clean := m.late
+	m.late = nil
 	if rep.Full {
-		clean = m.ordersFor(n)
+		clean = m.ordersFor(n) // with what held has found
 		delete(m.awaited, n.Name)
 		m.finishRecovery()
 	}
@@ -68,6 +73,22 @@ func (m *Machine) unstick(n *node) {
 		if j := n.open[serial]; j.stuck != notStuck {
 			m.mark(j, m.judge(j))
 			m.settle(j.of)
+		}
+	}
+}
+
+// unmention forgets what n said before of runs that its full report does not have: it holds nothing of them.
+func (n *node) unmention(held []core.Held) {
+	if len(n.open) == 0 {
+		return
+	}
+	said := make(map[core.Run]bool, len(held))
+	for _, h := range held {
+		said[h.Run] = true
+	}
+	for _, j := range n.open {
+		if !said[j.of.Job.Run] {
+			j.busy, j.why = 0, ""
 		}
 	}
 }
@@ -116,6 +137,7 @@ func (m *Machine) held(n *node, h core.Held) bool {
 	if r == nil {
 		r = m.adopt(n, h)
 	}
+	m.extend(r, h.VNIs)
 	j := r.joins.of(n)
 	if j == nil || j.clean {
 		j = m.enlist(r, n)
@@ -131,7 +153,7 @@ func (m *Machine) held(n *node, h core.Held) bool {
 		m.rouse(r, "node "+n.Name+" still holds it")
 	}
 	if (r.state == Draining || r.state == Held) && (h.State == core.HeldReady || h.State == core.HeldPreparing) {
-		m.do(Order{n.Name, n.session, r.order()})
+		m.late = append(m.late, r.order().Clean...)
 	}
 	return false
 }
@@ -156,9 +178,43 @@ func (m *Machine) adopt(n *node, h core.Held) *reservation {
 	return r
 }
 
+// foundName names a VNI that the job was not given by this store: a node holds it for the job nevertheless.
+const foundName = "(found)"
+
+// extend makes r hold whatever a node holds of it. They differ only where a store was lost and the job was granted anew.
+func (m *Machine) extend(r *reservation, vnis []core.VNI) {
+	var more []core.VNI
+	for _, v := range vnis {
+		if !slices.ContainsFunc(r.VNIs, func(t Taken) bool { return t.VNI == v }) && !slices.Contains(more, v) {
+			more = append(more, v)
+		}
+	}
+	if len(more) == 0 {
+		return
+	}
+	taken := m.pooled(more)
+	counts := r.state == Active || r.state == Draining
+	if counts {
+		m.count(r, -1)
+	}
+	r.VNIs = slices.Concat(r.VNIs, taken)
+	if counts {
+		m.count(r, 1)
+	}
+	for i := range taken {
+		r.VNIs[len(r.VNIs)-len(taken)+i].Name = foundName
+		m.holders[taken[i].VNI] = append(m.holders[taken[i].VNI], r)
+	}
+	m.holdAll(r, taken)
+	m.write(r.Reservation)
+	m.do(Say{Level: Alarm, Run: r.Job.Run, VNIs: more, Text: "a node holds other VNIs for this job than the store has granted"})
+}
+
 // hold takes r's VNIs out of their pools and says when another reservation has one already.
-func (m *Machine) hold(r *reservation) {
-	for _, t := range r.VNIs {
+func (m *Machine) hold(r *reservation) { m.holdAll(r, r.VNIs) }
+
+func (m *Machine) holdAll(r *reservation, taken []Taken) {
+	for _, t := range taken {
 		if other := m.holder(t.VNI, r); other != nil && !other.Unknown && !r.Unknown {
 			m.do(Say{Level: Alarm, Run: r.Job.Run, VNIs: []core.VNI{t.VNI}, Text: "this VNI is also held by " + other.Job.Key.String()})
 		}

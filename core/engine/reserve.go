@@ -39,6 +39,8 @@ func (m *Machine) reserve(in Reserve) {
 	switch {
 	case m.isEnded(job.Run) || m.overtaken(job.Run) || r != nil && r.state != Active:
 		m.refuse(in, core.Errorf(core.JobEnded, "job %s: node %s: this run of it is over", in.Ask.Key, n.Name))
+	case r != nil && r.Adopted && in.Said.Decision.Deny != nil:
+		m.refuse(in, in.Said.Decision.Deny)
 	case r != nil:
 		if !r.known || in.Said.Began > r.shown {
 			r.known, r.shown, r.missing, r.vanished = true, in.Said.Began, 0, 0
@@ -75,7 +77,7 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 // fresh finds the reservation that in may join without asking the scheduler again.
 func (m *Machine) fresh(in Reserve, n *node) *reservation {
 	for r := m.jobs[in.Ask.Key.JobID]; r != nil; r = r.next {
-		if r.Job.Key != in.Ask.Key || r.state != Active || r.Job.UID != in.Ask.UID || !r.known {
+		if r.Job.Key != in.Ask.Key || r.state != Active || r.Job.UID != in.Ask.UID || !r.known || r.missing > 0 {
 			continue
 		}
 		if j := r.joins.of(n); j != nil && j.clean {
@@ -146,6 +148,10 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", n.Name, n.Drained))
 		return
 	}
+	if len(d.VNIs) > core.MaxVNIs {
+		m.refuse(in, core.Errorf(core.PolicyFault, "job %s: policy gives it %d VNIs, and a service carries at most %d", in.Ask.Key, len(d.VNIs), core.MaxVNIs))
+		return
+	}
 	if len(d.VNIs) == 0 {
 		m.do(Granted{in.Call, core.Grant{Run: job.Run, GID: job.GID, Warnings: d.Warnings}})
 		return
@@ -175,9 +181,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	}
 	m.meta.Serial++
 	rec := Reservation{Serial: m.meta.Serial, Job: job, VNIs: taken, Grant: d, Made: m.now.Wall, First: Join{Serial: m.meta.Serial, Node: n.Name, Boot: n.Boot}}
-	if d.Policy != "" && d.Policy == m.cfg.Policy.Hash && m.texts[d.Policy] == 0 {
-		m.write(m.cfg.Policy)
-	}
+	m.keep(d.Policy)
 	r := m.insert(rec, Active)
 	m.place(r)
 	m.join(r, rec.First)
@@ -208,8 +212,11 @@ func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 // grant is what r gives to n. The floor of policy is one for the whole job, and a small share may want less than it: what is wanted is floor enough.
 func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	d := &r.Grant
+	if r.Adopted && said != nil { // the decision that made it is lost
+		d = &said.Decision
+	}
 	g := core.Grant{
-		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.vnis(), Classes: d.Classes, Limits: r.limits(n, said), Floor: d.Floor, MinNICs: d.MinNICs,
+		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Limits: r.limits(n, said), Floor: d.Floor, MinNICs: d.MinNICs,
 		Inventory: n.Inventory, Warnings: d.Warnings,
 	}
 	for i := range g.Floor {
@@ -235,9 +242,9 @@ func (r *reservation) limits(n *node, said *Said) core.Limits {
 	return core.Limits{}
 }
 
-// refuse ends a Reserve, and tells the scheduler where the failure is the job's own.
+// refuse ends a Reserve, and tells the scheduler where the failure is the job's own: a node where the job is not placed has no say in it.
 func (m *Machine) refuse(in Reserve, err *core.Error) {
-	if err.Class() == core.ClassJob && err.Reason != core.JobEnded {
+	if err.Class() == core.ClassJob && err.Reason != core.JobEnded && err.Reason != core.NotPlaced {
 		m.do(Fail{in.Ask.Key, err.Line()})
 	}
 	m.do(Say{Level: Info, Run: core.Run{Key: in.Ask.Key}, Node: in.Node, Text: "refused: " + err.What})

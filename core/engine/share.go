@@ -47,6 +47,18 @@ func (r *reservation) share(node string) int {
 	return index(shares, node)
 }
 
+// granted are the VNIs that the job was given, in grant order.
+func (r *reservation) granted() []core.VNI {
+	out := make([]core.VNI, 0, len(r.VNIs))
+	for _, t := range r.VNIs {
+		if t.Name != foundName {
+			out = append(out, t.VNI)
+		}
+	}
+	return out
+}
+
+// vnis are all that r holds.
 func (r *reservation) vnis() []core.VNI {
 	out := make([]core.VNI, len(r.VNIs))
 	for i, t := range r.VNIs {

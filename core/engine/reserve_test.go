@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+func TestReserveMakesAndJoins(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2", "n3")
+	j := job("7", "n[1-2]")
+	first := w.granted("n1", j, app())
+	if len(first.VNIs) != 1 || first.Run != j.Run || first.Classes != core.BestEffort || first.Limits[core.TXQ].Reserved != 8 || len(first.Inventory) != 2 {
+		t.Fatalf("granted %+v", first)
+	}
+	again := w.granted("n1", j, app())
+	other := w.granted("n2", j, app())
+	if !core.EqualVNIs(first.VNIs, again.VNIs) || !core.EqualVNIs(first.VNIs, other.VNIs) {
+		t.Errorf("one job has VNIs %v, %v and %v", first.VNIs, again.VNIs, other.VNIs)
+	}
+	if got := w.m.Use()["jobs"]; got != 1 {
+		t.Errorf("%d VNIs are in use, want 1", got)
+	}
+	two := w.granted("n3", job("8", "n3"), app())
+	if core.EqualVNIs(first.VNIs, two.VNIs) {
+		t.Errorf("two jobs have VNI %v", two.VNIs)
+	}
+}
+
+// The scheduler is asked once while its answer is fresh; a join of the others is one small record.
+func TestReserveAsksOnceWhileFresh(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2", "n3", "n4")
+	j := job("7", "n[1-3]")
+	w.granted("n1", j, app())
+	w.pass(DefaultRules.Fresh)
+	in := w.ask("n2", j)
+	if acts := w.step(in); described(acts, in.Call) {
+		t.Error("the scheduler is asked again within the time of a fresh answer")
+	}
+	if len(w.written) != 1 || w.written[0] != (Join{1, "n2", "n2-boot1", false}) {
+		t.Errorf("a join wrote %v", w.written)
+	}
+	w.pass(1)
+	in = w.ask("n3", j)
+	if acts := w.step(in); !described(acts, in.Call) {
+		t.Error("the scheduler is not asked although its answer is old")
+	}
+	w.complete(running(j.Run))
+	in = w.ask("n3", j)
+	if acts := w.step(in); described(acts, in.Call) {
+		t.Error("a complete answer that shows the job is not fresh enough")
+	}
+	in = w.ask("n4", j)
+	if acts := w.step(in); !described(acts, in.Call) {
+		t.Error("the scheduler is not asked about a node outside the job's shares")
+	}
+}
+
+// An answer that lacks the job is newer than the one that showed it: nobody joins on the older one.
+func TestReserveAsksWhenTheNewestAnswerLacksTheJob(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	j := job("7", "n[1-2]")
+	w.granted("n1", j, app())
+	w.pass(time.Second)
+	w.complete()
+	in := w.ask("n2", j)
+	if acts := w.step(in); !described(acts, in.Call) {
+		t.Error("joined although the newest answer lacks the job")
+	}
+}
+
+func TestReserveRefuses(t *testing.T) {
+	named := func(n string) core.Job { j := job(n, "n1"); return j }
+	for _, tt := range []struct {
+		name string
+		why  core.Reason
+		said func(*Said)
+		ask  func(*Reserve)
+		fail bool // the scheduler is told to end the job
+	}{
+		{"another uid than the scheduler's", core.NotAllowed, nil, func(r *Reserve) { r.Ask.UID = 1001 }, false},
+		{"nobody's uid", core.NotAllowed, func(s *Said) { s.Job.UID = core.NoUID }, func(r *Reserve) { r.Ask.UID = core.NoUID }, false},
+		{"not placed here: it is not this node's to end the job", core.NotPlaced, func(s *Said) { s.Job.Shares[0].Hosts = "n[2-9]" }, nil, false},
+		{"hosts that cannot be read", core.NotPlaced, func(s *Said) { s.Job.Shares[0].Hosts = "n[1-" }, nil, false},
+		{"over", core.JobEnded, func(s *Said) { s.Job.Gone = true }, nil, false},
+		{"another generation", core.JobEnded, func(s *Said) { s.Job.Generation = 3 }, nil, false},
+		{"the scheduler does not answer", core.SchedulerAway, func(s *Said) { s.Err = core.Errorf(core.SchedulerAway, "x") }, nil, false},
+		{"the scheduler does not know it", core.JobUnknown, func(s *Said) { s.Err = core.Errorf(core.JobUnknown, "x") }, nil, true},
+		{"denied", core.PolicyDenied, func(s *Said) { s.Decision.Deny = core.Errorf(core.PolicyDenied, "x") }, nil, true},
+		{"no such pool", core.NotThere, func(s *Said) { s.Decision.VNIs[0].Pool = "none" }, nil, false},
+		{"more VNIs than a service carries", core.PolicyFault, func(s *Said) { s.Decision.VNIs = make([]Wanted, 5) }, nil, true},
+		{"no scheduler of that name", core.BadCall, nil, func(r *Reserve) { r.Ask.Key.Scheduler = "pbs" }, false},
+		{"an id that is a path", core.BadCall, nil, func(r *Reserve) { r.Ask.Key.Job = "../7" }, false},
+		{"a node that never reported", core.NodeAway, nil, func(r *Reserve) { r.Node = "n5" }, false},
+		{"another boot", core.NodeAway, nil, func(r *Reserve) { r.Ask.Boot = "n1-boot0" }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 100, "n1")
+			j := named("7")
+			in := w.ask("n1", j)
+			in.Said = &Said{Began: w.now.Run, Job: j, Decision: app()}
+			if tt.said != nil {
+				tt.said(in.Said)
+			}
+			if tt.ask != nil {
+				tt.ask(&in)
+			}
+			acts := w.step(in)
+			_, err := w.outcome(acts, in.Call)
+			if err == nil || err.Reason != tt.why {
+				t.Fatalf("%v, want %s", err, tt.why)
+			}
+			if got := len(all[Fail](acts)) > 0; got != tt.fail {
+				t.Errorf("the scheduler is told to end the job: %v, want %v", got, tt.fail)
+			}
+			if len(w.written) != 0 || len(w.views()) != 0 || w.m.Use()["jobs"] != 0 {
+				t.Errorf("a refusal left %v, %v", w.written, w.views())
+			}
+		})
+	}
+}
+
+func TestReserveWithoutVNIsHoldsNothing(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	if g := w.granted("n1", job("7", "n1"), Decision{}); len(g.VNIs) != 0 || len(w.written) != 0 {
+		t.Errorf("granted %v, wrote %v", g.VNIs, w.written)
+	}
+}
+
+// All VNIs or none: what was taken for a job whose other pool is empty goes back.
+func TestReserveTakesAllOrNothing(t *testing.T) {
+	w := newWorld(t, 3, "n1")
+	w.granted("n1", job("1", "n1"), app())
+	d := app()
+	d.VNIs = []Wanted{{"app", "jobs"}, {"job", "jobs"}, {"daos", "jobs"}}
+	w.refused("n1", job("2", "n1"), d, core.PoolEmpty)
+	if got := w.m.Use()["jobs"]; got != 1 {
+		t.Errorf("%d VNIs are in use, want 1", got)
+	}
+	d.VNIs = d.VNIs[:2]
+	w.granted("n1", job("3", "n1"), d)
+}
+
+func TestReserveOfDrainedNode(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	w.step(SetDrain{1, "n1", "cable"})
+	w.refused("n1", job("7", "n[1-2]"), app(), core.NodeDrained)
+	w.granted("n2", job("7", "n[1-2]"), app())
+	w.step(SetDrain{2, "n1", ""})
+	w.granted("n1", job("8", "n1"), app())
+}
+
+// Ids recur when a cluster is rebuilt: another owner or submit time is another job, and proves the old one to be gone.
+func TestReserveOfRecurringID(t *testing.T) {
+	for name, change := range map[string]func(*core.Job){
+		"submit time": func(j *core.Job) { j.Submitted = 200 },
+		"owner":       func(j *core.Job) { j.UID = 1001 },
+		"generation":  func(j *core.Job) { j.Generation = 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 100, "n1", "n2")
+			old := job("7", "n[1-2]")
+			was := w.granted("n1", old, app())
+			w.pass(time.Minute)
+			next := old
+			change(&next)
+			is := w.granted("n2", next, app())
+			if core.EqualVNIs(was.VNIs, is.VNIs) {
+				t.Errorf("both have VNI %v", is.VNIs)
+			}
+			w.want(old.Run, Draining)
+			w.want(next.Run, Active)
+			if got := cleans(w.last, "n1"); len(got) != 1 || got[0] != old.Run {
+				t.Errorf("n1 is ordered to clean %v", got)
+			}
+			if next.Generation > old.Generation {
+				w.refused("n2", old, app(), core.JobEnded)
+			}
+		})
+	}
+}
+
+// What the scheduler said before a prepare does not count against that prepare: it is asked again.
+func TestReserveAsksAgainWhenThePrepareIsNewer(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	next := job("7", "n[1-2]")
+	next.Generation = 1
+	in := w.ask("n2", next)
+	in.Said = &Said{Began: w.now.Run, Job: next, Decision: app()}
+	w.pass(time.Second)
+	old := job("7", "n[1-2]")
+	w.granted("n1", old, app())
+	if acts := w.step(in); !described(acts, in.Call) || len(all[Granted](acts)) != 0 {
+		t.Fatalf("%v", acts)
+	}
+	w.want(old.Run, Active)
+	w.pass(time.Second)
+	in.Said.Began = w.now.Run
+	if _, err := w.outcome(w.step(in), in.Call); err != nil {
+		t.Fatal(err)
+	}
+	w.want(old.Run, Draining)
+}
+
+func TestReserveOfEarlierGeneration(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	next := job("7", "n[1-2]")
+	next.Generation = 1
+	w.granted("n1", next, app())
+	w.pass(time.Second)
+	w.refused("n2", job("7", "n[1-2]"), app(), core.JobEnded)
+	w.want(next.Run, Active)
+}
+
+// Limits are decided once a share; a node that came late gets what the first with as many cores got.
+func TestReserveLimitsOfShares(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2", "n3", "n4")
+	limit := func(n uint16) (l core.Limits) { l[core.TXQ] = core.Limit{Max: n, Reserved: n}; return l }
+	j := job("7", "n1")
+	j.Shares = []core.Share{{Hosts: "n1", Nodes: 1, Cores: 4}, {Hosts: "n2", Nodes: 1, Cores: 8}}
+	d := app()
+	d.Limits = []core.Limits{limit(4), limit(8)}
+	late := j
+	late.Shares = []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 8}, {Hosts: "n4", Nodes: 1, Cores: 2}}
+	now := d
+	now.Limits = []core.Limits{limit(100), limit(101), limit(102)}
+	for _, tt := range []struct {
+		node string
+		j    core.Job
+		d    Decision
+		want uint16
+	}{{"n1", j, d, 4}, {"n2", j, d, 8}, {"n3", late, now, 8}, {"n4", late, now, 102}} {
+		if got := w.granted(tt.node, tt.j, tt.d).Limits; got != limit(tt.want) {
+			t.Errorf("%s gets %v, want %d", tt.node, got[core.TXQ], tt.want)
+		}
+	}
+}
+
+// A node that gave the job back does not get it again in this boot.
+func TestReserveOfCleanJoin(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	j := job("7", "n[1-2]")
+	w.granted("n1", j, app())
+	w.granted("n2", j, app())
+	w.tell("n1", heldAs(core.HeldClean, j.Run))
+	w.refused("n1", j, app(), core.JobEnded)
+	w.reboot("n1")
+	w.granted("n1", j, app())
+	w.final(j.Run)
+	w.tell("n2", heldAs(core.HeldClean, j.Run))
+	w.want(j.Run, Draining)
+}

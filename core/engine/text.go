@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+)
+
+// keep has the store keep the policy of that hash, which a reservation names from now on. A decision may be of the policy before: it was made beside the
+// writer.
+func (m *Machine) keep(hash string) {
+	if hash == "" || m.kept[hash] {
+		return
+	}
+	for _, t := range [...]Text{m.cfg.Policy, m.before} {
+		if t.Hash == hash {
+			m.write(t)
+			m.kept[hash] = true
+			return
+		}
+	}
+}
+
+// drop takes a policy out of the store that no reservation names any more.
+func (m *Machine) drop(hash string) {
+	if m.kept[hash] {
+		delete(m.kept, hash)
+		m.write(Delete{Text{Hash: hash}.Slot()})
+	}
+}
+
+// dropUnnamed takes those out that no reservation names.
+func (m *Machine) dropUnnamed() {
+	for _, hash := range slices.Sorted(maps.Keys(m.kept)) {
+		if m.texts[hash] == 0 {
+			m.drop(hash)
+		}
+	}
+}
