@@ -43,8 +43,15 @@ type NodeStatus struct {
 // Reservations gives those with a serial above after, in order of serials.
 func (m *Machine) Reservations(after uint64) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		for _, s := range slices.Sorted(maps.Keys(m.serials)) {
-			if s > after && !yield(m.view(m.serials[s])) {
+		var serials []uint64 // the rest only: who lists by pages has seen what comes before
+		for s := range m.serials {
+			if s > after {
+				serials = append(serials, s)
+			}
+		}
+		slices.Sort(serials)
+		for _, s := range serials {
+			if !yield(m.view(m.serials[s])) {
 				return
 			}
 		}
