@@ -60,7 +60,10 @@ func (a *Agent) told(d drove, err error) {
 		return
 	}
 	attrs := make([]any, 0, 20)
-	attrs = append(attrs, core.LogVerb, d.verb, core.LogCall, d.origin)
+	attrs = append(attrs, core.LogVerb, d.verb)
+	if d.origin != "" {
+		attrs = append(attrs, core.LogCall, d.origin)
+	}
 	if d.run.Job != "" {
 		attrs = append(attrs, core.LogJob, d.run.Key.String())
 	}

@@ -161,6 +161,7 @@ type system struct {
 	desk       *server.Desk
 	node       *agent.Desk
 	store      *memory.Hooked
+	disk       disk
 	sched      *scheduler
 	driver     *driver
 	serverPage *metrics.Server
@@ -176,6 +177,7 @@ func start(t *testing.T) *system {
 		t: t, store: &memory.Hooked{Store: memory.New()}, sched: &scheduler{tells: make(chan core.Jobs)}, log: &buffer{}, audit: &buffer{},
 		driver: &driver{NICDriver: sim.New(sim.Options{NICs: 2, Boot: "b"})},
 	}
+	s.store.Before = s.disk.before
 	ends := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	process := metrics.Process{Version: "1.0.0", Expiry: func() time.Time { return ends }}
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1031}}}}
@@ -258,7 +260,6 @@ func status(job string, state core.JobState) core.JobStatus {
 func (s *system) play() {
 	t := s.t
 	t.Helper()
-	s.store.Before = slow
 	second, leave := context.WithCancel(t.Context())
 	left := make(chan struct{})
 	unknown := core.Service{Device: "cxi0", ID: 9, Owner: core.UID(1001), VNIs: []core.VNI{1030}}
@@ -296,9 +297,9 @@ func (s *system) play() {
 	time.Sleep(time.Second)
 	s.answer(status("7", core.JobFinal), status("9", core.JobRunning))
 	time.Sleep(2 * time.Minute) // its quarantine ends
-	s.store.Before = func([]engine.Record) error { return errors.New("no space left on device") }
+	s.disk.set(errors.New("no space left on device"))
 	expect("prolog", "10", 1)
-	s.store.Before = slow
+	s.disk.set(nil)
 	time.Sleep(time.Minute)
 	s.driver.mu.Lock()
 	s.driver.err = core.Errorf(core.NICFailed, "NIC cxi1: EIO")
@@ -314,10 +315,23 @@ func (s *system) play() {
 	s.verb(0, "drain", server.NodeArgs{Nodes: "n7", Reason: "it is none"})
 }
 
-// slow is a disk that takes its time.
-func slow([]engine.Record) error {
+// disk takes its time, and can be full.
+type disk struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (d *disk) set(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
+}
+
+func (d *disk) before([]engine.Record) error {
 	time.Sleep(2 * time.Millisecond)
-	return nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
 }
 
 // verb calls the server as an operator would; what comes of it is in the audit.
