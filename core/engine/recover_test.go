@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// lost is a world whose store is new, and whose nodes are n1, n2 and n3.
+func lost(t *testing.T) *world {
+	w := newWorld(t, 100)
+	w.cfg.Nodes = []string{"n1", "n2", "n3"}
+	clear(w.store)
+	w.load()
+	return w
+}
+
+// A new store grants nothing until every node has reported in full.
+func TestRecoverNewStore(t *testing.T) {
+	w := lost(t)
+	if !w.m.Recovering() || w.m.Awaited() != 3 {
+		t.Fatalf("recovering %v, %d awaited", w.m.Recovering(), w.m.Awaited())
+	}
+	w.attach("n1")
+	w.attach("n2")
+	w.attach("n4") // not of the configuration
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.restart()
+	w.attach("n3")
+	w.attach("n1")
+	w.refused("n1", job("7", "n1"), app(), core.Recovering) // n2 has not told this process
+	w.attach("n2")
+	w.granted("n1", job("7", "n1"), app())
+	w.restart()
+	if w.m.Recovering() {
+		t.Error("it recovers again after a restart")
+	}
+}
+
+// A node that has reported and left again has told what it holds.
+func TestRecoverCountsWhoHasReported(t *testing.T) {
+	w := lost(t)
+	w.attach("n1")
+	w.detach("n1")
+	w.step(Configure{w.cfg})
+	if got := w.m.Awaited(); got != 2 {
+		t.Errorf("%d are awaited, want 2", got)
+	}
+}
+
+// A wall clock that stands at zero makes no difference.
+func TestRecoverWithoutClock(t *testing.T) {
+	for _, wall := range []time.Time{{}, time.Unix(0, 0)} {
+		w := newWorld(t, 100)
+		w.cfg.Nodes = []string{"n1"}
+		clear(w.store)
+		w.now.Wall = wall
+		w.load()
+		w.load()
+		if !w.m.Recovering() {
+			t.Errorf("at %v it does not recover", wall)
+		}
+	}
+}
+
+func TestRecoverWithout(t *testing.T) {
+	w := lost(t)
+	w.attach("n1")
+	w.attach("n2")
+	if d := all[Done](w.step(Recover{1, []string{"n9"}})); len(d) != 1 || d[0].Err == nil {
+		t.Errorf("%v", d)
+	}
+	w.restart()
+	w.attach("n1")
+	w.step(Recover{2, []string{"n3"}})
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.restart() // what was said is kept
+	w.attach("n1")
+	w.attach("n2")
+	w.granted("n1", job("7", "n1"), app())
+	if d := all[Done](w.step(Recover{3, []string{"n3"}})); len(d) != 1 || d[0].Err != nil || d[0].Count != 0 {
+		t.Errorf("%v", d)
+	}
+}
+
+// Nodes that config.hcl no longer declares are not waited for.
+func TestRecoverOfNodesTakenOut(t *testing.T) {
+	w := lost(t)
+	w.attach("n1")
+	w.attach("n2")
+	w.cfg.Nodes = []string{"n1", "n2"}
+	w.step(Configure{w.cfg})
+	w.granted("n1", job("7", "n1"), app())
+
+	w = lost(t)
+	w.cfg.Nodes = nil
+	w.restart()
+	w.attach("n1")
+	w.granted("n1", job("7", "n1"), app())
+}
+
+// A store that is older than what a node has seen was rolled back: what it granted since is unknown to it.
+func TestRecoverRolledBack(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	w.cfg.Nodes = []string{"n1", "n2"}
+	old := map[Slot]Record{}
+	for s, r := range w.store {
+		old[s] = r
+	}
+	j := job("7", "n1")
+	g := w.granted("n1", j, app())
+	seen := w.m.Head()
+	w.store = old
+	w.restart()
+	before := w.m.Head()
+	w.attach("n2")
+	acts := w.begin("n1", core.Report{Seen: seen, Held: []core.Held{heldAs(core.HeldReady, j.Run, g.VNIs...)}})
+	loud := false
+	for _, s := range all[Say](acts) {
+		loud = loud || s.Level == Alarm
+	}
+	if h := w.m.Head(); !loud || h.Epoch <= before.Epoch || h.Before(seen) || h.Store != before.Store {
+		t.Errorf("head %+v after %+v, having seen %+v; alarm %v", h, before, seen, loud)
+	}
+	// Both are there, so that it was over at once; the VNI is the job's again.
+	w.want(j.Run, Active)
+	if n := w.granted("n2", job("8", "n2"), app()); core.EqualVNIs(n.VNIs, g.VNIs) {
+		t.Errorf("VNI %v is given twice", n.VNIs)
+	}
+}
+
+func TestRecoverRolledBackWaits(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	w.cfg.Nodes = []string{"n1", "n2"}
+	seen := w.m.Head()
+	seen.Revision += 5
+	w.restart()
+	w.begin("n1", core.Report{Seen: seen})
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.restart()
+	w.attach("n1")
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.attach("n2")
+	w.granted("n1", job("7", "n1"), app())
+}
+
+// The store's own witness says the same before any node does; the alarm is raised with the first step.
+func TestRecoverByWitness(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	w.cfg.Nodes = []string{"n1"}
+	seen := w.m.Head()
+	w.restart(seen)
+	if w.m.Recovering() {
+		t.Fatal("it recovers although nothing is lost")
+	}
+	seen.Revision++
+	w.restart(seen)
+	if !w.m.Recovering() {
+		t.Fatal("it does not recover")
+	}
+	if says := all[Say](w.tick(time.Second)); len(says) != 1 || says[0].Level != Alarm {
+		t.Errorf("%v", says)
+	}
+}
+
+func TestRecoverIgnores(t *testing.T) {
+	for name, seen := range map[string]func(core.Head) core.Head{
+		"another store":          func(core.Head) core.Head { return core.Head{Store: "other", Epoch: 9, Revision: 9} },
+		"an older state":         func(h core.Head) core.Head { h.Revision--; return h },
+		"an epoch out of reach":  func(h core.Head) core.Head { h.Epoch = ^uint64(0); return h },
+		"the last revision":      func(h core.Head) core.Head { h.Revision = ^uint64(0); return h },
+		"an epoch before, later": func(h core.Head) core.Head { h.Epoch--; h.Revision += 100; return h },
+	} {
+		w := newWorld(t, 100)
+		w.cfg.Nodes = []string{"n1", "n2"}
+		w.step(Configure{w.cfg})
+		w.begin("n1", core.Report{Seen: seen(w.m.Head())})
+		if w.m.Recovering() || w.m.Head().Epoch == 0 {
+			t.Errorf("%s: it recovers", name)
+		}
+	}
+}
