@@ -103,12 +103,14 @@ func (p *Plugin) run(first chan<- error) {
 			s.State, s.Starts, s.Recent, s.Next = Starting, s.Starts+1, b.recent(time.Now()), time.Time{}
 		})
 		l, err := p.start()
+		if err == nil {
+			p.ready(l)
+		}
 		if asked != nil {
 			asked <- err
 			asked = nil
 		}
 		if err == nil {
-			p.ready(l)
 			asked, err = p.live(l)
 		}
 		if errors.Is(err, errStop) {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,27 @@ type actor struct {
 	starts []time.Duration
 	since  time.Time
 	now    *fakeLife
+}
+
+// do changes what the actor will do, or looks at what it did.
+func (a *actor) do(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+}
+
+func (a *actor) started() (starts []time.Duration) {
+	a.do(func() { starts = slices.Clone(a.starts) })
+	return starts
+}
+
+// dies ends the present life.
+func (a *actor) dies(why string) {
+	var now *fakeLife
+	a.do(func() { now = a.now })
+	if now != nil {
+		now.die(why)
+	}
 }
 
 type fakeLife struct {
@@ -62,6 +84,8 @@ func (a *actor) start(ctx context.Context) (*life, error) {
 	l.why = func() string { <-dead; return why }
 	l.nic = fakeNIC{}
 	l.health = func(context.Context) error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		if a.health == nil {
 			return nil
 		}
@@ -112,11 +136,12 @@ func TestRestartsBackOffAndTheBreakerHolds(t *testing.T) {
 			t.Error("the first start went well")
 		}
 		time.Sleep(time.Hour)
-		if len(a.starts) != 5 {
-			t.Fatalf("started at %v", a.starts)
+		starts := a.started()
+		if len(starts) != 5 {
+			t.Fatalf("started at %v", starts)
 		}
 		for i, most := range []time.Duration{1, 2, 4, 4} {
-			if wait := a.starts[i+1] - a.starts[i]; wait < most*time.Second/2 || wait > most*time.Second {
+			if wait := starts[i+1] - starts[i]; wait < most*time.Second/2 || wait > most*time.Second {
 				t.Errorf("wait %d: %v, want %v to %v", i, wait, most*time.Second/2, most*time.Second)
 			}
 		}
@@ -128,7 +153,7 @@ func TestRestartsBackOffAndTheBreakerHolds(t *testing.T) {
 		if _, err := p.NIC().Devices(t.Context()); core.AsError(err).Reason != core.DriverAway || !strings.Contains(err.Error(), "exit status 1") || time.Since(start) != 0 {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		a.begin = nil
+		a.do(func() { a.begin = nil })
 		if err := p.Restart(t.Context()); err != nil || p.Status().State != Ready || p.Status().Recent != 0 {
 			t.Errorf("restart: %v, %+v", err, p.Status())
 		}
@@ -143,7 +168,7 @@ func TestDeathsFarApartDoNotBreak(t *testing.T) {
 	a := &actor{}
 	play(t, a, Limits{}, func(t *testing.T, p *Plugin, _ error, _ func() []State) {
 		for range 30 {
-			a.now.die("exit status 1")
+			a.dies("exit status 1")
 			time.Sleep(3 * time.Minute)
 			if s := p.Status(); s.State != Ready {
 				t.Fatalf("%+v", s)
@@ -167,8 +192,8 @@ func TestWhatAnAdministratorMustMendIsNotTriedAgain(t *testing.T) {
 				t.Errorf("%s: %v", name, first)
 			}
 			time.Sleep(time.Hour)
-			if got := p.Status(); got.State != Failed || len(a.starts) != 1 {
-				t.Errorf("%s: %+v, started %d times", name, got, len(a.starts))
+			if got := p.Status(); got.State != Failed || len(a.started()) != 1 {
+				t.Errorf("%s: %+v, started %d times", name, got, len(a.started()))
 			}
 		})
 	}
@@ -184,7 +209,7 @@ func TestMissedHealthChecks(t *testing.T) {
 	}}
 	play(t, a, Limits{}, func(t *testing.T, p *Plugin, _ error, states func() []State) {
 		time.Sleep(time.Minute + time.Second) // between two checks
-		bad = true
+		a.do(func() { bad = true })
 		time.Sleep(DefaultLimits.HealthEvery)
 		synctest.Wait()
 		if got := p.Status(); got.State != Degraded || got.Misses != 1 || got.Why == "" {
@@ -193,15 +218,15 @@ func TestMissedHealthChecks(t *testing.T) {
 		if _, err := p.NIC().Devices(t.Context()); err != nil {
 			t.Errorf("a degraded plugin is used: %v", err)
 		}
-		bad = false
+		a.do(func() { bad = false })
 		time.Sleep(DefaultLimits.HealthEvery)
 		synctest.Wait()
 		if got := p.Status(); got.State != Ready || got.Misses != 0 || got.Why != "" {
 			t.Errorf("%+v", got)
 		}
-		bad = true
+		a.do(func() { bad = true })
 		time.Sleep(3 * DefaultLimits.HealthEvery)
-		bad = false
+		a.do(func() { bad = false })
 		time.Sleep(time.Second)
 		if got := p.Status(); got.State != Ready || got.PID != 2 || got.Deaths != 1 {
 			t.Errorf("%+v", got)
@@ -223,7 +248,7 @@ func TestCallsWaitForTheNextLife(t *testing.T) {
 	}}
 	limits := Limits{Backoff: time.Second, BackoffMost: time.Second, Deaths: 100, Patience: 3 * time.Second}
 	play(t, a, limits, func(t *testing.T, p *Plugin, _ error, _ func() []State) {
-		a.now.die("exit status 1")
+		a.dies("exit status 1")
 		start := time.Now()
 		if _, err := p.NIC().Devices(t.Context()); err == nil || time.Since(start) != 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
@@ -232,7 +257,7 @@ func TestCallsWaitForTheNextLife(t *testing.T) {
 		if _, err := p.NIC().Devices(within(t, time.Second)); err == nil || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		away = false
+		a.do(func() { away = false })
 		start = time.Now()
 		if _, err := p.NIC().Devices(t.Context()); err != nil || time.Since(start) > time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
@@ -275,9 +300,7 @@ func TestAnyHistoryEndsReadyOrSays(t *testing.T) {
 			for _, s := range steps {
 				switch s {
 				case "die":
-					if a.now != nil {
-						a.now.die("died")
-					}
+					a.dies("died")
 				case "wait":
 					time.Sleep(time.Second)
 				case "long":
@@ -293,13 +316,13 @@ func TestAnyHistoryEndsReadyOrSays(t *testing.T) {
 						rt.Fatalf("%v, and it is %v", err, state)
 					}
 				case "sick", "well":
-					sick = s == "sick"
+					a.do(func() { sick = s == "sick" })
 				case "broken", "whole":
-					broken = s == "broken"
+					a.do(func() { broken = s == "broken" })
 				}
 				synctest.Wait()
 			}
-			sick, broken = false, false
+			a.do(func() { sick, broken = false, false })
 			if p.Status().State == Failed {
 				if err := p.Restart(context.Background()); err != nil {
 					rt.Fatal(err)
