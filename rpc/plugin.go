@@ -232,7 +232,7 @@ func complain(err error) error {
 }
 
 func complaintsOf(err error) []*pluginv1.Complaint {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked by hand: each branch has its own path
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []*pluginv1.Complaint
 		for _, e := range joined.Unwrap() {
 			out = append(out, complaintsOf(e)...)
