@@ -18,7 +18,7 @@ import (
 
 func (s *story) begin() error {
 	s.chapter("A system of simulated nodes")
-	s.names = [2]string{"you", "you"}
+	s.names = [2]string{"the first user", "the second"}
 	if os.Geteuid() == 0 {
 		s.names = [2]string{"daemon", "nobody"}
 		s.alice, s.bob = []string{"--user", "daemon"}, []string{"--user", "nobody"}
