@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -14,7 +13,7 @@ import (
 
 // world is a machine with a store, both in memory, and a clock that stands until it is told to go on.
 type world struct {
-	t       testing.TB
+	t       failer
 	m       *Machine
 	cfg     Config
 	pools   []allocator.Pool
@@ -30,10 +29,17 @@ type world struct {
 	id      int
 }
 
+// failer is what a test of either kind, plain or of rapid, is to a world.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // start is any moment but zero.
 var start = core.Moment{Run: time.Hour, Wall: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 
-func newWorld(t testing.TB, vnis core.VNI, nodes ...string) *world {
+func newWorld(t failer, vnis core.VNI, nodes ...string) *world {
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1023 + vnis}}}}
 	w := &world{
 		t: t, pools: pools, store: map[Slot]Record{}, now: start, numbers: map[string]uint64{}, boots: map[string]string{},

@@ -1,0 +1,551 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+)
+
+// model is what the machine must be, by the rules alone.
+type model struct {
+	*world
+	live  map[core.Run]*liveRun
+	over  map[core.Run]bool
+	truth map[core.JobID]*said
+	nodes map[string]*modelNode
+	names []string
+}
+
+// said is a job as its scheduler has it.
+type said struct {
+	run   core.Run
+	state core.JobState // 0: it knows no such id
+}
+
+type liveRun struct {
+	state   State
+	vnis    []core.VNI
+	joins   map[string]*modelJoin
+	shown   time.Duration
+	prepare time.Duration
+	missing int
+	entered time.Duration
+	stray   bool
+}
+
+type modelJoin struct {
+	clean bool
+	busy  time.Duration
+	stuck string
+}
+
+type modelNode struct {
+	attached bool
+	lost     time.Duration
+	stray    []core.Service
+}
+
+const userQuota = 4
+
+func newModel(t *rapid.T) *model {
+	m := &model{
+		world: newWorld(t, 7), live: map[core.Run]*liveRun{}, over: map[core.Run]bool{}, truth: map[core.JobID]*said{}, nodes: map[string]*modelNode{},
+		names: []string{"n1", "n2", "n3"},
+	}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		j := job(id, "")
+		m.truth[j.JobID] = &said{run: j.Run}
+	}
+	for _, n := range m.names {
+		m.nodes[n] = &modelNode{}
+		m.come(n, nil)
+	}
+	return m
+}
+
+func (m *model) decision() Decision { return limited(userQuota, EnforceDeny) }
+
+func (m *model) node(t *rapid.T) string { return rapid.SampledFrom(m.names).Draw(t, "node") }
+
+func (m *model) id(t *rapid.T) *said {
+	id := core.JobID{Scheduler: "slurm", Job: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "job")}
+	return m.truth[id]
+}
+
+// Change is what happens to a job in its scheduler.
+func (m *model) Change(t *rapid.T) {
+	s := m.id(t)
+	switch rapid.SampledFrom([]string{"run", "run", "requeue", "end", "rebuild", "forget"}).Draw(t, "change") {
+	case "run":
+		if s.state == core.JobQueued {
+			s.run.Generation++
+		}
+		if s.state != core.JobFinal && s.state != 0 || s.state == 0 && !m.over[s.run] && m.live[s.run] == nil {
+			s.state = core.JobRunning
+		}
+	case "requeue":
+		if s.state == core.JobRunning {
+			s.state = core.JobQueued
+		}
+	case "end":
+		if s.state != 0 {
+			s.state = core.JobFinal
+		}
+	case "rebuild":
+		s.run.Submitted++
+		s.run.Generation, s.state = 0, core.JobRunning
+	case "forget":
+		s.state = 0
+	}
+}
+
+// Reserve is a prepare on a node, of the run that the scheduler has now or of the one before.
+func (m *model) Reserve(t *rapid.T) {
+	n, s := m.node(t), m.id(t)
+	j := job(s.run.Job, "n[1-3]")
+	j.Run = s.run
+	claimed := j
+	if j.Generation > 0 && rapid.IntRange(0, 9).Draw(t, "late") == 0 {
+		claimed.Generation--
+	}
+	in := m.ask(n, claimed)
+	acts := m.step(in)
+	asked := described(acts, in.Call)
+	if asked {
+		m.pass(1)
+		in.Said = &Said{Began: m.now.Run, Job: j, Decision: m.decision()}
+		if s.state != core.JobRunning {
+			in.Said = &Said{Began: m.now.Run, Err: core.Errorf(core.JobEnded, "it does not run")}
+		}
+		m.pass(1)
+		acts = append(slices.Clone(acts), m.step(in)...)
+	}
+	g, err := m.outcome(acts, in.Call)
+	if !m.nodes[n].attached {
+		if err == nil || err.Reason != core.NodeAway {
+			t.Fatalf("%s is away: %v", n, err)
+		}
+		return
+	}
+	if !asked {
+		r := m.live[g.Run]
+		if err != nil || r == nil || r.state != Active || g.Key != claimed.Key || m.now.Run-r.shown > DefaultRules.Fresh || r.missing > 0 {
+			t.Fatalf("%s on %s: granted %v, %v without asking: %+v", claimed.Key, n, g.VNIs, err, r)
+		}
+		m.joined(t, n, r, g)
+		return
+	}
+	believed := s.state == core.JobRunning && claimed.Key == j.Key
+	if believed {
+		for run, r := range m.live {
+			if run.JobID == j.JobID && run != j.Run && r.state == Active && (run.Fingerprint != j.Fingerprint || run.Generation < j.Generation) {
+				m.drain(r)
+			}
+		}
+	}
+	r := m.live[j.Run]
+	used, of := 0, map[core.VNI]bool{}
+	for _, o := range m.live {
+		if o.state == Active || o.state == Draining {
+			if !o.stray {
+				used += len(o.vnis)
+			}
+		}
+		for _, v := range o.vnis {
+			of[v] = true
+		}
+	}
+	switch {
+	case !believed, m.over[j.Run], r != nil && r.state != Active, r != nil && r.joins[n] != nil && r.joins[n].clean && r.joins[n].boot() == m.boots[n]:
+		if err == nil || err.Reason != core.JobEnded {
+			t.Fatalf("%s on %s: granted %v, %v; want job-ended", j.Key, n, g.VNIs, err)
+		}
+		if r != nil && believed && r.state == Active {
+			m.see(r)
+		}
+	case r != nil:
+		m.see(r)
+		m.joined(t, n, r, g)
+	case used >= userQuota:
+		if err == nil || err.Reason != core.OverQuota {
+			t.Fatalf("%s: %d VNIs are counted: granted %v, %v", j.Key, used, g.VNIs, err)
+		}
+	case len(of) == 7:
+		if err == nil || err.Reason != core.PoolEmpty {
+			t.Fatalf("%s: the pool is empty: granted %v, %v", j.Key, g.VNIs, err)
+		}
+	default:
+		if err != nil || len(g.VNIs) != 1 || of[g.VNIs[0]] {
+			t.Fatalf("%s: granted %v, %v beside %v", j.Key, g.VNIs, err, of)
+		}
+		r = &liveRun{state: Active, vnis: g.VNIs, joins: map[string]*modelJoin{}}
+		m.live[j.Run] = r
+		m.see(r)
+		m.joined(t, n, r, g)
+	}
+}
+
+func (m *model) see(r *liveRun) { r.shown, r.missing = m.now.Run-1, 0 }
+
+func (j *modelJoin) boot() string { return strings.TrimPrefix(j.stuck, "clean in ") }
+
+func (m *model) joined(t *rapid.T, n string, r *liveRun, g core.Grant) {
+	if !core.EqualVNIs(g.VNIs, r.vnis) {
+		t.Fatalf("%s: %s is granted %v, the job has %v", g.Key, n, g.VNIs, r.vnis)
+	}
+	if j := r.joins[n]; j == nil || j.clean {
+		r.joins[n] = &modelJoin{}
+	}
+	r.prepare, r.missing = m.now.Run, 0
+}
+
+func (m *model) drain(r *liveRun) {
+	r.state = Draining
+	m.settle(r)
+}
+
+// settle puts a reservation that is not active where its nodes have it.
+func (m *model) settle(r *liveRun) {
+	if r.state == Active || r.state == Quarantined {
+		return
+	}
+	open, stuck := 0, 0
+	for n, j := range r.joins {
+		if j.clean {
+			continue
+		}
+		open++
+		at := m.nodes[n]
+		switch {
+		case !at.attached && m.now.Run-at.lost >= DefaultRules.Away:
+			j.stuck = "away"
+		case !at.attached:
+		case j.busy > 0 && (m.now.Run-j.busy >= DefaultRules.Busy || j.stuck == "busy" || j.stuck == "before"):
+			j.stuck = "busy"
+		default:
+			j.stuck = ""
+		}
+		if j.stuck != "" {
+			stuck++
+		}
+	}
+	switch {
+	case open == 0:
+		r.state, r.entered = Quarantined, m.now.Run
+	case stuck > 0 || r.stray:
+		r.state = Held
+	default:
+		r.state = Draining
+	}
+}
+
+func (m *model) clean(n string, r *liveRun) {
+	if j := r.joins[n]; j != nil && !j.clean {
+		j.clean, j.busy, j.stuck = true, 0, "clean in "+m.boots[n]
+		m.settle(r)
+	}
+}
+
+// Answer is a complete answer of the scheduler.
+func (m *model) Answer(t *rapid.T) {
+	m.pass(1)
+	var list []core.JobStatus
+	for _, s := range m.truth {
+		if s.state != 0 {
+			list = append(list, core.JobStatus{Run: s.run, State: s.state})
+		}
+	}
+	m.complete(list...)
+	for run, r := range m.live {
+		if r.state != Active || r.stray {
+			continue
+		}
+		switch s := m.truth[run.JobID]; {
+		case s.state == 0:
+			if r.missing++; r.missing == 2 {
+				m.drain(r)
+			}
+		case s.run != run || s.state != core.JobRunning:
+			if s.run.Fingerprint == run.Fingerprint && s.run.Generation < run.Generation {
+				continue
+			}
+			m.drain(r)
+		default:
+			r.shown, r.missing = m.now.Run, 0
+		}
+	}
+}
+
+// Final is a change that the scheduler tells.
+func (m *model) Final(t *rapid.T) {
+	s := m.id(t)
+	if s.state != core.JobFinal {
+		return
+	}
+	m.final(s.run)
+	if r := m.live[s.run]; r != nil && r.state == Active {
+		m.drain(r)
+	}
+}
+
+// Tell is a node's word about one run that it joined, or that it has confirmed already.
+func (m *model) Tell(t *rapid.T) {
+	n := m.node(t)
+	var runs []core.Run
+	for _, run := range m.runs() {
+		if j := m.live[run].joins[n]; j != nil && !m.live[run].stray {
+			runs = append(runs, run)
+		}
+	}
+	if len(runs) == 0 || !m.nodes[n].attached {
+		return
+	}
+	run := rapid.SampledFrom(runs).Draw(t, "run")
+	r := m.live[run]
+	j := r.joins[n]
+	state := rapid.SampledFrom([]core.HeldState{core.HeldReady, core.HeldCleaning, core.HeldBusy, core.HeldClean, core.HeldClean}).Draw(t, "state")
+	if j.clean {
+		state = core.HeldClean
+	}
+	m.tell(n, heldAs(state, run, r.vnis...))
+	m.heard(n, run, state)
+}
+
+func (m *model) heard(n string, run core.Run, state core.HeldState) {
+	r := m.live[run]
+	j := r.joins[n]
+	switch {
+	case state == core.HeldClean:
+		m.clean(n, r)
+		return
+	case state != core.HeldBusy:
+		j.busy = 0
+	case j.busy == 0:
+		j.busy = m.now.Run
+	}
+}
+
+// runs are the live ones in an order that a seed reproduces.
+func (m *model) runs() []core.Run {
+	return slices.SortedFunc(maps.Keys(m.live), func(a, b core.Run) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+}
+
+// come begins a session of n, which tells of some of what it joined.
+func (m *model) come(n string, t *rapid.T) {
+	var held []core.Held
+	at := m.nodes[n]
+	for _, run := range m.runs() {
+		j := m.live[run].joins[n]
+		if j == nil || j.clean || m.live[run].stray {
+			continue
+		}
+		if state := rapid.SampledFrom([]core.HeldState{0, core.HeldReady, core.HeldBusy, core.HeldClean}).Draw(t, "held"); state != 0 {
+			held = append(held, heldAs(state, run, m.live[run].vnis...))
+		} else {
+			j.busy = 0
+		}
+	}
+	at.attached = true
+	m.begin(n, core.Report{Held: held, Unknown: at.stray})
+	for _, h := range held {
+		m.heard(n, h.Run, h.State)
+	}
+	m.strays(n)
+}
+
+// strays settles what the newest list of n's unknown services means.
+func (m *model) strays(n string) {
+	there := map[core.Run]bool{}
+	for _, s := range m.nodes[n].stray {
+		run := strayRun(n, s)
+		there[run] = true
+		r := m.live[run]
+		if r == nil {
+			r = &liveRun{vnis: s.VNIs, stray: true}
+			m.live[run] = r
+		}
+		r.state, r.joins = Held, map[string]*modelJoin{n: {}}
+	}
+	for run, r := range m.live {
+		if r.stray && r.joins[n] != nil && !there[run] {
+			m.clean(n, r)
+		}
+	}
+}
+
+// Stray is a service that comes or goes on a node without Weft.
+func (m *model) Stray(t *rapid.T) {
+	n := m.node(t)
+	at := m.nodes[n]
+	if at.stray = nil; rapid.Bool().Draw(t, "there") {
+		at.stray = []core.Service{strayService(core.VNI(1024 + rapid.IntRange(0, 6).Draw(t, "vni")))}
+	}
+	if at.attached {
+		m.more(n, core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}, Unknown: at.stray})
+		m.strays(n)
+	}
+}
+
+// Contact is a node's session beginning or ending, or its reboot.
+func (m *model) Contact(t *rapid.T) {
+	n := m.node(t)
+	at := m.nodes[n]
+	switch rapid.SampledFrom([]string{"detach", "attach", "reboot"}).Draw(t, "contact") {
+	case "detach":
+		if at.attached {
+			m.detach(n)
+			at.attached, at.lost = false, m.now.Run
+		}
+	case "attach":
+		m.come(n, t)
+	case "reboot":
+		m.boots[n] += "+"
+		at.stray, at.attached = nil, true
+		m.attach(n)
+		for _, r := range m.live {
+			if j := r.joins[n]; j != nil && !j.clean {
+				m.clean(n, r)
+				j.stuck = "clean in the boot before"
+			}
+		}
+	}
+}
+
+// Pass lets time go by.
+func (m *model) Pass(t *rapid.T) {
+	m.pass(rapid.SampledFrom([]time.Duration{time.Second, 11 * time.Second, 30 * time.Second, time.Minute, 3 * time.Minute, 5 * time.Minute}).Draw(t, "time"))
+}
+
+// Restart kills the server; what it has committed is all that is left.
+func (m *model) Restart(t *rapid.T) {
+	m.restart()
+	for _, n := range m.nodes {
+		n.attached, n.lost = false, m.now.Run
+	}
+	for _, r := range m.live {
+		r.entered, r.prepare, r.missing, r.shown = m.now.Run, m.now.Run, 0, -time.Hour
+		for _, j := range r.joins {
+			if j.clean {
+				continue
+			}
+			if j.busy, j.stuck = 0, ""; r.state == Held {
+				j.stuck = "before"
+			}
+		}
+	}
+}
+
+// Check compares the machine with the model, and with the machine that the store alone gives.
+func (m *model) Check(t *rapid.T) {
+	m.step(Tick{})
+	for run, r := range m.live {
+		if r.state == Quarantined && m.now.Run-r.entered >= time.Minute {
+			delete(m.live, run)
+			if !r.stray {
+				m.over[run] = true
+			}
+			continue
+		}
+		m.settle(r)
+	}
+	type row struct {
+		State State
+		VNIs  []core.VNI
+		Clean map[string]bool
+	}
+	want, got := map[core.Run]row{}, map[core.Run]row{}
+	held, owners := map[core.VNI]bool{}, map[core.VNI]int{}
+	for run, r := range m.live {
+		at := row{r.state, r.vnis, map[string]bool{}}
+		for n, j := range r.joins {
+			at.Clean[n] = j.clean
+		}
+		want[run] = at
+		for _, v := range r.vnis {
+			held[v] = true
+		}
+	}
+	views := m.views()
+	for _, v := range views {
+		at := row{State: v.State, Clean: map[string]bool{}}
+		for _, taken := range v.VNIs {
+			at.VNIs = append(at.VNIs, taken.VNI)
+			if !v.Unknown {
+				owners[taken.VNI]++
+			}
+		}
+		for _, n := range v.Nodes {
+			at.Clean[n.Node] = n.Clean
+		}
+		if _, twice := got[v.Job.Run]; twice {
+			t.Fatalf("two reservations of %v", v.Job.Run)
+		}
+		got[v.Job.Run] = at
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatalf("the machine is not the model (-model +machine):\n%s", d)
+	}
+	for v, n := range owners {
+		if n > 1 {
+			t.Fatalf("VNI %d is in %d reservations", v, n)
+		}
+	}
+	if got := m.m.Use()["jobs"]; got != len(held) {
+		t.Fatalf("%d VNIs are in use, %d are held", got, len(held))
+	}
+	if d := cmp.Diff(m.m.recount(), m.m.quotas, cmp.AllowUnexported(tally{})); d != "" {
+		t.Fatalf("the tallies are not the recount:\n%s", d)
+	}
+	m.reload(t, views)
+}
+
+// reload builds a machine of the committed records alone, and compares.
+func (m *model) reload(t *rapid.T, views []View) {
+	alloc, err := allocator.New(m.pools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, first := New(m.cfg, alloc, m.records(), "none", core.Head{}, m.now)
+	if len(first) != 0 {
+		t.Fatalf("a load wants to write %v", first)
+	}
+	var loaded []View
+	for v := range other.Reservations(0) {
+		v.Left = 0
+		loaded = append(loaded, v)
+	}
+	if d := cmp.Diff(views, loaded, cmpopts.IgnoreFields(NodeView{}, "Attached", "Busy", "Why"), cmpopts.EquateEmpty()); d != "" {
+		t.Fatalf("the machine that was loaded is another (-before +loaded):\n%s", d)
+	}
+	for _, c := range [...]struct {
+		what      string
+		now, then any
+	}{
+		{"head", m.m.Head(), other.Head()}, {"use", m.m.Use(), other.Use()}, {"tallies", m.m.quotas, other.quotas}, {"tombstones", m.m.ended, other.ended},
+		{"texts", m.m.texts, other.texts}, {"kept texts", m.m.kept, other.kept}, {"serial", m.m.meta.Serial, other.meta.Serial}, {"cursors", m.m.cursors, other.cursors},
+	} {
+		if d := cmp.Diff(c.now, c.then, cmp.AllowUnexported(tally{}), cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("%s of the machine that was loaded (-before +loaded):\n%s", c.what, d)
+		}
+	}
+}
+
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"change": m.Change, "reserve": m.Reserve, "reserve more": m.Reserve, "answer": m.Answer, "final": m.Final, "tell": m.Tell, "tell more": m.Tell,
+			"stray": m.Stray, "contact": m.Contact, "pass": m.Pass, "restart": m.Restart, "": m.Check,
+		})
+	})
+}
