@@ -105,16 +105,12 @@ func (p *Plugin) run(first chan<- error) {
 		l, err := p.start()
 		if err == nil {
 			p.ready(l)
-		}
-		if asked != nil {
-			asked <- err
-			asked = nil
-		}
-		if err == nil {
+			hear(asked, nil)
 			asked, err = p.live(l)
 		}
 		if errors.Is(err, errStop) {
 			p.change(func(s *Status) { s.State, s.PID, s.Why = Stopped, 0, "" })
+			hear(asked, err)
 			p.log.Info("plugin stopped")
 			return
 		}
@@ -124,14 +120,21 @@ func (p *Plugin) run(first chan<- error) {
 		}
 		wait, broken := b.died(time.Now())
 		var none bool
-		if asked, none = p.rest(b, err, wait, broken); none {
+		if asked, none = p.rest(b, asked, err, wait, broken); none {
 			return
 		}
 	}
 }
 
+// hear answers whoever waits for a start, when the status shows it.
+func hear(asked chan<- error, err error) {
+	if asked != nil {
+		asked <- err
+	}
+}
+
 // rest waits after a death for the next start; none says that there is none.
-func (p *Plugin) rest(b *breaker, cause error, wait time.Duration, broken bool) (asked chan<- error, none bool) {
+func (p *Plugin) rest(b *breaker, asked chan<- error, cause error, wait time.Duration, broken bool) (next chan<- error, none bool) {
 	e := core.AsError(cause)
 	_, complained := errors.AsType[*core.PathError](cause)
 	final := broken || complained || e.Reason == core.BadConfig || e.Reason == core.BadVersion
@@ -141,6 +144,7 @@ func (p *Plugin) rest(b *breaker, cause error, wait time.Duration, broken bool) 
 			s.State, s.Next = Failed, time.Time{}
 		}
 	})
+	hear(asked, cause)
 	var due <-chan time.Time
 	switch {
 	case broken:

@@ -116,8 +116,9 @@ var _ plugin.GRPCPlugin = (*wire)(nil)
 
 // explain says what to do with the program to somebody who ran it by hand.
 func explain(w io.Writer, info rpc.Info) {
-	label := "\"" + info.Name + "\""
+	block, label := "driver", "\""+info.Name+"\""
 	if info.Kind == "scheduler" {
+		block = "scheduler"
 		label += " \"NAME\""
 	}
 	path, err := os.Executable()
@@ -125,5 +126,5 @@ func explain(w io.Writer, info rpc.Info) {
 		path = os.Args[0]
 	}
 	fmt.Fprintf(w, "%s %s is a plugin of Weft (%s) and is started by its daemon. Put it into config.hcl:\n\n  %s %s {\n    command = [%q]\n  }\n\nWhat its block may hold: %s %s\n",
-		info.Name, info.Version, strings.Join(info.Services, ", "), info.Kind, label, path, path, InfoFlag)
+		info.Name, info.Version, strings.Join(info.Services, ", "), block, label, path, path, InfoFlag)
 }
