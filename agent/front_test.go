@@ -1,0 +1,256 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// adapter says in lines what it is to say, and hangs or fails on demand.
+type adapter struct {
+	hang chan struct{} // until it is closed
+	fail atomic.Bool
+}
+
+func (a *adapter) Phases(context.Context) ([]core.HookPhase, error) {
+	id := []string{"JOB_ID"}
+	return []core.HookPhase{
+		{Name: "prolog", Action: core.Prepare, Root: true, Job: id, Limit: 8 * time.Second},
+		{Name: "task", Action: core.Environment, Job: id, Step: []string{"STEP"}, Limit: 8 * time.Second},
+		{Name: "asked", Action: core.Environment, Limit: 8 * time.Second}, // no variable says which job: no file can answer
+		{Name: "epilog", Action: core.CleanUp, Root: true, Job: id, Limit: 8 * time.Second},
+	}, nil
+}
+
+func (a *adapter) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+	actions := map[string]core.Action{"prolog": core.Prepare, "task": core.Environment, "asked": core.Environment, "epilog": core.CleanUp}
+	return core.Ask{
+		Action: actions[call.Phase], Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: call.Env["JOB_ID"]}}, UID: 7, Began: time.Now().UnixNano(),
+	}, nil
+}
+
+func (a *adapter) Render(ctx context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
+	if o.Action == core.Environment && a.hang != nil {
+		select {
+		case <-a.hang:
+		case <-ctx.Done():
+			return core.HookReply{}, ctx.Err()
+		}
+	}
+	if o.Action == core.Environment && a.fail.Load() {
+		return core.HookReply{}, core.Errorf(core.InternalFault, "adapter: broken")
+	}
+	if o.Err != nil {
+		return core.HookReply{Stderr: []byte(o.Err.Line()), Exit: 1}, nil
+	}
+	var out bytes.Buffer
+	for _, v := range o.Environment {
+		if v.Unset {
+			fmt.Fprintf(&out, "unset %s\n", v.Name)
+		} else {
+			fmt.Fprintf(&out, "export %s=%s\n", v.Name, v.Value)
+		}
+	}
+	return core.HookReply{Stdout: out.Bytes()}, nil
+}
+
+// collective makes an authority grant collectives, so that a step's id counts.
+type collective struct{ *authority }
+
+func (c collective) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+	g, err := c.authority.Reserve(ctx, node, ask, peer)
+	g.Collective = &core.Collective{JobID: "7", Token: "t", URL: "u", Addresses: 1, MinNodes: 2}
+	return g, err
+}
+
+// fronted is an agent whose adapter weft-hook may call for.
+func fronted(t *testing.T, a *adapter, server core.Authority) (*agent.Agent, rundir.Dir, func()) {
+	t.Helper()
+	d := rundir.Dir(filepath.Join(t.TempDir(), "weft"))
+	if err := os.Mkdir(string(d), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hooks := map[string]core.Hooks{"s": a}
+	front, err := agent.Front(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ag, err := agent.New(t.Context(), agent.Needs{
+		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Hooks: hooks,
+		Environ: d.Environs(), Rundir: d, Front: front, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = ag.Run(ctx)
+	}()
+	synctest.Wait()
+	return ag, d, func() { cancel(); <-done }
+}
+
+func call(phase string, uid uint32) core.HookCall {
+	return core.HookCall{Scheduler: "s", Phase: phase, Env: map[string]string{"JOB_ID": "1"}, Peer: core.Peer{UID: uid}}
+}
+
+var one = core.JobID{Scheduler: "s", Job: "1"}
+
+func hooked(t *testing.T, a *agent.Agent, phase string, uid uint32) core.HookReply {
+	t.Helper()
+	r, err := a.Hook(t.Context(), call(phase, uid))
+	if err != nil {
+		t.Fatalf("%s: %v", phase, err)
+	}
+	return r
+}
+
+func TestThePreparesFileAnswersTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, d, stop := fronted(t, &adapter{}, collective{&authority{}})
+		defer stop()
+		if err := d.Exempt(one); err != nil { // by an earlier run, which went by
+			t.Fatal(err)
+		}
+		if r := hooked(t, a, "prolog", 0); r.Exit != 0 {
+			t.Fatalf("%s", r.Stderr)
+		}
+		if d.Exempted(one) {
+			t.Error("a job that was prepared is still exempt")
+		}
+		e, err := d.Environ(one) // at once: its tasks start now
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Replies) != 1 {
+			t.Errorf("the file answers %d phases, want the one in which a variable names the job", len(e.Replies))
+		}
+		asked := hooked(t, a, "task", 7)
+		reply, ok := e.Replies["task"].For("")
+		if diff := cmp.Diff(asked, reply); diff != "" || !ok {
+			t.Errorf("the file and the agent differ: %s", diff)
+		}
+		stepped, ok := e.Replies["task"].For("3")
+		if out := string(stepped.Stdout); !ok || strings.Count(out, "export FI_CXI_COLL_JOB_STEP_ID=3\n") != 1 || strings.Contains(out, "unset FI_CXI_COLL_JOB_STEP_ID") {
+			t.Errorf("for a step it says %q", stepped.Stdout)
+		}
+		if r := hooked(t, a, "epilog", 0); r.Exit != 0 {
+			t.Fatalf("%s", r.Stderr)
+		}
+		if _, err := d.Environ(one); err == nil {
+			t.Error("the file outlived its job")
+		}
+		if r := hooked(t, a, "task", 7); r.Exit == 0 {
+			t.Errorf("a task of a job that is over was told %q", r.Stdout)
+		}
+	})
+}
+
+// TestAnAdapterThatHangs costs the tasks' file and nothing else: neither the writer nor the job.
+func TestAnAdapterThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ad := &adapter{}
+		a, d, stop := fronted(t, ad, &authority{})
+		defer stop()
+		ad.hang = make(chan struct{})
+		began := time.Now()
+		if r := hooked(t, a, "prolog", 0); r.Exit != 0 {
+			t.Fatalf("%s", r.Stderr)
+		}
+		if took := time.Since(began); took > agent.DefaultLimits.Hook/4 {
+			t.Errorf("the prepare took %s", took)
+		}
+		e, err := d.Environ(one)
+		if err != nil || len(e.Replies) != 0 || len(e.Variables) == 0 {
+			t.Errorf("the file has %+v, %v", e, err)
+		}
+		// The job ends while the adapter is at it: what it says later must not bring the file back.
+		if r := hooked(t, a, "epilog", 0); r.Exit != 0 {
+			t.Fatalf("%s", r.Stderr)
+		}
+		close(ad.hang)
+		synctest.Wait()
+		if _, err := d.Environ(one); err == nil {
+			t.Error("the file came back")
+		}
+	})
+}
+
+func TestAnAdapterThatCannotSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ad := &adapter{}
+		a, d, stop := fronted(t, ad, &authority{})
+		defer stop()
+		ad.fail.Store(true)
+		if r := hooked(t, a, "prolog", 0); r.Exit != 0 {
+			t.Fatalf("%s", r.Stderr)
+		}
+		if e, err := d.Environ(one); err != nil || len(e.Replies) != 0 {
+			t.Errorf("the file has %+v, %v", e, err)
+		}
+	})
+}
+
+func TestTasksOfAnExemptJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, d, stop := fronted(t, &adapter{}, &authority{})
+		defer stop()
+		if r := hooked(t, a, "asked", 7); r.Exit == 0 {
+			t.Errorf("a task without a record was told %q", r.Stdout)
+		}
+		if err := d.Exempt(one); err != nil {
+			t.Fatal(err)
+		}
+		r := hooked(t, a, "asked", 7)
+		if r.Exit != 0 || strings.Contains(string(r.Stdout), "export") || !strings.Contains(string(r.Stdout), "unset SLINGSHOT_VNIS\n") {
+			t.Errorf("a task of an exempt job: %d %q %q", r.Exit, r.Stdout, r.Stderr)
+		}
+		if r := hooked(t, a, "epilog", 7); r.Exit == 0 || !d.Exempted(one) {
+			t.Errorf("a user ended the exemption of a job: %d", r.Exit)
+		}
+		if r := hooked(t, a, "epilog", 0); r.Exit != 0 || d.Exempted(one) {
+			t.Errorf("the job is over and still exempt: %d %s", r.Exit, r.Stderr)
+		}
+	})
+}
+
+func TestFrontIsWhatAdaptersSay(t *testing.T) {
+	ad := &adapter{}
+	front, err := agent.Front(t.Context(), "n1", map[string]string{"b": "slurm", "a": "slurm"}, map[string]core.Hooks{"b": ad, "a": ad, "plain": struct{ core.Hooks }{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(front.Schedulers) != 2 || front.Schedulers[0].Name != "a" || front.Schedulers[1].Name != "b" {
+		t.Errorf("got %+v", front.Schedulers)
+	}
+	for _, p := range front.Schedulers[0].Phases {
+		unsets := p.Action == core.Prepare || p.Action == core.Environment
+		if out := string(p.Bypass.Stdout); unsets != strings.Contains(out, "unset SLINGSHOT_SVC_IDS\n") || strings.Contains(out, "export") || p.Bypass.Exit != 0 {
+			t.Errorf("%s says while Weft is bypassed: %q", p.Name, out)
+		}
+	}
+	ad.fail.Store(true)
+	if _, err := agent.Front(t.Context(), "n1", map[string]string{"a": "slurm"}, map[string]core.Hooks{"a": ad}); err == nil {
+		t.Error("an adapter that cannot say it was taken")
+	}
+}
