@@ -89,5 +89,6 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 		}
 		return &engine.Said{Began: began, Err: e}
 	}
-	return engine.NewSaid(began, job, s.policy.Load().Decide(engine.Facts{Job: job, System: s.needs.Config.System}))
+	policy := s.policy.Load()
+	return engine.NewSaid(began, job, policy.Decide(engine.Facts{Job: job, System: policy.system}))
 }

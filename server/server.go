@@ -91,11 +91,10 @@ type Server struct {
 	beside   sync.WaitGroup
 	ctx      context.Context
 
-	machine *engine.Machine // the writer's alone
+	machine *engine.Machine  // the writer's alone
+	alloc   engine.Allocator // likewise
 	failure atomic.Pointer[core.Error]
 }
-
-type decider struct{ engine.Policy }
 
 // New loads the store. Run must be called for the server to answer.
 func New(ctx context.Context, needs Needs) (*Server, error) {
@@ -112,7 +111,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	s.auditor = newAuditor(needs.Audit, s.log)
 	s.queue = make(chan work, s.limits.Queue)
 	s.slots = make(chan struct{}, s.limits.Describes)
-	s.policy.Store(&decider{needs.Policy})
+	s.policy.Store(&decider{needs.Policy, needs.Config.System})
 	if err := s.load(ctx, needs.Witness); err != nil {
 		return nil, err
 	}

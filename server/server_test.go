@@ -417,3 +417,45 @@ func TestAfterTheEndNobodyWaits(t *testing.T) {
 		}
 	})
 }
+
+func TestAReloadKeepsWhatIsHeldOutsideTheNewPools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, nil)
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		g, err := s.Reserve(ctx, "n1", ask("1", "b"), core.Peer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 2000, Last: 2001}}}}
+		change := server.Change{
+			Config: engine.Config{Schedulers: []string{"s"}, Pools: []engine.Pool{{Name: "jobs", Quarantine: time.Minute, Contains: func(v core.VNI) bool { return v >= 2000 && v <= 2001 }}}},
+			Policy: generous{deny: 8}, Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(pools) },
+			Resize: func(a engine.Allocator) error { return a.(*allocator.Allocator).Resize(pools) },
+		}
+		refused := change
+		refused.Resize = func(engine.Allocator) error { return errors.New("pools overlap") }
+		if err := s.Reload(ctx, refused); err == nil {
+			t.Error("a reload that cannot be was taken")
+		}
+		if err := s.Reload(ctx, change); err != nil {
+			t.Fatal(err)
+		}
+		h, err := s.Reserve(ctx, "n1", ask("2", "b"), core.Peer{})
+		if err != nil || h.VNIs[0] < 2000 {
+			t.Errorf("after the reload a job got %v, %v", h.VNIs, err)
+		}
+		again, err := s.Reserve(ctx, "n1", ask("1", "b"), core.Peer{})
+		if err != nil || !core.EqualVNIs(again.VNIs, g.VNIs) {
+			t.Errorf("a job from before has %v, %v, want %v", again.VNIs, err, g.VNIs)
+		}
+		s.sched.uid = 8
+		denied := ask("3", "b")
+		denied.UID = 8
+		if _, err := s.Reserve(ctx, "n1", denied, core.Peer{}); core.AsError(err).Reason != core.PolicyDenied {
+			t.Errorf("the new policy is not in force: %v", err)
+		}
+	})
+}

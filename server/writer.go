@@ -14,6 +14,9 @@ type work struct {
 	in   engine.Input
 	look func(*engine.Machine)
 	call uint64 // is told when the commit fails
+
+	change func() error // runs before the machine is configured anew
+	told   chan error   // holds one: what came of it
 }
 
 // done is a Step that is durable.
@@ -72,7 +75,7 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 			return err
 		}
 	}
-	s.machine = m
+	s.machine, s.alloc = m, alloc
 	return nil
 }
 
@@ -132,6 +135,14 @@ func (s *Server) step(ctx context.Context, batch []work) {
 		if w.look != nil {
 			continue
 		}
+		if w.change != nil {
+			err := w.change()
+			w.told <- err
+			if err != nil {
+				continue
+			}
+			w.in = engine.Configure{Config: s.needs.Config}
+		}
 		r, a := s.machine.Step(s.now(), w.in)
 		if len(r) == 0 {
 			a = s.actEarly(a)
@@ -173,8 +184,14 @@ func (s *Server) fail(batch []work, err error) {
 	}
 	s.machine = nil
 	for _, w := range batch {
-		if w.look != nil {
+		switch {
+		case w.look != nil:
 			w.look(nil)
+		case w.told != nil:
+			select {
+			case w.told <- e:
+			default: // it is in force, and only the rest of its batch is not
+			}
 		}
 	}
 	s.dropAll(e)
