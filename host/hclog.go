@@ -3,7 +3,7 @@ package host
 import (
 	"context"
 	"io"
-	"log"
+	"log" //nolint:depguard // hclog.Logger has a method that returns one
 	"log/slog"
 
 	"github.com/hashicorp/go-hclog"

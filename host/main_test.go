@@ -121,7 +121,7 @@ func (p *puppet) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 		fmt.Fprintln(os.Stderr, `{"@message":"hello","@level":"warn","vni":4034}`)
 		fmt.Fprintln(os.Stderr, "\xff\xfe{")
 	case "speak":
-		fmt.Println("printed by a plugin")
+		fmt.Println("printed by a plugin") //nolint:forbidigo // this is what is tried
 		slog.Warn("said by a plugin", "vni", 4034, "took", time.Second, "err", io.ErrUnexpectedEOF)
 	case "env":
 		text, _ := json.Marshal(os.Environ())
@@ -301,7 +301,7 @@ func (s *stage) await(p *Plugin, what string, ok func(Status) bool) Status {
 		}
 		return nil
 	})
-	if err != done { //nolint:errorlint // it is this very one
+	if err != done {
 		s.t.Fatalf("never %s: %+v", what, last)
 	}
 	return last

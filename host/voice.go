@@ -53,7 +53,7 @@ func (v *voice) stdout(r io.Reader, told *io.PipeWriter) {
 			break
 		}
 	}
-	told.Close()
+	_ = told.Close() // it never fails
 	v.read(b, "stdout")
 }
 
