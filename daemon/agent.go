@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	machine "github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hclfile"
@@ -23,6 +25,7 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/rpc"
 	"github.com/weft-hpc/weft/store/ledger"
 )
@@ -89,19 +92,26 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	if err != nil {
 		return err
 	}
+	page := metrics.NewAgent(metrics.AgentOptions{
+		Process: metrics.Process{Version: o.Version, Expiry: certs.Expiry, Plugins: pluginFigures(plugins), Runtime: true}, Bypasses: run.BypassCount,
+	})
 	a, err := agent.New(ctx, agent.Needs{
-		Node: name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: rpc.NewAuthority(conn), Store: records,
+		Meter: page,
+		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: rpc.NewAuthority(conn), Store: records,
 		Environ: run.Environs(), Rundir: run, Front: front, Log: o.Log, Machine: machine.Config{SelfService: adapters.own},
 	})
 	if err != nil {
 		return err
 	}
 	adapters.agent = a
-	return serveHooks(ctx, run, a, adapters, front, o)
+	page.Watch(a)
+	adapters.verbs["plugins"] = pluginsVerb(plugins)
+	return serveHooks(ctx, c, a, adapters, front, page, o)
 }
 
 // serveHooks opens the node's two sockets and runs the agent.
-func serveHooks(ctx context.Context, run rundir.Dir, a *agent.Agent, adapters *adapters, front rundir.Hooks, o Options) error {
+func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front rundir.Hooks, page http.Handler, o Options) error {
+	run := rundir.Dir(c.Dir)
 	root, err := hook.Listen(run.RootSocket(), 0o600)
 	if err != nil {
 		return err
@@ -117,6 +127,9 @@ func serveHooks(ctx context.Context, run rundir.Dir, a *agent.Agent, adapters *a
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
+	if err := serveMetrics(ctx, &all, cancel, c.Metrics, page); err != nil {
+		return errors.Join(err, root.Close(), users.Close())
+	}
 	all.Go(func() { _ = a.Run(ctx) })
 	all.Go(func() { adapters.run(ctx) })
 	for _, f := range []struct {

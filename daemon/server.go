@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -14,11 +15,11 @@ import (
 
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/rpc"
 	"github.com/weft-hpc/weft/server"
@@ -30,7 +31,8 @@ import (
 type Options struct {
 	Version string
 	Log     *slog.Logger
-	Ready   func() // called once it serves
+	Ready   func()           // called once it serves
+	Reload  <-chan os.Signal // asks for a reload, as SIGHUP does; nil: nobody does
 }
 
 // Server runs the server of a site until ctx ends. Everything that can fail at the start fails before Ready.
@@ -61,14 +63,24 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	live := &reloader{log: o.Log}
+	live.site.Store(site)
+	page := metrics.NewServer(metrics.ServerOptions{
+		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Schedulers: site.Engine.Schedulers,
+		Sizes: live.sizes, Store: figures(store),
+	})
 	srv, err := server.New(ctx, server.Needs{
-		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Schedulers: schedulers,
-		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(site.Pools) },
+		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Schedulers: schedulers, Meter: page, Allocator: site.allocator,
 	})
 	if err != nil {
 		return err
 	}
-	desk := &server.Desk{Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: site.Sizes}
+	live.server = srv
+	page.Watch(srv)
+	desk := &server.Desk{
+		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry,
+		More: map[string]hook.Handler{"reload": live.verb, "plugins": pluginsVerb(plugins)},
+	}
 	ln, err := hook.Listen(c.Socket, 0o666)
 	if err != nil {
 		return err
@@ -77,10 +89,14 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if c.Listen != "" {
-		if err := serveNodes(ctx, &all, cancel, c, srv); err != nil {
+		if live.certs, err = serveNodes(ctx, &all, cancel, c, srv); err != nil {
 			return errors.Join(err, ln.Close())
 		}
 	}
+	if err := serveMetrics(ctx, &all, cancel, c.Metrics, page); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	all.Go(func() { live.hear(ctx, o.Reload) })
 	all.Go(func() { _ = srv.Run(ctx) })
 	all.Go(func() {
 		if err := (&hook.Front{Bounds: hook.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
@@ -95,6 +111,18 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		return err
 	}
 	return nil
+}
+
+// figures are the numbers of a store's file, where it has one.
+func figures(store engine.Store) func() (bytes, free int64, err error) {
+	b, ok := store.(*bolt.Store)
+	if !ok {
+		return nil
+	}
+	return func() (int64, int64, error) {
+		st, err := b.Stats()
+		return st.Bytes, st.Free, err
+	}
 }
 
 // openStore opens the store that config.hcl names.
@@ -134,14 +162,14 @@ func schedulers(ctx context.Context, site *Site, plugins *host.Host) (map[string
 }
 
 // serveNodes listens for agents. Who they are is what their certificates say.
-func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc, c config.Server, srv *server.Server) error {
+func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc, c config.Server, srv *server.Server) (*identity.Source, error) {
 	certs, err := identity.Open(identity.Files{CA: filepath.Join(c.TLS, identity.CAFile), Cert: filepath.Join(c.TLS, "server.crt"), Key: filepath.Join(c.TLS, "server.key")})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ln, err := net.Listen("tcp", c.Listen)
 	if err != nil {
-		return core.Errorf(core.BadConfig, "server: listen %s: %w", c.Listen, err)
+		return nil, core.Errorf(core.BadConfig, "server: listen %s: %w", c.Listen, err)
 	}
 	g := grpc.NewServer(append(rpc.AuthorityOptions(), grpc.Creds(credentials.NewTLS(certs.Server())))...)
 	rpc.ServeAuthority(g, srv, caller)
@@ -154,7 +182,7 @@ func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelC
 		<-ctx.Done()
 		g.Stop()
 	})
-	return nil
+	return certs, nil
 }
 
 // caller is the node whose certificate the connection has.

@@ -66,6 +66,8 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	return s, findings
 }
 
+func (s *Site) allocator(engine.Config) (engine.Allocator, error) { return allocator.New(s.Pools) }
+
 // Sizes are how many VNIs each pool has.
 func (s *Site) Sizes() map[string]int {
 	out := map[string]int{}

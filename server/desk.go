@@ -24,7 +24,9 @@ type Desk struct {
 	Server     *Server
 	AdminGroup string
 	Version    string
-	Sizes      func() map[string]int // VNIs of each pool
+	Sizes      func() map[string]int   // VNIs of each pool
+	Expiry     func() time.Time        // of the server's certificate; nil: it has none
+	More       map[string]hook.Handler // further verbs, for those who may write
 }
 
 // JobArgs name a job, or a reservation by its serial.
@@ -74,6 +76,12 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 		n, err := d.write(ctx, peer, req)
 		return Count{n}, err
 	}
+	if more := d.More[req.Verb]; more != nil {
+		if err := d.mayWrite(peer, req.Verb); err != nil {
+			return nil, err
+		}
+		return more(ctx, peer, req)
+	}
 	return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithMend("is this `weft` newer than the server?")
 }
 
@@ -111,6 +119,9 @@ func (d *Desk) admin(peer core.Peer) bool {
 
 func (d *Desk) status(ctx context.Context) (any, error) {
 	s := Status{Version: d.Version, Live: map[string]int{}, Up: time.Since(d.Server.began).Round(time.Second).String()}
+	if d.Expiry != nil {
+		s.Expiry = d.Expiry()
+	}
 	if e := d.Server.Failure(); e != nil {
 		s.Failure = e.Line()
 		return s, nil

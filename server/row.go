@@ -26,6 +26,7 @@ type Status struct {
 	Live       map[string]int `json:"reservations"`
 	Vanished   int            `json:"vanished"` // jobs of an alarm, which wait for `weft forget --vanished`
 	Pools      []PoolRow      `json:"pools"`
+	Expiry     time.Time      `json:"certificate_ends,omitzero"`
 }
 
 // PoolRow is the use of one pool.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	sd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
@@ -27,7 +30,12 @@ socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` make
 			if err != nil {
 				return err
 			}
-			return told(daemon.Server(cmd.Context(), s.Site, daemonOptions(cmd.Context())))
+			hup := make(chan os.Signal, 1)
+			signal.Notify(hup, syscall.SIGHUP)
+			defer signal.Stop(hup)
+			opts := daemonOptions(cmd.Context())
+			opts.Reload = hup
+			return told(daemon.Server(cmd.Context(), s.Site, opts))
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", defaultConfig, "the configuration")
@@ -71,4 +79,31 @@ func told(err error) error {
 		return usage(fmt.Errorf("the configuration cannot be used"))
 	}
 	return err
+}
+
+func newReload(o *options) *cobra.Command {
+	return o.listing(&cobra.Command{
+		Use: "reload", Short: "Put config.hcl and the policy files in force without a restart; the old stay when anything is wrong", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var r daemon.Reloaded
+			if err := o.ask(cmd.Context(), "reload", nil, &r); err != nil {
+				return err
+			}
+			if err := o.print(cmd.OutOrStdout(), r, func(w io.Writer) {
+				show(r.Findings)
+				for _, c := range r.Changed {
+					fmt.Fprintln(w, c)
+				}
+				if len(r.Changed) == 0 && !r.Refused {
+					fmt.Fprintln(w, "nothing is different")
+				}
+			}); err != nil {
+				return err
+			}
+			if r.Refused {
+				return usage(fmt.Errorf("reload: nothing was changed; the configuration from before stays in force"))
+			}
+			return nil
+		},
+	})
 }

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/daemon"
 	"github.com/weft-hpc/weft/sdk"
 )
 
-func newPlugin() *cobra.Command {
+func newPlugin(o *options) *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "Look after plugins", Args: noVerb, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	serve := &cobra.Command{
 		Use: "serve KIND TYPE NAME", Short: "Be a built-in plugin, for the daemon that starts it", Hidden: true, Args: cobra.ExactArgs(3),
@@ -20,6 +23,28 @@ func newPlugin() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.AddCommand(serve)
+	list := o.listing(&cobra.Command{
+		Use: "list", Short: "List the plugins of this host's agent, or of the server, and how each is", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rows := []daemon.PluginRow{}
+			var err error
+			if _, name, ok := o.here(); ok {
+				err = o.askNode(cmd.Context(), name, "plugins", nil, &rows)
+			} else {
+				err = o.ask(cmd.Context(), "plugins", nil, &rows)
+			}
+			if err != nil {
+				return err
+			}
+			return o.print(cmd.OutOrStdout(), rows, func(w io.Writer) {
+				out := make([][]string, 0, len(rows))
+				for _, r := range rows {
+					out = append(out, []string{r.Kind, r.Name, r.State, ago(r.Since), fmt.Sprint(r.PID), fmt.Sprint(r.Starts), fmt.Sprint(r.Deaths), r.Why})
+				}
+				columns(w, "KIND NAME STATE SINCE PID STARTS DEATHS WHY", out)
+			})
+		},
+	})
+	cmd.AddCommand(serve, list)
 	return cmd
 }

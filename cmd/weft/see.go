@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +42,9 @@ func printStatus(w io.Writer, s server.Status) {
 		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)
 	case s.Recovering:
 		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %s not reported yet (`weft nodes`)\n", have(s.Awaited, "node"))
+	}
+	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < 30*24*time.Hour {
+		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
 	}
 	if s.Vanished > 0 {
 		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", plural(s.Vanished, "job"))

@@ -1,0 +1,132 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/server"
+)
+
+// Reloaded is what a reload did, or why it did nothing. The old stays in force whole when anything of the new is wrong.
+type Reloaded struct {
+	Changed  []string          `json:"changed"`
+	Findings []hclfile.Finding `json:"findings,omitempty"`
+	Refused  bool              `json:"refused,omitempty"`
+}
+
+// reloader puts config.hcl and policy in force while the server runs.
+type reloader struct {
+	log    *slog.Logger
+	server *server.Server
+	certs  *identity.Source
+	site   atomic.Pointer[Site]
+	one    sync.Mutex // reload at a time
+}
+
+func (r *reloader) sizes() map[string]int { return r.site.Load().Sizes() }
+
+func (r *reloader) expiry() time.Time {
+	if r.certs == nil {
+		return time.Time{}
+	}
+	return r.certs.Expiry()
+}
+
+// reload reads the files again, and puts them in force when nothing is wrong with them.
+func (r *reloader) reload(ctx context.Context) (Reloaded, error) {
+	r.one.Lock()
+	defer r.one.Unlock()
+	old := r.site.Load()
+	site, findings := Read(old.Config.File, 0)
+	if site == nil {
+		return Reloaded{Findings: findings, Refused: true}, nil
+	}
+	out := Reloaded{Findings: findings, Changed: []string{}}
+	for _, d := range config.Diff(old.Config, site.Config) {
+		out.Changed = append(out.Changed, d.String())
+	}
+	if old.Engine.Policy.Hash != site.Engine.Policy.Hash {
+		out.Changed = append(out.Changed, fmt.Sprintf("policy files: in force now, as %.12s", site.Engine.Policy.Hash))
+	}
+	// The schedulers of the start stay until a restart: no adapter was started for others.
+	site.Engine.Schedulers = old.Engine.Schedulers
+	err := r.server.Reload(ctx, server.Change{
+		Config: site.Engine, Policy: site.Policy, Allocator: site.allocator, Resize: func(a engine.Allocator) error {
+			in, ok := a.(*allocator.Allocator)
+			if !ok {
+				return core.Errorf(core.NotSupported, "reload: the allocator in use cannot be resized")
+			}
+			return in.Resize(site.Pools)
+		},
+	})
+	if err != nil {
+		return Reloaded{}, err
+	}
+	r.site.Store(site)
+	return out, nil
+}
+
+// verb is `weft reload`.
+func (r *reloader) verb(ctx context.Context, _ core.Peer, _ hook.Request) (any, error) {
+	return r.reload(ctx)
+}
+
+// hear reloads whenever it is asked to, and tells the log what came of it.
+func (r *reloader) hear(ctx context.Context, ask <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ask:
+		}
+		done, err := r.reload(ctx)
+		switch {
+		case err != nil:
+			r.log.Error("the reload failed; the old configuration stays in force", core.LogError, err)
+		case done.Refused:
+			r.log.Error("the reload was refused; the old configuration stays in force", core.LogError, hclfile.AsError(done.Findings))
+		default:
+			r.log.Info("reloaded: " + cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
+		}
+	}
+}
+
+// PluginRow is one plugin of a daemon.
+type PluginRow struct {
+	Kind    string    `json:"kind"`
+	Name    string    `json:"name"`
+	State   string    `json:"state"`
+	Since   time.Time `json:"since"`
+	PID     int       `json:"pid,omitempty"`
+	Program string    `json:"program,omitempty"`
+	Version string    `json:"version,omitempty"`
+	Starts  int       `json:"starts"`
+	Deaths  int       `json:"deaths"`
+	Why     string    `json:"why,omitempty"`
+}
+
+// pluginsVerb is `weft plugin list`.
+func pluginsVerb(h *host.Host) hook.Handler {
+	return func(context.Context, core.Peer, hook.Request) (any, error) {
+		rows := []PluginRow{}
+		for _, s := range h.States() {
+			rows = append(rows, PluginRow{string(s.Kind), s.Name, s.State.String(), s.Since, s.PID, s.Program, s.Version, s.Starts, s.Deaths, s.Why})
+		}
+		return rows, nil
+	}
+}
