@@ -39,6 +39,7 @@ type liveRun struct {
 	shown   time.Duration
 	prepare time.Duration
 	missing int
+	missed  time.Duration
 	entered time.Duration
 	stray   bool
 }
@@ -90,7 +91,7 @@ func (m *model) Change(t *rapid.T) {
 		if s.state == core.JobQueued {
 			s.run.Generation++
 		}
-		if s.state != core.JobFinal && s.state != 0 || s.state == 0 && !m.over[s.run] && m.live[s.run] == nil {
+		if s.state != core.JobFinal { // of one that it had forgotten, it lies
 			s.state = core.JobRunning
 		}
 	case "requeue":
@@ -258,6 +259,7 @@ func (m *model) clean(n string, r *liveRun) {
 
 // Answer is a complete answer of the scheduler.
 func (m *model) Answer(t *rapid.T) {
+	began := m.now.Run - rapid.SampledFrom([]time.Duration{0, 0, 1, time.Minute}).Draw(t, "asked before")
 	m.pass(1)
 	var list []core.JobStatus
 	for _, s := range m.truth {
@@ -265,23 +267,28 @@ func (m *model) Answer(t *rapid.T) {
 			list = append(list, core.JobStatus{Run: s.run, State: s.state})
 		}
 	}
-	m.complete(list...)
+	m.step(Answer{Scheduler: "slurm", Began: began, Jobs: core.Jobs{Complete: true, Jobs: list}})
 	for run, r := range m.live {
 		if r.state != Active || r.stray {
 			continue
 		}
 		switch s := m.truth[run.JobID]; {
+		case s.run == run && s.state == core.JobRunning:
+			r.shown, r.missing = max(r.shown, began), 0
+		case began <= r.prepare: // it was asked for before the newest prepare
 		case s.state == 0:
+			if began <= r.missed {
+				continue
+			}
+			r.missed = began
 			if r.missing++; r.missing == 2 {
 				m.drain(r)
 			}
-		case s.run != run || s.state != core.JobRunning:
+		default:
 			if s.run.Fingerprint == run.Fingerprint && s.run.Generation < run.Generation {
 				continue
 			}
 			m.drain(r)
-		default:
-			r.shown, r.missing = m.now.Run, 0
 		}
 	}
 }
@@ -433,7 +440,7 @@ func (m *model) Restart(t *rapid.T) {
 		n.attached, n.lost = false, m.now.Run
 	}
 	for _, r := range m.live {
-		r.entered, r.prepare, r.missing, r.shown = m.now.Run, m.now.Run, 0, -time.Hour
+		r.entered, r.prepare, r.missing, r.missed, r.shown = m.now.Run, m.now.Run, 0, 0, -time.Hour
 		for _, j := range r.joins {
 			if j.clean {
 				continue

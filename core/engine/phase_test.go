@@ -56,6 +56,22 @@ func TestDrainToFree(t *testing.T) {
 	w.refused("n1", job("7", "n[1-2]"), app(), core.JobEnded)
 }
 
+// Nothing joins a job that is over, whatever the scheduler says by then.
+func TestNobodyJoinsWhatIsOver(t *testing.T) {
+	w, run := draining(t)
+	late := job("7", "n[1-3]")
+	w.refused("n3", late, app(), core.JobEnded)
+	w.refused("n1", late, app(), core.JobEnded)
+	w.tell("n1", heldAs(core.HeldClean, run))
+	w.detach("n2")
+	w.tick(DefaultRules.Away)
+	w.want(run, Held)
+	w.refused("n3", late, app(), core.JobEnded)
+	w.reboot("n2")
+	w.want(run, Quarantined)
+	w.refused("n3", late, app(), core.JobEnded)
+}
+
 func TestQuarantineAgainAfterRestart(t *testing.T) {
 	w, run := draining(t)
 	w.tell("n1", heldAs(core.HeldClean, run))
