@@ -74,7 +74,8 @@ fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 	done
 
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
-	go test ./docs ./metrics -update
+	go test ./docs ./metrics ./hclfile ./config ./policy -update
+	go test ./cmd/weft -run TestScripts/help -update
 
 clean: ## remove what was built
 	rm -rf bin cover.out
