@@ -56,7 +56,7 @@ type modelNode struct {
 	stray    []core.Service
 }
 
-const userQuota = 4
+const userQuota = 2
 
 func newModel(t *rapid.T) *model {
 	m := &model{
