@@ -115,7 +115,7 @@ func TestErrors(t *testing.T) {
 	invalid := shown{core.Invalid, core.BadCall, core.ClassNone, nil}
 	short := func(s core.Shortage) shown {
 		s.Device = "cxi0"
-		return shown{core.Exhausted, core.NICShort, core.ClassNode, []core.Shortage{s}}
+		return shown{core.Exhausted, core.NICShort, core.ClassSystem, []core.Shortage{s}}
 	}
 	tgq, ac, le, tle := uint16(core.TGQ), uint16(core.AC), uint16(core.LE), uint16(core.TLE)
 	fill := func(n int, r uint16) []core.ServiceSpec {
