@@ -64,7 +64,9 @@ func TestHostileServers(t *testing.T) {
 				d := planned(t, limit)
 				listen(t, d.Socket(phase != "taskprolog"), test.do)
 				got := run(t, how{}, "--dir", string(d), "tioga", phase)
-				if got.exit == 0 || !got.line() || !strings.Contains(got.err, test.says) || len(got.err) > maxLine+8 {
+				// On a loaded machine the whole call's limit can end before the read's, which has its own words.
+				said := strings.Contains(got.err, test.says) || test.slow && strings.Contains(got.err, "it was not over within")
+				if got.exit == 0 || !got.line() || !said || len(got.err) > maxLine+8 {
 					t.Errorf("got %+v", got)
 				}
 				// Generous, for a machine that is loaded: what is shown is that the limit ends it, and nothing else does.
