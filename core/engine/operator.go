@@ -35,12 +35,21 @@ func (m *Machine) forget(in Forget) {
 	if !in.Vanished {
 		for _, r := range found {
 			m.drain(r, "an administrator says that it is over")
-			for _, j := range r.joins.list {
-				m.confirm(j)
-			}
+			m.writeOff(r)
 		}
 	}
 	m.do(Done{Call: in.Call, Count: len(found)})
+}
+
+// writeOff takes the administrator's word for nodes that cannot speak for themselves. One that is there is ordered to clean and says so itself, unless it
+// has said for too long that it cannot; unknown services go by `weft clean` alone.
+func (m *Machine) writeOff(r *reservation) {
+	stuck := r.state == Held && !r.Unknown
+	for _, j := range r.joins.list {
+		if !j.node.attached || stuck {
+			m.confirm(j)
+		}
+	}
 }
 
 func (m *Machine) setDrain(in SetDrain) {
