@@ -1,0 +1,164 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook/rundir"
+)
+
+func TestDaemonsRunAJob(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.up()
+	k := d.mustBegin("n1")
+	if k.vnis == "" || strings.Contains(k.vnis, ",") {
+		t.Fatalf("SLINGSHOT_VNIS=%s", k.vnis)
+	}
+	all := d.services("n1")
+	if len(all) != 2 {
+		t.Fatalf("2 NICs have %d services: %+v", len(all), all)
+	}
+	for _, s := range all {
+		if s.Owner != core.UID(uint32(os.Geteuid())) || core.FormatVNIs(s.VNIs) != k.vnis {
+			t.Errorf("service %d of %s: owner %v, VNIs %v", s.ID, s.Device, s.Owner, s.VNIs)
+		}
+	}
+	k.finish()
+	d.clean()
+}
+
+func TestServerIsKilled(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.up()
+	k := d.mustBegin("n1")
+	before := d.services("n1")
+	d.kill(theServer)
+
+	// The job never notices, and its end needs no server.
+	other, err := d.begin("n1")
+	if err == nil {
+		other.finish()
+		t.Fatal("a job was started without a server")
+	}
+	if !strings.Contains(err.Error(), "server") {
+		t.Errorf("it does not say what is missing: %v", err)
+	}
+	d.start(theServer)
+	d.attached()
+	second := d.mustBegin("n1")
+	if second.vnis == k.vnis {
+		t.Fatalf("VNI %s is in two jobs", k.vnis)
+	}
+	if diff := cmp.Diff(before, only(d.services("n1"), k.vnis)); diff != "" {
+		t.Errorf("the job's services are others now: -before +after\n%s", diff)
+	}
+	d.kill(theServer)
+	k.finish()
+	d.until("the job's services are gone without a server", func() (bool, string) {
+		left := only(d.services("n1"), k.vnis)
+		return len(left) == 0, core.FormatVNIs(vnisOf(left))
+	})
+	d.start(theServer)
+	second.finish()
+	d.clean()
+}
+
+func TestAgentIsKilled(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.up()
+	k := d.mustBegin("n1")
+	before := d.services("n1")
+	id := core.JobID{Scheduler: "local", Job: k.job}
+	d.kill("n1")
+	e, err := rundir.ReadEnviron(rundir.EnvironPath(d.run("n1").Environs(), id))
+	if err != nil || value(e.Variables, "SLINGSHOT_VNIS") != k.vnis {
+		t.Fatalf("without its agent the job's environment is %+v, %v", e, err)
+	}
+	if diff := cmp.Diff(before, d.services("n1")); diff != "" {
+		t.Fatalf("the services went with the agent: %s", diff)
+	}
+	d.start("n1")
+	d.attached()
+	var rows []agent.EnvRow
+	d.must(d.ask("n1", "env", agent.EnvArgs{Scheduler: "local", Job: k.job}, &rows))
+	got := map[string]string{}
+	for _, r := range rows {
+		got[r.Name] = r.Value
+	}
+	if got["SLINGSHOT_VNIS"] != k.vnis || got["SLINGSHOT_SVC_IDS"] != k.ids {
+		t.Errorf("the restarted agent tells %v, and the job has VNI %s, services %s", got, k.vnis, k.ids)
+	}
+	if diff := cmp.Diff(before, d.services("n1")); diff != "" {
+		t.Errorf("the restarted agent did not keep the services: %s", diff)
+	}
+	second := d.mustBegin("n1")
+	if second.vnis == k.vnis {
+		t.Fatalf("VNI %s is in two jobs", k.vnis)
+	}
+
+	// A job that ends while no agent runs is cleaned up by the next.
+	d.kill("n1")
+	k.finish()
+	second.finish()
+	d.start("n1")
+	d.clean()
+}
+
+func TestDriverIsKilled(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.up()
+	k := d.mustBegin("n1")
+	pid, state := d.plugin("n1")
+	if pid == 0 || state != "ready" {
+		t.Fatalf("the driver is no process: %d %s", pid, state)
+	}
+	d.must(syscall.Kill(pid, syscall.SIGKILL))
+	second := d.mustBegin("n1") // waits for the driver that starts anew
+	if second.vnis == k.vnis {
+		t.Fatalf("VNI %s is in two jobs", k.vnis)
+	}
+	if again, _ := d.plugin("n1"); again == pid || again == 0 {
+		t.Errorf("the driver is pid %d, and was %d", again, pid)
+	}
+	k.finish()
+	second.finish()
+	d.clean()
+}
+
+// only gives the services whose VNIs are these.
+func only(all []core.Service, vnis string) []core.Service {
+	var out []core.Service
+	for _, s := range all {
+		if core.FormatVNIs(s.VNIs) == vnis {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func vnisOf(all []core.Service) []core.VNI {
+	var out []core.VNI
+	for _, s := range all {
+		out = append(out, s.VNIs...)
+	}
+	return out
+}
+
+func value(vars []core.Variable, name string) string {
+	for _, v := range vars {
+		if v.Name == name {
+			return v.Value
+		}
+	}
+	return ""
+}
