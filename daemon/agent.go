@@ -105,7 +105,9 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	adapters.agent = a
 	page.Watch(a)
-	adapters.verbs["plugins"] = pluginsVerb(plugins)
+	adapters.verbs[verbPlugins] = pluginsVerb(plugins)
+	adapters.verbs[verbRestartPlugin] = rootOnly(verbRestartPlugin, restartVerb(plugins, o.Log))
+	adapters.verbs[VerbBypass] = rootOnly(VerbBypass, bypassVerb(o.Log))
 	return serveHooks(ctx, c, a, adapters, front, page, o)
 }
 

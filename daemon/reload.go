@@ -17,7 +17,6 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/server"
 )
@@ -103,30 +102,5 @@ func (r *reloader) hear(ctx context.Context, ask <-chan os.Signal) {
 		default:
 			r.log.Info("reloaded: " + cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
 		}
-	}
-}
-
-// PluginRow is one plugin of a daemon.
-type PluginRow struct {
-	Kind    string    `json:"kind"`
-	Name    string    `json:"name"`
-	State   string    `json:"state"`
-	Since   time.Time `json:"since"`
-	PID     int       `json:"pid,omitempty"`
-	Program string    `json:"program,omitempty"`
-	Version string    `json:"version,omitempty"`
-	Starts  int       `json:"starts"`
-	Deaths  int       `json:"deaths"`
-	Why     string    `json:"why,omitempty"`
-}
-
-// pluginsVerb is `weft plugin list`.
-func pluginsVerb(h *host.Host) hook.Handler {
-	return func(context.Context, core.Peer, hook.Request) (any, error) {
-		rows := []PluginRow{}
-		for _, s := range h.States() {
-			rows = append(rows, PluginRow{string(s.Kind), s.Name, s.State.String(), s.Since, s.PID, s.Program, s.Version, s.Starts, s.Deaths, s.Why})
-		}
-		return rows, nil
 	}
 }

@@ -79,7 +79,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	page.Watch(srv)
 	desk := &server.Desk{
 		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry,
-		More: map[string]hook.Handler{"reload": live.verb, "plugins": pluginsVerb(plugins)},
+		More: map[string]hook.Handler{"reload": live.verb, verbPlugins: pluginsVerb(plugins), verbRestartPlugin: restartVerb(plugins, o.Log)},
 	}
 	ln, err := hook.Listen(c.Socket, 0o666)
 	if err != nil {

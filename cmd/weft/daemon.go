@@ -42,10 +42,10 @@ socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` make
 	return cmd
 }
 
-func newAgent() *cobra.Command {
+func newAgent(o *options) *cobra.Command {
 	var path, boot string
 	cmd := &cobra.Command{
-		Use: "agent", Short: "Run this node's agent, which makes and removes its CXI services", Args: cobra.NoArgs,
+		Use: "agent", Short: "Run this node's agent, which makes and removes its CXI services", Args: noVerb,
 		Long: `Run the agent of this node, until it is told to stop. Services stay when it does: they are their jobs', and the next start finds them
 again. The node is called what its certificate says; ` + "`weft tls node NAME`" + ` makes it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,6 +59,7 @@ again. The node is called what its certificate says; ` + "`weft tls node NAME`" 
 	cmd.Flags().StringVar(&path, "config", defaultConfig, "the configuration")
 	cmd.Flags().StringVar(&boot, "boot", "", "the node's boot id, for a simulated node; by default the machine's")
 	_ = cmd.Flags().MarkHidden("boot")
+	cmd.AddCommand(newBypass(o))
 	return cmd
 }
 

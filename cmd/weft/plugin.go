@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -27,13 +28,7 @@ func newPlugin(o *options) *cobra.Command {
 		Use: "list", Short: "List the plugins of this host's agent, or of the server, and how each is", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows := []daemon.PluginRow{}
-			var err error
-			if _, name, ok := o.here(); ok {
-				err = o.askNode(cmd.Context(), name, "plugins", nil, &rows)
-			} else {
-				err = o.ask(cmd.Context(), "plugins", nil, &rows)
-			}
-			if err != nil {
+			if err := o.askHere(cmd.Context(), "plugins", nil, &rows); err != nil {
 				return err
 			}
 			return o.print(cmd.OutOrStdout(), rows, func(w io.Writer) {
@@ -45,6 +40,24 @@ func newPlugin(o *options) *cobra.Command {
 			})
 		},
 	})
-	cmd.AddCommand(serve, list)
+	restart := &cobra.Command{
+		Use: "restart KIND NAME", Short: "Start a plugin anew, also one that has failed; KIND and NAME are as the list shows them", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.askHere(cmd.Context(), "restart-plugin", daemon.PluginArgs{Kind: args[0], Name: args[1]}, nil); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(stdout(), "%s %s is ready\n", args[0], args[1])
+			return err
+		},
+	}
+	cmd.AddCommand(serve, list, restart)
 	return cmd
+}
+
+// askHere makes one call to this host's agent, or to the server where there is no agent.
+func (o *options) askHere(ctx context.Context, verb string, in, out any) error {
+	if _, name, ok := o.here(); ok {
+		return o.askNode(ctx, name, verb, in, out)
+	}
+	return o.ask(ctx, verb, in, out)
 }

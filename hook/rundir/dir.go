@@ -20,7 +20,7 @@ import (
 )
 
 // Default is the run directory of an agent whose configuration names none.
-const Default = "/run/weft"
+const Default = "/run/weft/agent"
 
 // Dir is the path of a run directory.
 type Dir string

@@ -54,6 +54,17 @@ func (d Dir) NoteBypass(now time.Time, line string) (err error) {
 	return err
 }
 
+// LogBypass appends a line to bypass.log that counts nothing: who began a bypass or ended one.
+func (d Dir) LogBypass(now time.Time, line string) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	if err := d.log(now, line); err != nil {
+		return core.Errorf(core.NotAllowed, "%s: %w", d.path(logName), err)
+	}
+	return nil
+}
+
 func (d Dir) log(now time.Time, line string) error {
 	path := d.path(logName)
 	f, err := appendable(path, os.O_WRONLY|os.O_APPEND)

@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+)
+
+// rootOnly guards a verb of an agent: who runs the agent may call it, and root.
+func rootOnly(verb string, then hook.Handler) hook.Handler {
+	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+		if !peer.Root() && int64(peer.UID) != int64(os.Geteuid()) {
+			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithMend("only root may, on the node itself")
+		}
+		return then(ctx, peer, req)
+	}
+}
+
+// VerbBypass tells an agent that a bypass was begun or ended, for its audit.
+const VerbBypass = "bypass"
+
+// BypassArgs say what was done.
+type BypassArgs struct {
+	What string `json:"what"`
+}
+
+func bypassVerb(log *slog.Logger) hook.Handler {
+	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
+		var args BypassArgs
+		if err := req.Decode(&args); err != nil {
+			return nil, err
+		}
+		log.Warn(VerbBypass, core.LogAudit, true, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogWhy, core.Clip(args.What))
+		return nil, nil
+	}
+}

@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/host"
+)
+
+// PluginRow is one plugin of a daemon.
+type PluginRow struct {
+	Kind    string    `json:"kind"`
+	Name    string    `json:"name"`
+	State   string    `json:"state"`
+	Since   time.Time `json:"since"`
+	PID     int       `json:"pid,omitempty"`
+	Program string    `json:"program,omitempty"`
+	Version string    `json:"version,omitempty"`
+	Starts  int       `json:"starts"`
+	Deaths  int       `json:"deaths"`
+	Why     string    `json:"why,omitempty"`
+}
+
+// PluginArgs name a plugin.
+type PluginArgs struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// The verbs about a daemon's plugins.
+const (
+	verbPlugins       = "plugins"
+	verbRestartPlugin = "restart-plugin"
+)
+
+// pluginsVerb is `weft plugin list`.
+func pluginsVerb(h *host.Host) hook.Handler {
+	return func(context.Context, core.Peer, hook.Request) (any, error) {
+		rows := []PluginRow{}
+		for _, s := range h.States() {
+			rows = append(rows, PluginRow{string(s.Kind), s.Name, s.State.String(), s.Since, s.PID, s.Program, s.Version, s.Starts, s.Deaths, s.Why})
+		}
+		return rows, nil
+	}
+}
+
+// restartVerb is `weft plugin restart`. Who may call it is asked before.
+func restartVerb(h *host.Host, log *slog.Logger) hook.Handler {
+	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+		var args PluginArgs
+		err := req.Decode(&args)
+		if err == nil {
+			err = restart(ctx, h, args)
+		}
+		attrs := []any{core.LogAudit, true, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogPlugin, core.Clip(args.Kind) + " " + core.Clip(args.Name)}
+		if err != nil {
+			attrs = append(attrs, core.LogReason, string(core.AsError(err).Reason), core.LogError, err.Error())
+		}
+		log.Info(verbRestartPlugin, attrs...)
+		return nil, err
+	}
+}
+
+func restart(ctx context.Context, h *host.Host, args PluginArgs) error {
+	p := h.Plugin(host.Kind(args.Kind), args.Name)
+	if p == nil {
+		return core.Errorf(core.NotThere, "plugin %s %s: there is none, or it runs inside the daemon", core.Clip(args.Kind), core.Clip(args.Name)).
+			WithMend("`weft plugin list` shows those that there are")
+	}
+	return p.Restart(ctx)
+}
