@@ -9,6 +9,7 @@ TESTFLAGS      ?=
 HISTORIES      ?= 100000
 RACE_HISTORIES ?= 2000
 SOAK_HISTORIES ?= 5000000
+SOAK_KILLS     ?= 1000
 FUZZTIME       ?= 10s
 BENCH          ?= .
 BENCHTIME      ?= 1s
@@ -17,7 +18,7 @@ BENCHTIME      ?= 1s
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit race check format lint rules bench soak cover fuzz golden clean
+.PHONY: help build demo test unit race check format lint rules bench soak cover fuzz golden proto clean
 
 help: ## list what there is (the default)
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -58,7 +59,8 @@ $(TOOLS)/golangci-lint-$(LINT):
 bench: ## measure, each figure beside its budget (BENCH=regexp, BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m ./...
 
-soak: ## random histories for as long as it takes (SOAK_HISTORIES=5000000)
+soak: ## random histories and SIGKILLs for as long as it takes (SOAK_HISTORIES=5000000 SOAK_KILLS=1000)
+	WEFT_KILLS=$(SOAK_KILLS) go test -count=1 -timeout 0 -run TestKills -v ./cmd/weft
 	WEFT_HISTORIES=$(SOAK_HISTORIES) go test -count=1 -timeout 0 ./dev/history
 
 cover: ## show how much of the code the tests reach
@@ -76,6 +78,9 @@ fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
 	go test ./docs ./metrics ./hclfile ./config ./policy -update
 	go test ./cmd/weft -run TestScripts/help -update
+
+proto: ## generate rpc/proto anew; needs protoc, see rpc/proto/generate.sh
+	rpc/proto/generate.sh
 
 clean: ## remove what was built
 	rm -rf bin cover.out
