@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a script waits for what must come; nothing waits that long when all is well.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // TestScripts runs testdata/script/*.txtar. Beside testscript's own commands they have
 //
@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", WorkdirRoot: root, RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
-		Deadline: time.Now().Add(2 * time.Minute), // a command that hangs ends by then
+		Deadline: time.Now().Add(10 * time.Minute), // a command that hangs ends by then
 		Setup: func(e *testscript.Env) error {
 			s := &side{work: e.WorkDir, procs: map[string]*proc{}}
 			e.Values[sideKey{}] = s
