@@ -77,7 +77,7 @@ fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
 	go test ./docs ./metrics ./hclfile ./config ./policy -update
-	go test ./cmd/weft -run TestScripts/help -update
+	go test ./cmd/weft -run 'TestScripts/help|TestPermissionsPage' -update
 
 proto: ## generate rpc/proto anew; needs protoc, see rpc/proto/generate.sh
 	rpc/proto/generate.sh

@@ -34,6 +34,6 @@ func bypassVerb(log *slog.Logger) hook.Handler {
 			return nil, err
 		}
 		log.Warn(VerbBypass, core.LogAudit, true, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogWhy, core.Clip(args.What))
-		return nil, nil
+		return struct{}{}, nil
 	}
 }

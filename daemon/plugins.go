@@ -60,7 +60,7 @@ func restartVerb(h *host.Host, log *slog.Logger) hook.Handler {
 			attrs = append(attrs, core.LogReason, string(core.AsError(err).Reason), core.LogError, err.Error())
 		}
 		log.Info(verbRestartPlugin, attrs...)
-		return nil, err
+		return struct{}{}, err
 	}
 }
 
