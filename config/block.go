@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -49,6 +51,17 @@ func (l *loader) plugin(block *hclsyntax.Block) {
 				l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": it must begin with the program's full path", `Write it as ["/opt/site/weft-lsf"]; nothing is looked for in PATH.`))
 			}
 			p.Command = command
+		case "sha256":
+			if text, ok := l.text(attr, what); ok {
+				if sum, err := hex.DecodeString(text); err != nil || len(sum) != sha256.Size {
+					l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: it must be %d hex digits", what, 2*sha256.Size), "Write what `sha256sum` prints of the plugin's program."))
+				}
+				p.SHA256 = text
+			}
+		case "auto_mtls":
+			on, findings := l.file.Bool(attr.Expr, what)
+			l.add(findings...)
+			p.AutoMTLS = on
 		case "at":
 			if text, ok := l.text(attr, what); ok {
 				p.At = text
@@ -60,6 +73,12 @@ func (l *loader) plugin(block *hclsyntax.Block) {
 	}
 	if p.InProcess && p.Command != nil {
 		l.add(l.file.At(hclfile.Error, block.Body.Attributes["in_process"].NameRange, title+": a plugin with a command is a process; in_process is for built-in ones", "Leave one of the two out."))
+	}
+	if p.SHA256 != "" && block.Body.Attributes["command"] == nil {
+		l.add(l.file.At(hclfile.Error, block.Body.Attributes["sha256"].NameRange, title+": sha256 is of the program that command names, and there is no command", "A built-in plugin is the daemon's own program; leave it out."))
+	}
+	if p.InProcess && p.AutoMTLS {
+		l.add(l.file.At(hclfile.Error, block.Body.Attributes["auto_mtls"].NameRange, title+": a plugin in the daemon has no connection to encrypt", "Leave one of auto_mtls and in_process out."))
 	}
 	*plugins = append(*plugins, p)
 }

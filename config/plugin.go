@@ -17,8 +17,8 @@ const (
 
 // reserved are the attributes of a plugin's block that are ours.
 var reserved = map[string][]string{
-	kindScheduler: {"in_process", "command", "at", "alias"},
-	kindDriver:    {"in_process", "command"},
+	kindScheduler: {"in_process", "command", "sha256", "auto_mtls", "at", "alias"},
+	kindDriver:    {"in_process", "command", "sha256", "auto_mtls"},
 }
 
 // Plugin is a scheduler or driver block. What is not named here is the plugin's own: see Decode.
@@ -28,6 +28,8 @@ type Plugin struct {
 	Name      string   // the instance; for a driver its Type
 	InProcess bool     // run it inside the daemon instead of as a process
 	Command   []string // the program of a plugin that is not built in, with its arguments
+	SHA256    string   // of Command's program, 64 hex digits; empty: it is not looked at
+	AutoMTLS  bool     // encrypt between daemon and plugin, with keys made for each start
 	At        string   // scheduler: the node whose agent runs the scheduler's half; empty: the server
 	Alias     []Alias  // scheduler: its names of nodes
 

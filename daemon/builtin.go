@@ -30,13 +30,13 @@ func Builtin(kind, typ, name string) (any, error) {
 
 // spec says how the plugin of a block is run.
 func spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
-	s := host.Spec{Kind: kind, Name: p.Name, Block: func(schema core.Schema) (core.Values, error) {
+	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) {
 		v, findings := p.Decode(schema)
 		return v, hclfile.AsError(findings)
 	}}
 	switch f := builtins[kind][p.Type]; {
 	case len(p.Command) > 0:
-		s.Program = host.Program{Path: p.Command[0], Args: p.Command}
+		s.Program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
 	case f == nil:
 		known := make([]string, 0, len(builtins[kind]))
 		for t := range builtins[kind] {
