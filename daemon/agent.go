@@ -83,6 +83,9 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	undo = append(undo, adapters.close)
 
+	if err := exemptRunning(ctx, run, name, boot, adapters.schedulers, o.Log); err != nil {
+		return err
+	}
 	conn, err := dial(c.Server, certs)
 	if err != nil {
 		return err
