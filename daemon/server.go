@@ -171,10 +171,10 @@ func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelC
 	if err != nil {
 		return nil, core.Errorf(core.BadConfig, "server: listen %s: %w", c.Listen, err)
 	}
-	g := grpc.NewServer(append(rpc.AuthorityOptions(), grpc.Creds(credentials.NewTLS(certs.Server())))...)
+	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs.Server()), newNodeBounds())...)...)
 	rpc.ServeAuthority(g, srv, caller)
 	all.Go(func() {
-		if err := g.Serve(ln); err != nil && ctx.Err() == nil {
+		if err := g.Serve(newGate(ln, maxStrangers)); err != nil && ctx.Err() == nil {
 			cancel(core.Errorf(core.InternalFault, "server: listen %s: %w", c.Listen, err))
 		}
 	})

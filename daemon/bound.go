@@ -1,0 +1,235 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/identity"
+)
+
+// Bounds of what one node, and all together, can take of the server. A node is a machine on which users run what they like, and may be theirs.
+const (
+	maxConnections = 4   // of one node: an agent has one, and a new one before the old is known to be dead
+	maxStreams     = 512 // calls at a time on one connection: each is a job that starts
+	maxRate        = 200 // messages a second of one node; a node starts some jobs a second
+	maxBurst       = 2000
+	maxStrangers   = 4096             // connections that have not yet proved who they are
+	handshake      = 10 * time.Second // in which they must have
+)
+
+// nodeBounds counts what nodes take. Its zero value is not ready: see newNodeBounds.
+type nodeBounds struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	nodes map[string]*nodeUse
+}
+
+// nodeUse is what one node takes. There are as many as the site's authority has signed nodes.
+type nodeUse struct {
+	connections int
+	tokens      float64
+	at          time.Time
+}
+
+func newNodeBounds() *nodeBounds {
+	return &nodeBounds{now: time.Now, nodes: map[string]*nodeUse{}}
+}
+
+// use is a node's; b.mu is held.
+func (b *nodeBounds) use(node string) *nodeUse {
+	u := b.nodes[node]
+	if u == nil {
+		u = &nodeUse{tokens: maxBurst, at: b.now()}
+		b.nodes[node] = u
+	}
+	return u
+}
+
+// enter counts a connection of a node.
+func (b *nodeBounds) enter(node string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := b.use(node)
+	if u.connections >= maxConnections {
+		return core.Errorf(core.Overloaded, "node %s: it has %d connections and may have no more", node, u.connections).WithMend("see whether several agents run with its certificate")
+	}
+	u.connections++
+	return nil
+}
+
+func (b *nodeBounds) leave(node string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.use(node).connections--
+}
+
+// spend takes a message's share of the node's rate; it gives how long the message must wait for it.
+func (b *nodeBounds) spend(node string) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u, now := b.use(node), b.now()
+	u.tokens = min(maxBurst, u.tokens+maxRate*now.Sub(u.at).Seconds())
+	u.at = now
+	u.tokens--
+	if u.tokens >= 0 {
+		return 0
+	}
+	return time.Duration(-u.tokens / maxRate * float64(time.Second))
+}
+
+// refund gives back what spend took of a message that is refused instead of waiting.
+func (b *nodeBounds) refund(node string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.use(node).tokens++
+}
+
+// unary refuses a call that comes too fast: its hook comes again within its own time limit.
+func (b *nodeBounds) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	node, err := caller(ctx)
+	if err != nil {
+		return handler(ctx, req) // which refuses it in its own words
+	}
+	wait := b.spend(node)
+	if wait == 0 {
+		return handler(ctx, req)
+	}
+	if deadline, ok := ctx.Deadline(); wait > time.Second || ok && b.now().Add(wait).After(deadline) {
+		b.refund(node)
+		return nil, status.Errorf(codes.ResourceExhausted, "node %s: it makes more than %d calls a second", node, maxRate)
+	}
+	if !rest(ctx, wait) {
+		return nil, ctx.Err()
+	}
+	return handler(ctx, req)
+}
+
+// stream slows a session down whose reports come too fast: what waits fills the connection's window, and then the node's own queue.
+func (b *nodeBounds) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	node, err := caller(ss.Context())
+	if err != nil {
+		return handler(srv, ss)
+	}
+	return handler(srv, &slowed{ServerStream: ss, bounds: b, node: node})
+}
+
+type slowed struct {
+	grpc.ServerStream
+	bounds *nodeBounds
+	node   string
+}
+
+func (s *slowed) RecvMsg(m any) error {
+	if wait := s.bounds.spend(s.node); wait > 0 && !rest(s.Context(), wait) {
+		return s.Context().Err()
+	}
+	return s.ServerStream.RecvMsg(m)
+}
+
+func rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// bounded are credentials that let a node in once it has proved who it is, and only with so many connections.
+type bounded struct {
+	credentials.TransportCredentials
+	bounds *nodeBounds
+}
+
+func (c bounded) Clone() credentials.TransportCredentials {
+	return bounded{c.TransportCredentials.Clone(), c.bounds}
+}
+
+func (c bounded) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, auth, err := c.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
+		return conn, auth, err
+	}
+	proved(raw)
+	info, ok := auth.(credentials.TLSInfo)
+	if !ok || len(info.State.PeerCertificates) == 0 {
+		conn.Close()
+		return nil, nil, core.Errorf(core.NotAllowed, "node: the connection has no certificate")
+	}
+	node, err := identity.Node(info.State.PeerCertificates[0])
+	if err == nil {
+		err = c.bounds.enter(node)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return &counted{Conn: conn, leave: func() { c.bounds.leave(node) }}, auth, nil
+}
+
+// counted is a connection that is counted until it is closed.
+type counted struct {
+	net.Conn
+	once  sync.Once
+	leave func()
+}
+
+func (c *counted) Close() error {
+	c.once.Do(c.leave)
+	return c.Conn.Close()
+}
+
+// gate bounds the connections that have not proved who they are; one beyond is closed at once.
+type gate struct {
+	net.Listener
+	slots chan struct{}
+}
+
+func newGate(ln net.Listener, room int) *gate {
+	return &gate{ln, make(chan struct{}, room)}
+}
+
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		conn, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case g.slots <- struct{}{}:
+			return &counted{Conn: conn, leave: func() { <-g.slots }}, nil
+		default:
+			conn.Close()
+		}
+	}
+}
+
+// proved says that a connection of a gate's has proved who it is.
+func proved(conn net.Conn) {
+	if c, ok := conn.(*counted); ok {
+		c.once.Do(c.leave)
+	}
+}
+
+// nodeOptions are the bounds of the server's port.
+func nodeOptions(creds credentials.TransportCredentials, b *nodeBounds) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.Creds(bounded{creds, b}), grpc.ConnectionTimeout(handshake), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ChainUnaryInterceptor(b.unary), grpc.ChainStreamInterceptor(b.stream),
+		// Without a policy gRPC takes an agent's keepalive, every 30 s, for an attack and ends its session.
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	}
+}
