@@ -136,6 +136,9 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 		return errors.Join(err, root.Close(), users.Close())
 	}
 	all.Go(func() { _ = a.Run(ctx) })
+	all.Go(func() {
+		o.Watch.run(ctx, func(ctx context.Context) error { return a.Look(ctx, func(*machine.Machine) {}) }, o.Log)
+	})
 	all.Go(func() { adapters.run(ctx) })
 	for _, f := range []struct {
 		ln     net.Listener

@@ -33,6 +33,7 @@ type Options struct {
 	Log     *slog.Logger
 	Ready   func()           // called once it serves
 	Reload  <-chan os.Signal // asks for a reload, as SIGHUP does; nil: nobody does
+	Watch   Watchdog
 }
 
 // Server runs the server of a site until ctx ends. Everything that can fail at the start fails before Ready.
@@ -98,6 +99,9 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	}
 	all.Go(func() { live.hear(ctx, o.Reload) })
 	all.Go(func() { _ = srv.Run(ctx) })
+	all.Go(func() {
+		o.Watch.run(ctx, func(ctx context.Context) error { return srv.Look(ctx, func(*engine.Machine) {}) }, o.Log)
+	})
 	all.Go(func() {
 		if err := (&hook.Front{Bounds: hook.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
 			cancel(core.Errorf(core.InternalFault, "socket %s: %w", c.Socket, err))

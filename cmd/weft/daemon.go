@@ -13,6 +13,7 @@ import (
 	sd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon"
 )
 
@@ -67,10 +68,18 @@ again. The node is called what its certificate says; ` + "`weft tls node NAME`" 
 func daemonOptions(ctx context.Context) daemon.Options {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	context.AfterFunc(ctx, func() { _, _ = sd.SdNotify(false, sd.SdNotifyStopping) })
-	return daemon.Options{Version: version, Log: log, Ready: func() {
-		log.Info("serving", "version", version)
-		_, _ = sd.SdNotify(false, sd.SdNotifyReady)
-	}}
+	every, err := sd.SdWatchdogEnabled(false)
+	if err != nil {
+		log.Warn("systemd's watchdog is not told anything: what it says of itself cannot be read", core.LogError, err)
+	}
+	return daemon.Options{
+		Version: version, Log: log,
+		Ready: func() {
+			log.Info("serving", "version", version)
+			_, _ = sd.SdNotify(false, sd.SdNotifyReady)
+		},
+		Watch: daemon.Watchdog{Every: every, Tell: func() { _, _ = sd.SdNotify(false, sd.SdNotifyWatchdog) }},
+	}
 }
 
 // told shows a complaint about config.hcl with its lines.
