@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -18,6 +19,7 @@ type request struct {
 	Verb   string          `json:"verb,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
 	File   string          `json:"file,omitempty"` // to read, instead of a call
+	Fill   int             `json:"fill,omitempty"` // connections to open and hold, instead of a call
 }
 
 // answer is what came of it.
@@ -26,6 +28,9 @@ type answer struct {
 	Error  string          `json:"error,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
 }
+
+// held are connections that a caller holds open.
+var held []net.Conn
 
 // caller tries what it reads from standard input and tells what came of it, until there is no more.
 func caller() {
@@ -46,6 +51,16 @@ func (r request) try() (a answer) {
 		if _, err := os.ReadFile(r.File); err != nil {
 			return answer{Reason: core.NotAllowed, Error: err.Error()}
 		}
+		return answer{}
+	}
+	for range r.Fill {
+		c, err := net.Dial("unix", r.Socket)
+		if err != nil {
+			return answer{Reason: core.NotAllowed, Error: err.Error()}
+		}
+		held = append(held, c)
+	}
+	if r.Fill > 0 {
 		return answer{}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

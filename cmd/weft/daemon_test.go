@@ -127,12 +127,39 @@ func TestDriverIsKilled(t *testing.T) {
 	if second.vnis == k.vnis {
 		t.Fatalf("VNI %s is in two jobs", k.vnis)
 	}
-	if again, _ := d.plugin("n1"); again == pid || again == 0 {
+	again, _ := d.plugin("n1")
+	if again == pid || again == 0 {
 		t.Errorf("the driver is pid %d, and was %d", again, pid)
+	}
+	if err := d.weft("restart.log", "--dir", d.path("n1"), "plugin", "restart", "driver", "sim").Wait(); err != nil {
+		t.Fatalf("plugin restart: %v: %s", err, d.log("restart"))
+	}
+	if third, state := d.plugin("n1"); third == again || third == 0 || state != "ready" {
+		t.Errorf("after a restart the driver is pid %d, %s, and was %d", third, state, again)
 	}
 	k.finish()
 	second.finish()
 	d.clean()
+}
+
+func TestUserFillsTheSocket(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can call as another user")
+	}
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.up()
+	greedy := newPerson(t, 64001, 64001)
+	if a := greedy.try(t, request{Socket: d.run("n1").UsersSocket(), Fill: 300}); a.Reason != "" {
+		t.Fatal(a.Error)
+	}
+	// Root's hooks have a socket of their own, and other users the greater part of theirs.
+	d.mustBegin("n1")
+	other := newPerson(t, 64002, 64002)
+	if a := other.try(t, request{Socket: d.run("n1").UsersSocket(), Verb: "begin", Body: []byte("{}")}); a.Reason != "" {
+		t.Errorf("another user: %s", a.Error)
+	}
+	d.mustBegin("n1")
 }
 
 // only gives the services whose VNIs are these.
