@@ -81,8 +81,19 @@ func (r *reloader) reload(ctx context.Context) (Reloaded, error) {
 }
 
 // verb is `weft reload`.
-func (r *reloader) verb(ctx context.Context, _ core.Peer, _ hook.Request) (any, error) {
-	return r.reload(ctx)
+func (r *reloader) verb(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	done, err := r.reload(ctx)
+	attrs := []any{core.LogAudit, true, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID}
+	switch {
+	case err != nil:
+		attrs = append(attrs, core.LogReason, string(core.AsError(err).Reason), core.LogError, err.Error())
+	case done.Refused:
+		attrs = append(attrs, core.LogReason, string(core.BadConfig), core.LogError, hclfile.AsError(done.Findings))
+	default:
+		attrs = append(attrs, core.LogWhy, cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
+	}
+	r.log.Info("reload", attrs...)
+	return done, err
 }
 
 // hear reloads whenever it is asked to, and tells the log what came of it.

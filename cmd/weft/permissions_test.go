@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ import (
 	certs "github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/rpc"
+	authorityv1 "github.com/weft-hpc/weft/rpc/proto/weft/authority/v1"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -212,6 +214,59 @@ func TestPermissionsPage(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("docs/permissions.md is not as `make golden` writes it: -want +got\n%s", diff)
+	}
+}
+
+// TestPermissionsAreWhole sees that the table has every verb that a desk knows.
+func TestPermissionsAreWhole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		door  int
+		files []string
+		form  string
+	}{
+		"server": {0, []string{"../../server/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"more of the server's": {0, []string{"../../daemon/server.go", "../../daemon/plugins.go"},
+			`More: map\[string\]hook.Handler\{("reload")|verb\w+\s+= ("[a-z-]+")`},
+		"agent":               {1, []string{"../../agent/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"more of the agent's": {1, []string{"../../daemon/adapter.go", "../../daemon/plugins.go", "../../daemon/guard.go"}, `Handler\{("begin")|[vV]erb\w+\s+= ("[a-z-]+")`},
+	} {
+		found := map[string]bool{}
+		for _, file := range c.files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(c.form).FindAllString(string(text), -1) {
+				for _, word := range regexp.MustCompile(`"[a-z-]+"`).FindAllString(m, -1) {
+					found[strings.Trim(word, `"`)] = true
+				}
+			}
+		}
+		if len(found) < 3 {
+			t.Errorf("%s: %v: the sources look otherwise than this test knows", name, found)
+		}
+		for verb := range found {
+			if !slices.ContainsFunc(doors[c.door].operations, func(o operation) bool { return o.verb == verb }) {
+				t.Errorf("%s: verb %s is not in the table of who may do what", name, verb)
+			}
+		}
+	}
+	methods := 0
+	for _, m := range authorityv1.Authority_ServiceDesc.Methods {
+		methods++
+		if m.MethodName != "Reserve" {
+			t.Errorf("call %s of agents is not in the table of who may do what", m.MethodName)
+		}
+	}
+	for _, s := range authorityv1.Authority_ServiceDesc.Streams {
+		methods++
+		if s.StreamName != "Attend" {
+			t.Errorf("call %s of agents is not in the table of who may do what", s.StreamName)
+		}
+	}
+	if methods != 2 {
+		t.Errorf("agents have %d calls", methods)
 	}
 }
 
