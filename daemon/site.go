@@ -27,6 +27,9 @@ type Site struct {
 // when above 0, replaces that of every pool.
 func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	c, findings := config.Load(path)
+	if hclfile.Failed(findings) && c.Nodes == "" && len(c.Pools) == 0 {
+		return nil, findings // it could not be read at all: what policy lacks would follow from that
+	}
 	sources, more := policy.Read(c.Policy)
 	findings = append(findings, more...)
 	env := policy.Env{Nodes: c.Nodes}

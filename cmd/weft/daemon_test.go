@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -89,7 +90,10 @@ func TestAgentIsKilled(t *testing.T) {
 	d.start("n1")
 	d.attached()
 	var rows []agent.EnvRow
-	d.must(d.ask("n1", "env", agent.EnvArgs{Scheduler: "local", Job: k.job}, &rows))
+	d.until("the restarted agent answers", func() (bool, string) { // the server may still count the session of the one before
+		err := d.ask("n1", "env", agent.EnvArgs{Scheduler: "local", Job: k.job}, &rows)
+		return err == nil, fmt.Sprint(err)
+	})
 	got := map[string]string{}
 	for _, r := range rows {
 		got[r.Name] = r.Value

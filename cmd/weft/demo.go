@@ -51,7 +51,7 @@ func runDemo(ctx context.Context, d *devArgs, colour bool) error {
 	if err != nil {
 		return err
 	}
-	s := &story{ctx: ctx, out: stdout(), colour: colour, dir: dir, sys: sys, opts: opts, o: &options{dir: dir, output: "table"}}
+	s := &story{ctx: ctx, out: stdout(), colour: colour, dir: dir, sys: sys, opts: opts, o: &options{dir: dir, output: "table"}, quarantine: opts.Config.Pools[0].Quarantine}
 	defer s.end()
 	err = s.play()
 	sys.Stop()

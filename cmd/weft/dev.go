@@ -24,6 +24,9 @@ func (d *devArgs) flags(cmd *cobra.Command, quarantine time.Duration) {
 
 // system reads the configuration and gives the options of a system of simulated nodes.
 func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
+	if d.quarantine < 0 {
+		return dev.Options{}, usage(fmt.Errorf("quarantine %s: it is below zero", d.quarantine))
+	}
 	s, err := read(d.config, d.quarantine)
 	if err != nil {
 		return dev.Options{}, err

@@ -18,19 +18,20 @@ import (
 
 // story is the demo's state.
 type story struct {
-	ctx    context.Context
-	out    io.Writer
-	colour bool
-	dir    string
-	sys    *dev.System
-	opts   dev.Options
-	o      *options
-	number int
-	alice  []string // flags of the two users
-	bob    []string
-	names  [2]string
-	jobs   []*job
-	given  []uint16 // every VNI that a job of the story got
+	ctx        context.Context
+	out        io.Writer
+	colour     bool
+	dir        string
+	sys        *dev.System
+	opts       dev.Options
+	o          *options
+	number     int
+	quarantine time.Duration // of the pool
+	alice      []string      // flags of the two users
+	bob        []string
+	names      [2]string
+	jobs       []*job
+	given      []uint16 // every VNI that a job of the story got
 }
 
 // job is a `weft run` of the story, its command waiting for its standard input to close.
@@ -151,7 +152,7 @@ func (s *story) services(node string) ([]agent.ServiceRow, error) {
 func (s *story) until(what string, so func() (bool, string, error)) error {
 	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.NewTimer(10 * time.Second)
+	limit := time.NewTimer(10*time.Second + s.quarantine)
 	defer limit.Stop()
 	seen := ""
 	for {
@@ -166,7 +167,7 @@ func (s *story) until(what string, so func() (bool, string, error)) error {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			return fmt.Errorf("%s: not within 10 s; last seen: %s", what, seen)
+			return fmt.Errorf("%s: not within %s; last seen: %s", what, 10*time.Second+s.quarantine, seen)
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		}

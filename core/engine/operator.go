@@ -33,23 +33,36 @@ func (m *Machine) forget(in Forget) {
 		return
 	}
 	if !in.Vanished {
+		n := 0
 		for _, r := range found {
+			active := r.state == Active
 			m.drain(r, "an administrator says that it is over")
-			m.writeOff(r)
+			if m.writeOff(r) || active {
+				n++
+			}
 		}
+		if n == 0 {
+			m.do(Done{Call: in.Call, Err: core.Errorf(core.NotAllowed, "job %s: the nodes that still hold it are in contact, so they are not written off", found[0].Job.JobID).
+				WithMend("`weft vnis` shows what each waits for; a node that stays busy can be written off when the reservation shows as held")})
+			return
+		}
+		m.do(Done{Call: in.Call, Count: n})
+		return
 	}
 	m.do(Done{Call: in.Call, Count: len(found)})
 }
 
 // writeOff takes the administrator's word for nodes that cannot speak for themselves. One that is there is ordered to clean and says so itself, unless it
 // has said for too long that it cannot; unknown services go by `weft clean` alone.
-func (m *Machine) writeOff(r *reservation) {
-	stuck := r.state == Held && !r.Unknown
+func (m *Machine) writeOff(r *reservation) bool {
+	stuck, any := r.state == Held && !r.Unknown, r.unclean == 0
 	for _, j := range r.joins.list {
-		if !j.node.attached || stuck {
+		if !j.clean && (!j.node.attached || stuck) {
 			m.confirm(j)
+			any = true
 		}
 	}
+	return any
 }
 
 func (m *Machine) setDrain(in SetDrain) {
