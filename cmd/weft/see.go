@@ -40,6 +40,8 @@ func printStatus(w io.Writer, s server.Status) {
 	switch {
 	case s.Failure != "":
 		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)
+	case s.Recovering && s.Awaited == 0:
+		fmt.Fprintln(w, "NOTHING IS GRANTED: a store was lost, and what was in quarantine then is unknown; every VNI rests first, and it ends by itself")
 	case s.Recovering:
 		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %s not reported yet (`weft nodes`)\n", have(s.Awaited, "node"))
 	}

@@ -32,9 +32,11 @@ type Machine struct {
 	holders map[core.VNI][]*reservation
 	awaited map[string]bool // nodes that must report in full before anything is granted
 
-	answers uint32       // complete answers, counted
-	late    []core.Clean // orders that come of the report in hand
-	untold  []Action     // of New
+	lost    bool          // recovering from the loss of a store, so that quarantines of before are unknown
+	quiet   time.Duration // since when nobody is awaited any more while lost; 0: somebody is
+	answers uint32        // complete answers, counted
+	late    []core.Clean  // orders that come of the report in hand
+	untold  []Action      // of New
 	now     core.Moment
 	records []Record
 	actions []Action
@@ -99,6 +101,7 @@ func New(cfg Config, alloc Allocator, records []Record, id string, witness core.
 		m.meta.Head = core.Head{Store: id, Epoch: 1}
 		m.beginRecovery()
 	} else {
+		m.lost = m.Recovering()
 		m.compare(witness)
 		m.await()
 		m.finishRecovery()

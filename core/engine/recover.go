@@ -15,6 +15,7 @@ func (m *Machine) Recovering() bool { return !m.meta.Recovering.IsZero() }
 // compare holds the store against the highest head that somebody has seen of it. A store behind it was rolled back: what it granted since is unknown to it.
 func (m *Machine) compare(seen core.Head) {
 	head := m.meta.Head
+	m.lost = m.lost || m.Recovering() && seen.Store != "" && seen.Store != head.Store
 	if seen.Store != head.Store || !head.Before(seen) {
 		return
 	}
@@ -27,6 +28,7 @@ func (m *Machine) compare(seen core.Head) {
 	m.meta.Head.Epoch = max(head.Epoch, seen.Epoch) + 1
 	m.meta.Head.Revision = max(head.Revision, seen.Revision)
 	m.meta.Without = nil
+	m.lost = true
 	m.beginRecovery()
 }
 
@@ -39,6 +41,7 @@ func (m *Machine) beginRecovery() {
 	for _, n := range m.nodes {
 		n.told = n.attached
 	}
+	m.quiet = 0
 	m.await()
 	m.write(m.meta)
 	m.finishRecovery()
@@ -60,14 +63,35 @@ func (m *Machine) await() {
 	}
 }
 
-// finishRecovery grants again when nobody is awaited any more.
+// finishRecovery grants again when nobody is awaited any more. Where a store was lost, what rested in quarantine is known to nobody: all VNIs rest first.
 func (m *Machine) finishRecovery() {
 	if !m.Recovering() || len(m.awaited) > 0 {
 		return
 	}
+	if m.lost {
+		if m.quiet == 0 {
+			m.quiet = max(m.now.Run, 1)
+		}
+		if m.now.Run-m.quiet < m.longest() {
+			return
+		}
+	}
+	m.lost, m.quiet = false, 0
 	m.meta.Recovering, m.meta.Without = time.Time{}, nil
 	m.write(m.meta)
 	m.do(Say{Level: Warn, Text: "every node has reported or was left out: granting again"})
+}
+
+// longest is the longest quarantine of all.
+func (m *Machine) longest() time.Duration {
+	q := m.rules.Quarantine
+	if len(m.cfg.Pools) > 0 {
+		q = 0
+	}
+	for i := range m.cfg.Pools {
+		q = max(q, m.cfg.Pools[i].Quarantine)
+	}
+	return q
 }
 
 // goOn leaves nodes out of what is waited for.

@@ -31,6 +31,7 @@ func TestRecoverNewStore(t *testing.T) {
 	w.attach("n1")
 	w.refused("n1", job("7", "n1"), app(), core.Recovering) // n2 has not told this process
 	w.attach("n2")
+	w.rests("n1")
 	w.granted("n1", job("7", "n1"), app())
 	w.restart()
 	if w.m.Recovering() {
@@ -78,6 +79,7 @@ func TestRecoverWithout(t *testing.T) {
 	w.restart() // what was said is kept
 	w.attach("n1")
 	w.attach("n2")
+	w.rests("n1")
 	w.granted("n1", job("7", "n1"), app())
 	if d := all[Done](w.step(Recover{3, []string{"n3"}})); len(d) != 1 || d[0].Err != nil || d[0].Count != 0 {
 		t.Errorf("%v", d)
@@ -97,6 +99,7 @@ func TestRecoverOfNodesTakenOut(t *testing.T) {
 	w.cfg.Nodes = nil
 	w.restart()
 	w.attach("n1")
+	w.rests("n1")
 	w.granted("n1", job("7", "n1"), app())
 }
 
@@ -123,8 +126,9 @@ func TestRecoverRolledBack(t *testing.T) {
 	if h := w.m.Head(); !loud || h.Epoch <= before.Epoch || h.Before(seen) || h.Store != before.Store {
 		t.Errorf("head %+v after %+v, having seen %+v; alarm %v", h, before, seen, loud)
 	}
-	// Both are there, so that it was over at once; the VNI is the job's again.
+	// Both are there, so that only the quarantine is waited for; the VNI is the job's again.
 	w.want(j.Run, Active)
+	w.rests("n2")
 	if n := w.granted("n2", job("8", "n2"), app()); core.EqualVNIs(n.VNIs, g.VNIs) {
 		t.Errorf("VNI %v is given twice", n.VNIs)
 	}
@@ -142,6 +146,35 @@ func TestRecoverRolledBackWaits(t *testing.T) {
 	w.attach("n1")
 	w.refused("n1", job("7", "n1"), app(), core.Recovering)
 	w.attach("n2")
+	w.rests("n1")
+	w.granted("n1", job("7", "n1"), app())
+}
+
+// rests lets a quarantine pass after a store was lost. What rested in the store of before is known to nobody, so nothing is granted until then.
+func (w *world) rests(node string) {
+	w.t.Helper()
+	w.refused(node, job("77", node), app(), core.Recovering)
+	w.tick(time.Minute - time.Second)
+	w.refused(node, job("77", node), app(), core.Recovering)
+	w.tick(time.Second)
+}
+
+// A first store in a system that never had one has nothing to wait for but its nodes.
+func TestAFirstStoreRestsNothing(t *testing.T) {
+	w := lost(t)
+	for _, n := range w.cfg.Nodes {
+		w.attach(n)
+	}
+	w.granted("n1", job("7", "n1"), app())
+}
+
+// A node that has seen another store shows that one was lost.
+func TestANewStoreBesideOldNodesRests(t *testing.T) {
+	w := lost(t)
+	w.begin("n1", core.Report{Seen: core.Head{Store: "another", Epoch: 1, Revision: 9}})
+	w.attach("n2")
+	w.attach("n3")
+	w.rests("n1")
 	w.granted("n1", job("7", "n1"), app())
 }
 

@@ -69,6 +69,10 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 		return nil, core.Errorf(core.NodeAway, "node %s: the call is of another boot than its report", in.Node)
 	}
 	if m.Recovering() {
+		if len(m.awaited) == 0 {
+			return nil, core.Errorf(core.Recovering, "store %s: a store was lost, and what was in quarantine then is unknown: every VNI rests for %s first", m.meta.Head.Store, m.longest()).
+				WithMend("it ends by itself; jobs that ask later are granted")
+		}
 		return nil, core.Errorf(core.Recovering, "store %s: it is new or older than what nodes have seen, and %d nodes have not reported yet", m.meta.Head.Store, len(m.awaited))
 	}
 	return n, nil

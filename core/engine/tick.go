@@ -10,6 +10,7 @@ const maxFreed = 4096
 
 // tick lets time pass: quarantines end, nodes become too long away or busy, orders are repeated.
 func (m *Machine) tick() {
+	m.finishRecovery()
 	m.thaw()
 	var due []*reservation
 	for _, r := range m.closing {
