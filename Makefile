@@ -57,7 +57,7 @@ $(TOOLS)/golangci-lint-$(LINT):
 	mv $(TOOLS)/golangci-lint $@
 
 bench: ## measure, each figure beside its budget (BENCH=regexp, BENCHTIME=1s)
-	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m ./...
+	go test -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m ./...
 
 soak: ## random histories and SIGKILLs for as long as it takes (SOAK_HISTORIES=5000000 SOAK_KILLS=1000)
 	WEFT_KILLS=$(SOAK_KILLS) go test -count=1 -timeout 0 -run TestKills -v ./cmd/weft

@@ -5,12 +5,30 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
 )
+
+// client is the least that a Go program can do which opens a socket and closes it.
+const client = `package main
+
+import (
+	"net"
+	"os"
+)
+
+func main() {
+	c, err := net.Dial("unix", os.Args[1])
+	if err != nil {
+		os.Exit(1)
+	}
+	c.Close()
+}
+`
 
 // BenchmarkExec is from exec to exit, beside programs that do nothing. The budget is 2 ms for a call of an idle Front.
 func BenchmarkExec(b *testing.B) {
@@ -24,17 +42,22 @@ func BenchmarkExec(b *testing.B) {
 	must(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
 	nothing := filepath.Join(b.TempDir(), "nothing")
 	must(b, build(nothing, source))
+	must(b, os.WriteFile(source, []byte(client), 0o600))
+	socket := filepath.Join(b.TempDir(), "socket")
+	must(b, build(socket, source))
 	for _, p := range []struct {
 		name string
 		args []string
 	}{
 		{"true", []string{"/bin/true"}},
 		{"nothing-in-go", []string{nothing}},
+		{"socket-in-go", []string{socket, d.RootSocket()}},
 		{"call", []string{program, "--dir", string(d), "tioga", "prolog"}},
 		{"file", []string{program, "--dir", string(d), "tioga", "taskprolog"}},
 	} {
 		b.Run(p.name, func(b *testing.B) {
 			var processor time.Duration
+			var faults int64
 			least := time.Hour
 			for b.Loop() {
 				cmd := exec.Command(p.args[0], p.args[1:]...)
@@ -42,8 +65,10 @@ func BenchmarkExec(b *testing.B) {
 				began := time.Now()
 				must(b, cmd.Run())
 				least = min(least, time.Since(began))
+				faults += cmd.ProcessState.SysUsage().(*syscall.Rusage).Minflt
 				processor += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			}
+			b.ReportMetric(float64(faults)/float64(b.N), "page-faults/op")
 			// These two still mean something on a machine that does other work beside.
 			b.ReportMetric(float64(least.Microseconds()), "least-us")
 			b.ReportMetric(float64(processor.Microseconds())/float64(b.N), "cpu-us/op")
