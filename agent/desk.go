@@ -126,6 +126,7 @@ func holder(entries []node.Entry, s core.Service) *node.Entry {
 
 func owner(o core.Owner) string {
 	switch o.Kind {
+	case core.OwnerNone:
 	case core.OwnerUID:
 		return fmt.Sprint("uid ", o.ID)
 	case core.OwnerGID:

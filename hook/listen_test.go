@@ -128,7 +128,7 @@ func TestOfManyListenersOneWins(t *testing.T) {
 	n := 0
 	for ln := range won {
 		n++
-		defer ln.Close()
+		t.Cleanup(func() { ln.Close() })
 	}
 	if n != 1 {
 		t.Errorf("%d listen", n)

@@ -26,13 +26,13 @@ type expr struct {
 // expr checks all names, calls and types of an expression, and that it gives a want. nil when it is wrong.
 func (c *compiler) expr(file *hclfile.File, tree hclsyntax.Expression, what string, vars scope, want cty.Type) *expr {
 	k := checker{file: file, what: what, vars: vars}
-	hclsyntax.VisitAll(tree, k.names)
+	_ = hclsyntax.VisitAll(tree, k.names) // what is wrong is in k.findings
 	if k.findings == nil {
 		k.context = &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: functions}
 		for name, t := range vars {
 			k.context.Variables[name] = cty.UnknownVal(t)
 		}
-		hclsyntax.VisitAll(tree, k.types)
+		_ = hclsyntax.VisitAll(tree, k.types)
 	}
 	if k.findings != nil {
 		c.add(k.findings...)

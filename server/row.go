@@ -187,6 +187,7 @@ func waits(v engine.View) string {
 		return "the end of its quarantine in " + v.Left.Round(time.Second).String()
 	case engine.Held:
 		return v.Why
+	case engine.Draining:
 	}
 	left, busy := 0, 0
 	first := ""

@@ -33,6 +33,7 @@ func (c *call) bypass(ctx context.Context, phase rundir.Phase) int {
 		if err != nil && phase.Action == core.CleanUp && job.Job != "" {
 			c.warn(c.dir.Unexempt(job))
 		}
+	case core.Environment, core.StepEnd, core.Room:
 	}
 	if phase.Root {
 		c.note(job.Job, note)

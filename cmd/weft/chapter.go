@@ -120,7 +120,7 @@ func (s *story) denied() error {
 	<-j.done
 	s.shown("weft run --options classes=DEDICATED_ACCESS -- …", func(w io.Writer) { fmt.Fprint(w, j.errs.String()) })
 	if exitOf(j.err) != exitRun || j.out.Len() > 0 {
-		return fmt.Errorf("the job ended with %v and said %q", j.err, j.out)
+		return fmt.Errorf("the job ended with %w and said %q", j.err, j.out)
 	}
 	if !strings.Contains(j.errs.String(), "DEDICATED_ACCESS") {
 		return fmt.Errorf("the refusal does not say why: %s", j.errs)
@@ -152,7 +152,7 @@ func (s *story) nicFails() error {
 	<-j.done
 	s.shown("weft run -N2 -- …     # cxi2 of "+bad+" makes no service", func(w io.Writer) { fmt.Fprint(w, j.errs.String()) })
 	if exitOf(j.err) != exitRun || j.out.Len() > 0 {
-		return fmt.Errorf("the job ended with %v and said %q", j.err, j.out)
+		return fmt.Errorf("the job ended with %w and said %q", j.err, j.out)
 	}
 	vni, err := s.only()
 	if err != nil {
@@ -301,7 +301,7 @@ func (s *story) serverStops() error {
 	<-j.done
 	s.shown("weft run -- …", func(w io.Writer) { fmt.Fprint(w, j.errs.String()) })
 	if exitOf(j.err) != exitRun || j.out.Len() > 0 {
-		return fmt.Errorf("a job without a server ended with %v and said %q", j.err, j.out)
+		return fmt.Errorf("a job without a server ended with %w and said %q", j.err, j.out)
 	}
 	if err := s.sys.StartServer(); err != nil {
 		return err

@@ -80,6 +80,7 @@ func (r *reservation) holding() Holding {
 			return HeldAway
 		case stuckBusy:
 			why = HeldBusy
+		case notStuck:
 		}
 	}
 	return why

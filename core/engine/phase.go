@@ -60,6 +60,7 @@ func (r *reservation) stuckWhy() string {
 			away = append(away, j.node.Name)
 		case stuckBusy:
 			busy = append(busy, j.node.Name)
+		case notStuck:
 		}
 	}
 	var parts []string

@@ -139,11 +139,25 @@ const (
 )
 
 // Slot is where the store keeps it.
-func (Meta) Slot() Slot          { return Slot{Table: TableMeta} }
-func (r Text) Slot() Slot        { return Slot{Table: TableText, Name: r.Hash} }
-func (r Node) Slot() Slot        { return Slot{Table: TableNode, Name: r.Name} }
+func (Meta) Slot() Slot { return Slot{Table: TableMeta} }
+
+// Slot is where the store keeps it.
+func (r Text) Slot() Slot { return Slot{Table: TableText, Name: r.Hash} }
+
+// Slot is where the store keeps it.
+func (r Node) Slot() Slot { return Slot{Table: TableNode, Name: r.Name} }
+
+// Slot is where the store keeps it.
 func (r Reservation) Slot() Slot { return Slot{Table: TableReservation, Serial: r.Serial} }
-func (r Phase) Slot() Slot       { return Slot{Table: TablePhase, Serial: r.Serial} }
-func (r Join) Slot() Slot        { return Slot{Table: TableJoin, Serial: r.Serial, Name: r.Node} }
-func (r Tombstone) Slot() Slot   { return Slot{Table: TableTombstone, Serial: r.Serial} }
-func (r Delete) Slot() Slot      { return r.At }
+
+// Slot is where the store keeps it.
+func (r Phase) Slot() Slot { return Slot{Table: TablePhase, Serial: r.Serial} }
+
+// Slot is where the store keeps it.
+func (r Join) Slot() Slot { return Slot{Table: TableJoin, Serial: r.Serial, Name: r.Node} }
+
+// Slot is where the store keeps it.
+func (r Tombstone) Slot() Slot { return Slot{Table: TableTombstone, Serial: r.Serial} }
+
+// Slot is where the store keeps it.
+func (r Delete) Slot() Slot { return r.At }

@@ -20,6 +20,7 @@ func (m *Machine) read(in Read) {
 		m.plan(r, in)
 	case Cleaning:
 		m.prove(r, in)
+	case Asking, Ready, Clean:
 	}
 }
 

@@ -37,8 +37,9 @@ func (o *op) over() bool {
 		return o.at == len(o.specs)
 	case destroying:
 		return o.at == len(o.services)
+	default:
+		return o.at == numNICs
 	}
-	return o.at == numNICs
 }
 
 // proceed does some of a call's work, or all and answers.

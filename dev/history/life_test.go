@@ -35,6 +35,7 @@ func (w *world) life() {
 			running = append(running, j)
 		case core.JobQueued:
 			queued = append(queued, j)
+		case core.JobFinal:
 		}
 	}
 	p := w.rng.IntN(100)

@@ -58,6 +58,7 @@ func (l *law) replied(b *box, h *hook, o core.Outcome) {
 		l.cleaned(b, h, o)
 	case core.Environment:
 		l.told(b, h, o)
+	case core.StepEnd, core.Running, core.Room:
 	}
 }
 

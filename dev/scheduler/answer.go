@@ -60,6 +60,7 @@ func (m *Model) Answer(lie Lie, r *rand.Rand) core.Jobs {
 		for i := range truth.Jobs {
 			truth.Jobs[i].Generation = shift(truth.Jobs[i].Generation, lie)
 		}
+	default: // the truth
 	}
 	return truth
 }
@@ -83,6 +84,7 @@ func (m *Model) Describe(key core.Key, lie Lie, r *rand.Rand) (core.Job, *core.E
 		}
 	case CountEarly, CountLate:
 		out.Generation = shift(out.Generation, lie)
+	default: // those that lack jobs were answered above
 	}
 	return out, nil
 }

@@ -59,7 +59,7 @@ func hold(pid int) (*process, error) {
 		return nil, fmt.Errorf("pid %d: pidfd_open: %w", pid, err)
 	}
 	if err := unix.SetNonblock(fd, true); err != nil {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 		return nil, fmt.Errorf("pid %d: pidfd: %w", pid, err)
 	}
 	p := &process{File: os.NewFile(uintptr(fd), fmt.Sprintf("pidfd of %d", pid))}

@@ -95,8 +95,7 @@ func Open(o Options) (*Table, error) {
 	t.next = f.Next
 	for _, e := range f.Jobs {
 		if err := t.resume(e, f.Boot); err != nil {
-			t.Close()
-			return nil, err
+			return nil, errors.Join(err, t.Close())
 		}
 	}
 	// Only now that the table is whole may the end of a job write the file.

@@ -141,6 +141,7 @@ func (s *Store) put(r engine.Record) {
 		case engine.TableReservation:
 			delete(s.state.slots, engine.Slot{Table: engine.TablePhase, Serial: at.Serial})
 			delete(s.state.joins, at.Serial)
+		default: // lies alone
 		}
 		delete(s.state.slots, at)
 	default:
