@@ -121,7 +121,7 @@ func (p *puppet) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 		fmt.Fprintln(os.Stderr, `{"@message":"hello","@level":"warn","vni":4034}`)
 		fmt.Fprintln(os.Stderr, "\xff\xfe{")
 	case "speak":
-		fmt.Println("printed by a plugin") //nolint:forbidigo // this is what is tried
+		fmt.Println("printed by a plugin")
 		slog.Warn("said by a plugin", "vni", 4034, "took", time.Second, "err", io.ErrUnexpectedEOF)
 	case "env":
 		text, _ := json.Marshal(os.Environ())
@@ -155,6 +155,12 @@ func (adapter) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
 
 func (adapter) Render(context.Context, core.HookCall, core.Outcome) (core.HookReply, error) {
 	return core.HookReply{Exit: 3}, nil
+}
+
+// Phases are of the process that tells them.
+func (adapter) Phases(context.Context) ([]core.HookPhase, error) {
+	id := strconv.Itoa(os.Getpid())
+	return []core.HookPhase{{Name: "prolog", Action: core.Prepare, Root: true, Variables: []string{"JOB_ID", "PID_" + id}, Job: []string{"JOB_ID"}, Limit: 8 * time.Second}}, nil
 }
 
 func (adapter) Describe(context.Context, core.Key, []byte, core.Peer) (core.Job, error) {
