@@ -116,7 +116,9 @@ func (p *Plugin) connect(ctx context.Context, l *life, client *plugin.Client) er
 		l.fabric = rpc.NewFabric(conn)
 	}
 	if slices.Contains(info.Services, rpc.HooksService) {
-		l.hooks = rpc.NewHooks(conn)
+		h := rpc.NewHooks(conn)
+		l.hooks = h
+		l.phased, _ = h.(core.Phased)
 	}
 	if slices.Contains(info.Services, rpc.SchedulerService) {
 		s := rpc.NewScheduler(conn)

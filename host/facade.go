@@ -12,7 +12,8 @@ func (p *Plugin) NIC() core.NICDriver { return nic{p} }
 // Fabric is the plugin as a fabric backend.
 func (p *Plugin) Fabric() core.FabricBackend { return fabric{p} }
 
-// Hooks is the plugin as a scheduler's half beside the hook.
+// Hooks is the plugin as a scheduler's half beside the hook. It is core.Phased too: it asks the life that it is in, and answers Unsupported when no hook calls
+// for the plugin.
 func (p *Plugin) Hooks() core.Hooks { return hooks{p} }
 
 // Scheduler is the plugin as a scheduler's other half. It is a core.Annotator too, which answers Unsupported when the plugin is none.
@@ -131,6 +132,17 @@ func (h hooks) Render(ctx context.Context, call core.HookCall, outcome core.Outc
 			return core.HookReply{}, h.p.unserved("hooks")
 		}
 		return l.hooks.Render(ctx, call, outcome)
+	})
+}
+
+var _ core.Phased = hooks{}
+
+func (h hooks) Phases(ctx context.Context) ([]core.HookPhase, error) {
+	return ask(ctx, h.p, func(ctx context.Context, l *life) ([]core.HookPhase, error) {
+		if l.phased == nil {
+			return nil, h.p.unserved("phases of hooks")
+		}
+		return l.phased.Phases(ctx)
 	})
 }
 

@@ -67,6 +67,15 @@ func (h guardedHooks) Render(ctx context.Context, call core.HookCall, outcome co
 	return heed(ctx, h.g, "render", func(ctx context.Context) (core.HookReply, error) { return h.h.Render(ctx, call, outcome) })
 }
 
+type guardedPhased struct {
+	g guard
+	h core.Phased
+}
+
+func (h guardedPhased) Phases(ctx context.Context) ([]core.HookPhase, error) {
+	return heed(ctx, h.g, "phases", h.h.Phases)
+}
+
 type guardedScheduler struct {
 	g guard
 	s core.Scheduler

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -172,6 +176,40 @@ func TestAWatchEndsWithTheLife(t *testing.T) {
 			starts++
 		}
 		s.await(p, "ready", func(s Status) bool { return s.State == Ready && s.Starts >= starts })
+	}
+}
+
+// A plugin of another build may have other phases: what is asked after its restart is what it says then.
+func TestPhasesAreOfTheLifeThatIs(t *testing.T) {
+	s := newStage(t, quick)
+	p, err := s.Start(t.Context(), Spec{Kind: Scheduler, Name: "tioga", Program: act("adapter")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	phased := p.Hooks().(core.Phased)
+	for range 2 {
+		pid := strconv.Itoa(p.Status().PID)
+		got, err := phased.Phases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []core.HookPhase{{Name: "prolog", Action: core.Prepare, Root: true, Variables: []string{"JOB_ID", "PID_" + pid}, Job: []string{"JOB_ID"}, Limit: 8 * time.Second}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		if err := p.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inside, err := s.Start(t.Context(), Spec{Kind: Scheduler, Name: "inside", Value: adapter{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := inside.Hooks().(core.Phased).Phases(t.Context()); err != nil || len(got) != 1 || got[0].Variables[1] != "PID_"+strconv.Itoa(os.Getpid()) {
+		t.Errorf("%+v %v", got, err)
+	}
+	if _, err := s.puppet().Hooks().(core.Phased).Phases(t.Context()); core.AsError(err).Code != core.Unsupported {
+		t.Error(err)
 	}
 }
 

@@ -36,6 +36,9 @@ func (p *Plugin) inside(ctx context.Context) (*life, error) {
 	if h, ok := v.(core.Hooks); ok {
 		l.hooks = guardedHooks{g, h}
 	}
+	if h, ok := v.(core.Phased); ok {
+		l.phased = guardedPhased{g, h}
+	}
 	if s, ok := v.(core.Scheduler); ok {
 		l.scheduler = guardedScheduler{g, s}
 	}

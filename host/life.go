@@ -12,6 +12,7 @@ type life struct {
 	nic       core.NICDriver
 	fabric    core.FabricBackend
 	hooks     core.Hooks
+	phased    core.Phased
 	scheduler core.Scheduler
 	annotator core.Annotator
 	checker   core.Checker

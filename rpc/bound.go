@@ -30,6 +30,8 @@ const (
 	maxComplaints = 128  // a status's details are headers, 16 MiB of them at most
 	maxItems      = 4096 // arguments, variables, fields, values
 	maxDepth      = 16   // blocks in blocks
+	maxPhases     = 64   // of a scheduler's hooks
+	maxNames      = 256  // of variables that a phase reads
 )
 
 // Bounds of texts, in bytes.

@@ -145,6 +145,16 @@ func TestEdges(t *testing.T) {
 		{"exit code", func(n uint32) func(*decoder) {
 			return func(d *decoder) { d.reply(&hooksv1.RenderReply{Exit: int32(n)}) }
 		}, 255, 256},
+		{"phase's limit", func(n uint32) func(*decoder) {
+			return func(d *decoder) {
+				d.phase(&hooksv1.Phase{Name: "prolog", Action: corev1.Action_ACTION_PREPARE, Limit: int64(n)})
+			}
+		}, 1, 0},
+		{"phase's variables", func(n uint32) func(*decoder) {
+			return func(d *decoder) {
+				d.phase(&hooksv1.Phase{Name: "prolog", Action: corev1.Action_ACTION_PREPARE, Limit: 1, Variables: make([]string, n)})
+			}
+		}, maxNames, maxNames + 1},
 		{"severity", func(n uint32) func(*decoder) {
 			return func(d *decoder) { d.finding(&pluginv1.Finding{Severity: pluginv1.Severity(n)}) }
 		}, 4, 5},

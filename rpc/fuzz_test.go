@@ -100,6 +100,11 @@ var decoders = []hostile{
 			t.Errorf("exit %d", r.Exit)
 		}
 	}),
+	as((*decoder).phase, func(t *testing.T, p core.HookPhase) {
+		if p.Limit <= 0 || p.Stdin < 0 || len(p.Variables) > maxNames || core.CheckName("phase", p.Name, core.MaxScheduler) != nil {
+			t.Errorf("%+v", p)
+		}
+	}),
 	as((*decoder).job, func(t *testing.T, j core.Job) {
 		if !j.Gone {
 			validRun(t, j.Run)
@@ -245,7 +250,7 @@ func FuzzDecode(f *testing.F) {
 		examples := []proto.Message{
 			encodeService(genService.Example(seed)), encodeSpec(genSpec.Example(seed)), encodeDevice(genDevice.Example(seed)), encodeCreated(genCreated.Example(seed)),
 			encodeGrant(genGrant.Example(seed)), encodeFabric(genFabric.Example(seed)), encodeCall(genCall.Example(seed)), encodeAsk(genAsk.Example(seed)),
-			encodeOutcome(genOutcome.Example(seed)), encodeReply(genReply.Example(seed)), encodeJob(genFacts.Example(seed)), encodeJobs(genJobs.Example(seed))[0],
+			encodeOutcome(genOutcome.Example(seed)), encodeReply(genReply.Example(seed)), encodePhase(genPhase.Example(seed)), encodeJob(genFacts.Example(seed)), encodeJobs(genJobs.Example(seed))[0],
 			encodeReport(genReport.Example(seed))[0], encodeOrders(genOrders.Example(seed)), encodePeer(genPeer.Example(seed)), encodeError(genError.Example(seed)),
 			encodeValues(genValues(0).Example(seed)), encodeSchema(genSchema(0).Example(seed)), encodeInfo(genInfo.Example(seed)), encodeFinding(genFinding.Example(seed)),
 		}

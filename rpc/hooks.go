@@ -12,12 +12,13 @@ import (
 // HooksService is the name of the wire service of an adapter's half beside the hook.
 const HooksService = "weft.hooks.v1.Hooks"
 
-// ServeHooks registers hooks at a gRPC server.
+// ServeHooks registers hooks at a gRPC server. Phases is Unsupported where hooks is no core.Phased.
 func ServeHooks(to grpc.ServiceRegistrar, hooks core.Hooks) {
 	hooksv1.RegisterHooksServer(to, &hooksServer{hooks: hooks})
 }
 
-// NewHooks is the adapter at the other end of conn. An error is a *core.Error; Reason PluginAway when the adapter cannot be reached.
+// NewHooks is the adapter at the other end of conn. It is core.Phased too, whose Phases may answer Unsupported. An error is a *core.Error; Reason PluginAway
+// when the adapter cannot be reached.
 func NewHooks(conn grpc.ClientConnInterface) core.Hooks {
 	return &hooksClient{pb: hooksv1.NewHooksClient(conn), remote: remote{who: "scheduler adapter", away: core.PluginAway}}
 }
@@ -53,6 +54,21 @@ func (s *hooksServer) Render(ctx context.Context, req *hooksv1.RenderRequest) (*
 	return encodeReply(reply), nil
 }
 
+func (s *hooksServer) Phases(ctx context.Context, _ *hooksv1.PhasesRequest) (*hooksv1.PhasesReply, error) {
+	if err := new(decoder).ready(ctx); err != nil {
+		return nil, err
+	}
+	phased, ok := s.hooks.(core.Phased)
+	if !ok {
+		return nil, outward(core.Errorf(core.NotSupported, "scheduler adapter: Phases: no hook calls for it"))
+	}
+	phases, err := phased.Phases(ctx)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return &hooksv1.PhasesReply{Phases: every(phases, encodePhase)}, nil
+}
+
 // encodeReply sends an exit code that no process has as one that no decoder takes.
 func encodeReply(r core.HookReply) *hooksv1.RenderReply {
 	exit := int32(-1)
@@ -66,6 +82,8 @@ type hooksClient struct {
 	remote
 	pb hooksv1.HooksClient
 }
+
+var _ core.Phased = (*hooksClient)(nil)
 
 func (c *hooksClient) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
 	reply, err := c.pb.Parse(ctx, &hooksv1.ParseRequest{Call: encodeCall(call)}, pluginBound...)
@@ -85,4 +103,15 @@ func (c *hooksClient) Render(ctx context.Context, call core.HookCall, outcome co
 	d := &decoder{}
 	out := d.reply(reply)
 	return out, c.answer("Render", d)
+}
+
+// Phases implements core.Phased.
+func (c *hooksClient) Phases(ctx context.Context) ([]core.HookPhase, error) {
+	reply, err := c.pb.Phases(ctx, &hooksv1.PhasesRequest{}, pluginBound...)
+	if err != nil {
+		return nil, c.inward("Phases", err)
+	}
+	d := &decoder{}
+	phases := each(d, "phases", reply.GetPhases(), maxPhases, d.phase)
+	return phases, c.answer("Phases", d)
 }

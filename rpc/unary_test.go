@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weft-hpc/weft/core"
+	hooksv1 "github.com/weft-hpc/weft/rpc/proto/weft/hooks/v1"
 )
 
 type fakeFabric struct {
@@ -122,6 +123,49 @@ func TestHooks(t *testing.T) {
 	f.fail, f.reply = nil, core.HookReply{Exit: 256}
 	if _, err := c.Render(t.Context(), core.HookCall{}, core.Outcome{}); err == nil {
 		t.Error("exit code 256 is taken")
+	}
+}
+
+type fakePhased struct {
+	fakeHooks
+	phases []core.HookPhase
+}
+
+func (f *fakePhased) Phases(context.Context) ([]core.HookPhase, error) { return f.phases, f.fail }
+
+func TestPhases(t *testing.T) {
+	f := &fakePhased{}
+	c := NewHooks(wire(t, func(s *grpc.Server) { ServeHooks(s, f) })).(core.Phased)
+	rapid.Check(t, func(t *rapid.T) {
+		f.phases, f.fail = list(t, "phases", genPhase, 5), nil
+		got, err := c.Phases(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(f.phases, got); diff != "" {
+			t.Fatalf("(-want +got)\n%s", diff)
+		}
+		e := genError.Draw(t, "error")
+		f.fail = e
+		if _, err := c.Phases(context.Background()); !cmp.Equal(e, core.AsError(err), errorsWhole) {
+			t.Fatalf("%v, want %v", err, e)
+		}
+	})
+	f.phases, f.fail = make([]core.HookPhase, maxPhases+1), nil
+	if got, err := c.Phases(t.Context()); err == nil || got != nil {
+		t.Errorf("%d phases are taken", len(got))
+	}
+}
+
+// An adapter that no hook calls for, and one of a release that knew no phases, say so alike.
+func TestPhasesAreOptional(t *testing.T) {
+	for name, register := range map[string]func(*grpc.Server){
+		"no hook calls for it": func(s *grpc.Server) { ServeHooks(s, fakeHooks{}) },
+		"of another release":   func(s *grpc.Server) { hooksv1.RegisterHooksServer(s, hooksv1.UnimplementedHooksServer{}) },
+	} {
+		if _, err := NewHooks(wire(t, register)).(core.Phased).Phases(t.Context()); !errors.Is(err, core.Unsupported) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ const (
 )
 
 // Serve is a plugin's whole main: it serves value to the daemon that started this process and does not return before that ends it. value implements any of
-// core.NICDriver, core.FabricBackend, core.Hooks and core.Scheduler, and may implement core.Configurable, core.Checker and core.Annotator. It is configured
+// core.NICDriver, core.FabricBackend, core.Hooks and core.Scheduler, and may implement core.Configurable, core.Checker, core.Phased and core.Annotator. It is configured
 // before any other call, and must be safe for calls at the same time.
 //
 // From here on slog and package log write into the daemon's log; what a C library prints on standard output lands there too, and so does fmt.Println. A

@@ -480,6 +480,187 @@ func (x *RenderReply) GetExit() int32 {
 	return 0
 }
 
+type PhasesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PhasesRequest) Reset() {
+	*x = PhasesRequest{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PhasesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PhasesRequest) ProtoMessage() {}
+
+func (x *PhasesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PhasesRequest.ProtoReflect.Descriptor instead.
+func (*PhasesRequest) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{7}
+}
+
+type PhasesReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Phases        []*Phase               `protobuf:"bytes,1,rep,name=phases,proto3" json:"phases,omitempty"` // at most 64
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PhasesReply) Reset() {
+	*x = PhasesReply{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PhasesReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PhasesReply) ProtoMessage() {}
+
+func (x *PhasesReply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PhasesReply.ProtoReflect.Descriptor instead.
+func (*PhasesReply) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *PhasesReply) GetPhases() []*Phase {
+	if x != nil {
+		return x.Phases
+	}
+	return nil
+}
+
+// Phase is what weft-hook must know of one phase of the hooks before it calls.
+type Phase struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // the scheduler's own word, as in Call; letters, digits, '.', '_', '-'
+	Action        v1.Action              `protobuf:"varint,2,opt,name=action,proto3,enum=weft.core.v1.Action" json:"action,omitempty"`
+	Root          bool                   `protobuf:"varint,3,opt,name=root,proto3" json:"root,omitempty"`          // its hook runs as root; else as the job's user
+	Variables     []string               `protobuf:"bytes,4,rep,name=variables,proto3" json:"variables,omitempty"` // what Parse reads of the hook's environment; at most 256
+	Job           []string               `protobuf:"bytes,5,rep,name=job,proto3" json:"job,omitempty"`             // variables that may hold the job's id; the first that is set does. None: only Parse can tell
+	Step          []string               `protobuf:"bytes,6,rep,name=step,proto3" json:"step,omitempty"`           // ENVIRONMENT: the same for the step's id; one that is not set means that there is none
+	Stdin         uint32                 `protobuf:"varint,7,opt,name=stdin,proto3" json:"stdin,omitempty"`        // bytes of standard input that Parse reads at most; 0: it is not read
+	Limit         int64                  `protobuf:"varint,8,opt,name=limit,proto3" json:"limit,omitempty"`        // ns from exec to exit; below the scheduler's own
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Phase) Reset() {
+	*x = Phase{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Phase) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Phase) ProtoMessage() {}
+
+func (x *Phase) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Phase.ProtoReflect.Descriptor instead.
+func (*Phase) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Phase) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Phase) GetAction() v1.Action {
+	if x != nil {
+		return x.Action
+	}
+	return v1.Action(0)
+}
+
+func (x *Phase) GetRoot() bool {
+	if x != nil {
+		return x.Root
+	}
+	return false
+}
+
+func (x *Phase) GetVariables() []string {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
+}
+
+func (x *Phase) GetJob() []string {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *Phase) GetStep() []string {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *Phase) GetStdin() uint32 {
+	if x != nil {
+		return x.Stdin
+	}
+	return 0
+}
+
+func (x *Phase) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
 var File_weft_hooks_v1_hooks_proto protoreflect.FileDescriptor
 
 const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
@@ -520,10 +701,23 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\vRenderReply\x12\x16\n" +
 	"\x06stdout\x18\x01 \x01(\fR\x06stdout\x12\x16\n" +
 	"\x06stderr\x18\x02 \x01(\fR\x06stderr\x12\x12\n" +
-	"\x04exit\x18\x03 \x01(\x05R\x04exit2\x8c\x01\n" +
+	"\x04exit\x18\x03 \x01(\x05R\x04exit\"\x0f\n" +
+	"\rPhasesRequest\";\n" +
+	"\vPhasesReply\x12,\n" +
+	"\x06phases\x18\x01 \x03(\v2\x14.weft.hooks.v1.PhaseR\x06phases\"\xcd\x01\n" +
+	"\x05Phase\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
+	"\x06action\x18\x02 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12\x12\n" +
+	"\x04root\x18\x03 \x01(\bR\x04root\x12\x1c\n" +
+	"\tvariables\x18\x04 \x03(\tR\tvariables\x12\x10\n" +
+	"\x03job\x18\x05 \x03(\tR\x03job\x12\x12\n" +
+	"\x04step\x18\x06 \x03(\tR\x04step\x12\x14\n" +
+	"\x05stdin\x18\a \x01(\rR\x05stdin\x12\x14\n" +
+	"\x05limit\x18\b \x01(\x03R\x05limit2\xd0\x01\n" +
 	"\x05Hooks\x12?\n" +
 	"\x05Parse\x12\x1b.weft.hooks.v1.ParseRequest\x1a\x19.weft.hooks.v1.ParseReply\x12B\n" +
-	"\x06Render\x12\x1c.weft.hooks.v1.RenderRequest\x1a\x1a.weft.hooks.v1.RenderReplyB:Z8github.com/weft-hpc/weft/rpc/proto/weft/hooks/v1;hooksv1b\x06proto3"
+	"\x06Render\x12\x1c.weft.hooks.v1.RenderRequest\x1a\x1a.weft.hooks.v1.RenderReply\x12B\n" +
+	"\x06Phases\x12\x1c.weft.hooks.v1.PhasesRequest\x1a\x1a.weft.hooks.v1.PhasesReplyB:Z8github.com/weft-hpc/weft/rpc/proto/weft/hooks/v1;hooksv1b\x06proto3"
 
 var (
 	file_weft_hooks_v1_hooks_proto_rawDescOnce sync.Once
@@ -537,7 +731,7 @@ func file_weft_hooks_v1_hooks_proto_rawDescGZIP() []byte {
 	return file_weft_hooks_v1_hooks_proto_rawDescData
 }
 
-var file_weft_hooks_v1_hooks_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_weft_hooks_v1_hooks_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_weft_hooks_v1_hooks_proto_goTypes = []any{
 	(*Call)(nil),          // 0: weft.hooks.v1.Call
 	(*ParseRequest)(nil),  // 1: weft.hooks.v1.ParseRequest
@@ -546,33 +740,40 @@ var file_weft_hooks_v1_hooks_proto_goTypes = []any{
 	(*Outcome)(nil),       // 4: weft.hooks.v1.Outcome
 	(*Variable)(nil),      // 5: weft.hooks.v1.Variable
 	(*RenderReply)(nil),   // 6: weft.hooks.v1.RenderReply
-	nil,                   // 7: weft.hooks.v1.Call.EnvEntry
-	(*v1.Peer)(nil),       // 8: weft.core.v1.Peer
-	(*v1.Ask)(nil),        // 9: weft.core.v1.Ask
-	(v1.Action)(0),        // 10: weft.core.v1.Action
-	(*v1.Key)(nil),        // 11: weft.core.v1.Key
-	(*v1.Error)(nil),      // 12: weft.core.v1.Error
+	(*PhasesRequest)(nil), // 7: weft.hooks.v1.PhasesRequest
+	(*PhasesReply)(nil),   // 8: weft.hooks.v1.PhasesReply
+	(*Phase)(nil),         // 9: weft.hooks.v1.Phase
+	nil,                   // 10: weft.hooks.v1.Call.EnvEntry
+	(*v1.Peer)(nil),       // 11: weft.core.v1.Peer
+	(*v1.Ask)(nil),        // 12: weft.core.v1.Ask
+	(v1.Action)(0),        // 13: weft.core.v1.Action
+	(*v1.Key)(nil),        // 14: weft.core.v1.Key
+	(*v1.Error)(nil),      // 15: weft.core.v1.Error
 }
 var file_weft_hooks_v1_hooks_proto_depIdxs = []int32{
-	7,  // 0: weft.hooks.v1.Call.env:type_name -> weft.hooks.v1.Call.EnvEntry
-	8,  // 1: weft.hooks.v1.Call.peer:type_name -> weft.core.v1.Peer
+	10, // 0: weft.hooks.v1.Call.env:type_name -> weft.hooks.v1.Call.EnvEntry
+	11, // 1: weft.hooks.v1.Call.peer:type_name -> weft.core.v1.Peer
 	0,  // 2: weft.hooks.v1.ParseRequest.call:type_name -> weft.hooks.v1.Call
-	9,  // 3: weft.hooks.v1.ParseReply.ask:type_name -> weft.core.v1.Ask
+	12, // 3: weft.hooks.v1.ParseReply.ask:type_name -> weft.core.v1.Ask
 	0,  // 4: weft.hooks.v1.RenderRequest.call:type_name -> weft.hooks.v1.Call
 	4,  // 5: weft.hooks.v1.RenderRequest.outcome:type_name -> weft.hooks.v1.Outcome
-	10, // 6: weft.hooks.v1.Outcome.action:type_name -> weft.core.v1.Action
-	11, // 7: weft.hooks.v1.Outcome.key:type_name -> weft.core.v1.Key
+	13, // 6: weft.hooks.v1.Outcome.action:type_name -> weft.core.v1.Action
+	14, // 7: weft.hooks.v1.Outcome.key:type_name -> weft.core.v1.Key
 	5,  // 8: weft.hooks.v1.Outcome.environment:type_name -> weft.hooks.v1.Variable
-	12, // 9: weft.hooks.v1.Outcome.error:type_name -> weft.core.v1.Error
-	1,  // 10: weft.hooks.v1.Hooks.Parse:input_type -> weft.hooks.v1.ParseRequest
-	3,  // 11: weft.hooks.v1.Hooks.Render:input_type -> weft.hooks.v1.RenderRequest
-	2,  // 12: weft.hooks.v1.Hooks.Parse:output_type -> weft.hooks.v1.ParseReply
-	6,  // 13: weft.hooks.v1.Hooks.Render:output_type -> weft.hooks.v1.RenderReply
-	12, // [12:14] is the sub-list for method output_type
-	10, // [10:12] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	15, // 9: weft.hooks.v1.Outcome.error:type_name -> weft.core.v1.Error
+	9,  // 10: weft.hooks.v1.PhasesReply.phases:type_name -> weft.hooks.v1.Phase
+	13, // 11: weft.hooks.v1.Phase.action:type_name -> weft.core.v1.Action
+	1,  // 12: weft.hooks.v1.Hooks.Parse:input_type -> weft.hooks.v1.ParseRequest
+	3,  // 13: weft.hooks.v1.Hooks.Render:input_type -> weft.hooks.v1.RenderRequest
+	7,  // 14: weft.hooks.v1.Hooks.Phases:input_type -> weft.hooks.v1.PhasesRequest
+	2,  // 15: weft.hooks.v1.Hooks.Parse:output_type -> weft.hooks.v1.ParseReply
+	6,  // 16: weft.hooks.v1.Hooks.Render:output_type -> weft.hooks.v1.RenderReply
+	8,  // 17: weft.hooks.v1.Hooks.Phases:output_type -> weft.hooks.v1.PhasesReply
+	15, // [15:18] is the sub-list for method output_type
+	12, // [12:15] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_weft_hooks_v1_hooks_proto_init() }
@@ -586,7 +787,7 @@ func file_weft_hooks_v1_hooks_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_hooks_v1_hooks_proto_rawDesc), len(file_weft_hooks_v1_hooks_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

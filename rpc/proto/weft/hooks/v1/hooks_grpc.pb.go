@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Hooks_Parse_FullMethodName  = "/weft.hooks.v1.Hooks/Parse"
 	Hooks_Render_FullMethodName = "/weft.hooks.v1.Hooks/Render"
+	Hooks_Phases_FullMethodName = "/weft.hooks.v1.Hooks/Phases"
 )
 
 // HooksClient is the client API for Hooks service.
@@ -33,6 +34,8 @@ const (
 type HooksClient interface {
 	Parse(ctx context.Context, in *ParseRequest, opts ...grpc.CallOption) (*ParseReply, error)
 	Render(ctx context.Context, in *RenderRequest, opts ...grpc.CallOption) (*RenderReply, error)
+	// Phases tells the phases of the scheduler's hooks, after every start; UNIMPLEMENTED where no hook calls for this adapter.
+	Phases(ctx context.Context, in *PhasesRequest, opts ...grpc.CallOption) (*PhasesReply, error)
 }
 
 type hooksClient struct {
@@ -63,6 +66,16 @@ func (c *hooksClient) Render(ctx context.Context, in *RenderRequest, opts ...grp
 	return out, nil
 }
 
+func (c *hooksClient) Phases(ctx context.Context, in *PhasesRequest, opts ...grpc.CallOption) (*PhasesReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PhasesReply)
+	err := c.cc.Invoke(ctx, Hooks_Phases_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // HooksServer is the server API for Hooks service.
 // All implementations must embed UnimplementedHooksServer
 // for forward compatibility.
@@ -71,6 +84,8 @@ func (c *hooksClient) Render(ctx context.Context, in *RenderRequest, opts ...grp
 type HooksServer interface {
 	Parse(context.Context, *ParseRequest) (*ParseReply, error)
 	Render(context.Context, *RenderRequest) (*RenderReply, error)
+	// Phases tells the phases of the scheduler's hooks, after every start; UNIMPLEMENTED where no hook calls for this adapter.
+	Phases(context.Context, *PhasesRequest) (*PhasesReply, error)
 	mustEmbedUnimplementedHooksServer()
 }
 
@@ -86,6 +101,9 @@ func (UnimplementedHooksServer) Parse(context.Context, *ParseRequest) (*ParseRep
 }
 func (UnimplementedHooksServer) Render(context.Context, *RenderRequest) (*RenderReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Render not implemented")
+}
+func (UnimplementedHooksServer) Phases(context.Context, *PhasesRequest) (*PhasesReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Phases not implemented")
 }
 func (UnimplementedHooksServer) mustEmbedUnimplementedHooksServer() {}
 func (UnimplementedHooksServer) testEmbeddedByValue()               {}
@@ -144,6 +162,24 @@ func _Hooks_Render_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Hooks_Phases_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PhasesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HooksServer).Phases(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Hooks_Phases_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HooksServer).Phases(ctx, req.(*PhasesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Hooks_ServiceDesc is the grpc.ServiceDesc for Hooks service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -158,6 +194,10 @@ var Hooks_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Render",
 			Handler:    _Hooks_Render_Handler,
+		},
+		{
+			MethodName: "Phases",
+			Handler:    _Hooks_Phases_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
