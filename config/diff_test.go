@@ -17,28 +17,57 @@ nodes = "n[1-4]"
 pool "jobs" { vnis = "1024-2047" }
 scheduler "local" "local" { jobs_per_user = 4 }
 driver "sim" { nics = 4 }
-server { listen = "127.0.0.1:6464" }
+server {
+  listen = "127.0.0.1:6464"
+}
+agent {
+  server = "127.0.0.1:6466"
+  dir    = "/run/a"
+}
 `
 	tests := []struct {
-		old, new string
-		want     []string
+		old, new      string
+		server, agent []string
 	}{
-		{"", "", nil},
-		{`"n[1-4]"`, `"n[1-5]"`, []string{"nodes: in force now"}},
-		{"2047", "4095", []string{`pool "jobs": in force now`}},
-		{`pool "jobs"`, `pool "work"`, []string{`pool "jobs": in force now`, `pool "work": in force now`}},
-		{"jobs_per_user = 4", "jobs_per_user = 5", []string{`scheduler "local local": needs a restart`}},
-		{"nics = 4", "nics = 8", []string{`driver "sim sim": needs a restart`}},
-		{"6464", "6465", []string{"server: listen: needs a restart"}},
+		{"", "", nil, nil},
+		{`"n[1-4]"`, `"n[1-5]"`, []string{"nodes: in force now"}, []string{"nodes: nothing of the agent's; reload the server too"}},
+		{"2047", "4095", []string{`pool "jobs": in force now`}, []string{`pool "jobs": nothing of the agent's; reload the server too`}},
+		{
+			`pool "jobs"`, `pool "work"`, []string{`pool "jobs": in force now`, `pool "work": in force now`},
+			[]string{`pool "jobs": nothing of the agent's; reload the server too`, `pool "work": nothing of the agent's; reload the server too`},
+		},
+		{"jobs_per_user = 4", "jobs_per_user = 5", []string{`scheduler "local local": in force now`}, []string{`scheduler "local local": in force now`}},
+		{`"local" "local"`, `"local" "other"`, []string{`scheduler "local local": needs a restart`, `scheduler "local other": needs a restart`},
+			[]string{`scheduler "local local": needs a restart`, `scheduler "local other": needs a restart`}},
+		{"nics = 4", "nics = 8", []string{`driver "sim sim": nothing of the server's; reload the agents too`}, []string{`driver "sim sim": in force now`}},
+		{"nics = 4", "in_process = true", []string{`driver "sim sim": nothing of the server's; reload the agents too`}, []string{`driver "sim sim": needs a restart`}},
+		{":6464\"\n", ":6465\"\n", []string{"server: listen: needs a restart"}, []string{"server: listen: nothing of the agent's; reload the server too"}},
+		{":6466", ":6467", []string{"agent: server: nothing of the server's; reload the agents too"}, []string{"agent: server: in force now"}},
+		{"/run/a", "/run/b", []string{"agent: dir: nothing of the server's; reload the agents too"}, []string{"agent: dir: needs a restart"}},
 	}
 	for _, tt := range tests {
 		a, b := parse(t, text), parse(t, strings.Replace(text, tt.old, tt.new, 1))
-		var got []string
-		for _, d := range config.Diff(a, b) {
-			got = append(got, fmt.Sprint(d))
-		}
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%q for %q (-want +got):\n%s", tt.new, tt.old, d)
+		for of, want := range map[config.Daemon][]string{config.OfServer: tt.server, config.OfAgent: tt.agent} {
+			var got []string
+			for _, d := range config.Diff(of, a, b) {
+				got = append(got, fmt.Sprint(d))
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%q for %q (-want +got):\n%s", tt.new, tt.old, d)
+			}
+			// What needs a restart is said again until there was one, and nothing else.
+			var restart, again []string
+			for _, line := range want {
+				if strings.HasSuffix(line, "needs a restart") {
+					restart = append(restart, line)
+				}
+			}
+			for _, d := range config.Diff(of, config.InForce(of, a, b), b) {
+				again = append(again, fmt.Sprint(d))
+			}
+			if d := cmp.Diff(restart, again); d != "" {
+				t.Errorf("%q for %q, reloaded twice (-want +got):\n%s", tt.new, tt.old, d)
+			}
 		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 
 	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
@@ -19,6 +21,7 @@ type adapters struct {
 	own        []string // labels of type local
 	verbs      map[string]hook.Handler
 	tables     map[string]*local.Table
+	plugins    map[string]*local.Plugin
 	gone       chan ended
 	agent      *agent.Agent
 	node       string
@@ -37,16 +40,16 @@ type BeginArgs struct {
 	Hosts     []string `json:"hosts,omitempty"`
 }
 
-func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *host.Host, o Options) (*adapters, error) {
+func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *host.Host, in *blocks, o Options) (*adapters, error) {
 	a := &adapters{
-		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, types: map[string]string{}, tables: map[string]*local.Table{},
+		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
 		gone: make(chan ended, local.MaxJobs),
 	}
 	a.verbs = map[string]hook.Handler{"begin": a.begin}
 	for _, p := range site.Config.Schedulers {
 		a.types[p.Name] = p.Type
 		if p.Type != "local" {
-			s, findings := spec(host.Scheduler, p, host.Self)
+			s, findings := in.spec(host.Scheduler, p, host.Self)
 			if len(findings) > 0 {
 				return a, findingsError(findings)
 			}
@@ -73,14 +76,33 @@ func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *hos
 			return a, err
 		}
 		plugin := local.New(p.Name, table)
-		values, findings := p.Decode(plugin.Schema())
-		if findings = append(findings, p.Complain(plugin.Configure(ctx, values))...); len(findings) > 0 {
+		if findings := configure(ctx, plugin, p); len(findings) > 0 {
 			return a, findingsError(findings)
 		}
+		a.plugins[p.Name] = plugin
 		a.tables[p.Name], a.hooks[p.Name], a.schedulers[p.Name] = table, plugin, plugin
 		a.own = append(a.own, p.Name)
 	}
 	return a, nil
+}
+
+// configure applies a block to a local adapter.
+func configure(ctx context.Context, plugin *local.Plugin, p config.Plugin) []hclfile.Finding {
+	values, findings := p.Decode(plugin.Schema())
+	if findings != nil {
+		return findings
+	}
+	return p.Complain(plugin.Configure(ctx, values))
+}
+
+// reconfigure applies the blocks of local adapters, which are part of the agent: all of them, or none.
+func (a *adapters) reconfigure(ctx context.Context, anew []config.Plugin) (findings []hclfile.Finding) {
+	for _, p := range anew {
+		if plugin := a.plugins[p.Name]; plugin != nil {
+			findings = append(findings, configure(ctx, plugin, p)...)
+		}
+	}
+	return findings
 }
 
 // begin makes the caller's process a job of the local scheduler that it names, or of the only one.

@@ -9,12 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/config"
@@ -26,7 +20,6 @@ import (
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/metrics"
-	"github.com/weft-hpc/weft/rpc"
 	"github.com/weft-hpc/weft/store/ledger"
 )
 
@@ -73,11 +66,13 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 		return err
 	}
 	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
-	driver, err := driver(ctx, site, plugins)
+	live := &reloader{of: config.OfAgent, log: o.Log, audit: o.Log.With(core.LogAudit, true), plugins: plugins, certs: certs}
+	live.site.Store(site)
+	driver, err := driver(ctx, site, plugins, &live.blocks)
 	if err != nil {
 		return err
 	}
-	adapters, err := newAdapters(ctx, site, name, c.Dir, plugins, o)
+	adapters, err := newAdapters(ctx, site, name, c.Dir, plugins, &live.blocks, o)
 	if err != nil {
 		return err
 	}
@@ -86,21 +81,21 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	if err := exemptRunning(ctx, run, name, boot, adapters.schedulers, o.Log); err != nil {
 		return err
 	}
-	conn, err := dial(c.Server, certs)
-	if err != nil {
+	way := &line{certs: certs}
+	if err := way.move(c.Server); err != nil {
 		return err
 	}
-	undo = append(undo, conn.Close)
+	undo = append(undo, way.close)
 	front, err := agent.Front(ctx, name, adapters.types, adapters.hooks)
 	if err != nil {
 		return err
 	}
 	page := metrics.NewAgent(metrics.AgentOptions{
-		Process: metrics.Process{Version: o.Version, Expiry: certs.Expiry, Plugins: pluginFigures(plugins), Runtime: true}, Bypasses: run.BypassCount,
+		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Bypasses: run.BypassCount,
 	})
 	a, err := agent.New(ctx, agent.Needs{
 		Meter: page,
-		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: rpc.NewAuthority(conn), Store: records,
+		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: way, Store: records,
 		Environ: run.Environs(), Rundir: run, Front: front, Log: o.Log, Machine: machine.Config{SelfService: adapters.own},
 	})
 	if err != nil {
@@ -108,14 +103,26 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	adapters.agent = a
 	page.Watch(a)
+	live.accept = func(ctx context.Context, old, site *Site) ([]string, []hclfile.Finding, error) {
+		findings := adapters.reconfigure(ctx, config.Reconfigured(old.Config.Schedulers, site.Config.Schedulers))
+		var err error
+		if to := site.Config.Agent.Server; findings == nil && to != old.Config.Agent.Server {
+			err = way.move(to)
+		}
+		if findings != nil || err != nil {
+			adapters.reconfigure(ctx, config.Reconfigured(site.Config.Schedulers, old.Config.Schedulers))
+		}
+		return nil, findings, err
+	}
+	adapters.verbs[verbReload] = rootOnly(verbReload, live.verb)
 	adapters.verbs[verbPlugins] = pluginsVerb(plugins)
 	adapters.verbs[verbRestartPlugin] = rootOnly(verbRestartPlugin, restartVerb(plugins, o.Log))
 	adapters.verbs[VerbBypass] = rootOnly(VerbBypass, bypassVerb(o.Log))
-	return serveHooks(ctx, c, a, adapters, front, page, o)
+	return serveHooks(ctx, c, a, adapters, front, page, live, o)
 }
 
 // serveHooks opens the node's two sockets and runs the agent.
-func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front rundir.Hooks, page http.Handler, o Options) error {
+func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front rundir.Hooks, page http.Handler, live *reloader, o Options) error {
 	run := rundir.Dir(c.Dir)
 	root, err := hook.Listen(run.RootSocket(), 0o600)
 	if err != nil {
@@ -135,6 +142,7 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 	if err := serveMetrics(ctx, &all, cancel, c.Metrics, page); err != nil {
 		return errors.Join(err, root.Close(), users.Close())
 	}
+	all.Go(func() { live.hear(ctx, o.Reload) })
 	all.Go(func() { _ = a.Run(ctx) })
 	all.Go(func() {
 		o.Watch.run(ctx, func(ctx context.Context) error { return a.Look(ctx, func(*machine.Machine) {}) }, o.Log)
@@ -161,12 +169,12 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 }
 
 // driver starts the node's NIC driver. One that does not start yet is started again by itself.
-func driver(ctx context.Context, site *Site, plugins *host.Host) (core.NICDriver, error) {
+func driver(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (core.NICDriver, error) {
 	blocks := site.Config.Drivers
 	if len(blocks) != 1 {
 		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", site.Config.File, len(blocks)).WithMend("leave one `driver` block")
 	}
-	s, findings := spec(host.Driver, blocks[0], host.Self)
+	s, findings := in.spec(host.Driver, blocks[0], host.Self)
 	if len(findings) > 0 {
 		return nil, findingsError(findings)
 	}
@@ -210,27 +218,6 @@ func node(dir string) (*identity.Source, string, error) {
 	}
 	name, err := identity.Node(leaf)
 	return certs, name, err
-}
-
-// dial makes the one connection to the server. It connects by itself, with pauses that grow and jitter.
-func dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
-	if address == "" {
-		return nil, core.Errorf(core.BadConfig, "agent: server: it is missing").WithMend(`add server = "HOST:PORT" to the agent block of config.hcl`)
-	}
-	hostname, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
-	}
-	conn, err := grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(credentials.NewTLS(certs.Client(hostname))),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.5, MaxDelay: 15 * time.Second}, MinConnectTimeout: 5 * time.Second}),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(rpc.MaxPlugin)),
-	)
-	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
-	}
-	return conn, nil
 }
 
 // findingsError carries findings to whoever can show them.

@@ -28,12 +28,10 @@ func Builtin(kind, typ, name string) (any, error) {
 	return nil, core.Errorf(core.BadCall, "plugin %s %q: weft has none of that type built in", core.Clip(kind), core.Clip(typ))
 }
 
-// spec says how the plugin of a block is run.
-func spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
-	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) {
-		v, findings := p.Decode(schema)
-		return v, hclfile.AsError(findings)
-	}}
+// spec says how the plugin of a block is run, and puts the block in force.
+func (b *blocks) spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
+	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
+	b.set(p)
 	switch f := builtins[kind][p.Type]; {
 	case len(p.Command) > 0:
 		s.Program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}

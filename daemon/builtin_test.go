@@ -33,7 +33,7 @@ func TestSpec(t *testing.T) {
 			if findings != nil {
 				t.Fatal(findings)
 			}
-			s, findings := spec(host.Driver, conf.Drivers[0], self)
+			s, findings := new(blocks).spec(host.Driver, conf.Drivers[0], self)
 			if c.finding != "" {
 				if len(findings) != 1 || findings[0].Summary != c.finding {
 					t.Errorf("%+v", findings)

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/server"
 )
@@ -28,13 +29,22 @@ type Reloaded struct {
 	Refused  bool              `json:"refused,omitempty"`
 }
 
-// reloader puts config.hcl and policy in force while the server runs.
+// verbReload is `weft reload`.
+const verbReload = "reload"
+
+// reloader puts config.hcl and policy in force while a daemon runs.
 type reloader struct {
-	log    *slog.Logger
-	server *server.Server
-	certs  *identity.Source
-	site   atomic.Pointer[Site]
-	one    sync.Mutex // reload at a time
+	of      config.Daemon
+	log     *slog.Logger
+	audit   *slog.Logger
+	certs   *identity.Source // nil: the daemon has none
+	plugins *host.Host
+	blocks  blocks
+	site    atomic.Pointer[Site]
+	one     sync.Mutex // reload at a time
+	reopen  func()     // the daemon's log files, which may have been renamed
+	// accept puts in force what is the daemon's own, or nothing of it.
+	accept func(ctx context.Context, old, site *Site) (changed []string, findings []hclfile.Finding, err error)
 }
 
 func (r *reloader) sizes() map[string]int { return r.site.Load().Sizes() }
@@ -50,40 +60,65 @@ func (r *reloader) expiry() time.Time {
 func (r *reloader) reload(ctx context.Context) (Reloaded, error) {
 	r.one.Lock()
 	defer r.one.Unlock()
+	if r.reopen != nil {
+		r.reopen()
+	}
 	old := r.site.Load()
 	site, findings := Read(old.Config.File, 0)
 	if site == nil {
 		return Reloaded{Findings: findings, Refused: true}, nil
 	}
 	out := Reloaded{Findings: findings, Changed: []string{}}
-	for _, d := range config.Diff(old.Config, site.Config) {
+	for _, d := range config.Diff(r.of, old.Config, site.Config) {
 		out.Changed = append(out.Changed, d.String())
 	}
-	if old.Engine.Policy.Hash != site.Engine.Policy.Hash {
-		out.Changed = append(out.Changed, fmt.Sprintf("policy files: in force now, as %.12s", site.Engine.Policy.Hash))
+	site.Config = config.InForce(r.of, old.Config, site.Config)
+	anew := config.Reconfigured(old.Config.Schedulers, site.Config.Schedulers)
+	if r.of == config.OfAgent {
+		anew = append(anew, config.Reconfigured(old.Config.Drivers, site.Config.Drivers)...)
 	}
-	// The schedulers of the start stay until a restart: no adapter was started for others.
-	site.Engine.Schedulers = old.Engine.Schedulers
-	err := r.server.Reload(ctx, server.Change{
-		Config: site.Engine, Policy: site.Policy, Allocator: site.allocator, Resize: func(a engine.Allocator) error {
-			in, ok := a.(*allocator.Allocator)
-			if !ok {
-				return core.Errorf(core.NotSupported, "reload: the allocator in use cannot be resized")
-			}
-			return in.Resize(site.Pools)
-		},
-	})
-	if err != nil {
-		return Reloaded{}, err
+	undo, complaints, err := r.blocks.reconfigure(ctx, r.plugins, anew)
+	if err != nil || complaints != nil {
+		return refused(findings, complaints), err
 	}
+	more, complaints, err := r.accept(ctx, old, site)
+	if err != nil || complaints != nil {
+		undo()
+		return refused(findings, complaints), err
+	}
+	out.Changed = append(out.Changed, more...)
 	r.site.Store(site)
 	return out, nil
+}
+
+func refused(findings, complaints []hclfile.Finding) Reloaded {
+	return Reloaded{Findings: hclfile.Sort(append(findings, complaints...)), Refused: true}
+}
+
+// acceptor puts in force what is a server's own.
+func acceptor(srv *server.Server) func(ctx context.Context, old, site *Site) ([]string, []hclfile.Finding, error) {
+	return func(ctx context.Context, old, site *Site) (changed []string, _ []hclfile.Finding, _ error) {
+		if old.Engine.Policy.Hash != site.Engine.Policy.Hash {
+			changed = append(changed, fmt.Sprintf("policy files: in force now, as %.12s", site.Engine.Policy.Hash))
+		}
+		// The schedulers of the start stay until a restart: no adapter was started for others.
+		site.Engine.Schedulers = old.Engine.Schedulers
+		return changed, nil, srv.Reload(ctx, server.Change{
+			Config: site.Engine, Policy: site.Policy, Allocator: site.allocator, Resize: func(a engine.Allocator) error {
+				in, ok := a.(*allocator.Allocator)
+				if !ok {
+					return core.Errorf(core.NotSupported, "reload: the allocator in use cannot be resized")
+				}
+				return in.Resize(site.Pools)
+			},
+		})
+	}
 }
 
 // verb is `weft reload`.
 func (r *reloader) verb(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	done, err := r.reload(ctx)
-	attrs := []any{core.LogAudit, true, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID}
+	attrs := []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID}
 	switch {
 	case err != nil:
 		attrs = append(attrs, core.LogReason, string(core.AsError(err).Reason), core.LogError, err.Error())
@@ -92,7 +127,7 @@ func (r *reloader) verb(ctx context.Context, peer core.Peer, req hook.Request) (
 	default:
 		attrs = append(attrs, core.LogWhy, cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
 	}
-	r.log.Info("reload", attrs...)
+	r.audit.Info(verbReload, attrs...)
 	return done, err
 }
 

@@ -60,12 +60,12 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		return err
 	}
 	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
-	schedulers, err := schedulers(ctx, site, plugins)
+	live := &reloader{of: config.OfServer, log: o.Log, audit: o.Log.With(core.LogAudit, true), plugins: plugins}
+	live.site.Store(site)
+	schedulers, err := schedulers(ctx, site, plugins, &live.blocks)
 	if err != nil {
 		return err
 	}
-	live := &reloader{log: o.Log}
-	live.site.Store(site)
 	page := metrics.NewServer(metrics.ServerOptions{
 		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Schedulers: site.Engine.Schedulers,
 		Sizes: live.sizes, Store: figures(store),
@@ -76,11 +76,11 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	live.server = srv
+	live.accept = acceptor(srv)
 	page.Watch(srv)
 	desk := &server.Desk{
 		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry,
-		More: map[string]hook.Handler{"reload": live.verb, verbPlugins: pluginsVerb(plugins), verbRestartPlugin: restartVerb(plugins, o.Log)},
+		More: map[string]hook.Handler{verbReload: live.verb, verbPlugins: pluginsVerb(plugins), verbRestartPlugin: restartVerb(plugins, o.Log)},
 	}
 	ln, err := hook.Listen(c.Socket, 0o666)
 	if err != nil {
@@ -143,14 +143,14 @@ func openStore(path, witness string) (engine.Store, core.Head, error) {
 
 // schedulers starts the halves of the schedulers that run on the server. One that does not start is started again by itself; what it cannot tell meanwhile
 // frees nothing and grants nothing.
-func schedulers(ctx context.Context, site *Site, plugins *host.Host) (map[string]core.Scheduler, error) {
+func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (map[string]core.Scheduler, error) {
 	out := map[string]core.Scheduler{}
 	for _, p := range site.Config.Schedulers {
 		if p.Type == "local" {
 			out[p.Name] = local.New(p.Name) // goes by the notes that agents make; what it watches, they forward
 			continue
 		}
-		s, findings := spec(host.Scheduler, p, host.Self)
+		s, findings := in.spec(host.Scheduler, p, host.Self)
 		if len(findings) > 0 {
 			return nil, findingsError(findings)
 		}

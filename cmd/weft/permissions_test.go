@@ -115,6 +115,7 @@ func ofNode(root, owner, other, admin string) []operation {
 		{name: "`weft run`: a job of one's own", verb: "begin", body: func(*walk) any { return daemon.BeginArgs{} }, allow: all(users(yes, yes, yes, yes))},
 		{name: "`weft run --user`: another's job", verb: "begin", body: func(w *walk) any { return daemon.BeginArgs{Wish: local.Wish{User: "nobody"}} }, allow: all(users(yes, no, no, no))},
 		{name: "`weft services`", verb: "services", allow: all(users(yes, yes, yes, yes))},
+		{name: "`weft reload`", verb: "reload", allow: all(users(yes, no, no, no))},
 		{name: "`weft plugin list`", verb: "plugins", allow: all(users(yes, yes, yes, yes))},
 		{name: "`weft plugin restart`", verb: "restart-plugin", body: noPlugin, absent: true, allow: all(users(yes, no, no, no))},
 		{name: "tell the audit of `weft agent bypass`", verb: daemon.VerbBypass, body: func(*walk) any { return daemon.BypassArgs{What: "a test"} }, allow: all(users(yes, no, no, no))},
@@ -225,11 +226,10 @@ func TestPermissionsAreWhole(t *testing.T) {
 		files []string
 		form  string
 	}{
-		"server": {0, []string{"../../server/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
-		"more of the server's": {0, []string{"../../daemon/server.go", "../../daemon/plugins.go"},
-			`More: map\[string\]hook.Handler\{("reload")|verb\w+\s+= ("[a-z-]+")`},
-		"agent":               {1, []string{"../../agent/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
-		"more of the agent's": {1, []string{"../../daemon/adapter.go", "../../daemon/plugins.go", "../../daemon/guard.go"}, `Handler\{("begin")|[vV]erb\w+\s+= ("[a-z-]+")`},
+		"server":               {0, []string{"../../server/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"more of the server's": {0, []string{"../../daemon/reload.go", "../../daemon/plugins.go"}, `[vV]erb\w+\s+= ("[a-z-]+")`},
+		"agent":                {1, []string{"../../agent/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"more of the agent's":  {1, []string{"../../daemon/adapter.go", "../../daemon/plugins.go", "../../daemon/guard.go", "../../daemon/reload.go"}, `Handler\{("begin")|[vV]erb\w+\s+= ("[a-z-]+")`},
 	} {
 		found := map[string]bool{}
 		for _, file := range c.files {

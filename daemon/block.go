@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/host"
+)
+
+// blocks are the plugins' blocks of config.hcl that are in force. A plugin takes its own at each start.
+type blocks struct {
+	mu sync.Mutex
+	in map[string]config.Plugin
+}
+
+// set puts a block in force, for the next start of its plugin, and gives the one before.
+func (b *blocks) set(p config.Plugin) config.Plugin {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.in == nil {
+		b.in = map[string]config.Plugin{}
+	}
+	title := p.Kind + " " + p.Name
+	before := b.in[title]
+	b.in[title] = p
+	return before
+}
+
+// decode reads what is in force of p's block.
+func (b *blocks) decode(p config.Plugin, schema core.Schema) (core.Values, error) {
+	b.mu.Lock()
+	p = b.in[p.Kind+" "+p.Name]
+	b.mu.Unlock()
+	v, findings := p.Decode(schema)
+	return v, hclfile.AsError(findings)
+}
+
+// reconfigure starts plugins anew with these blocks, which touches no job. When one of them does not take its block, all have the former ones again, and what
+// is wrong is returned. undo does the same later.
+func (b *blocks) reconfigure(ctx context.Context, plugins *host.Host, anew []config.Plugin) (undo func(), findings []hclfile.Finding, err error) {
+	var done []config.Plugin
+	undo = func() {
+		ctx := context.WithoutCancel(ctx)
+		for _, p := range done {
+			b.set(p)
+			if running := plugins.Plugin(host.Kind(p.Kind), p.Name); running != nil {
+				_ = running.Restart(ctx) // it started with this before; if it does not now, it says so and is started again
+			}
+		}
+	}
+	for _, p := range anew {
+		running := plugins.Plugin(host.Kind(p.Kind), p.Name)
+		if running == nil {
+			continue // it is part of the daemon
+		}
+		done = append(done, b.set(p))
+		if err := running.Restart(ctx); err != nil {
+			undo()
+			if complaints := p.Complain(err); isPath(err) {
+				return nil, complaints, nil
+			}
+			return nil, nil, err
+		}
+	}
+	return undo, nil, nil
+}

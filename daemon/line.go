@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/rpc"
+)
+
+// line is an agent's way to the server, by one connection. A reload may lead it to another address.
+type line struct {
+	certs *identity.Source
+
+	mu   sync.Mutex
+	conn *grpc.ClientConn
+	to   core.Authority
+}
+
+// move leads the line to an address. What was asked at the one before ends as if that server had gone away.
+func (l *line) move(address string) error {
+	conn, err := dial(address, l.certs)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	before := l.conn
+	l.conn, l.to = conn, rpc.NewAuthority(conn)
+	l.mu.Unlock()
+	if before != nil {
+		return before.Close()
+	}
+	return nil
+}
+
+func (l *line) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn.Close()
+}
+
+func (l *line) now() core.Authority {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to
+}
+
+// Reserve implements core.Authority.
+func (l *line) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+	to := l.now()
+	g, err := to.Reserve(ctx, node, ask, peer)
+	if err != nil && ctx.Err() == nil && to != l.now() {
+		err = core.Errorf(core.ServerAway, "server: the agent was told of another address meanwhile: %w", err)
+	}
+	return g, err
+}
+
+// Attend implements core.Authority.
+func (l *line) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	return l.now().Attend(ctx, node, first, next, told)
+}
+
+// dial makes the one connection to the server. It connects by itself, with pauses that grow and jitter.
+func dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
+	if address == "" {
+		return nil, core.Errorf(core.BadConfig, "agent: server: it is missing").WithMend(`add server = "HOST:PORT" to the agent block of config.hcl`)
+	}
+	hostname, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(credentials.NewTLS(certs.Client(hostname))),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.5, MaxDelay: 15 * time.Second}, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(rpc.MaxPlugin)),
+	)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
+	}
+	return conn, nil
+}
