@@ -80,7 +80,8 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	page.Watch(srv)
 	desk := &server.Desk{
 		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry,
-		More: map[string]hook.Handler{verbReload: live.verb, verbPlugins: pluginsVerb(plugins), verbRestartPlugin: restartVerb(plugins, o.Log)},
+		Read: map[string]hook.Handler{verbPlugins: pluginsVerb(plugins)},
+		More: map[string]hook.Handler{verbReload: live.verb, verbRestartPlugin: restartVerb(plugins, o.Log)},
 	}
 	ln, err := hook.Listen(c.Socket, 0o666)
 	if err != nil {

@@ -26,7 +26,8 @@ type Desk struct {
 	Version    string
 	Sizes      func() map[string]int   // VNIs of each pool
 	Expiry     func() time.Time        // of the server's certificate; nil: it has none
-	More       map[string]hook.Handler // further verbs, for those who may write
+	Read       map[string]hook.Handler // further verbs, for all
+	More       map[string]hook.Handler // and for those who may write
 }
 
 // JobArgs name a job, or a reservation by its serial.
@@ -75,6 +76,9 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 		}
 		n, err := d.write(ctx, peer, req)
 		return Count{n}, err
+	}
+	if read := d.Read[req.Verb]; read != nil {
+		return read(ctx, peer, req)
 	}
 	if more := d.More[req.Verb]; more != nil {
 		if err := d.mayWrite(peer, req.Verb); err != nil {

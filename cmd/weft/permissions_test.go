@@ -139,7 +139,7 @@ var doors = []door{
 			{name: "`weft recover`", verb: "recover", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft node accept`", verb: "accept", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft reload`", verb: "reload", allow: users(yes, no, no, yes)},
-			{name: "`weft plugin list`", verb: "plugins", allow: users(yes, no, no, yes)},
+			{name: "`weft plugin list`", verb: "plugins", allow: users(yes, yes, yes, yes)},
 			{name: "`weft plugin restart`", verb: "restart-plugin", body: noPlugin, absent: true, allow: users(yes, no, no, yes)},
 		},
 	},
