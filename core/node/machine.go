@@ -69,6 +69,7 @@ type Machine struct {
 	survey   survey
 	session  session
 	links    uint64 // counts sessions
+	fullLink uint64 // the newest session whose full report was told
 	fault    fault
 
 	records []Record

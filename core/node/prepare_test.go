@@ -271,6 +271,43 @@ func TestGrantIsRefused(t *testing.T) {
 	}
 }
 
+// A grant that was asked for before a full report that went without it is of a past that the server may have lost, however many sessions later it comes.
+func TestGrantOfAnEarlierSession(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		after func(b *bench) // the question, in session 1
+		asks  int            // in all
+	}{
+		{"in the same session", func(*bench) {}, 1},
+		{"no session any more", func(b *bench) { b.step(Linked{Up: false}) }, 1},
+		{"a full report of a later session went without it", func(b *bench) {
+			b.step(Linked{Up: false})
+			b.step(Linked{Up: true})
+		}, 2},
+		{"a third session that has not reported", func(b *bench) {
+			b.step(Linked{Up: false})
+			b.step(Linked{Up: true})
+			b.step(Linked{Up: false})
+			hold := b.hold
+			b.hold = func(a Action) bool { _, look := a.(Look); return look || hold(a) }
+			b.step(Linked{Up: true})
+		}, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(1)
+			b.step(Linked{Up: true})
+			b.hold = func(a Action) bool { _, reserve := a.(Reserve); return reserve }
+			b.prepare(job("7", 0), 1000, 10)
+			test.after(b)
+			b.release()
+			b.wantPhases(t, Ready)
+			if n := count[Reserve](b); n != test.asks {
+				t.Errorf("the server was asked %d times, want %d", n, test.asks)
+			}
+		})
+	}
+}
+
 func TestJobWithoutNetwork(t *testing.T) {
 	b := newBench(1)
 	b.nics.devices = nil // it needs none

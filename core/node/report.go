@@ -88,7 +88,7 @@ func (m *Machine) tellAll() {
 			held = append(held, r.held())
 		}
 	}
-	m.session.full = true
+	m.session.full, m.fullLink = true, m.links
 	m.tell(core.Report{Full: true, Held: append(held, m.session.clean...)})
 }
 

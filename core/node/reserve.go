@@ -62,9 +62,10 @@ func (m *Machine) reserved(in Reserved) {
 	m.look(r)
 }
 
-// overlooked reports whether r was asked for in an earlier session, and the full report of this one has gone without it. The server may have lost its
-// store in between, taken the report for all that this node holds, and given the VNIs to somebody else: only an answer to a new question counts.
-func (m *Machine) overlooked(r *run) bool { return m.session.full && r.link != m.links }
+// overlooked reports whether a full report has gone without r, which was asked for in an earlier session. The server may have lost its store in between,
+// taken the report for all that this node holds, and given the VNIs to somebody else: only an answer to a new question counts. That session need not be
+// the present one.
+func (m *Machine) overlooked(r *run) bool { return r.link < m.fullLink }
 
 // checkGrant refuses what must not be acted upon. What the server holds for a grant that is refused here is cleaned by its own order.
 func (m *Machine) checkGrant(r *run, g core.Grant) *core.Error {
