@@ -22,6 +22,7 @@ type box struct {
 	bootAt  time.Duration
 	powered bool
 	cut     bool // from the network
+	deaf    bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn
 	nics    [numNICs]nic
 	records map[string]node.Record // in the run directory: gone with the boot
 	env     map[core.Run]bool      // files that prepare left

@@ -44,7 +44,10 @@ func (w *world) deliver() bool {
 	for i := range w.toServer {
 		p = append(p, pending{what: aCall, at: i})
 	}
-	for i := range w.replies {
+	for i, c := range w.replies {
+		if c.b.deaf {
+			continue
+		}
 		p = append(p, pending{what: aReply, at: i})
 	}
 	for _, b := range w.boxes {
@@ -58,7 +61,7 @@ func (w *world) deliver() bool {
 		case l == nil && w.srv.up && !b.cut:
 			p = append(p, pending{what: aConnect, b: b})
 		case l == nil:
-		case len(l.down) > 0:
+		case len(l.down) > 0 && !b.deaf:
 			p = append(p, pending{what: anOrder, s: l})
 		case !l.serverUp:
 			p = append(p, pending{what: aBreak, s: l})

@@ -187,7 +187,7 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 			if rec.At.Table != engine.TableReservation {
 				continue
 			}
-			if r := l.live[rec.At.Serial]; r != nil && now-r.rested < rest {
+			if r := l.live[rec.At.Serial]; r != nil && now-r.rested < l.w.rest {
 				l.w.fail("R2: %v is freed after %v of its quarantine", r.run, now-r.rested)
 			}
 			delete(l.live, rec.At.Serial)

@@ -38,7 +38,10 @@ func (w *world) hurt() {
 		if l := b.agent.link; l != nil {
 			w.unlink(l)
 		}
-	case p < 65:
+	case p < 62:
+		w.say("%s: nothing reaches it", b.name)
+		b.deaf = true
+	case p < 66:
 		if len(w.srv.sessions) > 0 && w.srv.up {
 			w.detach(w.srv.sessions[w.rng.IntN(len(w.srv.sessions))])
 		}
@@ -65,6 +68,11 @@ func (w *world) losePast() {
 	s := w.srv
 	if s.up {
 		s.crash()
+	}
+	if len(w.replies) > 0 && w.odds(500) { // what the lost store has granted arrives late, if at all
+		b := w.replies[w.rng.IntN(len(w.replies))].b
+		w.say("%s: nothing reaches it", b.name)
+		b.deaf = true
 	}
 	witness := core.Head{}
 	switch p := w.rng.IntN(10); {
@@ -122,8 +130,8 @@ func (w *world) mend() {
 		w.say("%s: boots", b.name)
 	case !b.agent.up:
 		b.start()
-	case b.cut:
-		b.cut = false
+	case b.cut || b.deaf:
+		b.cut, b.deaf = false, false
 	default:
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false

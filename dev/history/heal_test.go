@@ -18,7 +18,7 @@ func (w *world) heal() {
 		if !b.powered {
 			b.power()
 		}
-		b.cut = false
+		b.cut, b.deaf = false, false
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false
 		}

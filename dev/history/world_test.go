@@ -17,9 +17,12 @@ const (
 	label    = "tioga"
 	poolName = "jobs"
 	firstVNI = 100
-	rest     = 60 * time.Second // the pool's quarantine
-	steps    = 220              // of a history, before it is healed
+	steps    = 220 // of a history, before it is healed
 )
+
+// rests are the quarantines that pools have: the shipped one, and one that is shorter than any hook's patience, so that a VNI is granted again while
+// messages about its last holder are still under way.
+var rests = [...]time.Duration{60 * time.Second, time.Second}
 
 // world is one history.
 type world struct {
@@ -33,6 +36,7 @@ type world struct {
 
 	cfg     engine.Config
 	pool    allocator.Pool
+	rest    time.Duration // the pool's quarantine
 	sched   *scheduler.Model
 	srv     *server
 	boxes   []*box
@@ -67,9 +71,10 @@ func newWorld(seed uint64, t *trace) *world {
 	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5765_6674)), trace: t, now: time.Millisecond}
 	size := 4 + w.rng.IntN(8)
 	w.pool = allocator.Pool{Name: poolName, Ranges: []allocator.Range{{First: firstVNI, Last: core.VNI(firstVNI + size - 1)}}}
+	w.rest = rests[w.rng.IntN(len(rests))]
 	w.cfg = engine.Config{
 		System:     engine.System{Nodes: numNodes},
-		Pools:      []engine.Pool{{Name: poolName, Quarantine: rest, Contains: w.inPool}},
+		Pools:      []engine.Pool{{Name: poolName, Quarantine: w.rest, Contains: w.inPool}},
 		Schedulers: []string{label},
 		Policy:     engine.Text{Hash: "p1", Text: "policy"},
 		Rules:      engine.Rules{VanishCount: 2},
