@@ -18,10 +18,10 @@ BENCHTIME      ?= 1s
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit race check format lint rules bench soak cover fuzz golden proto clean
+.PHONY: help build demo test test-deps unit race check format lint rules bench soak cover fuzz golden proto clean
 
 help: ## list what there is (the default)
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/weft and its hook client
 	$(GOBUILD) -o bin/ ./cmd/...
@@ -30,7 +30,13 @@ demo: build ## build, then show the main job with no hardware: 4 nodes, simulate
 	@./bin/weft demo
 
 test: unit race ## run every test, then those that are worth it under the race detector
-	@command -v "$$(go env CC)" >/dev/null || echo "NOT RUN: the race detector, since there is no C compiler; apt-get install gcc libc6-dev"
+	@command -v "$$(go env CC)" >/dev/null || echo "NOT RUN: the race detector, since there is no C compiler; \`make test-deps\` brings one"
+	@{ command -v slurmctld && command -v slurmd && command -v srun && command -v munged; } >/dev/null || \
+		echo "NOT RUN: e2e/ against a real Slurm, since there is none here; \`make test-deps\` brings it"
+	@[ "$$(id -u)" = 0 ] || echo "NOT RUN: e2e/, and tests that become other users, since this is not root"
+
+test-deps: ## install from Debian what the tests can use: a real Slurm, gcc, strace
+	scripts/test-deps.sh
 
 unit:
 	CGO_ENABLED=0 WEFT_HISTORIES=$(HISTORIES) go test $(TESTFLAGS) -timeout 20m ./...
