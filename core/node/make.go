@@ -79,6 +79,11 @@ func (m *Machine) made(in Made) {
 	case r.Phase == Cleaning: // a clean-up came meanwhile
 		m.write(r.Entry)
 		m.look(r)
+	case in.Err != nil && in.Err.Reason == core.DriverAway && !r.died:
+		// The driver's process ended, which is no fault of a NIC. What it made before is found by the reading; the rest is asked of the next one.
+		r.died, r.err = true, bad
+		m.act(Say{Bad: true, Run: r.Grant.Run, Origin: r.origin, Text: bad.What + "; tried once more when the driver is back"})
+		m.again(r)
 	case bad != nil:
 		m.fail(r, bad)
 	case len(r.Services) < len(r.Specs):

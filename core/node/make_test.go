@@ -163,10 +163,6 @@ func TestRollBack(t *testing.T) {
 		{"one NIC fails", func(b *bench, a Create) Made {
 			return Made{Results: []core.Created{b.nics.make(a.Specs[0]), {Err: core.Errorf(core.NICFailed, "EIO")}, b.nics.make(a.Specs[2])}}
 		}, 0},
-		{"the driver dies half-way", func(b *bench, a Create) Made {
-			b.nics.make(a.Specs[0])
-			return Made{Err: core.Errorf(core.DriverAway, "gone")}
-		}, 0},
 		{"the driver is too slow, and is killed", func(b *bench, a Create) Made {
 			b.nics.make(a.Specs[0])
 			return Made{Err: core.Errorf(core.TimedOut, "no answer")}
@@ -263,6 +259,67 @@ func TestDriverStarts(t *testing.T) {
 		b.pass(time.Second)
 	}
 	b.wantErr(t, c, core.DriverAway)
+}
+
+// A driver's process that ends in the middle is no fault of a NIC: the next one is asked once more, for what is not there yet.
+func TestDriverDies(t *testing.T) {
+	b := newBench(3)
+	deaths := 1
+	b.hold = func(a Action) bool { _, ok := a.(Create); return ok && deaths > 0 }
+	die := func() {
+		a := b.held[len(b.held)-1].(Create)
+		b.nics.make(a.Specs[0])
+		deaths--
+		b.step(Made{Attempt: a.Attempt, Err: core.Errorf(core.DriverAway, "its process was killed")})
+	}
+	c := b.prepare(job("7", 0), 1000, 10)
+	die()
+	if _, answered := b.replies[c]; answered || len(b.ours()) != 1 {
+		t.Fatalf("answered: %v; services: %+v", b.replies[c], b.ours())
+	}
+	b.pass(time.Second)
+	b.wantErr(t, c, "")
+	if count[Drain](b) != 0 || len(b.ours()) != 3 || len(b.m.Entries()[0].Services) != 3 {
+		t.Errorf("drained %d times; services: %+v, recorded %+v", count[Drain](b), b.ours(), b.m.Entries()[0].Services)
+	}
+	b.cleanUp(job("7", 0), 20)
+	b.wantPhases(t, Clean)
+
+	// One that dies of it each time drains the node.
+	deaths = 2
+	c = b.prepare(job("8", 0), 1000, 30)
+	die()
+	b.pass(time.Second)
+	die()
+	if err := b.wantErr(t, c, core.DriverAway); err == nil || err.Class() != core.ClassNode || count[Drain](b) != 1 || len(b.ours()) != 0 {
+		t.Errorf("error %v; drained %d times; services: %+v", err, count[Drain](b), b.ours())
+	}
+
+	// One that does not come back within the hook's time costs this hook; the node is drained when it stays away.
+	deaths = 1
+	c = b.prepare(job("9", 0), 1000, 40)
+	b.hold = func(a Action) bool { _, ok := a.(Look); return ok }
+	die()
+	away := func(d time.Duration) {
+		for until := b.now + d; b.now < until; b.pass(time.Second) {
+			for _, a := range b.held {
+				if l, ok := a.(Look); ok {
+					b.held = nil
+					b.step(Read{Attempt: l.Attempt, Err: core.Errorf(core.DriverAway, "starting")})
+				}
+			}
+		}
+	}
+	b.held = nil
+	away(10 * time.Second)
+	b.wantErr(t, c, core.DriverAway)
+	if count[Drain](b) != 1 {
+		t.Errorf("drained after 10 s")
+	}
+	away(5 * time.Minute)
+	if count[Drain](b) != 2 {
+		t.Errorf("drained %d times after 5 min", count[Drain](b))
+	}
 }
 
 func TestEnvironmentIsTheOwners(t *testing.T) {

@@ -36,6 +36,7 @@ type run struct {
 
 	devices []core.Device // Making: as last read
 	refits  int
+	died    bool // Making: the driver did, during a Create
 
 	err     *core.Error // why the prepare failed
 	waits   string      // Cleaning: what it waits for
