@@ -76,10 +76,17 @@ func (m *Machine) finishRecovery() {
 			return
 		}
 	}
+	said := Say{Text: "every node has reported to the new store: granting"}
+	switch {
+	case m.lost:
+		said = Say{Level: Warn, Text: "every node has reported or was left out since a store was lost: granting again"}
+	case len(m.meta.Without) > 0:
+		said = Say{Level: Warn, Text: "every node has reported to the new store or was left out: granting"}
+	}
 	m.lost, m.quiet = false, 0
 	m.meta.Recovering, m.meta.Without = time.Time{}, nil
 	m.write(m.meta)
-	m.do(Say{Level: Warn, Text: "every node has reported or was left out: granting again"})
+	m.do(said)
 }
 
 // longest is the longest quarantine of all.

@@ -159,11 +159,15 @@ func (w *world) rests(node string) {
 	w.tick(time.Second)
 }
 
-// A first store in a system that never had one has nothing to wait for but its nodes.
+// A first store in a system that never had one has nothing to wait for but its nodes, and nothing to warn of.
 func TestAFirstStoreRestsNothing(t *testing.T) {
 	w := lost(t)
 	for _, n := range w.cfg.Nodes {
-		w.attach(n)
+		for _, s := range all[Say](w.attach(n)) {
+			if s.Level != Info {
+				t.Errorf("level %d: %s", s.Level, s.Text)
+			}
+		}
 	}
 	w.granted("n1", job("7", "n1"), app())
 }
