@@ -3,6 +3,8 @@ package bolt
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"runtime/debug"
 
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -29,12 +31,19 @@ func guard(path string, do func() error) (err error) {
 	return nil
 }
 
-// failed makes a foreign error core.StoreFailed.
+// failed makes a foreign error core.StoreFailed, with what to do where that is not the disk's matter.
 func failed(path string, err error) error {
 	if _, ours := errors.AsType[*core.Error](err); ours {
 		return err
 	}
-	return core.Errorf(core.StoreFailed, "store: %s: %w", path, err)
+	e := core.Errorf(core.StoreFailed, "store: %s: %w", path, err)
+	switch dir := filepath.Dir(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return e.WithMend("make the folder " + dir + ", or correct the path of the store")
+	case errors.Is(err, fs.ErrPermission):
+		return e.WithMend("run it as the user who owns the folder " + dir + " and what lies in it")
+	}
+	return e
 }
 
 // foreignLock says what it means that bbolt's own lock is taken though ours is not.
