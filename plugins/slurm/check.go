@@ -1,0 +1,75 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Check looks for what in Slurm's own configuration stands in Weft's way.
+func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	text, err := p.run(ctx, "scontrol", "show", "config")
+	if err != nil {
+		e := core.AsError(away(err))
+		return []core.Finding{{Severity: core.Critical, What: "Slurm's controller does not answer", Evidence: e.What, Mend: e.Mend}}, nil
+	}
+	return p.findings(readConfig(string(text))), nil
+}
+
+// readConfig reads the lines NAME = VALUE of `scontrol show config`, all of which are slurm.conf's. The first of a name counts.
+func readConfig(text string) map[string]string {
+	out := map[string]string{}
+	for l := range strings.Lines(text) {
+		name, value, ok := strings.Cut(l, " = ")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if _, have := out[name]; !ok || have {
+			continue
+		}
+		if value == "(null)" {
+			value = ""
+		}
+		out[name] = value
+	}
+	return out
+}
+
+func (p *Plugin) findings(c map[string]string) []core.Finding {
+	var all []core.Finding
+	add := func(s core.Severity, name, what, mend string) {
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: name + " = " + c[name], Mend: mend})
+	}
+	if strings.Contains(c["SwitchType"], "slingshot") {
+		add(core.Critical, "SwitchType", "Slurm gives out VNIs by itself, beside Weft: two jobs can get one VNI", "take SwitchType and SwitchParameters out of slurm.conf, and restart slurmctld")
+	}
+	for _, hook := range []struct{ name, phase, miss string }{
+		{"Prolog", PhaseProlog, "no job gets a VNI"}, {"TaskProlog", PhaseTaskProlog, "no task learns of its job's VNI, and none is refused"},
+		{"Epilog", PhaseEpilog, "services stay until squeue no longer has the job"},
+	} {
+		if c[hook.name] == "" && c[hook.name+"[0]"] == "" {
+			add(core.Critical, hook.name, "Slurm runs no "+hook.name+": "+hook.miss, fmt.Sprintf("set %s in slurm.conf to a script that calls weft-hook %s %s", hook.name, p.name, hook.phase))
+		}
+	}
+	alloc := strings.Contains(strings.ToLower(c["PrologFlags"]), "alloc") || strings.Contains(strings.ToLower(c["PrologFlags"]), "contain")
+	if !alloc {
+		add(core.Notice, "PrologFlags", "Prolog runs on a node only when a step starts there: processes that ssh starts on the job's other nodes find no service", "set PrologFlags=Alloc in slurm.conf")
+	}
+	if s, _, _ := strings.Cut(c["MessageTimeout"], " "); s != "" {
+		n, err := strconv.Atoi(s)
+		if limit := 2 * time.Duration(n) * time.Second; err == nil && !alloc && p.settings.prolog >= limit {
+			add(core.Warning, "MessageTimeout", fmt.Sprintf("srun gives up after %s, before Prolog's limit of %s is over", limit, p.settings.prolog), "lower "+fieldProlog+" in config.hcl, or set PrologFlags=Alloc in slurm.conf")
+		}
+	}
+	if !strings.Contains(c["AccountingStorageEnforce"], "associations") && c["AccountingStorageEnforce"] != "all" {
+		add(core.Notice, "AccountingStorageEnforce", "a job's account is whatever its user says", "let no rule of policy rest on an account, or enforce associations in slurm.conf")
+	}
+	if len(all) == 0 {
+		add(core.Good, "SLURM_VERSION", "Slurm's controller answers, and its hooks are set", "")
+	}
+	return all
+}

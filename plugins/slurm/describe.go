@@ -1,0 +1,110 @@
+package slurm
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Describe tells a job's facts as squeue has them; of the note it takes how the job's CPUs are spread over its nodes, which squeue does not tell.
+func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from core.Peer) (core.Job, error) {
+	if !from.Root() {
+		return core.Job{}, core.Errorf(core.NotAllowed, "job %s: uid %d is not slurmd", key.JobID, from.UID)
+	}
+	if err := checkJob(key.Job); err != nil {
+		return core.Job{}, err
+	}
+	n, err := readNote(text)
+	if err != nil {
+		return core.Job{}, err
+	}
+	parts, err := p.parts(ctx, key.Job)
+	if err != nil {
+		return core.Job{}, err
+	}
+	leader, own := pick(parts, key.Job), pick(parts, n.Job)
+	if leader == nil || own == nil {
+		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: Slurm does not know it", key.Job)
+	}
+	job := core.Job{Run: p.fingerprint(*leader), GID: leader.gid, User: leader.user, Account: leader.account, Queue: leader.partition}
+	job.Scheduler = key.Scheduler
+	if leader.leader != "" && leader.leader != leader.job {
+		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: it is a component of the het job %s", key.Job, leader.leader)
+	}
+	if !lives(*own) || leader.restarts > key.Generation {
+		job.Gone = true
+		return job, nil
+	}
+	if err := leader.readable(); err != nil {
+		return core.Job{}, err
+	}
+	if job.Shares, err = shares(parts, n); err != nil {
+		return core.Job{}, err
+	}
+	if job.Request, err = request(parts, leader); err != nil {
+		return core.Job{}, err
+	}
+	job.Groups, err = p.groupsOf(ctx, *leader)
+	return job, err
+}
+
+// parts are the rows of a job. A list of nodes that was cut is asked for once more, in its full length.
+func (p *Plugin) parts(ctx context.Context, job string) ([]row, error) {
+	parts, err := p.questions.of(ctx, job, p.settings.patient)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range parts {
+		if r.cut[colNodes] {
+			ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+			defer cancel()
+			return p.query(ctx, about(wide), "-j", job)
+		}
+	}
+	return parts, nil
+}
+
+func pick(parts []row, job string) *row {
+	for i := range parts {
+		if parts[i].job == job {
+			return &parts[i]
+		}
+	}
+	return nil
+}
+
+// lives reports whether a job has nodes and is not about to lose them: one that is completing gets nothing new.
+func lives(r row) bool { return stateOf(r.state) == core.JobRunning && r.state != completing }
+
+// readable refuses what squeue could not show whole, and an account that is no name: policy would decide on something else than what the job has.
+func (r row) readable() error {
+	for _, c := range []string{colUser, colGroup, colPartition, colAccount} {
+		if r.cut[c] {
+			return core.Errorf(core.BadRequest, "job %s: its %s is longer than 256 bytes", r.job, strings.ToLower(c))
+		}
+	}
+	if !utf8.ValidString(r.account) || strings.ContainsFunc(r.account, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return core.Errorf(core.BadRequest, "job %s: its account %q is no name", r.job, core.Clip(r.account))
+	}
+	return nil
+}
+
+// request is what the user asked for. The components of a het job share one reservation, as with switch/hpe_slingshot: the first one's request counts.
+func request(parts []row, leader *row) (core.Request, error) {
+	if leader.cut[colNetwork] {
+		return core.Request{}, core.Errorf(core.BadRequest, "job %s: --network has more than %d bytes", leader.job, maxNetwork)
+	}
+	r, err := ParseNetwork(leader.network)
+	if err != nil {
+		return r, err
+	}
+	for _, c := range parts {
+		if c.network != leader.network {
+			r.Warnings = append(r.Warnings, "--network of component "+c.job+" has no effect: the job's first component says what all get")
+		}
+	}
+	return r, nil
+}

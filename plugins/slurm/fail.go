@@ -1,0 +1,66 @@
+package slurm
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Fail ends a job that cannot have what it asked for: the reason goes to its user's terminal or output where that can still be reached, and into the job's
+// AdminComment, which `scontrol show job` shows; the user's own comment stays. A run that is over already, or another run of the job, is left alone.
+func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
+	r, err := p.current(ctx, key)
+	if r == nil || err != nil {
+		return err
+	}
+	p.tell(ctx, *r, reason)
+	return p.command(ctx, "scancel", r.name())
+}
+
+// current is the row of the job if that run of it lives.
+func (p *Plugin) current(ctx context.Context, key core.Key) (*row, error) {
+	if err := checkJob(key.Job); err != nil {
+		return nil, err
+	}
+	parts, err := p.parts(ctx, key.Job)
+	if err != nil {
+		return nil, err
+	}
+	r := pick(parts, key.Job)
+	if r == nil || r.restarts != key.Generation || !lives(*r) {
+		return nil, nil
+	}
+	return r, nil
+}
+
+// tell leaves the reason where a user finds it. That it cannot is no reason to let the job run.
+func (p *Plugin) tell(ctx context.Context, r row, reason string) {
+	text := "weft: " + line(reason, "it cannot run")
+	_ = p.command(ctx, "scontrol", "notify", r.job, text)
+	_ = p.command(ctx, "scontrol", "update", "JobId="+r.name(), "AdminComment="+text)
+}
+
+// name is how commands call a job. The id of one of an array's tasks is that of the array too, and a command to it would reach all of them.
+func (r row) name() string {
+	if _, err := strconv.ParseUint(r.task, 10, 32); err == nil && checkJob(r.array) == nil {
+		return r.array + "_" + r.task
+	}
+	return r.job
+}
+
+// command runs one that changes something. That a job is over already is what was wanted.
+func (p *Plugin) command(ctx context.Context, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	_, err := p.run(ctx, name, args...)
+	if f, ok := err.(*failure); ok { //nolint:errorlint // run wraps none
+		for _, over := range []string{"Invalid job id", "already completing or completed", "Job/step already"} {
+			if strings.Contains(f.says, over) {
+				return nil
+			}
+		}
+	}
+	return away(err)
+}

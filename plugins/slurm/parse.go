@@ -1,0 +1,80 @@
+package slurm
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+var actions = map[string]core.Action{PhaseProlog: core.Prepare, PhaseTaskProlog: core.Environment, PhaseEpilog: core.CleanUp}
+
+// Parse reads a hook's variables.
+func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+	ask := core.Ask{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
+	if ask.Action == 0 {
+		return ask, core.Errorf(core.BadCall, "phase %q: Slurm has no such hook that Weft takes part in", core.Clip(call.Phase)).
+			WithMend("use " + PhaseProlog + ", " + PhaseTaskProlog + " or " + PhaseEpilog)
+	}
+	own := call.Env[envJob]
+	id := own
+	if leader := call.Env[envLeader]; leader != "" && leader != "0" && ask.Action != core.Environment {
+		id = leader
+	}
+	for _, each := range []string{own, id} {
+		if err := checkJob(each); err != nil {
+			return ask, err
+		}
+	}
+	ask.Key = core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: id}}
+	if ask.Action == core.Environment {
+		ask.UID, ask.Step = call.Peer.UID, step(call.Env[envStep])
+		return ask, nil
+	}
+	uid, err := strconv.ParseUint(call.Env[envUID], 10, 32)
+	if err != nil {
+		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", id, envUID, core.Clip(call.Env[envUID])).WithMend("run the hook by slurmd, which sets it")
+	}
+	ask.UID = uint32(uid)
+	if ask.Action != core.Prepare {
+		return ask, nil // Epilog may show another restart count than Prolog did
+	}
+	if ask.Key.Generation, err = restarts(first(call.Env, envRestarts, envRestarted)); err != nil {
+		return ask, err
+	}
+	ask.Note, err = note{Job: own, Nodes: first(call.Env, envNodes, envJobNodes), CPUs: call.Env[envCPUs]}.encode()
+	return ask, err
+}
+
+// restarts reads a restart count; Slurm sets none where there was none.
+func restarts(text string) (uint32, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0, core.Errorf(core.BadCall, "%s: %q is no number", envRestarts, core.Clip(text))
+	}
+	return uint32(n), nil
+}
+
+// lastStep is the highest id of a step that a user starts; those above are Slurm's own (batch, extern, interactive).
+const lastStep = 0xffffff00
+
+// step is the step's id, or nothing where there is none: the batch script has no step.
+func step(text string) string {
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || n >= lastStep {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func first(env map[string]string, names ...string) string {
+	for _, name := range names {
+		if v := env[name]; v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package slurm
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// The phases, in Slurm's own words.
+const (
+	PhaseProlog     = "prolog"
+	PhaseTaskProlog = "taskprolog"
+	PhaseEpilog     = "epilog"
+)
+
+// What the hooks' variables are called. In Prolog and Epilog slurmd sets them for root; in TaskProlog they are the user's environment.
+const (
+	envJob       = "SLURM_JOB_ID"
+	envLeader    = "SLURM_HET_JOB_ID"
+	envUID       = "SLURM_JOB_UID"
+	envRestarts  = "SLURM_JOB_RESTART_COUNT"
+	envRestarted = "SLURM_RESTART_COUNT"
+	envNodes     = "SLURM_NODELIST"
+	envJobNodes  = "SLURM_JOB_NODELIST"
+	envCPUs      = "SLURM_JOB_CPUS_PER_NODE"
+	envStep      = "SLURM_STEP_ID"
+)
+
+// Time limits of hooks that do not wait for the server. srun gives up a task's launch after MessageTimeout, 10 s unless slurm.conf says otherwise.
+const (
+	taskLimit   = 8 * time.Second
+	epilogLimit = 10 * time.Second
+)
+
+// Phases of Slurm's hooks.
+func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
+	ids := []string{envLeader, envJob}
+	return []core.HookPhase{
+		{
+			Name: PhaseProlog, Action: core.Prepare, Root: true, Job: ids, Limit: p.settings.prolog,
+			Variables: []string{envJob, envUID, envRestarts, envRestarted, envNodes, envJobNodes, envCPUs},
+		},
+		// A task of a het job sees its leader's id as SLURM_JOB_ID, and whatever its user left in SLURM_HET_JOB_ID.
+		{Name: PhaseTaskProlog, Action: core.Environment, Job: []string{envJob}, Step: []string{envStep}, Limit: taskLimit},
+		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: []string{envJob, envUID}, Limit: epilogLimit},
+	}, nil
+}

@@ -1,0 +1,30 @@
+package slurm
+
+import (
+	"github.com/weft-hpc/weft/core"
+)
+
+// Plugin is the adapter of one Slurm cluster: both halves, of which an agent uses the hooks and a server the rest.
+type Plugin struct {
+	name      string
+	settings  settings
+	run       runner
+	questions questions
+	groups    groups
+}
+
+var (
+	_ core.Hooks        = (*Plugin)(nil)
+	_ core.Phased       = (*Plugin)(nil)
+	_ core.Scheduler    = (*Plugin)(nil)
+	_ core.Configurable = (*Plugin)(nil)
+	_ core.Checker      = (*Plugin)(nil)
+)
+
+// New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
+func New(name string) *Plugin {
+	p := &Plugin{name: name, settings: defaults()}
+	p.run = newCommands(p.settings).run
+	p.questions.ask = p.jobs
+	return p
+}

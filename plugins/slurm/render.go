@@ -1,0 +1,76 @@
+package slurm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// failed is what tells Slurm that a hook failed: of Prolog and Epilog it drains the node, of TaskProlog it ends the task.
+const failed = 1
+
+// Render says what came of a hook in Slurm's way. Only a failure of the node's own makes Prolog or Epilog fail; a job that cannot have what it asked for
+// gets nothing, and each of its tasks is then ended by its TaskProlog.
+func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
+	if call.Phase == PhaseTaskProlog {
+		return renderTask(o)
+	}
+	var errs bytes.Buffer
+	for _, w := range o.Warnings {
+		say(&errs, "warning: "+w)
+	}
+	if o.Pending {
+		say(&errs, fmt.Sprintf("job %s: its services are still in use; the node goes on removing them", o.Key.Job))
+	}
+	r := core.HookReply{}
+	if o.Err != nil {
+		say(&errs, o.Err.Line())
+		if o.Err.Class() == core.ClassNode {
+			r.Exit = failed
+		}
+	}
+	r.Stderr = errs.Bytes()
+	return r, nil
+}
+
+// renderTask makes lines that slurmstepd obeys: `unset NAME` and `export NAME=VALUE` for the task's environment, `print TEXT` for its standard output, which
+// is all of TaskProlog's that a user sees.
+func renderTask(o core.Outcome) (core.HookReply, error) {
+	var out bytes.Buffer
+	if o.Err != nil {
+		say(&out, o.Err.Line(), "print ")
+		return core.HookReply{Stdout: out.Bytes(), Exit: failed}, nil
+	}
+	for _, v := range o.Environment {
+		if !variable(v) {
+			return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: variable %q cannot be told to a task: a line is one variable", o.Key.Job, core.Clip(v.Name))
+		}
+		if v.Unset {
+			fmt.Fprintf(&out, "unset %s\n", v.Name)
+		}
+	}
+	for _, v := range o.Environment {
+		if !v.Unset {
+			fmt.Fprintf(&out, "export %s=%s\n", v.Name, v.Value)
+		}
+	}
+	return core.HookReply{Stdout: out.Bytes()}, nil
+}
+
+// variable reports whether v can stand in a line of its own.
+func variable(v core.Variable) bool {
+	for i, r := range v.Name {
+		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return v.Name != "" && !strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// say writes a message as one line, behind what may stand before it.
+func say(b *bytes.Buffer, text string, before ...string) {
+	fmt.Fprintf(b, "%sweft: %s\n", strings.Join(before, ""), line(text, "it failed"))
+}

@@ -1,0 +1,196 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// row is one job as squeue shows it: an array's task, or a component of a het job, is one of its own.
+type row struct {
+	job       string
+	leader    string // of a het job
+	array     string // of a task of an array
+	task      string
+	uid       uint32
+	gid       uint32
+	state     string
+	submitted int64
+	restarts  uint32
+	batch     bool
+	requeue   bool
+	count     int // nodes
+	cpus      int // on all of them
+	nodes     string
+	user      string
+	group     string
+	partition string
+	account   string
+	network   string
+	cut       map[string]bool // columns of which squeue shows only the beginning
+}
+
+// Columns of a row. Name, comment and work directory are anybody's text and are not asked for; Account (without accounting) and Network are too, and come last.
+const (
+	colJob       = "JobID"
+	colLeader    = "HetJobID"
+	colArray     = "ArrayJobID"
+	colTask      = "ArrayTaskID"
+	colUID       = "UserID"
+	colGID       = "GroupID"
+	colState     = "State"
+	colSubmitted = "SubmitTime"
+	colRestarts  = "RestartCnt"
+	colBatch     = "BatchFlag"
+	colRequeue   = "Requeue"
+	colCount     = "NumNodes"
+	colCPUs      = "NumCPUs"
+	colNodes     = "NodeList"
+	colUser      = "UserName"
+	colGroup     = "GroupName"
+	colPartition = "Partition"
+	colAccount   = "Account"
+	colNetwork   = "Network"
+)
+
+const (
+	narrow = 4 << 10   // bytes of a list of nodes
+	wide   = 512 << 10 // for those that are longer
+)
+
+// about is what is asked of single jobs.
+func about(nodes int) table {
+	return table{
+		{colJob, 12}, {colLeader, 12}, {colArray, 12}, {colTask, 24}, {colUID, 12}, {colGID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12},
+		{colBatch, 4}, {colRequeue, 4}, {colCount, 12}, {colCPUs, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, maxNetwork + 1},
+	}
+}
+
+// every is what is asked of all jobs.
+var every = table{{colJob, 12}, {colLeader, 12}, {colUID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12}, {colNodes, 256}}
+
+// rows reads an answer.
+func rows(t table, text []byte) ([]row, error) {
+	var all []row
+	err := t.parse(text, func(values []string, cut []bool) error {
+		r, err := readRow(t, values, cut)
+		if err == nil {
+			all = append(all, r)
+		}
+		return err
+	})
+	return all, err
+}
+
+func readRow(t table, values []string, cut []bool) (row, error) {
+	var r row
+	var err error
+	wrong := func(c column, v string) error {
+		return core.Errorf(core.SchedulerAway, "job %q: its %s is %q", core.Clip(r.job), c.name, core.Clip(v))
+	}
+	for i, c := range t {
+		v := values[i]
+		if cut[i] {
+			if r.cut == nil {
+				r.cut = map[string]bool{}
+			}
+			r.cut[c.name] = true
+		}
+		switch c.name {
+		case colJob:
+			r.job, err = v, checkJob(v)
+		case colLeader:
+			if r.leader = v; v != "" {
+				err = checkJob(v)
+			}
+		case colArray:
+			r.array = v
+		case colTask:
+			r.task = v
+		case colUID:
+			r.uid, err = unsigned(v)
+		case colGID:
+			r.gid, err = unsigned(v)
+		case colState:
+			r.state = v
+		case colSubmitted:
+			r.submitted, err = moment(v)
+		case colRestarts:
+			r.restarts, err = unsigned(v)
+		case colBatch:
+			r.batch = v == "1"
+		case colRequeue:
+			r.requeue = v == "1"
+		case colCount:
+			r.count, err = amount(v)
+		case colCPUs:
+			r.cpus, err = amount(v)
+		case colNodes:
+			r.nodes = v
+		case colUser:
+			r.user = v
+		case colGroup:
+			r.group = v
+		case colPartition:
+			r.partition = v
+		case colAccount:
+			r.account = v
+		case colNetwork:
+			r.network = v
+		}
+		if err != nil {
+			return r, wrong(c, v)
+		}
+	}
+	return r, nil
+}
+
+func unsigned(v string) (uint32, error) {
+	n, err := strconv.ParseUint(v, 10, 32)
+	return uint32(n), err
+}
+
+// amount reads a count. A pending job's may be a range, such as 2-4: its least is enough.
+func amount(v string) (int, error) {
+	v, _, _ = strings.Cut(v, "-")
+	n, err := strconv.ParseUint(v, 10, 31)
+	return int(n), err
+}
+
+// moment reads Unix seconds, or a time of UTC from a squeue that does not heed SLURM_TIME_FORMAT.
+func moment(v string) (int64, error) {
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil && n > 0 {
+		return n, nil
+	}
+	t, err := time.Parse("2006-01-02T15:04:05", v)
+	if err == nil && t.Unix() <= 0 {
+		err = strconv.ErrRange
+	}
+	return t.Unix(), err
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// jobs asks squeue about some jobs. One that Slurm does not know is not in the answer.
+func (p *Plugin) jobs(ctx context.Context, ids []string) ([]row, error) {
+	return p.query(ctx, about(narrow), "-j", strings.Join(ids, ","))
+}
+
+func (p *Plugin) query(ctx context.Context, t table, more ...string) ([]row, error) {
+	text, err := p.run(ctx, "squeue", append([]string{"-h", "-a", "-t", "all", "-O", t.format()}, more...)...)
+	if f, ok := errors.AsType[*failure](err); ok && strings.Contains(f.says, "Invalid job id") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, away(err)
+	}
+	all, err := rows(t, text)
+	if err != nil {
+		return nil, core.Errorf(core.SchedulerAway, "squeue: %w", err)
+	}
+	return all, nil
+}
