@@ -27,7 +27,7 @@ func Front(ctx context.Context, name string, types map[string]string, adapters m
 		s := rundir.Scheduler{Name: label, Type: types[label]}
 		for _, p := range phases {
 			call := core.HookCall{Scheduler: label, Phase: p.Name, Node: name}
-			by := core.Outcome{Action: p.Action, Key: core.Key{JobID: core.JobID{Scheduler: label}}}
+			by := core.Outcome{Action: p.Action} // of no job
 			if p.Action == core.Prepare || p.Action == core.Environment {
 				by.Environment = node.Environment(node.Entry{})
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
 // ServeVerb is the hidden verb by which weft execs itself as a built-in plugin: weft plugin serve KIND TYPE NAME.
@@ -16,8 +17,11 @@ var ServeVerb = []string{"plugin", "serve"}
 
 // builtins are the plugins that are part of weft, by kind and type: this list is the only place that knows them all.
 var builtins = map[host.Kind]map[string]func(name string) any{
-	host.Driver:    {"sim": func(string) any { return sim.New(sim.Options{}) }},
-	host.Scheduler: {"local": func(name string) any { return local.New(name) }},
+	host.Driver: {"sim": func(string) any { return sim.New(sim.Options{}) }},
+	host.Scheduler: {
+		"local": func(name string) any { return local.New(name) },
+		"slurm": func(name string) any { return slurm.New(name) },
+	},
 }
 
 // Builtin makes the plugin of that kind and type, for ServeVerb.
