@@ -46,20 +46,21 @@ type Limits struct {
 	Tick      time.Duration
 	Retry     time.Duration // least pause before the server is tried again
 	RetryMost time.Duration
-	Reports   int // that wait for one session
+	Call      time.Duration // that a scheduler's half on this node may take for what the server asks of it; less when the server says so
+	Reports   int           // that wait for one session
 }
 
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
 	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Reserve: 10 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
-	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Reports: 128,
+	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Reports: 128,
 }
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits
 	for _, f := range [][2]*time.Duration{
 		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Reserve, &l.Reserve}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
-		{&d.RetryMost, &l.RetryMost},
+		{&d.RetryMost, &l.RetryMost}, {&d.Call, &l.Call},
 	} {
 		if *f[1] > 0 {
 			*f[0] = *f[1]
@@ -83,6 +84,7 @@ type Agent struct {
 	began   time.Time
 	queue   chan work
 	done    chan struct{}
+	slots   chan struct{} // of calls of schedulers' halves
 	machine *node.Machine // the writer's alone
 	start   []node.Action
 
@@ -112,6 +114,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 		a.meter = unmetered{}
 	}
 	a.queue = make(chan work, a.limits.Queue)
+	a.slots = make(chan struct{}, core.MaxCalls)
 	return a, a.load(ctx)
 }
 

@@ -89,6 +89,9 @@ func (a *Agent) ordered(ctx context.Context, s *session, o core.Orders) {
 		}
 		s.mu.Unlock()
 	}
+	for _, c := range o.Calls {
+		a.call(ctx, s, c)
+	}
 	if len(o.Clean) == 0 && len(o.Forget) == 0 && o.Head.Store == "" {
 		return
 	}

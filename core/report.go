@@ -14,6 +14,7 @@ type Report struct {
 	Fault   string    // why the node should take no job; empty: nothing new
 	Epilogs []JobID   // jobs that a clean-up hook was seen for since the last report
 	Answer  *Forward  // what a Watch on this node told; such a report has no Number and nothing else
+	Reply   *Reply    // what came of one of Orders.Calls; such a report has no Number and nothing else
 }
 
 // Forward is what the Watch of a scheduler's half on a node told. The agent sends Asking and waits for Orders.Heard before the question leaves, so that the
@@ -56,6 +57,7 @@ type Orders struct {
 	Clean  []Clean // remove and confirm, even where nothing is held
 	Heard  uint64  // the newest Forward.Ask that the server has noted
 	Forget []Run   // confirmed clean, and known durably: the record may go
+	Calls  []Call  // of a scheduler's half on this node; unlike the rest they are not repeated
 }
 
 // Clean orders that nothing of Run be left. VNIs and UID let a node whose own record is lost see whether its NICs are clean of it.

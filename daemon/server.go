@@ -62,7 +62,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
 	live := &reloader{of: config.OfServer, log: o.Log, audit: o.Log.With(core.LogAudit, true), plugins: plugins}
 	live.site.Store(site)
-	schedulers, err := schedulers(ctx, site, plugins, &live.blocks)
+	halves, err := schedulers(ctx, site, plugins, &live.blocks)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		Sizes: live.sizes, Store: figures(store),
 	})
 	srv, err := server.New(ctx, server.Needs{
-		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Schedulers: schedulers, Meter: page, Allocator: site.allocator,
+		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Schedulers: halves.here, At: halves.at, Own: halves.own, Meter: page, Allocator: site.allocator,
 	})
 	if err != nil {
 		return err
@@ -142,25 +142,37 @@ func openStore(path, witness string) (engine.Store, core.Head, error) {
 	return s, s.Seen(), nil
 }
 
+// halves are the schedulers' halves as the server reaches them.
+type halves struct {
+	here map[string]core.Scheduler
+	at   map[string]string // nodes where others run
+	own  []string          // those in here of whose jobs each node tells its own
+}
+
 // schedulers starts the halves of the schedulers that run on the server. One that does not start is started again by itself; what it cannot tell meanwhile
 // frees nothing and grants nothing.
-func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (map[string]core.Scheduler, error) {
-	out := map[string]core.Scheduler{}
+func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (halves, error) {
+	out := halves{here: map[string]core.Scheduler{}, at: map[string]string{}}
 	for _, p := range site.Config.Schedulers {
 		if p.Type == "local" {
-			out[p.Name] = local.New(p.Name) // goes by the notes that agents make; what it watches, they forward
+			out.here[p.Name] = local.New(p.Name) // goes by the notes that agents make; what it watches, they forward
+			out.own = append(out.own, p.Name)
+			continue
+		}
+		if p.At != "" {
+			out.at[p.Name] = p.At
 			continue
 		}
 		s, findings := in.spec(host.Scheduler, p, host.Self)
 		if len(findings) > 0 {
-			return nil, findingsError(findings)
+			return halves{}, findingsError(findings)
 		}
 		started, err := plugins.Start(ctx, s)
 		if started == nil {
-			return nil, err
+			return halves{}, err
 		}
-		if out[p.Name], err = plugins.Scheduler(p.Name); err != nil {
-			return nil, err
+		if out.here[p.Name], err = plugins.Scheduler(p.Name); err != nil {
+			return halves{}, err
 		}
 	}
 	return out, nil

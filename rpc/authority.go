@@ -87,7 +87,7 @@ func (s *authorityServer) Attend(stream attendServer) error {
 		return outward(core.Errorf(core.BadCall, "node %s: it told nothing", node))
 	case err != nil:
 		return outward(err)
-	case !first.Full || first.Answer != nil:
+	case !first.Full || first.Answer != nil || first.Reply != nil:
 		return outward(core.Errorf(core.BadCall, "node %s: its first report is not a full one", node))
 	}
 	if err := a.attend(s.authority, first); err != nil {

@@ -90,7 +90,7 @@ func TestAttendBothWays(t *testing.T) {
 	c := wireAuthority(t, f)
 	rapid.Check(t, func(t *rapid.T) {
 		first := genReport.Draw(t, "first")
-		first.Full, first.Answer = true, nil
+		first.Full, first.Answer, first.Reply = true, nil, nil
 		reports, orders := list(t, "reports", genReport, 6), list(t, "orders", genOrders, 6)
 		var by string
 		var got []core.Report
@@ -113,7 +113,7 @@ func TestAttendBothWays(t *testing.T) {
 		if err := c.Attend(context.Background(), "another", first, next, func(o core.Orders) { told = append(told, o) }); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]any{"n1", append([]core.Report{first}, reports...), orders}, []any{by, got, told}); diff != "" {
+		if diff := cmp.Diff([]any{"n1", append([]core.Report{first}, reports...), orders}, []any{by, got, told}, errorsWhole); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
 	})

@@ -219,9 +219,36 @@ var (
 			Services: list(t, "services", genService, 2), Why: genText.Draw(t, "why"),
 		}
 	})
+	genNodeCall = rapid.Custom(func(t *rapid.T) core.Call {
+		c := core.Call{ID: rapid.Uint64().Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Within: time.Duration(rapid.Int64().Draw(t, "within"))}
+		switch c.Verb = core.Verb(rapid.Uint8Max(uint8(core.CallDrain)).Draw(t, "verb")); c.Verb {
+		case core.CallDescribe:
+			c.Key, c.Note, c.From = genKey.Draw(t, "key"), octets(t, "note"), genPeer.Draw(t, "from")
+		case core.CallFail:
+			c.Key, c.Reason = genKey.Draw(t, "key"), genText.Draw(t, "reason")
+		case core.CallDrain:
+			c.Node, c.Reason = genName.Draw(t, "node"), genText.Draw(t, "reason")
+		}
+		return c
+	})
+	genCallReply = rapid.Custom(func(t *rapid.T) core.Reply {
+		r := core.Reply{ID: rapid.Uint64().Draw(t, "id")}
+		switch rapid.IntRange(0, 2).Draw(t, "what") {
+		case 0:
+			job := genFacts.Draw(t, "job")
+			r.Job = &job
+		case 1:
+			r.Err = genError.Draw(t, "error")
+		}
+		return r
+	})
 	genReport = rapid.Custom(func(t *rapid.T) core.Report {
 		if rapid.Bool().Draw(t, "answer") {
 			return core.Report{Answer: &core.Forward{Scheduler: genName.Draw(t, "scheduler"), Ask: rapid.Uint64().Draw(t, "ask"), Jobs: genJobs.Draw(t, "jobs")}}
+		}
+		if rapid.Bool().Draw(t, "reply") {
+			reply := genCallReply.Draw(t, "reply")
+			return core.Report{Reply: &reply}
 		}
 		return core.Report{
 			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"),
@@ -232,6 +259,7 @@ var (
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {
 		return core.Orders{
 			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3),
+			Calls: list(t, "calls", genNodeCall, 3),
 			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
 			}), 3),

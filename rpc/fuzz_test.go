@@ -143,6 +143,12 @@ var decoders = []hostile{
 		if r.Answer != nil {
 			validJobs(t, r.Answer.Jobs)
 		}
+		if r.Reply != nil && r.Reply.Err != nil {
+			validError(t, r.Reply.Err)
+		}
+		if r.Reply != nil && r.Reply.Job != nil && !r.Reply.Job.Gone {
+			validRun(t, r.Reply.Job.Run)
+		}
 	}),
 	as((*decoder).orders, func(t *testing.T, o core.Orders) {
 		for _, c := range o.Clean {
@@ -151,6 +157,14 @@ var decoders = []hostile{
 		}
 		for _, r := range o.Forget {
 			validRun(t, r)
+		}
+		for _, c := range o.Calls {
+			if c.Verb == core.CallDescribe || c.Verb == core.CallFail {
+				validKey(t, c.Key)
+			}
+			if c.Verb > core.CallDrain || len(c.Note) > core.MaxNote || c.Verb == core.CallDrain && core.CheckName("node", c.Node, core.MaxNodeName) != nil {
+				t.Errorf("%+v", c)
+			}
 		}
 	}),
 	as((*decoder).peer, func(*testing.T, core.Peer) {}),

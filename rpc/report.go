@@ -12,6 +12,9 @@ func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 		Number: r.Number, Boot: utf(r.Boot), Seen: encodeHead(r.Seen), Full: r.Full, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
 		Blind: every(r.Blind, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
 	}
+	if r.Reply != nil {
+		p.Reply = encodeCallReply(r.Reply)
+	}
 	if r.Answer == nil {
 		return []*authorityv1.AttendRequest{{Report: p}}
 	}
@@ -44,6 +47,9 @@ func (g *reports) add(d *decoder, m *authorityv1.AttendRequest) (core.Report, bo
 	case a == nil && (g.part || m.GetMore()):
 		d.fail("report: a part of a scheduler's answer lacks it")
 		return core.Report{}, false
+	case a != nil && p.GetReply() != nil:
+		d.fail("report: it has a scheduler's answer and a call's")
+		return core.Report{}, false
 	case first:
 		g.whole = d.report(p)
 		if a != nil {
@@ -71,6 +77,7 @@ func (g *reports) add(d *decoder, m *authorityv1.AttendRequest) (core.Report, bo
 // report without its answer.
 func (d *decoder) report(p *authorityv1.Report) core.Report {
 	return core.Report{
+		Reply:  d.callReply(p.GetReply()),
 		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Seen: d.head(p.GetSeen()), Full: p.GetFull(),
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
 		Blind:   each(d, "NICs", p.GetBlind(), maxDevices, d.device),
@@ -100,7 +107,7 @@ func (d *decoder) held(p *authorityv1.Held) core.Held {
 
 func encodeOrders(o core.Orders) *authorityv1.Orders {
 	return &authorityv1.Orders{
-		Head: encodeHead(o.Head), Heard: o.Heard, Forget: every(o.Forget, encodeRun),
+		Head: encodeHead(o.Head), Heard: o.Heard, Forget: every(o.Forget, encodeRun), Calls: every(o.Calls, encodeNodeCall),
 		Clean: every(o.Clean, func(c core.Clean) *authorityv1.Clean {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
 		}),
@@ -110,6 +117,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 	return core.Orders{
 		Head: d.head(p.GetHead()), Heard: p.GetHeard(), Forget: each(d, "runs", p.GetForget(), maxRuns, d.run),
+		Calls: each(d, "calls", p.GetCalls(), core.MaxCalls, d.nodeCall),
 		Clean: each(d, "runs", p.GetClean(), maxRuns, func(p *authorityv1.Clean) core.Clean {
 			return core.Clean{Run: d.run(p.GetRun()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs)}
 		}),

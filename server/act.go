@@ -31,7 +31,7 @@ func (s *Server) act(d done) {
 				return sched.Fail(ctx, a.Key, a.Reason)
 			})
 		case engine.Drain:
-			for name := range s.needs.Schedulers {
+			for name := range s.schedulers {
 				s.tellScheduler(name, "drain", func(ctx context.Context, sched core.Scheduler) error {
 					return sched.Drain(ctx, a.Node, a.Reason)
 				})
@@ -75,7 +75,7 @@ func (s *Server) say(in engine.Input, a engine.Say) {
 
 // tellScheduler runs a call to a scheduler beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it.
 func (s *Server) tellScheduler(name, what string, f func(context.Context, core.Scheduler) error) {
-	sched := s.needs.Schedulers[name]
+	sched := s.schedulers[name]
 	if sched == nil || s.ctx == nil {
 		return
 	}

@@ -11,8 +11,11 @@ import (
 // session is one Attend of a node. A newer one of the same node ends it.
 type session struct {
 	id     uint64
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 	mail   mailbox
+	calls  awaited
+	warned bool // of what it told of a scheduler that is not its own
 }
 
 // Attend takes a node's reports and tells it its orders, until ctx ends, a newer session of the node begins, or the node falls too far behind. The caller
@@ -23,7 +26,7 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ses := &session{cancel: cancel, mail: newMailbox()}
+	ses := &session{ctx: ctx, cancel: cancel, mail: newMailbox()}
 	s.mu.Lock()
 	s.serial++
 	ses.id = s.serial
@@ -66,6 +69,12 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 			if !ok {
 				return nil
 			}
+			if rep.Reply != nil {
+				if !ses.calls.reply(*rep.Reply) {
+					s.log.Debug("a reply that nobody waits for is dropped", core.LogNode, node, core.LogCount, rep.Reply.ID)
+				}
+				continue
+			}
 			if rep.Answer != nil {
 				if err := s.forward(ctx, node, ses, asked, *rep.Answer); err != nil {
 					return err
@@ -79,8 +88,18 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	}
 }
 
-// forward takes what a scheduler's half on the node told. The question is noted before the node may send it.
+// forward takes what a scheduler's half on the node told. The question is noted before the node may send it. What a node says of a scheduler whose half does
+// not run there is not believed: it could free what others use.
 func (s *Server) forward(ctx context.Context, node string, ses *session, asked map[string]time.Duration, f core.Forward) error {
+	counts, all := s.tells(node, f.Scheduler)
+	if !counts {
+		if !ses.warned {
+			ses.warned = true
+			s.log.Warn("what a node tells of a scheduler is not believed: `at` in the scheduler's block of config.hcl names another; the file must be the same on the server and on every node",
+				core.LogNode, node, core.LogScheduler, core.Clip(f.Scheduler))
+		}
+		return nil
+	}
 	if f.Jobs.Asking {
 		asked[f.Scheduler] = s.now().Run
 		s.queueOrders(node, ses, core.Orders{Heard: f.Ask})
@@ -90,7 +109,11 @@ func (s *Server) forward(ctx context.Context, node string, ses *session, asked m
 	if !ok {
 		return nil
 	}
-	err := s.insist(ctx, work{in: engine.Answer{Scheduler: f.Scheduler, Node: node, Began: began, Jobs: f.Jobs}})
+	in := engine.Answer{Scheduler: f.Scheduler, Node: node, Began: began, Jobs: f.Jobs}
+	if all {
+		in.Node = ""
+	}
+	err := s.insist(ctx, work{in: in})
 	if err == nil && f.Jobs.Complete {
 		s.meter.Answered(f.Scheduler)
 	}

@@ -67,17 +67,18 @@ func (s *Server) again(ctx context.Context, id uint64, said *engine.Said) {
 
 func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserve) *engine.Said {
 	key := in.Ask.Key
-	sched := s.needs.Schedulers[key.Scheduler]
+	sched := s.schedulers[key.Scheduler]
 	if sched == nil {
 		return &engine.Said{Began: began, Err: core.Errorf(core.SchedulerAway, "scheduler %s: this server has no adapter for it", key.Scheduler)}
 	}
+	slots := s.slots[key.Scheduler]
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Describe)
 	defer cancel()
 	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	case <-ctx.Done():
-		return &engine.Said{Began: began, Err: core.Errorf(core.Overloaded, "scheduler %s: %d questions are waiting for its answers", key.Scheduler, cap(s.slots))}
+		return &engine.Said{Began: began, Err: core.Errorf(core.Overloaded, "scheduler %s: %d questions are waiting for its answers", key.Scheduler, cap(slots))}
 	}
 	asked := time.Now()
 	job, err := sched.Describe(ctx, key, in.Ask.Note, in.Peer)

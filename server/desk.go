@@ -229,7 +229,7 @@ func (d *Desk) find(m *engine.Machine, args JobArgs) []engine.View {
 		return m.Job(core.JobID{Scheduler: scheduler, Job: id})
 	}
 	out := m.Job(core.JobID{Job: args.Job}) // of unknown services
-	for _, scheduler := range slices.Sorted(maps.Keys(d.Server.needs.Schedulers)) {
+	for _, scheduler := range slices.Sorted(maps.Keys(d.Server.schedulers)) {
 		out = append(out, m.Job(core.JobID{Scheduler: scheduler, Job: args.Job})...)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,9 @@ type Needs struct {
 	Allocator  func(engine.Config) (engine.Allocator, error) // a fresh one, with no VNI taken
 	Config     engine.Config
 	Policy     engine.Policy
-	Schedulers map[string]core.Scheduler // by label
+	Schedulers map[string]core.Scheduler // by label, those whose half runs here
+	At         map[string]string         // by label, the nodes where the halves of other schedulers run
+	Own        []string                  // labels in Schedulers of whose jobs each node tells its own
 	Witness    core.Head                 // the highest head known from outside the store
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
@@ -37,7 +40,7 @@ type Limits struct {
 	Batch     int           // inputs a commit
 	Commit    time.Duration // that a commit may take
 	Describe  time.Duration // that a scheduler may take to describe a job
-	Describes int           // at a time
+	Describes int           // at a time, of each scheduler
 	Orders    int           // that wait for one session; a session that is further behind is ended
 	Tick      time.Duration
 	Retry     time.Duration // least pause before a scheduler that failed is watched again
@@ -72,16 +75,17 @@ func (l Limits) orDefault() Limits {
 
 // Server is the authority. It implements core.Authority.
 type Server struct {
-	needs   Needs
-	limits  Limits
-	log     *slog.Logger
-	meter   Meter
-	auditor auditor
-	began   time.Time
-	policy  atomic.Pointer[decider]
-	queue   chan work
-	done    chan struct{} // closed when the writer has ended
-	slots   chan struct{} // of describes
+	needs      Needs
+	limits     Limits
+	schedulers map[string]core.Scheduler // those of needs, and those on nodes
+	log        *slog.Logger
+	meter      Meter
+	auditor    auditor
+	began      time.Time
+	policy     atomic.Pointer[decider]
+	queue      chan work
+	done       chan struct{}            // closed when the writer has ended
+	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs
 
 	mu       sync.Mutex
 	calls    map[uint64]*call
@@ -100,7 +104,17 @@ type Server struct {
 func New(ctx context.Context, needs Needs) (*Server, error) {
 	s := &Server{
 		needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}),
-		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{},
+		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers),
+		slots: map[string]chan struct{}{},
+	}
+	if s.schedulers == nil {
+		s.schedulers = map[string]core.Scheduler{}
+	}
+	for name, node := range needs.At {
+		if err := core.CheckName("scheduler "+name+": at", node, core.MaxNodeName); err != nil {
+			return nil, err
+		}
+		s.schedulers[name] = away{s, name, node}
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -110,7 +124,9 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	}
 	s.auditor = newAuditor(needs.Audit, s.log)
 	s.queue = make(chan work, s.limits.Queue)
-	s.slots = make(chan struct{}, s.limits.Describes)
+	for name := range s.schedulers {
+		s.slots[name] = make(chan struct{}, s.limits.Describes)
+	}
 	s.policy.Store(&decider{needs.Policy, needs.Config.System})
 	if err := s.load(ctx, needs.Witness); err != nil {
 		return nil, err
@@ -125,7 +141,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = ctx
 	s.mu.Unlock()
-	for name, sched := range s.needs.Schedulers {
+	for name, sched := range s.schedulers {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
 	}
 	s.write(ctx)

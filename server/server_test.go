@@ -352,7 +352,7 @@ func TestAFaultDrainsTheNodeInEveryScheduler(t *testing.T) {
 
 func TestAForwardedQuestionIsHeardBeforeItsAnswerCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, nil)
+		s := start(t, func(n *server.Needs) { n.Own = []string{"s"} })
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

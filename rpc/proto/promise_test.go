@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,9 +35,8 @@ const promised = "testdata/descriptors.binpb"
 func present() *descriptorpb.FileDescriptorSet {
 	set := &descriptorpb.FileDescriptorSet{}
 	for _, f := range []protoreflect.FileDescriptor{
-		corev1.File_weft_core_v1_core_proto, authorityv1.File_weft_authority_v1_authority_proto, fabricv1.File_weft_fabric_v1_fabric_proto,
+		corev1.File_weft_core_v1_core_proto, schedulerv1.File_weft_scheduler_v1_scheduler_proto, authorityv1.File_weft_authority_v1_authority_proto, fabricv1.File_weft_fabric_v1_fabric_proto,
 		hooksv1.File_weft_hooks_v1_hooks_proto, nicv1.File_weft_nic_v1_nic_proto, pluginv1.File_weft_plugin_v1_plugin_proto,
-		schedulerv1.File_weft_scheduler_v1_scheduler_proto,
 	} {
 		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
 	}
@@ -97,8 +97,11 @@ func TestGenerated(t *testing.T) {
 	if err := proto.Unmarshal(text, source); err != nil {
 		t.Fatal(err)
 	}
-	byName := func(a, b *descriptorpb.FileDescriptorProto) bool { return a.GetName() < b.GetName() }
-	if diff := cmp.Diff(source.File, present().File, protocmp.Transform(), protocmp.SortRepeated(byName)); diff != "" {
+	now := present()
+	for _, set := range []*descriptorpb.FileDescriptorSet{source, now} {
+		slices.SortFunc(set.File, func(a, b *descriptorpb.FileDescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
+	}
+	if diff := cmp.Diff(source.File, now.File, protocmp.Transform()); diff != "" {
 		t.Errorf("run rpc/proto/generate.sh (-.proto +Go)\n%s", diff)
 	}
 }

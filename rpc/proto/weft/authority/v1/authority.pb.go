@@ -10,6 +10,7 @@ package authorityv1
 
 import (
 	v1 "github.com/weft-hpc/weft/rpc/proto/weft/core/v1"
+	v11 "github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -291,6 +292,7 @@ type Report struct {
 	Epilogs       []*v1.JobID            `protobuf:"bytes,10,rep,name=epilogs,proto3" json:"epilogs,omitempty"` // jobs that a clean-up hook was seen for since the last report
 	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`   // what a Watch on this node told; such a report has no number and nothing else
 	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`     // those of devices that could not be read: what stands there is not in unknown
+	Reply         *Reply                 `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`     // what came of one of Orders.calls; such a report has no number and nothing else
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -405,6 +407,13 @@ func (x *Report) GetAnswer() *Forward {
 func (x *Report) GetBlind() []string {
 	if x != nil {
 		return x.Blind
+	}
+	return nil
+}
+
+func (x *Report) GetReply() *Reply {
+	if x != nil {
+		return x.Reply
 	}
 	return nil
 }
@@ -562,6 +571,7 @@ type Orders struct {
 	Clean         []*Clean               `protobuf:"bytes,2,rep,name=clean,proto3" json:"clean,omitempty"`   // remove and confirm, even where nothing is held
 	Heard         uint64                 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`  // the newest Forward.ask that the server has noted
 	Forget        []*v1.Run              `protobuf:"bytes,4,rep,name=forget,proto3" json:"forget,omitempty"` // confirmed clean, and known durably: the record may go
+	Calls         []*Call                `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`   // of a scheduler's half on this node; not repeated; at most 64
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -624,6 +634,197 @@ func (x *Orders) GetForget() []*v1.Run {
 	return nil
 }
 
+func (x *Orders) GetCalls() []*Call {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+// Call asks a scheduler's half that runs on the node. An agent of a release that does not know it answers nothing.
+type Call struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Id        uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"` // of this session
+	Scheduler string                 `protobuf:"bytes,2,opt,name=scheduler,proto3" json:"scheduler,omitempty"`
+	Within    int64                  `protobuf:"varint,3,opt,name=within,proto3" json:"within,omitempty"` // ns from when it was sent, above 0; a call whose time has passed is not begun
+	// Types that are valid to be assigned to Verb:
+	//
+	//	*Call_Describe
+	//	*Call_Fail
+	//	*Call_Drain
+	Verb          isCall_Verb `protobuf_oneof:"verb"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Call) Reset() {
+	*x = Call{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Call) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Call) ProtoMessage() {}
+
+func (x *Call) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Call.ProtoReflect.Descriptor instead.
+func (*Call) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Call) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Call) GetScheduler() string {
+	if x != nil {
+		return x.Scheduler
+	}
+	return ""
+}
+
+func (x *Call) GetWithin() int64 {
+	if x != nil {
+		return x.Within
+	}
+	return 0
+}
+
+func (x *Call) GetVerb() isCall_Verb {
+	if x != nil {
+		return x.Verb
+	}
+	return nil
+}
+
+func (x *Call) GetDescribe() *v11.DescribeRequest {
+	if x != nil {
+		if x, ok := x.Verb.(*Call_Describe); ok {
+			return x.Describe
+		}
+	}
+	return nil
+}
+
+func (x *Call) GetFail() *v11.FailRequest {
+	if x != nil {
+		if x, ok := x.Verb.(*Call_Fail); ok {
+			return x.Fail
+		}
+	}
+	return nil
+}
+
+func (x *Call) GetDrain() *v11.DrainRequest {
+	if x != nil {
+		if x, ok := x.Verb.(*Call_Drain); ok {
+			return x.Drain
+		}
+	}
+	return nil
+}
+
+type isCall_Verb interface {
+	isCall_Verb()
+}
+
+type Call_Describe struct {
+	Describe *v11.DescribeRequest `protobuf:"bytes,4,opt,name=describe,proto3,oneof"`
+}
+
+type Call_Fail struct {
+	Fail *v11.FailRequest `protobuf:"bytes,5,opt,name=fail,proto3,oneof"`
+}
+
+type Call_Drain struct {
+	Drain *v11.DrainRequest `protobuf:"bytes,6,opt,name=drain,proto3,oneof"`
+}
+
+func (*Call_Describe) isCall_Verb() {}
+
+func (*Call_Fail) isCall_Verb() {}
+
+func (*Call_Drain) isCall_Verb() {}
+
+// Reply is what came of a call.
+type Reply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Job           *v11.Job               `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`     // describe, where it went well
+	Error         *v1.Error              `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"` // not set: it went well
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reply) Reset() {
+	*x = Reply{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reply) ProtoMessage() {}
+
+func (x *Reply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reply.ProtoReflect.Descriptor instead.
+func (*Reply) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Reply) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Reply) GetJob() *v11.Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *Reply) GetError() *v1.Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 // Clean orders that nothing of the run be left.
 type Clean struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -635,7 +836,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -647,7 +848,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -660,7 +861,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Clean) GetRun() *v1.Run {
@@ -681,7 +882,7 @@ var File_weft_authority_v1_authority_proto protoreflect.FileDescriptor
 
 const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\n" +
-	"!weft/authority/v1/authority.proto\x12\x11weft.authority.v1\x1a\x17weft/core/v1/core.proto\"]\n" +
+	"!weft/authority/v1/authority.proto\x12\x11weft.authority.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"]\n" +
 	"\x0eReserveRequest\x12#\n" +
 	"\x03ask\x18\x01 \x01(\v2\x11.weft.core.v1.AskR\x03ask\x12&\n" +
 	"\x04peer\x18\x02 \x01(\v2\x12.weft.core.v1.PeerR\x04peer\"9\n" +
@@ -691,7 +892,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\x91\x03\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xc1\x03\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -705,7 +906,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\aepilogs\x18\n" +
 	" \x03(\v2\x13.weft.core.v1.JobIDR\aepilogs\x122\n" +
 	"\x06answer\x18\v \x01(\v2\x1a.weft.authority.v1.ForwardR\x06answer\x12\x14\n" +
-	"\x05blind\x18\f \x03(\tR\x05blind\"a\n" +
+	"\x05blind\x18\f \x03(\tR\x05blind\x12.\n" +
+	"\x05reply\x18\r \x01(\v2\x18.weft.authority.v1.ReplyR\x05reply\"a\n" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +
@@ -716,12 +918,25 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x04vnis\x18\x03 \x03(\rR\x04vnis\x122\n" +
 	"\x05state\x18\x04 \x01(\x0e2\x1c.weft.authority.v1.HeldStateR\x05state\x121\n" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why\"\xa1\x01\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\"\xd0\x01\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
 	"\x05heard\x18\x03 \x01(\x04R\x05heard\x12)\n" +
-	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\"@\n" +
+	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\x12-\n" +
+	"\x05calls\x18\x05 \x03(\v2\x17.weft.authority.v1.CallR\x05calls\"\x85\x02\n" +
+	"\x04Call\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1c\n" +
+	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x16\n" +
+	"\x06within\x18\x03 \x01(\x03R\x06within\x12@\n" +
+	"\bdescribe\x18\x04 \x01(\v2\".weft.scheduler.v1.DescribeRequestH\x00R\bdescribe\x124\n" +
+	"\x04fail\x18\x05 \x01(\v2\x1e.weft.scheduler.v1.FailRequestH\x00R\x04fail\x127\n" +
+	"\x05drain\x18\x06 \x01(\v2\x1f.weft.scheduler.v1.DrainRequestH\x00R\x05drainB\x06\n" +
+	"\x04verb\"l\n" +
+	"\x05Reply\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12(\n" +
+	"\x03job\x18\x02 \x01(\v2\x16.weft.scheduler.v1.JobR\x03job\x12)\n" +
+	"\x05error\x18\x03 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\"@\n" +
 	"\x05Clean\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x12\n" +
 	"\x04vnis\x18\x02 \x03(\rR\x04vnis*\x9b\x01\n" +
@@ -749,55 +964,69 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
-	(HeldState)(0),         // 0: weft.authority.v1.HeldState
-	(*ReserveRequest)(nil), // 1: weft.authority.v1.ReserveRequest
-	(*ReserveReply)(nil),   // 2: weft.authority.v1.ReserveReply
-	(*AttendRequest)(nil),  // 3: weft.authority.v1.AttendRequest
-	(*AttendReply)(nil),    // 4: weft.authority.v1.AttendReply
-	(*Report)(nil),         // 5: weft.authority.v1.Report
-	(*Forward)(nil),        // 6: weft.authority.v1.Forward
-	(*Held)(nil),           // 7: weft.authority.v1.Held
-	(*Orders)(nil),         // 8: weft.authority.v1.Orders
-	(*Clean)(nil),          // 9: weft.authority.v1.Clean
-	(*v1.Ask)(nil),         // 10: weft.core.v1.Ask
-	(*v1.Peer)(nil),        // 11: weft.core.v1.Peer
-	(*v1.Grant)(nil),       // 12: weft.core.v1.Grant
-	(*v1.Head)(nil),        // 13: weft.core.v1.Head
-	(*v1.Service)(nil),     // 14: weft.core.v1.Service
-	(*v1.JobID)(nil),       // 15: weft.core.v1.JobID
-	(*v1.Jobs)(nil),        // 16: weft.core.v1.Jobs
-	(*v1.Run)(nil),         // 17: weft.core.v1.Run
+	(HeldState)(0),              // 0: weft.authority.v1.HeldState
+	(*ReserveRequest)(nil),      // 1: weft.authority.v1.ReserveRequest
+	(*ReserveReply)(nil),        // 2: weft.authority.v1.ReserveReply
+	(*AttendRequest)(nil),       // 3: weft.authority.v1.AttendRequest
+	(*AttendReply)(nil),         // 4: weft.authority.v1.AttendReply
+	(*Report)(nil),              // 5: weft.authority.v1.Report
+	(*Forward)(nil),             // 6: weft.authority.v1.Forward
+	(*Held)(nil),                // 7: weft.authority.v1.Held
+	(*Orders)(nil),              // 8: weft.authority.v1.Orders
+	(*Call)(nil),                // 9: weft.authority.v1.Call
+	(*Reply)(nil),               // 10: weft.authority.v1.Reply
+	(*Clean)(nil),               // 11: weft.authority.v1.Clean
+	(*v1.Ask)(nil),              // 12: weft.core.v1.Ask
+	(*v1.Peer)(nil),             // 13: weft.core.v1.Peer
+	(*v1.Grant)(nil),            // 14: weft.core.v1.Grant
+	(*v1.Head)(nil),             // 15: weft.core.v1.Head
+	(*v1.Service)(nil),          // 16: weft.core.v1.Service
+	(*v1.JobID)(nil),            // 17: weft.core.v1.JobID
+	(*v1.Jobs)(nil),             // 18: weft.core.v1.Jobs
+	(*v1.Run)(nil),              // 19: weft.core.v1.Run
+	(*v11.DescribeRequest)(nil), // 20: weft.scheduler.v1.DescribeRequest
+	(*v11.FailRequest)(nil),     // 21: weft.scheduler.v1.FailRequest
+	(*v11.DrainRequest)(nil),    // 22: weft.scheduler.v1.DrainRequest
+	(*v11.Job)(nil),             // 23: weft.scheduler.v1.Job
+	(*v1.Error)(nil),            // 24: weft.core.v1.Error
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	10, // 0: weft.authority.v1.ReserveRequest.ask:type_name -> weft.core.v1.Ask
-	11, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	12, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	12, // 0: weft.authority.v1.ReserveRequest.ask:type_name -> weft.core.v1.Ask
+	13, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	14, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
 	5,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
 	8,  // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	13, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	15, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
 	7,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	14, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	15, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	16, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	17, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
 	6,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	16, // 10: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	17, // 11: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
-	0,  // 12: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	14, // 13: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	13, // 14: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	9,  // 15: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	17, // 16: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	17, // 17: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	1,  // 18: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	3,  // 19: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	2,  // 20: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	4,  // 21: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	20, // [20:22] is the sub-list for method output_type
-	18, // [18:20] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	10, // 10: weft.authority.v1.Report.reply:type_name -> weft.authority.v1.Reply
+	18, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	19, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	0,  // 13: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
+	16, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	15, // 15: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	11, // 16: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	19, // 17: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	9,  // 18: weft.authority.v1.Orders.calls:type_name -> weft.authority.v1.Call
+	20, // 19: weft.authority.v1.Call.describe:type_name -> weft.scheduler.v1.DescribeRequest
+	21, // 20: weft.authority.v1.Call.fail:type_name -> weft.scheduler.v1.FailRequest
+	22, // 21: weft.authority.v1.Call.drain:type_name -> weft.scheduler.v1.DrainRequest
+	23, // 22: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
+	24, // 23: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
+	19, // 24: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	1,  // 25: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	3,  // 26: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	2,  // 27: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	4,  // 28: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	27, // [27:29] is the sub-list for method output_type
+	25, // [25:27] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -805,13 +1034,18 @@ func file_weft_authority_v1_authority_proto_init() {
 	if File_weft_authority_v1_authority_proto != nil {
 		return
 	}
+	file_weft_authority_v1_authority_proto_msgTypes[8].OneofWrappers = []any{
+		(*Call_Describe)(nil),
+		(*Call_Fail)(nil),
+		(*Call_Drain)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,49 @@
+package core
+
+import "time"
+
+// Verb is what a Call wants of a scheduler's half.
+type Verb uint8
+
+// The verbs, as the methods of Scheduler.
+const (
+	CallDescribe Verb = iota + 1
+	CallFail
+	CallDrain
+)
+
+func (v Verb) String() string {
+	switch v {
+	case CallDescribe:
+		return "describe"
+	case CallFail:
+		return "fail"
+	case CallDrain:
+		return "drain"
+	}
+	return "unknown"
+}
+
+// Call asks a scheduler's half that runs on a node (`at` in config.hcl). Orders bring it, a Report has the Reply. It is made at most once: who gets no reply
+// in time does not know what came of it.
+type Call struct {
+	ID        uint64 // of the session that it came with
+	Scheduler string
+	Within    time.Duration // from when it was sent; above 0. A call whose time has passed is not begun
+	Verb      Verb
+	Key       Key    // CallDescribe, CallFail
+	Note      []byte // CallDescribe: what the adapter's Parse left; at most MaxNote bytes
+	From      Peer   // CallDescribe
+	Node      string // CallDrain: the node to take out of service
+	Reason    string // CallFail, CallDrain
+}
+
+// MaxCalls is how many calls a node has under way at most; those beyond are refused at once.
+const MaxCalls = 64
+
+// Reply is what came of a Call.
+type Reply struct {
+	ID  uint64
+	Job *Job   // CallDescribe that went well
+	Err *Error // nil: it went well
+}
