@@ -35,6 +35,9 @@ func (m *Machine) cleanUp(h Hook) {
 		m.stamps.put(job, began)
 	}
 	if h.Peer.Root() || len(rs) > 0 {
+		m.refused.drop(job)
+	}
+	if h.Peer.Root() || len(rs) > 0 {
 		m.epilog(job)
 	}
 	c := &cleaner{call: h.Call, key: h.Ask.Key, until: min(h.Until, m.now+m.cfg.CleanReply)}

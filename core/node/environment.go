@@ -91,5 +91,9 @@ func (m *Machine) environment(h Hook) {
 			return
 		}
 	}
+	if err := m.refused.tell(h.Ask.Key.JobID, h.Peer); err != nil {
+		m.refuse(h, err)
+		return
+	}
 	m.refuse(h, core.Errorf(core.NoRecord, "environment of %v: this node holds nothing for it that uid %d may see", h.Ask.Key.JobID, h.Peer.UID))
 }

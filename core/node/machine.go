@@ -65,6 +65,7 @@ type Machine struct {
 
 	tombs    graveyard
 	stamps   stamps
+	refused  refusals
 	cleaners []*cleaner
 	survey   survey
 	session  session
@@ -85,7 +86,7 @@ func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []A
 	m := &Machine{
 		cfg: cfg.withDefaults(), now: now.Run, due: never,
 		jobs: map[core.JobID][]*run{}, flights: map[Attempt]*run{},
-		tombs: newGraveyard(), stamps: newStamps(), survey: survey{next: never},
+		tombs: newGraveyard(), stamps: newStamps(), refused: newRefusals(), survey: survey{next: never},
 	}
 	m.load(records)
 	for _, r := range slices.Clone(m.runs) {
@@ -217,6 +218,9 @@ func (m *Machine) act(a Action)   { m.actions = append(m.actions, a) }
 func (m *Machine) reply(call uint64, o core.Outcome) { m.act(Reply{Call: call, Outcome: o}) }
 
 func (m *Machine) refuse(h Hook, err *core.Error) {
+	if h.Ask.Action == core.Prepare && h.Peer.Root() {
+		m.refused.put(h.Ask.Key.JobID, h.Ask.UID, err)
+	}
 	m.reply(h.Call, core.Outcome{Action: h.Ask.Action, Key: h.Ask.Key, Err: err})
 }
 

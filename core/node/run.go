@@ -172,6 +172,9 @@ func (m *Machine) answerOne(w waiter, r *run, err *core.Error) {
 	if err == nil {
 		o.Environment = Environment(r.Entry)
 		o.Warnings = r.allWarnings()
+		m.refused.drop(w.key.JobID)
+	} else {
+		m.refused.put(w.key.JobID, r.UID, err)
 	}
 	m.reply(w.call, o)
 }
