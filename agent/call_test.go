@@ -1,0 +1,161 @@
+package agent_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// half is a scheduler's half that runs on the node.
+type half struct {
+	drained atomic.Pointer[string]
+	running atomic.Int32
+	deaf    chan struct{} // until it is closed Fail returns for nobody
+	left    chan time.Duration
+}
+
+func (h *half) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
+	if key.Job == "none" {
+		return core.Job{}, core.Errorf(core.JobUnknown, "job none: there is none")
+	}
+	if key.Job == "slow" {
+		<-ctx.Done()
+		return core.Job{}, ctx.Err()
+	}
+	if d, ok := ctx.Deadline(); ok {
+		h.left <- time.Until(d)
+	}
+	return core.Job{Run: core.Run{Key: key}, Name: string(note), User: from.Node}, nil
+}
+
+func (h *half) Watch(context.Context, func(core.Jobs) error) error {
+	return core.Errorf(core.NotSupported, "watch: no")
+}
+
+func (h *half) Fail(context.Context, core.Key, string) error {
+	h.running.Add(1)
+	<-h.deaf
+	return nil
+}
+
+func (h *half) Drain(_ context.Context, node, reason string) error {
+	text := node + ": " + reason
+	h.drained.Store(&text)
+	return nil
+}
+
+// withHalf is an agent on whose node the half of scheduler f runs.
+func withHalf(t *testing.T, h *half) (*authority, func()) {
+	t.Helper()
+	server := &authority{orders: make(chan core.Orders)}
+	a, err := agent.New(t.Context(), agent.Needs{
+		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Machine: node.Config{},
+		Schedulers: map[string]core.Scheduler{"f": h}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = a.Run(ctx)
+	}()
+	synctest.Wait()
+	return server, func() { cancel(); <-done }
+}
+
+// replies are what the server was told of calls, and what else since the last time is not looked at.
+func (a *authority) replies() (out []core.Reply) {
+	synctest.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.reports {
+		if r.Reply != nil {
+			out = append(out, *r.Reply)
+		}
+	}
+	a.reports = nil
+	return out
+}
+
+func TestTheServerCallsAHalfOnTheNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &half{left: make(chan time.Duration, 1)}
+		server, stop := withHalf(t, h)
+		defer stop()
+		key := func(job string) core.Key { return core.Key{JobID: core.JobID{Scheduler: "f", Job: job}} }
+		server.orders <- core.Orders{Calls: []core.Call{
+			{ID: 7, Scheduler: "f", Within: 3 * time.Second, Verb: core.CallDescribe, Key: key("1"), Note: []byte("note"), From: core.Peer{Node: "n9"}},
+		}}
+		want := []core.Reply{{ID: 7, Job: &core.Job{Run: core.Run{Key: key("1")}, Name: "note", User: "n9"}}}
+		if diff := cmp.Diff(want, server.replies()); diff != "" {
+			t.Error(diff)
+		}
+		if left := <-h.left; left != 3*time.Second {
+			t.Errorf("%s were left of 3 s", left)
+		}
+		server.orders <- core.Orders{Calls: []core.Call{{ID: 8, Scheduler: "f", Within: time.Second, Verb: core.CallDrain, Node: "n2", Reason: "cxi2 fails"}}}
+		if diff := cmp.Diff([]core.Reply{{ID: 8}}, server.replies()); diff != "" || *h.drained.Load() != "n2: cxi2 fails" {
+			t.Error(diff)
+		}
+		for _, test := range []struct {
+			what string
+			call core.Call
+			want core.Reason
+		}{
+			{"an unknown job", core.Call{Scheduler: "f", Within: time.Second, Verb: core.CallDescribe, Key: key("none")}, core.JobUnknown},
+			{"a half that is not here", core.Call{Scheduler: "s", Within: time.Second, Verb: core.CallDrain, Node: "n2"}, core.SchedulerAway},
+			{"a verb of another release", core.Call{Scheduler: "f", Within: time.Second}, core.NotSupported},
+			{"no time left", core.Call{Scheduler: "f", Verb: core.CallDrain, Node: "n3"}, core.TimedOut},
+			{"less than none", core.Call{Scheduler: "f", Within: -1, Verb: core.CallDrain, Node: "n3"}, core.TimedOut},
+		} {
+			test.call.ID = 9
+			server.orders <- core.Orders{Calls: []core.Call{test.call}}
+			if got := server.replies(); len(got) != 1 || got[0].ID != 9 || got[0].Err == nil || got[0].Err.Reason != test.want {
+				t.Errorf("%s: %+v", test.what, got)
+			}
+		}
+		if *h.drained.Load() != "n2: cxi2 fails" {
+			t.Error("a call whose time had passed was made")
+		}
+		began := time.Now()
+		server.orders <- core.Orders{Calls: []core.Call{{ID: 10, Scheduler: "f", Within: time.Hour, Verb: core.CallDescribe, Key: key("slow")}}}
+		time.Sleep(time.Hour)
+		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.TimedOut {
+			t.Errorf("%v: a call that is to take an hour: %+v", time.Since(began), got)
+		}
+	})
+}
+
+// A half that never returns costs its own calls: no more run than may, the others are refused, and hooks go on.
+func TestAHalfThatHangsFillsItsOwnRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &half{deaf: make(chan struct{})}
+		server, stop := withHalf(t, h)
+		defer stop()
+		defer close(h.deaf)
+		for i := range core.MaxCalls + 3 {
+			server.orders <- core.Orders{Calls: []core.Call{{ID: uint64(i + 1), Scheduler: "f", Within: time.Second, Verb: core.CallFail, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}}}}
+		}
+		got := server.replies()
+		if len(got) != 3 || got[0].Err == nil || got[0].Err.Reason != core.Overloaded || got[0].ID != core.MaxCalls+1 {
+			t.Errorf("%+v", got)
+		}
+		if n := h.running.Load(); n != core.MaxCalls {
+			t.Errorf("%d calls run", n)
+		}
+	})
+}

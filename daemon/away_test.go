@@ -1,0 +1,183 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/rpc"
+	"github.com/weft-hpc/weft/server"
+	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/memory"
+)
+
+// oneVNI is a policy that grants every job one VNI.
+type oneVNI struct{}
+
+func (oneVNI) Decide(f engine.Facts) engine.Decision {
+	return engine.Decision{VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort, Limits: make([]core.Limits, len(f.Job.Shares))}
+}
+
+// loginHalf is a scheduler's half that knows every job but "never", until it is told that one is over.
+type loginHalf struct {
+	uid   uint32
+	tells chan core.Jobs
+	drain chan string
+}
+
+func (h *loginHalf) run(key core.Key) core.Run {
+	return core.Run{Key: key, Fingerprint: core.Fingerprint{UID: h.uid, Submitted: 1}}
+}
+
+func (h *loginHalf) Describe(_ context.Context, key core.Key, _ []byte, from core.Peer) (core.Job, error) {
+	if key.Job == "never" {
+		return core.Job{}, core.Errorf(core.JobUnknown, "job never: this scheduler knows none")
+	}
+	return core.Job{Run: h.run(key), GID: h.uid, Shares: []core.Share{{Hosts: from.Node, Nodes: 1, Cores: 8}}}, nil
+}
+
+func (h *loginHalf) Watch(ctx context.Context, tell func(core.Jobs) error) error {
+	for {
+		select {
+		case j := <-h.tells:
+			if err := tell(j); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (h *loginHalf) Fail(context.Context, core.Key, string) error { return nil }
+
+func (h *loginHalf) Drain(_ context.Context, node, reason string) error {
+	h.drain <- node + ": " + reason
+	return nil
+}
+
+// TestASchedulersHalfOnANode has a server and two agents, with certificates, over the network: a job of n1 is described on login, lives, and ends when login
+// says so.
+func TestASchedulersHalfOnANode(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	if err := identity.Init(dir, []string{"127.0.0.1"}, now); err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	srv, err := server.New(t.Context(), server.Needs{
+		Store: memory.New(), Policy: oneVNI{}, Log: log, At: map[string]string{"f": "login"},
+		Allocator: func(engine.Config) (engine.Allocator, error) {
+			return allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1030}}}})
+		},
+		Config: engine.Config{
+			Schedulers: []string{"f"}, Pools: []engine.Pool{{Name: "jobs", Contains: func(v core.VNI) bool { return v >= 1024 && v <= 1030 }}},
+		},
+		Limits: server.Limits{Tick: 10 * time.Millisecond, Retry: 10 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	certs := func(name string) *identity.Source {
+		t.Helper()
+		s, err := identity.Open(identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	defer func() { cancel(); all.Wait() }()
+	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs("server").Server()), newNodeBounds())...)...)
+	rpc.ServeAuthority(g, srv, caller)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.Go(func() { _ = g.Serve(ln) })
+	all.Go(func() { <-ctx.Done(); g.Stop() })
+	all.Go(func() { _ = srv.Run(ctx) })
+	h := &loginHalf{uid: uint32(os.Getuid()), tells: make(chan core.Jobs), drain: make(chan string, 1)}
+	begin := func(name string, half map[string]core.Scheduler) *agent.Agent {
+		t.Helper()
+		if err := identity.IssueNode(dir, name, now); err != nil {
+			t.Fatal(err)
+		}
+		way := &line{certs: certs(name)}
+		if err := way.move(ln.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		a, err := agent.New(t.Context(), agent.Needs{
+			Node: name, Boot: name, Driver: sim.New(sim.Options{NICs: 1, Boot: name}), Authority: way, Store: &ledger.Memory{}, Schedulers: half,
+			Log: log, Limits: agent.Limits{Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() { _ = a.Run(ctx); way.close() })
+		return a
+	}
+	prepare := func(a *agent.Agent, job string) core.Outcome {
+		within, end := context.WithTimeout(ctx, 20*time.Second)
+		defer end()
+		return a.Do(within, core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: job}}, UID: h.uid, Began: 1}, core.Peer{})
+	}
+	n1 := begin("n1", nil)
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for late := time.After(30 * time.Second); !ok(); {
+			select {
+			case <-tick.C:
+			case <-late:
+				t.Fatal("never: " + what)
+			}
+		}
+	}
+	var out core.Outcome
+	until("a refusal that names login", func() bool {
+		out = prepare(n1, "1")
+		return out.Err != nil && out.Err.Reason == core.SchedulerAway && strings.Contains(out.Err.Error(), "login")
+	})
+	begin("login", map[string]core.Scheduler{"f": h})
+	until("job 1 is prepared", func() bool { return prepare(n1, "1").Err == nil })
+	if out = prepare(n1, "never"); out.Err == nil || out.Err.Reason != core.JobUnknown || !strings.Contains(out.Err.Error(), "this scheduler knows none") {
+		t.Errorf("an error of the half: %v", out.Err)
+	}
+	taken := func() (n int) {
+		if err := srv.Look(ctx, func(m *engine.Machine) { n = m.Use()["jobs"] }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := taken(); n != 1 {
+		t.Errorf("%d VNIs are taken", n)
+	}
+	if _, err := srv.Do(ctx, func(call uint64) engine.Input { return engine.SetDrain{Call: call, Node: "n1", Reason: "a test"} }); err != nil {
+		t.Error(err)
+	}
+	if got := <-h.drain; got != "n1: a test" {
+		t.Errorf("login was told to drain %q", got)
+	}
+	run := h.run(core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}})
+	h.tells <- core.Jobs{Asking: true}
+	h.tells <- core.Jobs{Complete: true, Jobs: []core.JobStatus{{Run: run, State: core.JobFinal}}}
+	until("the VNI of a job that is over is free", func() bool { return taken() == 0 })
+}
