@@ -51,7 +51,7 @@ type Configurable interface {
 	Configure(ctx context.Context, values Values) error
 }
 
-// Checker is implemented by a plugin that can look for trouble by itself (weft doctor).
+// Checker is implemented by a plugin that can look for trouble by itself.
 type Checker interface {
 	Check(ctx context.Context) ([]Finding, error)
 }

@@ -71,8 +71,8 @@ type About struct {
 }
 
 var reasons = []About{
-	{PolicyDenied, Denied, ClassJob, "a `deny` of the site's policy matched the job; the message is the policy's own", "ask for less, or ask the site's administrators: `weft policy explain JOB` shows the rule and its line"},
-	{PolicyFault, Denied, ClassJob, "a rule of the policy could not be evaluated for the job; the door stays shut, so the job is denied", "an administrator must mend the rule that is named: `weft policy explain JOB` shows what it saw"},
+	{PolicyDenied, Denied, ClassJob, "a `deny` of the site's policy matched the job; the message is the policy's own", "ask for less, or ask the site's administrators, who find the `deny` by its name in the policy"},
+	{PolicyFault, Denied, ClassJob, "a rule of the policy could not be evaluated for the job; the door stays shut, so the job is denied", "an administrator must mend the rule that is named, and reload"},
 	{BadRequest, Invalid, ClassJob, "the job's network options are not understood, or one of them is out of its range", "correct the option that is named and submit again"},
 	{OverQuota, Denied, ClassJob, "the job's user, account, queue or scheduler already holds all that its quota allows", "wait for other jobs to end: `weft jobs` lists them"},
 	{BelowFloor, Exhausted, ClassJob, "the NICs have less left than the floor that policy sets, because other jobs share the node", "ask for less, or for nodes of the job's own"},
@@ -90,12 +90,12 @@ var reasons = []About{
 	{TimedOut, Timeout, ClassSystem, "the work did not end within its time limit", "try again; if it recurs, `weft status` shows which part is slow"},
 	{NodeAway, Unavailable, ClassSystem, "the node's agent has not reported to the server since one of them started", "check on the node that the agent runs and that it reaches the server"},
 	{NodeDrained, Unavailable, ClassSystem, "the node is drained in Weft and takes no new job", "`weft nodes` shows why; `weft resume NODE` when it is mended"},
-	{NICShort, Exhausted, ClassSystem, "a NIC has too little left of a resource, even after the request was fitted", "`weft services` on the node shows who holds it; services that belong to no job are removed by `weft clean`"},
+	{NICShort, Exhausted, ClassSystem, "a NIC has too little left of a resource, even after the request was fitted", "`weft services` on the node shows who holds it; those that belong to no job are removed by `cxi_service delete`"},
 	{Cancelled, Unavailable, ClassSystem, "a clean-up of the job, or the caller's own end, cancelled the prepare; what it had made is removed", "no action is needed"},
 	{PluginAway, Unavailable, ClassSystem, "the plugin of a scheduler's hooks or of the fabric manager does not answer or does not start", "`weft plugin list` and the daemon's log show why it ended; it is started again by itself"},
 	{NICMissing, Unavailable, ClassNode, "the node has fewer NICs than its accepted inventory or than policy's `min_nics`", "mend the NIC or reboot the node; `weft node accept NODE` if this is how the node is now"},
 	{NICFailed, Unavailable, ClassNode, "a NIC did not make, read or remove a service", "look for the NIC in the node's kernel log; a reboot of the node ends every service on it"},
-	{NICConflict, Conflict, ClassNode, "a service on the NIC is not the one that was made, or another service holds a VNI of this job", "`weft services` on the node shows it; `weft clean` removes those that belong to no job"},
+	{NICConflict, Conflict, ClassNode, "a service on the NIC is not the one that was made, or another service holds a VNI of this job", "`weft services` on the node shows it; `cxi_service delete` removes one that belongs to no job"},
 	{ServiceBusy, Busy, ClassNode, "an application still uses the service, or its queues have not drained", "end the application that holds it; the node goes on trying by itself, and a reboot ends it for certain"},
 	{ServiceLeft, Busy, ClassNode, "a service could not be removed, so its VNI stays held", "`weft services` on the node shows it and why; when nothing helps, reboot the node: the VNI is freed when it is back"},
 	{DriverAway, Unavailable, ClassNode, "the NIC driver's plugin does not answer or does not start", "see the agent's log for why it ended; it is started again by itself"},

@@ -53,7 +53,7 @@ func (m *Machine) forget(in Forget) {
 }
 
 // writeOff takes the administrator's word for nodes that cannot speak for themselves. One that is there is ordered to clean and says so itself, unless it
-// has said for too long that it cannot; unknown services go by `weft clean` alone.
+// has said for too long that it cannot; unknown services go when they are removed, and only then.
 func (m *Machine) writeOff(r *reservation) bool {
 	stuck, any := r.state == Held && !r.Unknown, r.unclean == 0
 	for _, j := range r.joins.list {

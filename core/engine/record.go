@@ -80,7 +80,7 @@ type Reservation struct {
 	Made    time.Time
 	First   Join // the first node
 	Adopted bool // not granted here: found on nodes after a store was lost
-	Unknown bool // services without any record; only `weft clean` removes them
+	Unknown bool // services without any record; only an administrator removes them
 }
 
 // Taken is a VNI of a reservation, and the pool it returns to.

@@ -9,7 +9,7 @@ import (
 )
 
 // unknown takes the services of n that no record explains. Those that hold a VNI of a pool, or of a live reservation, are adopted as held and shown: their
-// VNIs are not given to anybody until the services are gone. Only `weft clean` removes them.
+// VNIs are not given to anybody until the services are gone. Only an administrator removes them.
 func (m *Machine) unknown(n *node, services []core.Service) {
 	found := map[core.Run][]core.VNI{}
 	for _, s := range services {
@@ -85,5 +85,5 @@ func strayRun(node string, s core.Service) core.Run {
 }
 
 func strayWhy(node string) string {
-	return "unknown services on " + node + "; `weft clean` on that node removes them"
+	return "unknown services on " + node + "; `weft services` there shows them, and `cxi_service delete` removes them"
 }

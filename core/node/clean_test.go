@@ -316,7 +316,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// A service that was read just before it was removed is not told as unknown: only `weft clean` would free its VNI again.
+// A service that was read just before it was removed is not told as unknown: only an administrator would free its VNI again.
 func TestReadingOfWhatIsRemovedMeanwhile(t *testing.T) {
 	b := newBench(1)
 	b.step(Linked{Up: true})

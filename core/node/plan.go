@@ -53,7 +53,7 @@ func (m *Machine) usable(r *run, devices []core.Device) ([]core.Device, *core.Er
 		}
 		usable = append(usable, *d)
 		if d.Open {
-			warnings = append(warnings, "NIC "+name+": its default service is enabled, so every user of the node can use VNIs 1 and 10; `weft doctor` says how to mend it")
+			warnings = append(warnings, "NIC "+name+": its default service is enabled, so every user of the node can use VNIs 1 and 10; `cxi_service disable -d "+d.Name+" -s 1` mends it")
 		}
 	}
 	switch {
