@@ -30,6 +30,7 @@ type Decision struct {
 	Degrade     bool // on_failure = "degrade": run without isolation when Weft cannot serve
 	Quotas      []Quota
 	Warnings    []string
+	Trials      []string // what a deny that is only tried out (enforce = "dry_run") would have said; only logged
 	Rules       []string // the rules that matched, in order
 	Policy      string   // hash of the policy's text
 }

@@ -19,7 +19,7 @@ type Machine struct {
 	jobs    map[core.JobID]*reservation // the newest; the others of its id follow by next
 	nodes   map[string]*node
 	watches map[string]*watch
-	quotas  map[tally]int
+	quotas  map[tally]*use
 	texts   map[string]int  // live reservations that were decided by it
 	kept    map[string]bool // policies that the store keeps
 	before  Text            // the policy before this one
@@ -56,8 +56,9 @@ type reservation struct {
 	vanished time.Duration // when the alarm was raised for it; 0: not
 	ordered  time.Duration
 	shares   []hosts
-	unclean  int32 // joins that are not clean
-	stuck    int32 // joins that are stuck
+	counted  []counted // its part of its quotas' tallies, while it counts
+	unclean  int32     // joins that are not clean
+	stuck    int32     // joins that are stuck
 	state    State
 	known    bool   // shown counts
 	answer   uint32 // the newest complete answer that has its id
@@ -92,7 +93,7 @@ func New(cfg Config, alloc Allocator, records []Record, id string, witness core.
 	m := &Machine{
 		alloc: alloc, now: now,
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
-		watches: map[string]*watch{}, quotas: map[tally]int{}, texts: map[string]int{}, kept: map[string]bool{}, ended: map[core.Run]uint64{},
+		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]bool{}, ended: map[core.Run]uint64{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, holders: map[core.VNI][]*reservation{}, awaited: map[string]bool{},
 	}
 	m.configure(cfg)
@@ -311,6 +312,6 @@ func (m *Machine) place(r *reservation) {
 		m.resting = append(m.resting, r)
 	}
 	if r.state == Active || r.state == Draining {
-		m.count(r, 1)
+		m.count(r)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,10 @@ type modelNode struct {
 	stray    []core.Service
 }
 
-const userQuota = 2
+const (
+	userQuota    = 2
+	addressQuota = 5
+)
 
 func newModel(t *rapid.T) *model {
 	m := &model{
@@ -74,7 +78,43 @@ func newModel(t *rapid.T) *model {
 	return m
 }
 
-func (m *model) decision() Decision { return limited(userQuota, EnforceDeny) }
+// decision gives job id one VNI and some addresses. Two users share the jobs, and all share the addresses; what only warns must refuse nobody.
+func (m *model) decision(id string) Decision {
+	d := limited(userQuota, EnforceDeny)
+	d.Quotas[0].Subject = map[string]string{"a": "user alice", "b": "user alice", "c": "user alice", "d": "user bob"}[id]
+	d.Collectives = map[string]int{"a": 3, "b": 2, "d": 3}[id]
+	d.Quotas = append(d.Quotas, Quota{Name: "addresses", Subject: "all", Unit: UnitAddresses, Most: addressQuota}, Quota{Name: "told", Subject: "all", Enforce: EnforceWarn})
+	return d
+}
+
+// exceeded is the first quota of id's decision that has no room for it beside those that are active or draining.
+func (m *model) exceeded(id string) *Quota {
+	d := m.decision(id)
+	for _, q := range d.Quotas {
+		wants := amount(q.Unit, &d, 1)
+		if wants > 0 && q.Enforce == EnforceDeny && m.used(q, Active, Draining)+wants > q.Most {
+			return &q
+		}
+	}
+	return nil
+}
+
+// used is what the runs in these states count against q.
+func (m *model) used(q Quota, in ...State) int {
+	n := 0
+	for run, r := range m.live {
+		if r.stray || !slices.Contains(in, r.state) {
+			continue
+		}
+		d := m.decision(run.Job)
+		for _, o := range d.Quotas {
+			if o.Name == q.Name && o.Subject == q.Subject && o.Unit == q.Unit {
+				n += amount(q.Unit, &d, len(r.vnis))
+			}
+		}
+	}
+	return n
+}
 
 func (m *model) node(t *rapid.T) string { return rapid.SampledFrom(m.names).Draw(t, "node") }
 
@@ -124,7 +164,7 @@ func (m *model) Reserve(t *rapid.T) {
 	asked := described(acts, in.Call)
 	if asked {
 		m.pass(1)
-		in.Said = &Said{Began: m.now.Run, Job: j, Decision: m.decision()}
+		in.Said = &Said{Began: m.now.Run, Job: j, Decision: m.decision(j.Job)}
 		if s.state != core.JobRunning {
 			in.Said = &Said{Began: m.now.Run, Err: core.Errorf(core.JobEnded, "it does not run")}
 		}
@@ -155,13 +195,8 @@ func (m *model) Reserve(t *rapid.T) {
 		}
 	}
 	r := m.live[j.Run]
-	used, of := 0, map[core.VNI]bool{}
+	full, of := m.exceeded(j.Job), map[core.VNI]bool{}
 	for _, o := range m.live {
-		if o.state == Active || o.state == Draining {
-			if !o.stray {
-				used += len(o.vnis)
-			}
-		}
 		for _, v := range o.vnis {
 			of[v] = true
 		}
@@ -177,16 +212,16 @@ func (m *model) Reserve(t *rapid.T) {
 	case r != nil:
 		m.see(r)
 		m.joined(t, n, r, g)
-	case used >= userQuota:
-		if err == nil || err.Reason != core.OverQuota {
-			t.Fatalf("%s: %d VNIs are counted: granted %v, %v", j.Key, used, g.VNIs, err)
+	case full != nil:
+		if err == nil || err.Reason != core.OverQuota || !strings.Contains(err.What, strconv.Quote(full.Name)) {
+			t.Fatalf("%s: quota %q is full: granted %v, %v", j.Key, full.Name, g.VNIs, err)
 		}
 	case len(of) == 7:
 		if err == nil || err.Reason != core.PoolEmpty {
 			t.Fatalf("%s: the pool is empty: granted %v, %v", j.Key, g.VNIs, err)
 		}
 	default:
-		if err != nil || len(g.VNIs) != 1 || of[g.VNIs[0]] {
+		if err != nil || len(g.VNIs) != 1 || of[g.VNIs[0]] || len(g.Warnings) != 1 {
 			t.Fatalf("%s: granted %v, %v beside %v", j.Key, g.VNIs, err, of)
 		}
 		r = &liveRun{state: Active, vnis: g.VNIs, joins: map[string]*modelJoin{}}
@@ -510,10 +545,25 @@ func (m *model) Check(t *rapid.T) {
 	if got := m.m.Use()["jobs"]; got != len(held) {
 		t.Fatalf("%d VNIs are in use, %d are held", got, len(held))
 	}
-	if d := cmp.Diff(m.m.recount(), m.m.quotas, cmp.AllowUnexported(tally{})); d != "" {
+	if d := cmp.Diff(m.m.recount(), m.m.tallies(), cmp.AllowUnexported(tally{})); d != "" {
 		t.Fatalf("the tallies are not the recount:\n%s", d)
 	}
+	m.bounded(t, m.m)
 	m.reload(t, views)
+}
+
+// bounded sees that what is active never goes beyond a quota. Those that drain may: they did not count while they were held, and others took their place.
+func (m *model) bounded(t *rapid.T, machine *Machine) {
+	sums := map[tally]int{}
+	for _, r := range machine.serials {
+		for _, q := range r.Grant.Quotas {
+			if k := (tally{q.Name, q.Subject, q.Unit}); r.state == Active && q.Enforce == EnforceDeny {
+				if sums[k] += amount(q.Unit, &r.Grant, len(r.VNIs)); sums[k] > q.Most {
+					t.Fatalf("quota %q: %s: active jobs have more than %d %s", q.Name, q.Subject, q.Most, q.Unit)
+				}
+			}
+		}
+	}
 }
 
 // reload builds a machine of the committed records alone, and compares.
@@ -526,6 +576,7 @@ func (m *model) reload(t *rapid.T, views []View) {
 	if len(first) != 0 {
 		t.Fatalf("a load wants to write %v", first)
 	}
+	m.bounded(t, other)
 	var loaded []View
 	for v := range other.Reservations(0) {
 		v.Left = 0
@@ -538,7 +589,7 @@ func (m *model) reload(t *rapid.T, views []View) {
 		what      string
 		now, then any
 	}{
-		{"head", m.m.Head(), other.Head()}, {"use", m.m.Use(), other.Use()}, {"tallies", m.m.quotas, other.quotas}, {"tombstones", m.m.ended, other.ended},
+		{"head", m.m.Head(), other.Head()}, {"use", m.m.Use(), other.Use()}, {"tallies", m.m.tallies(), other.tallies()}, {"tombstones", m.m.ended, other.ended},
 		{"texts", m.m.texts, other.texts}, {"kept texts", m.m.kept, other.kept}, {"serial", m.m.meta.Serial, other.meta.Serial}, {"cursors", m.m.cursors, other.cursors},
 	} {
 		if d := cmp.Diff(c.now, c.then, cmp.AllowUnexported(tally{}), cmpopts.EquateEmpty()); d != "" {

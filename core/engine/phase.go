@@ -32,12 +32,12 @@ func (m *Machine) settle(r *reservation) {
 		m.rest(r)
 	case r.Unknown:
 	case r.stuck > 0 && r.state == Draining:
-		m.count(r, -1)
+		m.uncount(r)
 		r.stale = false
 		m.setPhase(r, Held, r.stuckWhy())
 		m.do(Say{Level: Warn, Run: r.Job.Run, VNIs: r.vnis(), Text: "held: " + r.why})
 	case r.stuck == 0 && r.state == Held:
-		m.count(r, 1)
+		m.count(r)
 		m.setPhase(r, Draining, "its nodes are back")
 	}
 }
@@ -85,7 +85,7 @@ func few(names []string) string {
 // rest begins the quarantine. It counts running time from now; a restart begins it anew.
 func (m *Machine) rest(r *reservation) {
 	if r.state == Draining {
-		m.count(r, -1)
+		m.uncount(r)
 	}
 	delete(m.closing, r.Serial)
 	m.setPhase(r, Quarantined, "every node is clean")
@@ -97,7 +97,7 @@ func (m *Machine) rest(r *reservation) {
 func (m *Machine) rouse(r *reservation, why string) {
 	m.resting = without(m.resting, r)
 	m.closing[r.Serial] = r
-	m.count(r, 1)
+	m.count(r)
 	m.setPhase(r, Draining, why)
 }
 

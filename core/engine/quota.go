@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"container/list"
 	"fmt"
+	"strings"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -12,6 +14,15 @@ type tally struct {
 	unit          Unit
 }
 
+// use is what counts against a tally, and the reservations that do, in the order they began to: a refusal names the first of them without a look at all.
+type use struct {
+	sum  int
+	jobs list.List // of *reservation
+}
+
+// maxNamed bounds the jobs that a refusal names.
+const maxNamed = 8
+
 // amount is what a reservation of d with so many VNIs counts in unit.
 func amount(u Unit, d *Decision, vnis int) int {
 	if u == UnitAddresses {
@@ -20,38 +31,91 @@ func amount(u Unit, d *Decision, vnis int) int {
 	return vnis
 }
 
-// count adds a reservation to its quotas' tallies, or takes it out.
-func (m *Machine) count(r *reservation, sign int) {
+func (u Unit) String() string {
+	if u == UnitAddresses {
+		return "multicast addresses"
+	}
+	return "VNIs"
+}
+
+// count adds r to its quotas' tallies.
+func (m *Machine) count(r *reservation) {
 	for _, q := range r.Grant.Quotas {
-		k := tally{q.Name, q.Subject, q.Unit}
-		m.quotas[k] += sign * amount(q.Unit, &r.Grant, len(r.VNIs))
-		if m.quotas[k] == 0 {
-			delete(m.quotas, k)
+		n := amount(q.Unit, &r.Grant, len(r.VNIs))
+		if n == 0 {
+			continue
 		}
+		k := tally{q.Name, q.Subject, q.Unit}
+		u := m.quotas[k]
+		if u == nil {
+			u = &use{}
+			m.quotas[k] = u
+		}
+		u.sum += n
+		r.counted = append(r.counted, counted{k, u.jobs.PushBack(r), n})
 	}
 }
 
-// admitQuotas says whether d fits beside what its subjects hold already; a quota that only warns gives a warning.
-func (m *Machine) admitQuotas(d Decision, vnis int) ([]string, *core.Error) {
+// uncount takes r out of them again.
+func (m *Machine) uncount(r *reservation) {
+	for _, c := range r.counted {
+		u := m.quotas[c.in]
+		u.sum -= c.n
+		if u.jobs.Remove(c.at); u.jobs.Len() == 0 {
+			delete(m.quotas, c.in)
+		}
+	}
+	r.counted = nil
+}
+
+// counted is a reservation's part of a tally.
+type counted struct {
+	in tally
+	at *list.Element
+	n  int
+}
+
+// admitQuotas says whether d fits beside what its subjects hold already; a quota that only warns gives a warning. What wants nothing of a quota passes it.
+func (m *Machine) admitQuotas(in Reserve, d Decision, vnis int) ([]string, *core.Error) {
 	var warnings []string
 	for _, q := range d.Quotas {
-		has, wants := m.quotas[tally{q.Name, q.Subject, q.Unit}], amount(q.Unit, &d, vnis)
-		if has+wants <= q.Most {
+		wants, u := amount(q.Unit, &d, vnis), m.quotas[tally{q.Name, q.Subject, q.Unit}]
+		has := 0
+		if u != nil {
+			has = u.sum
+		}
+		if wants == 0 || has+wants <= q.Most {
 			continue
 		}
-		unit := "VNIs"
-		if q.Unit == UnitAddresses {
-			unit = "multicast addresses"
-		}
-		text := fmt.Sprintf("quota %q: %s has %d of %d %s and this job wants %d", q.Name, q.Subject, has, q.Most, unit, wants)
+		text := fmt.Sprintf("quota %q: %s may hold %d %s: %d are in use%s, and this job wants %d", q.Name, q.Subject, q.Most, q.Unit, has, u.who(), wants)
 		switch q.Enforce {
 		case EnforceWarn:
 			warnings = append(warnings, text)
 		case EnforceDryRun:
-			m.do(Say{Level: Warn, Text: "dry run: " + text})
-		default:
-			return nil, core.Errorf(core.OverQuota, "%s", text)
+			m.do(Say{Level: Warn, Run: core.Run{Key: in.Ask.Key}, Node: in.Node, Text: "dry run: " + text})
+		case EnforceDeny:
+			err := core.Errorf(core.OverQuota, "%s", text)
+			if wants > q.Most {
+				err = err.WithMend("it can never fit: ask for less, or ask the site's administrators")
+			}
+			return nil, err
 		}
 	}
 	return warnings, nil
+}
+
+// who names jobs that count.
+func (u *use) who() string {
+	if u == nil {
+		return ""
+	}
+	var names []string
+	for e := u.jobs.Front(); e != nil && len(names) < maxNamed; e = e.Next() {
+		names = append(names, e.Value.(*reservation).Job.JobID.String())
+	}
+	out := " by " + strings.Join(names, ", ")
+	if more := u.jobs.Len() - len(names); more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestQuotaOfStates(t *testing.T) {
 	w.tick(DefaultRules.Away)
 	w.want(j.Run, Held)
 	if len(w.m.quotas) != 0 {
-		t.Errorf("held, and counts %v", w.m.quotas)
+		t.Errorf("held, and counts %v", w.m.tallies())
 	}
 	w.attach("n1")
 	w.want(j.Run, Draining)
@@ -72,7 +73,7 @@ func TestQuotaOfStates(t *testing.T) {
 
 func TestQuotaThatOnlyTells(t *testing.T) {
 	w := newWorld(t, 100, "n1")
-	if g := w.granted("n1", job("1", "n1"), limited(0, EnforceWarn)); len(g.Warnings) != 1 || !strings.Contains(g.Warnings[0], "alice has 0 of 0") {
+	if g := w.granted("n1", job("1", "n1"), limited(0, EnforceWarn)); len(g.Warnings) != 1 || !strings.Contains(g.Warnings[0], `quota "per user": user alice may hold 0 VNIs: 0 are in use, and this job wants 1`) {
 		t.Errorf("%v", g.Warnings)
 	}
 	if g := w.granted("n1", job("2", "n1"), limited(0, EnforceDryRun)); len(g.Warnings) != 0 || !strings.Contains(all[Say](w.last)[0].Text, "dry run") {
@@ -89,6 +90,15 @@ func TestQuotaOfAddresses(t *testing.T) {
 	w.refused("n1", job("2", "n1"), d, core.OverQuota)
 	d.Collectives = 2
 	w.granted("n1", job("2", "n1"), d)
+}
+
+// tallies are the sums that the machine keeps.
+func (m *Machine) tallies() map[tally]int {
+	out := map[tally]int{}
+	for k, u := range m.quotas {
+		out[k] = u.sum
+	}
+	return out
 }
 
 // recount is what the quotas' tallies must be.
@@ -112,13 +122,65 @@ func TestQuotaOfExtendedReservation(t *testing.T) {
 	j := job("1", "n1")
 	w.granted("n1", j, limited(9, EnforceDeny))
 	w.attach("n1", heldAs(core.HeldReady, j.Run, 1080))
-	if !maps.Equal(w.m.quotas, w.m.recount()) {
-		t.Errorf("%v, want %v", w.m.quotas, w.m.recount())
+	if !maps.Equal(w.m.tallies(), w.m.recount()) {
+		t.Errorf("%v, want %v", w.m.tallies(), w.m.recount())
 	}
 	w.pass(time.Second)
 	w.final(j.Run)
 	w.tell("n1", heldAs(core.HeldClean, j.Run))
 	if len(w.m.quotas) != 0 {
-		t.Errorf("%v", w.m.quotas)
+		t.Errorf("%v", w.m.tallies())
+	}
+}
+
+// A refusal says what the quota is, what is in use and by whom, also after a restart.
+func TestQuotaNamesWhoHasIt(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	for i := range 10 {
+		w.granted("n1", job(fmt.Sprintf("j%02d", i), "n1"), limited(10, EnforceDeny))
+	}
+	want := func(what string) {
+		t.Helper()
+		if err := w.refused("n1", job("late", "n1"), limited(10, EnforceDeny), core.OverQuota); err.What != what {
+			t.Errorf("%s\nwant %s", err.What, what)
+		}
+	}
+	jobs := "slurm/j00, slurm/j01, slurm/j02, slurm/j03, slurm/j04, slurm/j05, slurm/j06, slurm/j07"
+	want(`quota "per user": user alice may hold 10 VNIs: 10 are in use by ` + jobs + ` and 2 more, and this job wants 1`)
+	w.restart()
+	w.attach("n1")
+	want(`quota "per user": user alice may hold 10 VNIs: 10 are in use by ` + jobs + ` and 2 more, and this job wants 1`)
+	w.final(job("j00", "n1").Run)
+	w.tell("n1", heldAs(core.HeldClean, job("j00", "n1").Run))
+	w.granted("n1", job("late", "n1"), limited(10, EnforceDeny))
+	if got := w.m.quotas[tally{"per user", "user alice", UnitVNIs}]; got.sum != 10 || got.jobs.Len() != 10 {
+		t.Errorf("%d VNIs of %d jobs", got.sum, got.jobs.Len())
+	}
+}
+
+// A job that asks for nothing of what a quota counts is not refused by it, however far its subject is above a limit that was lowered.
+func TestQuotaOfNothing(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	d := app()
+	d.Collectives = 3
+	d.Quotas = []Quota{{Name: "m", Subject: "all", Unit: UnitAddresses, Most: 5}}
+	w.granted("n1", job("1", "n1"), d)
+	d.Collectives, d.Quotas = 0, []Quota{{Name: "m", Subject: "all", Unit: UnitAddresses, Most: 1}}
+	w.granted("n1", job("2", "n1"), d)
+	d.Collectives = 2
+	if err := w.refused("n1", job("3", "n1"), d, core.OverQuota); !strings.Contains(err.Mend, "never fit") {
+		t.Errorf("%s", err.Line())
+	}
+}
+
+// What is tried out is told to the log, with the job and the node, and refuses nobody.
+func TestTrialsAreOnlyLogged(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	d := app()
+	d.Trials = []string{"deny \"big\": too big"}
+	g := w.granted("n1", job("1", "n1"), d)
+	says := all[Say](w.last)
+	if len(g.Warnings) != 0 || says[0].Text != "dry run: deny \"big\": too big" || says[0].Level != Warn || says[0].Run.Job != "1" || says[0].Node != "n1" {
+		t.Errorf("%v, %v", g.Warnings, says)
 	}
 }

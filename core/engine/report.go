@@ -195,11 +195,11 @@ func (m *Machine) extend(r *reservation, vnis []core.VNI) {
 	taken := m.pooled(more)
 	counts := r.state == Active || r.state == Draining
 	if counts {
-		m.count(r, -1)
+		m.uncount(r)
 	}
 	r.VNIs = slices.Concat(r.VNIs, taken)
 	if counts {
-		m.count(r, 1)
+		m.count(r)
 	}
 	for i := range taken {
 		r.VNIs[len(r.VNIs)-len(taken)+i].Name = foundName

@@ -156,11 +156,14 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 		m.refuse(in, core.Errorf(core.PolicyFault, "job %s: policy gives it %d VNIs, and a service carries at most %d", in.Ask.Key, len(d.VNIs), core.MaxVNIs))
 		return
 	}
+	for _, t := range d.Trials {
+		m.do(Say{Level: Warn, Run: job.Run, Node: n.Name, Text: "dry run: " + t})
+	}
 	if len(d.VNIs) == 0 {
 		m.do(Granted{in.Call, core.Grant{Run: job.Run, GID: job.GID, Warnings: d.Warnings}})
 		return
 	}
-	warnings, err := m.admitQuotas(d, len(d.VNIs))
+	warnings, err := m.admitQuotas(in, d, len(d.VNIs))
 	if err != nil {
 		m.refuse(in, err)
 		return

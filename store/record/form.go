@@ -87,6 +87,7 @@ func decision(c *coder, v *engine.Decision) {
 	c.boolean(&v.Degrade)
 	list(c, &v.Quotas, 5, quota)
 	c.texts(&v.Warnings)
+	c.texts(&v.Trials)
 	c.texts(&v.Rules)
 	c.text(&v.Policy)
 }
