@@ -93,6 +93,7 @@ type Agent struct {
 	serial   uint64
 	session  *session
 	environs environs
+	front    atomic.Pointer[rundir.Hooks]
 	beside   sync.WaitGroup
 	ctx      context.Context
 	devices  atomic.Pointer[[]core.Device] // as read last
@@ -114,6 +115,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 		a.meter = unmetered{}
 	}
 	a.queue = make(chan work, a.limits.Queue)
+	a.SetFront(needs.Front)
 	a.slots = make(chan struct{}, core.MaxCalls)
 	return a, a.load(ctx)
 }

@@ -112,7 +112,7 @@ func (a *Agent) tasks(scheduler string) []rundir.Phase {
 	if a.needs.Hooks[scheduler] == nil {
 		return nil
 	}
-	for _, s := range a.needs.Front.Schedulers {
+	for _, s := range a.front.Load().Schedulers {
 		for _, p := range s.Phases {
 			if s.Name == scheduler && p.Action == core.Environment && len(p.Job) > 0 {
 				out = append(out, p)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -11,37 +12,66 @@ import (
 )
 
 // Front is what weft-hook must know of a node's adapters: their phases, and what each says while Weft is bypassed. types has the type of each label. An
-// adapter that is not core.Phased is left out: no hook of a scheduler calls for it.
-func Front(ctx context.Context, name string, types map[string]string, adapters map[string]core.Hooks) (rundir.Hooks, error) {
+// adapter that is not core.Phased, or says that it is not, is left out: no hook of a scheduler calls for it. One that cannot tell now keeps what weft-hook was
+// told before of it; the error names each, and the rest can be used all the same.
+func Front(ctx context.Context, name string, types map[string]string, adapters map[string]core.Hooks, before rundir.Hooks) (rundir.Hooks, error) {
 	out := rundir.Hooks{Node: name}
+	var untold []error
 	for _, label := range slices.Sorted(maps.Keys(adapters)) {
-		adapter := adapters[label]
-		phased, ok := adapter.(core.Phased)
-		if !ok {
-			continue
+		s, phased, err := front(ctx, name, label, adapters[label])
+		s.Type = types[label]
+		if err == nil && phased {
+			_, err = rundir.Hooks{Node: name, Schedulers: []rundir.Scheduler{s}}.Encode()
 		}
-		phases, err := phased.Phases(ctx)
 		if err != nil {
-			return rundir.Hooks{}, core.Errorf(core.AsError(err).Reason, "scheduler %s: the phases of its hooks: %w", label, err)
-		}
-		s := rundir.Scheduler{Name: label, Type: types[label]}
-		for _, p := range phases {
-			call := core.HookCall{Scheduler: label, Phase: p.Name, Node: name}
-			by := core.Outcome{Action: p.Action} // of no job
-			if p.Action == core.Prepare || p.Action == core.Environment {
-				by.Environment = node.Environment(node.Entry{})
+			untold = append(untold, err)
+			i := slices.IndexFunc(before.Schedulers, func(b rundir.Scheduler) bool { return b.Name == label && b.Type == types[label] })
+			if phased = i >= 0; phased {
+				s = before.Schedulers[i]
 			}
-			reply, err := adapter.Render(ctx, call, by)
-			if err != nil {
-				return rundir.Hooks{}, core.Errorf(core.AsError(err).Reason, "scheduler %s: phase %s: what it says while Weft is bypassed: %w", label, p.Name, err)
-			}
-			s.Phases = append(s.Phases, rundir.Phase{HookPhase: p, Bypass: reply})
 		}
-		out.Schedulers = append(out.Schedulers, s)
+		if phased {
+			out.Schedulers = append(out.Schedulers, s)
+		}
 	}
-	_, err := out.Encode()
-	return out, err
+	if _, err := out.Encode(); err != nil {
+		before.Node = name
+		return before, err
+	}
+	return out, errors.Join(untold...)
 }
+
+// front is Front of one adapter; phased is false where no hook calls for it.
+func front(ctx context.Context, name, label string, adapter core.Hooks) (s rundir.Scheduler, phased bool, err error) {
+	s.Name = label
+	teller, phased := adapter.(core.Phased)
+	if !phased {
+		return s, false, nil
+	}
+	phases, err := teller.Phases(ctx)
+	if errors.Is(err, core.Unsupported) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, true, core.Errorf(core.AsError(err).Reason, "scheduler %s: the phases of its hooks: %w", label, err)
+	}
+	for _, p := range phases {
+		call := core.HookCall{Scheduler: label, Phase: p.Name, Node: name}
+		by := core.Outcome{Action: p.Action} // of no job
+		if p.Action == core.Prepare || p.Action == core.Environment {
+			by.Environment = node.Environment(node.Entry{})
+		}
+		reply, err := adapter.Render(ctx, call, by)
+		if err != nil {
+			return s, true, core.Errorf(core.AsError(err).Reason, "scheduler %s: phase %s: what it says while Weft is bypassed: %w", label, p.Name, err)
+		}
+		s.Phases = append(s.Phases, rundir.Phase{HookPhase: p, Bypass: reply})
+	}
+	return s, true, nil
+}
+
+// SetFront says what weft-hook is told from now on, in the stead of Needs.Front: an adapter was started again, and may have other phases.
+func (a *Agent) SetFront(h rundir.Hooks) { a.front.Store(&h) }
 
 // exempted reports whether root's list lets tasks of a job run although this node holds nothing for it.
 func (a *Agent) exempted(job core.JobID) bool {

@@ -89,7 +89,7 @@ func fronted(t *testing.T, a *adapter, server core.Authority) (*agent.Agent, run
 		t.Fatal(err)
 	}
 	hooks := map[string]core.Hooks{"s": a}
-	front, err := agent.Front(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks)
+	front, err := agent.Front(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks, rundir.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestTasksOfAnExemptJob(t *testing.T) {
 
 func TestFrontIsWhatAdaptersSay(t *testing.T) {
 	ad := &adapter{}
-	front, err := agent.Front(t.Context(), "n1", map[string]string{"b": "slurm", "a": "slurm"}, map[string]core.Hooks{"b": ad, "a": ad, "plain": struct{ core.Hooks }{}})
+	front, err := agent.Front(t.Context(), "n1", map[string]string{"b": "slurm", "a": "slurm"}, map[string]core.Hooks{"b": ad, "a": ad, "plain": struct{ core.Hooks }{}, "none": unphased{}}, rundir.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,27 @@ func TestFrontIsWhatAdaptersSay(t *testing.T) {
 		}
 	}
 	ad.fail.Store(true)
-	if _, err := agent.Front(t.Context(), "n1", map[string]string{"a": "slurm"}, map[string]core.Hooks{"a": ad}); err == nil {
-		t.Error("an adapter that cannot say it was taken")
+	other, types := &adapter{}, map[string]string{"a": "slurm", "b": "slurm"}
+	got, err := agent.Front(t.Context(), "n1", types, map[string]core.Hooks{"a": ad, "b": other}, rundir.Hooks{})
+	if err == nil || !strings.Contains(err.Error(), "scheduler a: ") || strings.Contains(err.Error(), "scheduler b: ") {
+		t.Errorf("an adapter that cannot say it: %v", err)
 	}
+	if len(got.Schedulers) != 1 || got.Schedulers[0].Name != "b" {
+		t.Errorf("what the others say: %+v", got.Schedulers)
+	}
+	got, err = agent.Front(t.Context(), "n1", types, map[string]core.Hooks{"a": ad, "b": other}, front)
+	if diff := cmp.Diff(front, got); diff != "" || err == nil {
+		t.Errorf("what was told before holds on: %v\n%s", err, diff)
+	}
+	types["a"] = "pbs"
+	if got, _ = agent.Front(t.Context(), "n1", types, map[string]core.Hooks{"a": ad}, front); len(got.Schedulers) != 0 {
+		t.Errorf("what was told of another type's adapter: %+v", got.Schedulers)
+	}
+}
+
+// unphased is the facade of an adapter that no hook calls for.
+type unphased struct{ core.Hooks }
+
+func (unphased) Phases(context.Context) ([]core.HookPhase, error) {
+	return nil, core.Errorf(core.NotSupported, "phases: none")
 }

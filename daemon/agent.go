@@ -86,17 +86,14 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 		return err
 	}
 	undo = append(undo, way.close)
-	front, err := agent.Front(ctx, name, adapters.types, adapters.hooks)
-	if err != nil {
-		return err
-	}
+	front := newFront(ctx, adapters, run, o.Log)
 	page := metrics.NewAgent(metrics.AgentOptions{
 		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Bypasses: run.BypassCount,
 	})
 	a, err := agent.New(ctx, agent.Needs{
 		Meter: page,
 		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: way, Store: records,
-		Environ: run.Environs(), Rundir: run, Front: front, Log: o.Log, Machine: machine.Config{SelfService: adapters.own},
+		Environ: run.Environs(), Rundir: run, Front: front.told, Log: o.Log, Machine: machine.Config{SelfService: adapters.own},
 	})
 	if err != nil {
 		return err
@@ -122,7 +119,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 }
 
 // serveHooks opens the node's two sockets and runs the agent.
-func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front rundir.Hooks, page http.Handler, live *reloader, o Options) error {
+func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front *front, page http.Handler, live *reloader, o Options) error {
 	run := rundir.Dir(c.Dir)
 	root, err := hook.Listen(run.RootSocket(), 0o600)
 	if err != nil {
@@ -132,7 +129,7 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
-	if err := run.WriteHooks(front); err != nil {
+	if err := run.WriteHooks(front.told); err != nil {
 		return errors.Join(err, root.Close(), users.Close())
 	}
 	desk := &agent.Desk{Agent: a, More: adapters.verbs}
@@ -148,6 +145,7 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 		o.Watch.run(ctx, func(ctx context.Context) error { return a.Look(ctx, func(*machine.Machine) {}) }, o.Log)
 	})
 	all.Go(func() { adapters.run(ctx) })
+	all.Go(func() { front.keep(ctx, live.plugins) })
 	for _, f := range []struct {
 		ln     net.Listener
 		bounds hook.Bounds

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -16,9 +17,16 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/rpc"
+	"github.com/weft-hpc/weft/sdk"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(actAs) == "adapter" {
+		sdk.Serve(phasedByPID{}, sdk.WithName("adapter"))
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

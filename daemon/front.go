@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/host"
+)
+
+// askAgain is the pause before adapters that could not tell their phases are asked again.
+const askAgain = 15 * time.Second
+
+// front keeps what weft-hook is told of a node's adapters.
+type front struct {
+	adapters *adapters
+	run      rundir.Dir
+	log      *slog.Logger
+	told     rundir.Hooks
+	untold   string // why not all of it
+}
+
+// newFront asks every adapter. One that cannot tell yet is asked again when its plugin is started; until then what the agent before this one was told holds.
+func newFront(ctx context.Context, a *adapters, run rundir.Dir, log *slog.Logger) *front {
+	f := &front{adapters: a, run: run, log: log}
+	if before, err := run.Hooks(); err == nil {
+		f.told = before
+	}
+	f.note(f.ask(ctx))
+	return f
+}
+
+func (f *front) ask(ctx context.Context) (err error) {
+	f.told, err = agent.Front(ctx, f.adapters.node, f.adapters.types, f.adapters.hooks, f.told)
+	return err
+}
+
+func (f *front) note(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != f.untold {
+		f.log.Warn("not every adapter tells the phases of its hooks; weft-hook goes by what it was told before, where it was", core.LogError, err)
+	}
+	f.untold = text
+}
+
+// keep asks again whenever a scheduler's plugin was started, which may then be another build.
+func (f *front) keep(ctx context.Context, plugins *host.Host) {
+	var seen map[string]int
+	for ctx.Err() == nil {
+		err := plugins.Watch(ctx, func(states []host.Status) error {
+			now := map[string]int{}
+			for _, s := range states {
+				if s.Kind == host.Scheduler && s.State == host.Ready {
+					now[s.Name] = s.Starts
+				}
+			}
+			if reflect.DeepEqual(now, seen) {
+				return nil
+			}
+			before := f.told
+			err := f.ask(ctx)
+			if !reflect.DeepEqual(f.told, before) {
+				if fail := f.run.WriteHooks(f.told); fail != nil {
+					f.told = before
+					return fail
+				}
+				f.adapters.agent.SetFront(f.told)
+			}
+			if err == nil {
+				f.note(nil)
+				seen = now
+			}
+			return err
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		f.note(err)
+		if !rest(ctx, askAgain) {
+			return
+		}
+	}
+}
