@@ -14,6 +14,7 @@ type evaluation struct {
 	policy   *Policy
 	facts    *engine.Facts
 	set      settings
+	quotas   []*rule // that the job is for
 	decision engine.Decision
 	made     *hcl.EvalContext
 }
@@ -40,6 +41,7 @@ func (e *evaluation) decide() *core.Error {
 	if deny := malformed(e.facts.Job.Request); deny != nil {
 		return deny
 	}
+	e.decision.Warnings = append(e.decision.Warnings, e.facts.Job.Request.Warnings...)
 	e.set = e.policy.defaults
 	for _, i := range e.policy.by.survivors(&e.facts.Job) {
 		if deny := e.apply(e.policy.rules[i]); deny != nil {
@@ -51,34 +53,50 @@ func (e *evaluation) decide() *core.Error {
 
 // apply takes one rule into account, if it is for this job.
 func (e *evaluation) apply(r *rule) *core.Error {
-	if r.match.nodes != nil {
-		hit, err := r.match.nodes.hit(e.facts.Job.Shares, r.deny)
+	hit, fault := e.hit(r)
+	if fault != nil {
+		return e.enforce(r, fault)
+	}
+	if !hit {
+		return nil
+	}
+	switch r.kind {
+	case quotaKind:
+		e.quotas = append(e.quotas, r)
+		return nil
+	case denyKind:
+		e.decision.Rules = append(e.decision.Rules, r.name)
+		v, err := r.message.value(e.context())
 		if err != nil {
-			return r.fault("match: nodes", err)
+			return e.enforce(r, r.fault("message", err))
+		}
+		return e.enforce(r, core.Errorf(core.PolicyDenied, "policy: %s: %s", r.title(), hclfile.Printable(v.AsString(), 500)))
+	case ruleKind:
+		e.decision.Rules = append(e.decision.Rules, r.name)
+		e.set.take(&r.settings)
+	}
+	return nil
+}
+
+// hit reports whether r, whose lists hold something of the job, is for it.
+func (e *evaluation) hit(r *rule) (bool, *core.Error) {
+	if r.match.nodes != nil {
+		hit, err := r.match.nodes.hit(e.facts.Job.Shares, r.kind != ruleKind)
+		if err != nil {
+			return false, r.fault("match: nodes", err)
 		}
 		if !hit {
-			return nil
+			return false, nil
 		}
 	}
 	if r.when != nil {
 		v, err := r.when.value(e.context())
 		if err != nil {
-			return r.fault("when", err)
+			return false, r.fault("when", err)
 		}
-		if v.False() {
-			return nil
-		}
+		return v.True(), nil
 	}
-	e.decision.Rules = append(e.decision.Rules, r.name)
-	if r.deny {
-		v, err := r.message.value(e.context())
-		if err != nil {
-			return r.fault("message", err)
-		}
-		return core.Errorf(core.PolicyDenied, "policy: %s: %s", r.title(), hclfile.Printable(v.AsString(), 500))
-	}
-	e.set.take(&r.settings)
-	return nil
+	return true, nil
 }
 
 // take replaces what a rule names.
@@ -111,7 +129,6 @@ func (r *rule) fault(what string, err error) *core.Error {
 // grant makes the decision of what was set and what the user asked for.
 func (e *evaluation) grant() *core.Error {
 	d, request := &e.decision, e.facts.Job.Request
-	d.Warnings = append(d.Warnings, request.Warnings...)
 	d.Degrade = e.policy.degrade
 	vnis := *e.set.vnis
 	if len(vnis) == 0 {
@@ -155,7 +172,7 @@ func (e *evaluation) grant() *core.Error {
 	if request.Collectives && d.Collectives == 0 {
 		e.warn("hardware collectives were asked for; the site's policy gives none to this job")
 	}
-	return nil
+	return e.bound()
 }
 
 // nothing is the decision of vnis = []: no reservation, no service, variables unset. Who asked for none may have asked for anything else beside it.

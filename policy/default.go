@@ -91,7 +91,7 @@ func (c *compiler) set(s *settings, file *hclfile.File, attr *hclsyntax.Attribut
 	case "floor":
 		s.floor = c.floor(file, attr.Expr, what)
 	case "collectives":
-		fields := c.fields(file, attr.Expr, what, "{ addresses = 8 }", []string{"addresses"}, nil)
+		fields := c.fields(file, attr.Expr, what, "{ addresses = 8 }", []string{"addresses"}, nil, nil)
 		if fields["addresses"] != nil {
 			s.collectives = c.number(file, fields["addresses"], what, "addresses", ruleScope)
 		}
@@ -103,15 +103,15 @@ func (c *compiler) classes(file *hclfile.File, tree hclsyntax.Expression, what s
 	c.add(findings...)
 	var set core.Classes
 	for _, item := range items {
-		i := slices.Index(core.ClassNames(), item.Text)
-		if i < 0 {
+		class, err := core.ParseClass(item.Text)
+		if err != nil {
 			c.add(unknown(file, item.At, fmt.Sprintf("%s: there is no traffic class %q", what, core.Clip(item.Text)), item.Text, core.ClassNames()))
 			continue
 		}
-		if set&(1<<i) != 0 {
+		if set&class != 0 {
 			c.add(file.At(hclfile.Error, item.At, fmt.Sprintf("%s: %q is given twice", what, item.Text), ""))
 		}
-		set |= 1 << i
+		set |= class
 	}
 	if findings == nil && len(items) == 0 {
 		c.add(file.At(hclfile.Error, tree.Range(), what+": it names no class", "A service without a class can send nothing. For a job without network write vnis = []."))
@@ -133,13 +133,21 @@ func (c *compiler) minNICs(file *hclfile.File, tree hclsyntax.Expression, what s
 
 func (c *compiler) floor(file *hclfile.File, tree hclsyntax.Expression, what string) *[core.NumResources]*number {
 	floor := &[core.NumResources]*number{}
-	fields := c.fields(file, tree, what, "{ txqs = 8 }", nil, core.ResourceNames())
+	fields := c.fields(file, tree, what, "{ txqs = 8 }", nil, core.ResourceNames(), resourceName)
 	for i, name := range core.ResourceNames() {
 		if fields[name] != nil {
 			floor[i] = c.number(file, fields[name], what, name, ruleScope)
 		}
 	}
 	return floor
+}
+
+// resourceName is a NIC resource's name as Weft writes it, given as the kernel or Slurm do, in any case; what is no resource is left as it is.
+func resourceName(s string) string {
+	if r, err := core.ParseResource(s); err == nil {
+		return r.String()
+	}
+	return s
 }
 
 // unknown is the finding for a name that is none of those known.

@@ -7,6 +7,8 @@
 //	limits                 limits.go    resources of a NIC, evaluated once for each number of cores
 //	vni                    vni.go       names a pool or a service
 //	rule, deny             rule.go      a condition, and what it sets or says
+//	quota                  quota.go     a condition, and how much its jobs may hold together; the engine counts
+//	enforce                enforce.go   whether a deny or a quota refuses, warns, or is only tried out
 //	match                  match.go     the part of a condition that is plain data, indexed over all rules
 //
 // and every expression goes through expr.go, which checks at load all names, functions and types in it with values that are not known yet, and evaluates

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"math/big"
 	"slices"
@@ -12,28 +13,56 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// functions are all that a policy can call. Left out is what can make much out of little (format, range, replace, setproduct, pow) and what reads the
-// world.
+// functions are all that a policy can call. Left out is what can make much out of little (format, formatlist, indent, pow, range, regexall, setproduct), what
+// hides a mistake (try, can) and what reads the world.
 var functions = map[string]function.Function{
 	"abs":             stdlib.AbsoluteFunc,
 	"ceil":            stdlib.CeilFunc,
+	"chomp":           stdlib.ChompFunc,
+	"coalesce":        stdlib.CoalesceFunc,
+	"coalescelist":    stdlib.CoalesceListFunc,
+	"compact":         stdlib.CompactFunc,
 	"concat":          stdlib.ConcatFunc,
 	"contains":        stdlib.ContainsFunc,
 	"distinct":        stdlib.DistinctFunc,
+	"element":         stdlib.ElementFunc,
 	"endswith":        predicate(strings.HasSuffix),
+	"flatten":         stdlib.FlattenFunc,
 	"floor":           stdlib.FloorFunc,
-	"join":            stdlib.JoinFunc,
+	"int":             stdlib.IntFunc,
+	"join":            bounded(stdlib.JoinFunc, joined),
+	"keys":            stdlib.KeysFunc,
 	"length":          stdlib.LengthFunc,
+	"log":             stdlib.LogFunc,
+	"lookup":          stdlib.LookupFunc,
 	"lower":           stdlib.LowerFunc,
 	"max":             stdlib.MaxFunc,
+	"merge":           stdlib.MergeFunc,
 	"min":             stdlib.MinFunc,
 	"multicast_share": multicastShare,
+	"parseint":        stdlib.ParseIntFunc,
+	"regex":           stdlib.RegexFunc,
+	"replace":         bounded(stdlib.ReplaceFunc, replaced),
+	"reverse":         stdlib.ReverseListFunc,
+	"setintersection": stdlib.SetIntersectionFunc,
+	"setsubtract":     stdlib.SetSubtractFunc,
+	"setunion":        stdlib.SetUnionFunc,
+	"signum":          stdlib.SignumFunc,
+	"slice":           stdlib.SliceFunc,
+	"sort":            stdlib.SortFunc,
 	"split":           stdlib.SplitFunc,
 	"startswith":      predicate(strings.HasPrefix),
 	"strlen":          stdlib.StrlenFunc,
+	"strrev":          stdlib.ReverseFunc,
+	"substr":          stdlib.SubstrFunc,
+	"title":           stdlib.TitleFunc,
+	"trim":            stdlib.TrimFunc,
 	"trimprefix":      stdlib.TrimPrefixFunc,
+	"trimspace":       stdlib.TrimSpaceFunc,
 	"trimsuffix":      stdlib.TrimSuffixFunc,
 	"upper":           stdlib.UpperFunc,
+	"values":          stdlib.ValuesFunc,
+	"zipmap":          stdlib.ZipmapFunc,
 }
 
 var functionNames = slices.Sorted(maps.Keys(functions))
@@ -46,6 +75,52 @@ func predicate(is func(s, part string) bool) function.Function {
 			return cty.BoolVal(is(args[0].AsString(), args[1].AsString())), nil
 		},
 	})
+}
+
+// maxMade bounds the text that a function makes of several, in bytes: without it two calls inside each other make gigabytes of a kilobyte.
+const maxMade = 1 << 12
+
+// bounded is f, which is not called when size says that it would make more than maxMade bytes.
+func bounded(f function.Function, size func(args []cty.Value) int) function.Function {
+	return function.New(&function.Spec{
+		Params:   f.Params(),
+		VarParam: f.VarParam(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			types := make([]cty.Type, len(args))
+			for i, arg := range args {
+				types[i] = arg.Type()
+			}
+			return f.ReturnType(types)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			for _, arg := range args {
+				if !arg.IsWhollyKnown() {
+					return f.Call(args)
+				}
+			}
+			if size(args) > maxMade {
+				return cty.NilVal, fmt.Errorf("it would make a text of more than %d bytes", maxMade)
+			}
+			return f.Call(args)
+		},
+	})
+}
+
+func joined(args []cty.Value) int {
+	size, count := 0, 0
+	for _, list := range args[1:] {
+		for it := list.ElementIterator(); it.Next(); count++ {
+			if _, v := it.Element(); !v.IsNull() {
+				size += len(v.AsString())
+			}
+		}
+	}
+	return size + count*len(args[0].AsString())
+}
+
+func replaced(args []cty.Value) int {
+	text, old, with := args[0].AsString(), args[1].AsString(), args[2].AsString()
+	return len(text) + (strings.Count(text, old))*len(with)
 }
 
 // multicastShare is how many of the fabric's M multicast addresses one job may take on a system of S nodes, when jobs of s nodes or more take some and each

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -27,13 +29,24 @@ func (c *compiler) compileLimits(file *hclfile.File, block *hclsyntax.Block) {
 	title := hclfile.Title(block)
 	l := &limits{name: block.Labels[0]}
 	c.limits[l.name] = l
-	c.add(file.Check(block.Body, hclfile.Shape{Where: title, Attributes: core.ResourceNames()})...)
+	known, of := core.ResourceNames(), map[string]*hclsyntax.Attribute{}
+	for _, spelling := range slices.Sorted(maps.Keys(block.Body.Attributes)) {
+		attr, name := block.Body.Attributes[spelling], resourceName(spelling)
+		if name != spelling {
+			known = append(known, spelling)
+		}
+		if of[name] != nil {
+			c.add(file.At(hclfile.Error, attr.NameRange, fmt.Sprintf("%s: %s is given twice", title, name), fmt.Sprintf("The other is spelled %s.", of[name].Name)))
+		}
+		of[name] = attr
+	}
+	c.add(file.Check(block.Body, hclfile.Shape{Where: title, Attributes: known})...)
 	for i, name := range core.ResourceNames() {
-		attr := block.Body.Attributes[name]
+		attr := of[name]
 		if attr == nil {
 			continue
 		}
-		fields := c.fields(file, attr.Expr, title+": "+name, limitForm, []string{"reserved", "max"}, nil)
+		fields := c.fields(file, attr.Expr, title+": "+name, limitForm, []string{"reserved", "max"}, nil, nil)
 		if len(fields) != 2 {
 			continue
 		}

@@ -23,7 +23,7 @@ type Env struct {
 // Bounds of a policy.
 const (
 	MaxFiles = 64
-	MaxRules = 4096 // rules and denies
+	MaxRules = 4096 // rules, denies and quotas
 )
 
 // Load compiles a policy. Its files are read in the order of their names without folder. The Policy is nil when hclfile.Failed.
@@ -79,6 +79,7 @@ var top = hclfile.Shape{
 		"vni":    {Labels: []string{"NAME"}},
 		"rule":   {Labels: []string{"NAME"}},
 		"deny":   {Labels: []string{"NAME"}},
+		"quota":  {Labels: []string{"NAME"}},
 	},
 }
 
@@ -104,17 +105,18 @@ func (c *compiler) each(file *hclfile.File, kind string, compile func(*hclfile.F
 	}
 }
 
-// rules compiles rules and denies in the order they stand.
+// rules compiles rules, denies and quotas in the order they stand.
 func (c *compiler) rules(file *hclfile.File) {
 	for _, block := range file.Body.Blocks {
-		if (block.Type != "rule" && block.Type != "deny") || len(block.Labels) != 1 || !c.named(file, block) {
+		k := slices.Index(kindNames[:], block.Type)
+		if k < 0 || len(block.Labels) != 1 || !c.named(file, block) {
 			continue
 		}
 		if len(c.policy.rules) == MaxRules {
 			c.add(file.At(hclfile.Error, block.DefRange(), fmt.Sprintf("the policy has more than the %d rules that it may have", MaxRules), ""))
 			return
 		}
-		c.compileRule(file, block)
+		c.compileRule(file, block, kind(k))
 	}
 }
 

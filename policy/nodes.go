@@ -44,8 +44,8 @@ func (c *compiler) nodes(file *hclfile.File, attr *hclsyntax.Attribute, what str
 	return out
 }
 
-// hit fails closed: a rule gives only where all of the job's nodes are in the list, a deny takes where any of them is. A job whose nodes are not known is
-// given nothing by such a rule, and cannot be judged by such a deny.
+// hit fails closed: a rule gives only where all of the job's nodes are in the list, a deny takes where any of them is, and so does a quota. A job whose nodes are not known is
+// given nothing by such a rule, and cannot be judged by such a deny or quota.
 func (n nodes) hit(shares []core.Share, deny bool) (bool, error) {
 	known := false
 	for _, share := range shares {

@@ -59,8 +59,8 @@ func whole(v cty.Value) (uint16, error) {
 	return 0, tooMuch(f.Text('g', 10))
 }
 
-// fields takes { a = …, b = … } apart; each of required must be there and nothing but them and optional.
-func (c *compiler) fields(file *hclfile.File, tree hclsyntax.Expression, what, form string, required, optional []string) map[string]hclsyntax.Expression {
+// fields takes { a = …, b = … } apart; each of required must be there and nothing but them and optional. canonical, unless nil, gives a name's one spelling.
+func (c *compiler) fields(file *hclfile.File, tree hclsyntax.Expression, what, form string, required, optional []string, canonical func(string) string) map[string]hclsyntax.Expression {
 	object, ok := tree.(*hclsyntax.ObjectConsExpr)
 	if !ok {
 		c.add(file.At(hclfile.Error, tree.Range(), what+": it must be written as "+form, ""))
@@ -70,6 +70,9 @@ func (c *compiler) fields(file *hclfile.File, tree hclsyntax.Expression, what, f
 	out := map[string]hclsyntax.Expression{}
 	for _, item := range object.Items {
 		key := hcl.ExprAsKeyword(item.KeyExpr)
+		if canonical != nil {
+			key = canonical(key)
+		}
 		_, twice := out[key]
 		switch {
 		case !slices.Contains(known, key):

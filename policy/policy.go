@@ -9,7 +9,7 @@ import (
 type Policy struct {
 	defaults settings
 	degrade  bool
-	rules    []*rule // rules and denies in the order they are read
+	rules    []*rule // rules, denies and quotas in the order they are read
 	by       index
 	text     string
 	hash     string

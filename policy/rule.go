@@ -6,38 +6,50 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hclfile"
 )
 
-// rule is a rule or a deny block.
+// rule is a rule, a deny or a quota block: a condition, and what follows from it.
 type rule struct {
+	kind     kind
 	name     string
 	place    place
 	match    match
-	when     *expr    // nil: always
-	settings settings // a rule's
-	deny     bool
-	message  *expr // a deny's
+	when     *expr          // nil: always
+	settings settings       // a rule's
+	message  *expr          // a deny's
+	quota    quota          // a quota's
+	enforce  engine.Enforce // of a deny or a quota
 }
+
+// kind is which block a rule is.
+type kind uint8
+
+const (
+	ruleKind kind = iota
+	denyKind
+	quotaKind
+)
+
+var kindNames = [...]string{ruleKind: "rule", denyKind: "deny", quotaKind: "quota"}
+
+func (k kind) String() string { return kindNames[k] }
 
 // title is how errors call it: rule "storage".
-func (r *rule) title() string {
-	kind := "rule"
-	if r.deny {
-		kind = "deny"
-	}
-	return fmt.Sprintf("%s %q", kind, r.name)
-}
+func (r *rule) title() string { return fmt.Sprintf("%s %q", r.kind, r.name) }
 
-func (c *compiler) compileRule(file *hclfile.File, block *hclsyntax.Block) {
+func (c *compiler) compileRule(file *hclfile.File, block *hclsyntax.Block, k kind) {
 	title := hclfile.Title(block)
-	r := &rule{name: block.Labels[0], place: at(file, block.TypeRange), deny: block.Type == "deny"}
+	r := &rule{kind: k, name: block.Labels[0], place: at(file, block.TypeRange)}
 	shape := hclfile.Shape{Where: title, Attributes: []string{"when"}, Blocks: map[string]hclfile.BlockShape{"match": {Once: true}}}
-	if r.deny {
-		shape.Attributes = append(shape.Attributes, "message")
-		shape.Required = []string{"message"}
-	} else {
+	switch k {
+	case ruleKind:
 		shape.Attributes = append(append(shape.Attributes, settable...), "collectives")
+	case denyKind:
+		shape.Attributes, shape.Required = append(shape.Attributes, "message", "enforce"), []string{"message"}
+	case quotaKind:
+		shape.Attributes, shape.Required = append(append(shape.Attributes, "per", "enforce"), unitNames[:]...), []string{"per"}
 	}
 	c.add(file.Check(block.Body, shape)...)
 	for _, inner := range block.Body.Blocks {
@@ -50,17 +62,23 @@ func (c *compiler) compileRule(file *hclfile.File, block *hclsyntax.Block) {
 		switch {
 		case name == "when":
 			r.when = c.when(file, attr, what)
-		case name == "message" && r.deny:
-			r.message = c.expr(file, attr.Expr, what, ruleScope, cty.String)
-		case !r.deny:
+		case k == ruleKind:
 			c.set(&r.settings, file, attr, what)
+		case name == "enforce":
+			r.enforce = c.enforce(file, attr, what)
+		case k == denyKind && name == "message":
+			r.message = c.expr(file, attr.Expr, what, ruleScope, cty.String)
+		case k == quotaKind:
+			c.quota(&r.quota, file, attr, title)
 		}
 	}
-	if !r.deny && len(block.Body.Attributes) == 0 || !r.deny && len(block.Body.Attributes) == 1 && block.Body.Attributes["when"] != nil {
+	switch {
+	case k == ruleKind && (len(block.Body.Attributes) == 0 || len(block.Body.Attributes) == 1 && block.Body.Attributes["when"] != nil):
 		c.add(file.At(hclfile.Error, block.DefRange(), title+": it sets nothing", "Name what jobs of this rule get, such as traffic_classes or vnis; to refuse jobs write a deny block."))
-	}
-	if r.deny && block.Body.Attributes["when"] == nil && len(block.Body.Blocks) == 0 {
+	case k == denyKind && r.enforce == engine.EnforceDeny && block.Body.Attributes["when"] == nil && len(block.Body.Blocks) == 0:
 		c.add(file.At(hclfile.Warning, block.DefRange(), title+": it has neither when nor match: every job is denied", ""))
+	case k == quotaKind && block.Body.Attributes[unitNames[engine.UnitVNIs]] == nil && block.Body.Attributes[unitNames[engine.UnitAddresses]] == nil:
+		c.add(file.At(hclfile.Error, block.DefRange(), title+": it limits nothing", "Write vnis = 8, or addresses = 100, or both."))
 	}
 	c.policy.rules = append(c.policy.rules, r)
 }
