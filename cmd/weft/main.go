@@ -110,7 +110,7 @@ Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 w
 		"see":    {newStatus(o), newJobs(o), newJob(o), newVNIs(o), newNodes(o), newServices(o), newEnv(o), newVersion()},
 		"change": {newForget(o), newDrain(o), newResume(o), newRecover(o), newNode(o)},
 		"work":   {newRun(o), newDev(o), newDemo(), newSim(o), newStore()},
-		"daemon": {newServer(), newAgent(o), newTLS(), newPlugin(o), newReload(o)},
+		"daemon": {newServer(), newAgent(o), newTLS(), newInit(o), newPlugin(o), newReload(o)},
 	} {
 		for _, c := range cmds {
 			c.GroupID = id

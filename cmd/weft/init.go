@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/slurm/install"
+)
+
+// libexecHook is where packages put weft-hook.
+const libexecHook = "/usr/libexec/weft/weft-hook"
+
+func newInit(o *options) *cobra.Command {
+	return holder("init", "Put Weft's hooks into a scheduler, or take them out", newInitSlurm(o))
+}
+
+func newInitSlurm(o *options) *cobra.Command {
+	i := install.Options{}
+	var write, remove bool
+	cmd := &cobra.Command{
+		Use: "slurm", Short: "Look at slurm.conf, and print or write the lines and hook files that Weft needs; or take them out", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if write && remove {
+				return misuse(cmd, fmt.Errorf("init slurm: give one of --write and --remove"))
+			}
+			if cmd.Flags().Changed("dir") {
+				i.Dir = o.dir
+			}
+			return o.initSlurm(i, write, remove)
+		},
+	}
+	cmd.Long = `Look at slurm.conf for what stands in Weft's way, and show the lines it would get and the hook files that every node needs.
+
+Nothing is changed without --write, which puts Weft's lines into a marked block, makes comments of the lines they replace, and keeps what the
+file was as slurm.conf` + install.Backup + `. A Prolog, TaskProlog or Epilog of the site's stays in force: the hook files run it too. Writing twice changes nothing.
+--remove takes out again what --write put in, byte for byte, and changes nothing when any of it was edited by hand.
+
+The hook files must be on every node, at the same path, before Slurm reads the lines, and may go only after it has read slurm.conf without
+them: Slurm drains a node whose Prolog it cannot find.
+
+Exit codes: 0 nothing stands in the way, and with --write or --remove it is done; 1 a finding refuses, and nothing was changed; 2 wrong usage, a
+slurm.conf that cannot be read, or one in which Weft's own lines were edited.`
+	f := cmd.Flags()
+	f.StringVar(&i.Conf, "conf", "/etc/slurm/slurm.conf", "path of slurm.conf")
+	f.StringVar(&i.Hooks, "hooks", "/etc/weft/slurm", "folder of the hook files, on every node")
+	f.StringVar(&i.Scheduler, "scheduler", "slurm", "the scheduler's label in config.hcl, or its type while that is unique")
+	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node (default: "+libexecHook+", or beside weft)")
+	f.BoolVar(&i.Alloc, "alloc", false, "set PrologFlags=Alloc too, so that Prolog runs on each node as soon as a job gets it")
+	f.BoolVar(&write, "write", false, "write what is shown")
+	f.BoolVar(&remove, "remove", false, "take it out again")
+	return o.listing(cmd)
+}
+
+func (o *options) initSlurm(i install.Options, write, remove bool) error {
+	var err error
+	if i.Hook == "" {
+		i.Hook = findHook()
+	}
+	for _, path := range []*string{&i.Conf, &i.Hooks, &i.Hook, &i.Dir} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return core.Errorf(core.BadCall, "%s: %w", core.Clip(*path), err)
+		}
+	}
+	plan := install.New
+	if remove {
+		plan = install.Removal
+	}
+	p, err := plan(i)
+	if err != nil {
+		return err
+	}
+	done := (write || remove) && !p.Refused()
+	if done {
+		if err := p.Write(); err != nil {
+			return &exitError{exitFailed, err}
+		}
+	}
+	if err := o.print(stdout(), asShown(p, done), func(w io.Writer) { printPlan(w, p, done, remove) }); err != nil {
+		return err
+	}
+	if p.Refused() {
+		return &exitError{exitFailed, fmt.Errorf("init slurm: %s: %s; nothing was changed", i.Conf, refusals(p))}
+	}
+	return nil
+}
+
+// findHook is weft-hook as it will be on the nodes: where packages put it, or beside this program.
+func findHook() string {
+	if _, err := os.Stat(libexecHook); err == nil {
+		return libexecHook
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "weft-hook")
+		if _, err := os.Stat(beside); err == nil {
+			return beside
+		}
+	}
+	return libexecHook
+}
+
+func refusals(p *install.Plan) string {
+	n, first := 0, ""
+	for _, f := range p.Findings {
+		if f.Level == install.Refusal {
+			n++
+			first = cmp.Or(first, f.Setting+": "+f.What)
+		}
+	}
+	if n == 1 {
+		return first
+	}
+	return fmt.Sprintf("%d findings refuse: %s …", n, first)
+}
+
+// shownPlan is a plan as JSON.
+type shownPlan struct {
+	Findings []install.Finding `json:"findings"`
+	Lines    []string          `json:"lines"`
+	Replaced []string          `json:"replaced"`
+	Changes  []shownChange     `json:"changes"`
+	Files    []string          `json:"files"`
+	Done     bool              `json:"done"`
+}
+
+type shownChange struct {
+	Path string `json:"path"`
+	What string `json:"what"`
+	Text string `json:"text,omitempty"`
+}
+
+func asShown(p *install.Plan, done bool) shownPlan {
+	s := shownPlan{Findings: p.Findings, Lines: p.Lines, Replaced: p.Replaced, Files: p.Files, Done: done, Changes: []shownChange{}}
+	for _, c := range p.Changes {
+		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text)})
+	}
+	for _, list := range []*[]string{&s.Lines, &s.Replaced, &s.Files} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	if s.Findings == nil {
+		s.Findings = []install.Finding{}
+	}
+	return s
+}
+
+func printPlan(w io.Writer, p *install.Plan, done, remove bool) {
+	for _, f := range p.Findings {
+		place := f.Place()
+		if place != "" {
+			place = " (" + place + ")"
+		}
+		fmt.Fprintf(w, "%-8s %s%s: %s\n", f.Level, f.Setting, place, f.What)
+		if f.Mend != "" {
+			fmt.Fprintf(w, "%-8s %s\n", "", "-> "+f.Mend)
+		}
+	}
+	if len(p.Replaced) > 0 {
+		fmt.Fprintln(w, "\nThese lines become comments:")
+		for _, l := range p.Replaced {
+			fmt.Fprintln(w, "  "+l)
+		}
+	}
+	if len(p.Lines) > 0 {
+		fmt.Fprintln(w, "\nThese lines stand at the end of slurm.conf:")
+		for _, l := range p.Lines {
+			fmt.Fprintln(w, "  "+l)
+		}
+	}
+	printChanges(w, p, done, remove)
+}
+
+func printChanges(w io.Writer, p *install.Plan, done, remove bool) {
+	if len(p.Findings) > 0 {
+		fmt.Fprintln(w)
+	}
+	if len(p.Changes) == 0 {
+		if remove {
+			fmt.Fprintln(w, "Nothing of Weft's is there.")
+		} else {
+			fmt.Fprintln(w, "Everything is in place already.")
+		}
+		return
+	}
+	past := map[string]string{"create": "created", "change": "changed", "remove": "removed"}
+	for _, c := range p.Changes {
+		if done {
+			fmt.Fprintf(w, "%s: %s\n", c.Path, past[c.What()])
+			continue
+		}
+		fmt.Fprintf(w, "%s: to %s\n", c.Path, c.What())
+		if !c.Conf && !c.Gone {
+			for line := range strings.Lines(string(c.Text)) {
+				fmt.Fprint(w, "  | "+line)
+			}
+		}
+	}
+	switch {
+	case !done:
+		fmt.Fprintln(w, "\nNothing is changed yet.")
+	case remove:
+		fmt.Fprintln(w, "\nNow run `scontrol reconfigure`; then remove the hook files from the other nodes.")
+	default:
+		fmt.Fprintln(w, "\nBring the hook files to every node, at the same paths; see that the agents run; then run `scontrol reconfigure`.")
+	}
+}
