@@ -31,10 +31,12 @@ type daemons struct {
 	t     *testing.T
 	dir   string
 	port  int
-	names []string // all nodes of the system
-	nodes []string // those with an agent
-	pool  string   // VNIs of pool "jobs"
-	admin string   // admin_group
+	names []string         // all nodes of the system
+	nodes []string         // those with an agent
+	pool  string           // VNIs of pool "jobs"
+	admin string           // admin_group
+	more  string           // further blocks of config.hcl
+	gates map[string]*gate // the network between an agent and the server; none: nothing is in between
 	procs map[string]*exec.Cmd
 }
 
@@ -100,16 +102,24 @@ server {
   admin_group = %[6]q
 }
 agent {
-  server = "127.0.0.1:%[5]d"
+  server = "127.0.0.1:%[9]d"
   dir    = %[7]q
   tls    = %[8]q
 }
-`, strings.Join(d.names, ","), policy, d.pool, d.path(name+".nic"), d.port, d.admin, name, name+".tls")
+%[10]s`, strings.Join(d.names, ","), policy, d.pool, d.path(name+".nic"), d.port, d.admin, name, name+".tls", d.way(name), d.more)
 		if d.admin == "" {
 			text = strings.ReplaceAll(text, "  admin_group = \"\"\n", "")
 		}
 		d.must(os.WriteFile(d.path(name+".hcl"), []byte(text), 0o644))
 	}
+}
+
+// way is the port by which a node reaches the server.
+func (d *daemons) way(node string) int {
+	if g := d.gates[node]; g != nil {
+		return g.port()
+	}
+	return d.port
 }
 
 // freePort is one that nobody listens at. Somebody else may take it before the server does: start tells then, and another is taken.
@@ -281,16 +291,29 @@ func (d *daemons) until(what string, so func() (bool, string)) {
 
 // plugin is the process of a node's driver; 0 while there is none.
 func (d *daemons) plugin(node string) (pid int, state string) {
-	var rows []daemon.PluginRow
-	if err := d.ask(node, "plugins", nil, &rows); err != nil {
+	r, err := d.pluginRow(node, "driver")
+	if err != nil {
 		return 0, err.Error()
 	}
+	return r.PID, r.State
+}
+
+// pluginRow is a daemon's plugin of a kind.
+func (d *daemons) pluginRow(name, kind string) (daemon.PluginRow, error) {
+	var rows []daemon.PluginRow
+	path := d.socket()
+	if name != theServer {
+		path = d.run(name).Socket(os.Geteuid() == 0)
+	}
+	if err := hook.Call(d.t.Context(), path, "plugins", nil, &rows); err != nil {
+		return daemon.PluginRow{}, err
+	}
 	for _, r := range rows {
-		if r.Kind == "driver" {
-			return r.PID, r.State
+		if r.Kind == kind {
+			return r, nil
 		}
 	}
-	return 0, "there is none"
+	return daemon.PluginRow{State: "there is none"}, nil
 }
 
 // services are those of jobs that a node's NICs hold, read from the NICs' own state: no daemon is asked.
