@@ -47,7 +47,9 @@ func TestTasksAreToldWhyTheirJobWasRefused(t *testing.T) {
 
 func TestRefusalsEndWithTheirJob(t *testing.T) {
 	b := newBench(2)
-	b.grant = func(Reserve) (core.Grant, *core.Error) { return core.Grant{}, core.Errorf(core.PoolEmpty, "pool jobs: it is empty") }
+	b.grant = func(Reserve) (core.Grant, *core.Error) {
+		return core.Grant{}, core.Errorf(core.PoolEmpty, "pool jobs: it is empty")
+	}
 	b.prepare(job("7", 0), 1000, 10)
 	if got := b.reasonOf(job("7", 0), 1000); got != core.PoolEmpty {
 		t.Errorf("got %q", got)

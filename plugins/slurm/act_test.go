@@ -1,0 +1,117 @@
+package slurm
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+func TestFailAndRequeue(t *testing.T) {
+	told := func(raw, name string, more ...string) []string {
+		return append([]string{"scontrol notify " + raw + " weft: no VNI is left", "scontrol update JobId=" + name + " AdminComment=weft: no VNI is left"}, more...)
+	}
+	for name, c := range map[string]struct {
+		more          []string
+		fail, requeue []string
+	}{
+		"batch job":         {nil, told("7", "7", "scancel 7"), told("7", "7", "scontrol requeue 7")},
+		"srun or salloc":    {[]string{"BatchFlag", "0"}, told("7", "7", "scancel 7"), told("7", "7", "scancel 7")},
+		"may not come back": {[]string{"Requeue", "0"}, told("7", "7", "scancel 7"), told("7", "7", "scancel 7")},
+		// The id of the array is the id of its last task.
+		"array's task": {[]string{"ArrayJobID", "7", "ArrayTaskID", "8"}, told("7", "7_8", "scancel 7_8"), told("7", "7_8", "scontrol requeue 7_8")},
+		"forged task":  {[]string{"ArrayJobID", "7", "ArrayTaskID", "1 -u alice"}, told("7", "7", "scancel 7"), told("7", "7", "scontrol requeue 7")},
+		"over":         {[]string{"State", "COMPLETED"}, nil, nil},
+		"completing":   {[]string{"State", "COMPLETING"}, nil, nil},
+		"waiting":      {[]string{"State", "PENDING", "RestartCnt", "1"}, nil, nil},
+		"a newer run":  {[]string{"RestartCnt", "1"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, act := range []struct {
+				of   func(*Plugin) func(context.Context, core.Key, string) error
+				want []string
+			}{
+				{func(p *Plugin) func(context.Context, core.Key, string) error { return p.Fail }, c.fail},
+				{func(p *Plugin) func(context.Context, core.Key, string) error { return p.Requeue }, c.requeue},
+			} {
+				f := &fake{}
+				f.job("7", c.more...)
+				if err := act.of(f.adapter())(t.Context(), key("7", 0), "no VNI\nis left\x1b"); err != nil {
+					t.Fatal(err)
+				}
+				var want []string
+				want = append(want, act.want...)
+				if diff := cmp.Diff(want, append([]string(nil), f.did()...)); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+// That a job cannot be told is no reason to let it run; that it is over already is what was wanted.
+func TestFailGoesOn(t *testing.T) {
+	f := &fake{}
+	f.job("7")
+	f.hold = func(_ context.Context, line string) error {
+		switch {
+		case strings.HasPrefix(line, "scontrol"):
+			return &failure{command: "scontrol", says: "Access/permission denied", code: 1}
+		case strings.HasPrefix(line, "scancel"):
+			return &failure{command: "scancel", says: "scancel: error: Kill job error on job id 7: Invalid job id specified", code: 60}
+		}
+		return nil
+	}
+	if err := f.adapter().Fail(t.Context(), key("7", 0), "why"); err != nil {
+		t.Error(err)
+	}
+	f.hold = func(_ context.Context, line string) error {
+		if strings.HasPrefix(line, "scancel") {
+			return &failure{command: "scancel", says: "Access/permission denied", code: 1}
+		}
+		return nil
+	}
+	checkError(t, f.adapter().Fail(t.Context(), key("7", 0), "why"), core.SchedulerAway, "Access/permission denied")
+	checkError(t, f.adapter().Fail(t.Context(), key("7 8", 0), "why"), core.BadCall, "")
+	if err := f.adapter().Fail(t.Context(), key("99", 0), "why"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDrain(t *testing.T) {
+	node := func(state, reason string) map[string]string {
+		return map[string]string{"NodeList": "n1", "StateLong": state, "Reason": reason}
+	}
+	want := []string{"scontrol update NodeName=n1 State=DRAIN Reason=weft: cxi1: no service can be made"}
+	for name, c := range map[string]struct {
+		node map[string]string
+		want []string
+	}{
+		"idle":                  {node("idle", "none"), want},
+		"running jobs":          {node("mixed", "none"), want},
+		"Slurm's own reason":    {node("drained", "Prolog error"), want},
+		"ours of before":        {node("draining", "weft: cxi0: it is gone"), want},
+		"an administrator's":    {node("drained", "memory is being replaced"), nil},
+		"an old reason, in use": {node("idle", "memory was replaced"), want},
+		"a reason with records": {node("drained", "x\nn1"+strings.Repeat(" ", 40)+"idle"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{nodes: []map[string]string{c.node, c.node}} // once a partition
+			if err := f.adapter().Drain(t.Context(), "n1", "cxi1: no service\ncan be made"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, append([]string(nil), f.did()...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	f := &fake{}
+	checkError(t, f.adapter().Drain(t.Context(), "n9", "x"), core.NotSupported, "has no node of that name")
+	checkError(t, f.adapter().Drain(t.Context(), "n[1-9]", "x"), core.BadCall, "n[1-9]")
+	checkError(t, f.adapter().Drain(t.Context(), "-a", "x"), core.BadCall, "-a")
+	f.err = &failure{command: "sinfo", says: "Unable to contact slurm controller", code: 1}
+	checkError(t, f.adapter().Drain(t.Context(), "n1", "x"), core.SchedulerAway, "Unable to contact")
+}

@@ -1,0 +1,53 @@
+package slurm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+const goodConfig = `Configuration data as of 2026-11-28T03:24:44
+AccountingStorageEnforce = associations
+Epilog                  = /etc/slurm/epilog
+MessageTimeout          = 10 sec
+Prolog                  = /etc/slurm/prolog
+PrologFlags             = Alloc
+SLURM_VERSION           = 22.05.8
+SwitchType              = switch/none
+TaskProlog              = /etc/slurm/taskprolog
+
+Slurmctld(primary) at host is UP
+`
+
+func TestCheck(t *testing.T) {
+	var all strings.Builder
+	for _, c := range []struct {
+		what     string
+		from, to string
+		limit    time.Duration
+	}{
+		{"all is well", "", "", 8 * time.Second},
+		{"Slurm's own plugin", "switch/none", "switch/hpe_slingshot", 8 * time.Second},
+		{"no Prolog", "Prolog                  = /etc/slurm/prolog", "Prolog                  = (null)", 8 * time.Second},
+		{"no TaskProlog", "TaskProlog              = /etc/slurm/taskprolog", "", 8 * time.Second},
+		{"several Epilogs", "Epilog                  = /", "Epilog[0]               = /", 8 * time.Second},
+		{"without Alloc", "= Alloc", "= (null)", 8 * time.Second},
+		{"without Alloc, patient", "= Alloc", "= (null)", 20 * time.Second},
+		{"Contain implies Alloc", "= Alloc", "= Contain", 120 * time.Second},
+		{"accounts are claims", "= associations", "= none", 8 * time.Second},
+	} {
+		p := New("tioga")
+		p.settings.prolog = c.limit
+		fmt.Fprintf(&all, "== %s\n", c.what)
+		for _, f := range p.findings(readConfig(strings.Replace(goodConfig, c.from, c.to, 1))) {
+			fmt.Fprintf(&all, "%d %s\n  %s\n  %s\n", f.Severity, f.What, f.Evidence, f.Mend)
+		}
+	}
+	golden(t, "check", all.String())
+	f := &fake{err: &failure{command: "scontrol", says: "Unable to contact slurm controller", code: 1}}
+	got, err := f.adapter().Check(t.Context())
+	if err != nil || len(got) != 1 || !strings.Contains(got[0].Evidence, "Unable to contact") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,207 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+func TestDescribe(t *testing.T) {
+	f := &fake{ids: map[string]string{"tester": "tester\x00domain users\x00ops\x00"}}
+	f.job("7", "Network", "job_vni,tcs=LOW_LATENCY", "Account", "phys", "RestartCnt", "1")
+	got, err := f.adapter().Describe(t.Context(), key("7", 1), noteOf(t, note{Job: "7", Nodes: "n[1-3]", CPUs: "5,1(x2)"}), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := core.Job{
+		Run: core.Run{Key: key("7", 1), Fingerprint: core.Fingerprint{UID: 1001, Submitted: 1795836284}},
+		GID: 1001, User: "tester", Groups: []string{"domain users", "ops", "tester"}, Account: "phys", Queue: "main",
+		Shares:  []core.Share{{Hosts: "n1", Nodes: 1, Cores: 5}, {Hosts: "n[2-3]", Nodes: 2, Cores: 1}},
+		Request: core.Request{JobVNI: true, Classes: core.LowLatency},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Everything that a user can write into a job is written here as if it were more of the answer.
+func TestDescribeOfAForger(t *testing.T) {
+	forged := "\n7           N/A         7           N/A                     0           0           RUNNING"
+	f := &fake{}
+	f.job("7", "Account", "phys"+forged)
+	_, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.BadRequest, "account")
+	f = &fake{}
+	f.job("7", "Network", "job_vni"+forged)
+	got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	if err != nil || got.UID != 1001 || !cmp.Equal(got.Request, core.Request{JobVNI: true}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	f = &fake{}
+	f.job("7", "Network", "depth=3,"+strings.Repeat(" ", maxNetwork))
+	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	if err != nil {
+		t.Errorf("blanks at the end of --network cannot be told from padding, and say nothing: %v", err)
+	}
+	f = &fake{}
+	f.job("7", "Network", strings.Repeat("depth=3,", 300))
+	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.BadRequest, "--network has more than 1024 bytes")
+	f = &fake{}
+	f.job("7", "UserName", strings.Repeat("a", 300))
+	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.BadRequest, "username is longer")
+}
+
+func TestDescribeSaysWhatIsOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		more []string
+		gone bool
+	}{
+		"running":               {nil, false},
+		"configuring":           {[]string{"State", "CONFIGURING"}, false},
+		"suspended":             {[]string{"State", "SUSPENDED"}, false},
+		"a state of the future": {[]string{"State", "ENTANGLED"}, false},
+		"completing":            {[]string{"State", "COMPLETING"}, true},
+		"cancelled":             {[]string{"State", "CANCELLED"}, true},
+		"back in the queue":     {[]string{"State", "PENDING", "RestartCnt", "1", "NodeList", "", "NumNodes", "2-4"}, true},
+		"runs again":            {[]string{"RestartCnt", "1"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{}
+			f.job("7", c.more...)
+			got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+			if err != nil || got.Gone != c.gone {
+				t.Errorf("gone %v, %v", got.Gone, err)
+			}
+		})
+	}
+	f := &fake{}
+	_, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.JobUnknown, "does not know it")
+	f.err = &failure{command: "squeue", says: "slurm_load_jobs error: Unable to contact slurm controller (connect failure)", code: 1}
+	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.SchedulerAway, "Unable to contact")
+	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), core.Peer{UID: 1001})
+	checkError(t, err, core.NotAllowed, "not slurmd")
+	_, err = f.adapter().Describe(t.Context(), key("7,8", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.BadCall, "7,8")
+}
+
+// squeue does not tell how CPUs are spread; what the note does not know either is taken to be even, and a note that claims more than the job has is not heard.
+func TestSharesWithoutANote(t *testing.T) {
+	for name, c := range map[string]struct {
+		n    note
+		more []string
+		want []core.Share
+	}{
+		"no lists":    {note{Job: "7"}, nil, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
+		"node added":  {note{Job: "7", Nodes: "n[1-2]", CPUs: "4(x2)"}, []string{"NumCPUs", "12"}, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 4}}},
+		"node gone":   {note{Job: "7", Nodes: "n[1-4]", CPUs: "4(x2),2,8"}, []string{"NumCPUs", "10"}, []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 2}}},
+		"claims much": {note{Job: "7", Nodes: "n[1-3]", CPUs: "1000(x3)"}, nil, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
+		"no CPUs":     {note{Job: "7"}, []string{"NumCPUs", "0"}, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{}
+			f.job("7", c.more...)
+			got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, c.n), root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got.Shares); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A list of nodes that does not fit is asked for again, never believed half.
+func TestDescribeOfALongList(t *testing.T) {
+	var names []string
+	for i := 0; i < 4000; i += 2 {
+		names = append(names, "n"+itoa(10000+i))
+	}
+	f := &fake{}
+	f.job("7", "NodeList", strings.Join(names, ","), "NumNodes", "2000", "NumCPUs", "8000")
+	got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	if err != nil || got.Nodes() != 2000 || len(f.calls) != 3 {
+		t.Errorf("%d nodes after %d commands: %v", got.Nodes(), len(f.calls), err)
+	}
+	f = &fake{}
+	f.job("7", "NodeList", strings.Repeat("n1,", wide))
+	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.SchedulerAway, "no list of its nodes")
+}
+
+func TestDescribeOfAHetJob(t *testing.T) {
+	f := &fake{}
+	f.job("7", "HetJobID", "7", "NodeList", "n[1-2]", "NumCPUs", "4", "NumNodes", "2", "Network", "job_vni")
+	f.job("8", "HetJobID", "7", "NodeList", "n[2-3]", "NumCPUs", "9", "NumNodes", "2", "Network", "depth=3", "SubmitTime", "1795836285")
+	f.job("9", "HetJobID", "7", "State", "CANCELLED", "NodeList", "n9", "Network", "job_vni")
+	p := f.adapter()
+	got, err := p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "8", Nodes: "n[2-3]", CPUs: "8,1"}), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]core.Share{{Hosts: "n2", Nodes: 1, Cores: 10}, {Hosts: "n1", Nodes: 1, Cores: 2}, {Hosts: "n3", Nodes: 1, Cores: 1}}, got.Shares); diff != "" {
+		t.Error(diff)
+	}
+	want := core.Request{JobVNI: true, Warnings: []string{"--network of component 8 has no effect: the job's first component says what all get"}}
+	if diff := cmp.Diff(want, got.Request); diff != "" {
+		t.Error(diff)
+	}
+	if got.Submitted != 1795836284 {
+		t.Errorf("submitted %d, which is not the leader's", got.Submitted)
+	}
+	if got, err := p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "9"}), root); err != nil || !got.Gone {
+		t.Errorf("a component that is over: %+v, %v", got, err)
+	}
+	_, err = p.Describe(t.Context(), key("8", 0), noteOf(t, note{Job: "8"}), root)
+	checkError(t, err, core.JobUnknown, "component of the het job 7")
+	f.job("10")
+	_, err = p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "10"}), root)
+	checkError(t, err, core.JobUnknown, "")
+}
+
+func TestGroups(t *testing.T) {
+	f := &fake{ids: map[string]string{}}
+	f.job("7", "GroupName", "")
+	p := f.adapter()
+	describe := func() core.Job {
+		t.Helper()
+		got, err := p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if diff := cmp.Diff([]string{"1001"}, describe().Groups); diff != "" {
+		t.Errorf("a user whom nobody knows: %s", diff)
+	}
+	asked := 0
+	for range 3 {
+		describe()
+	}
+	for _, c := range f.calls {
+		if strings.HasPrefix(c, idCommand) {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("`id` was asked %d times within a minute", asked)
+	}
+	p = f.adapter()
+	f.hold = func(_ context.Context, line string) error {
+		if strings.HasPrefix(line, idCommand) {
+			return errors.New("the database is away")
+		}
+		return nil
+	}
+	_, err := p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.SchedulerAway, "the database is away")
+}

@@ -1,0 +1,149 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// fake is a Slurm as its commands show it: records of fixed width, as squeue 22.05.8 prints them.
+type fake struct {
+	mu    sync.Mutex
+	jobs  []map[string]string // by column
+	nodes []map[string]string
+	ids   map[string]string // what `id` says of a user
+	calls []string
+	err   error
+	hold  func(ctx context.Context, line string) error // before a command answers
+}
+
+// adapter is a Plugin that talks to the fake.
+func (f *fake) adapter() *Plugin {
+	p := New("tioga")
+	p.run = f.run
+	return p
+}
+
+// a job that runs, with whatever is said to be different.
+func (f *fake) job(id string, more ...string) {
+	j := map[string]string{
+		"JobID": id, "HetJobID": "N/A", "ArrayJobID": id, "ArrayTaskID": "N/A", "UserID": "1001", "GroupID": "1001", "State": "RUNNING", "SubmitTime": "1795836284",
+		"RestartCnt": "0", "BatchFlag": "1", "Requeue": "1", "NumNodes": "3", "NumCPUs": "7", "NodeList": "n[1-3]", "UserName": "tester", "GroupName": "tester",
+		"Partition": "main", "Account": "(null)", "Network": "(null)",
+	}
+	for i := 0; i < len(more); i += 2 {
+		j[more[i]] = more[i+1]
+	}
+	f.jobs = append(f.jobs, j)
+}
+
+func (f *fake) run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	line := strings.Join(append([]string{name}, args...), " ")
+	f.mu.Lock()
+	f.calls = append(f.calls, line)
+	hold := f.hold
+	f.mu.Unlock()
+	if hold != nil {
+		if err := hold(ctx, line); err != nil {
+			return nil, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.err != nil:
+		return nil, f.err
+	case name == "squeue":
+		return f.squeue(args)
+	case name == "sinfo":
+		var some []map[string]string
+		for _, n := range f.nodes {
+			if n["NodeList"] == after(args, "-n") {
+				some = append(some, n)
+			}
+		}
+		return printed(after(args, "-O"), some), nil
+	case name == idCommand:
+		groups, known := f.ids[args[len(args)-1]]
+		if !known {
+			return nil, &failure{command: name, says: "/usr/bin/id: 'x': no such user", code: 1}
+		}
+		return []byte(groups), nil
+	}
+	return nil, nil
+}
+
+func (f *fake) squeue(args []string) ([]byte, error) {
+	some := f.jobs
+	if ids := after(args, "-j"); ids != "" {
+		some = nil
+		wanted := strings.Split(ids, ",")
+		for _, j := range f.jobs {
+			if slices.Contains(wanted, j["JobID"]) || slices.Contains(wanted, j["HetJobID"]) || slices.Contains(wanted, j["ArrayJobID"]) {
+				some = append(some, j)
+			}
+		}
+		if len(wanted) == 1 && len(some) == 0 {
+			return nil, &failure{command: "squeue", says: "slurm_load_jobs error: Invalid job id specified", code: 1}
+		}
+	}
+	return printed(after(args, "-O"), some), nil
+}
+
+// did are the commands that change something.
+func (f *fake) did() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.calls), func(s string) bool {
+		return strings.HasPrefix(s, "squeue") || strings.HasPrefix(s, "sinfo") || strings.HasPrefix(s, "/")
+	})
+}
+
+func after(args []string, flag string) string {
+	if i := slices.Index(args, flag); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return ""
+}
+
+// printed prints as squeue does: each field padded or cut to its width in bytes, nothing between them, newlines as they are.
+func printed(format string, rows []map[string]string) []byte {
+	var out []byte
+	for _, r := range rows {
+		for field := range strings.SplitSeq(format, ",") {
+			name, number, _ := strings.Cut(field, ":")
+			width := 0
+			if _, err := fmt.Sscan(number, &width); err != nil {
+				panic(err)
+			}
+			value, ok := r[name]
+			if !ok {
+				panic("no column " + name)
+			}
+			if len(value) > width {
+				value = value[:width]
+			}
+			out = append(out, value...)
+			out = append(out, strings.Repeat(" ", width-len(value))...)
+		}
+		out = append(out, '\n')
+	}
+	return out
+}
+
+var root = core.Peer{}
+
+// noteOf is what Prolog leaves.
+func noteOf(t *testing.T, n note) []byte {
+	t.Helper()
+	text, err := n.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
