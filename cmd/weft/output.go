@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -89,13 +90,24 @@ func ago(t time.Time) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// account is a user by name, or by number where there is none.
+// account is a user by name: the scheduler's, or this host's where that is lost with the store that had it; by number where there is none.
 func account(name string, uid uint32) string {
 	if name != "" {
 		return name
 	}
-	return fmt.Sprint(uid)
+	known, ok := accounts[uid]
+	if !ok {
+		known = fmt.Sprint(uid)
+		if u, err := user.LookupId(known); err == nil {
+			known = u.Username
+		}
+		accounts[uid] = known
+	}
+	return known
 }
+
+// accounts are those that were looked up: a list has few users and many lines.
+var accounts = map[uint32]string{}
 
 // stdout is where answers go.
 func stdout() io.Writer { return os.Stdout }

@@ -104,12 +104,18 @@ func newJob(o *options) *cobra.Command {
 }
 
 func printJob(w io.Writer, j server.JobDetail) {
-	fmt.Fprintf(w, "job %s/%s, run %d, of %s: %s since %s\n", j.Scheduler, j.Job, j.Generation, account(j.User, j.UID), j.State, ago(j.Since))
+	if j.Unknown { // it is nobody's job, only services that no record explains
+		fmt.Fprintf(w, "%s, not made by Weft: %s since %s\n", j.Job, j.State, ago(j.Since))
+	} else {
+		fmt.Fprintf(w, "job %s/%s, run %d, of %s: %s since %s\n", j.Scheduler, j.Job, j.Generation, account(j.User, j.UID), j.State, ago(j.Since))
+	}
 	if j.Waits != "" {
 		fmt.Fprintln(w, "  waits for        "+j.Waits)
 	}
 	fmt.Fprintln(w, "  VNIs             "+core.FormatVNIs(j.VNIs))
-	fmt.Fprintln(w, "  traffic classes  "+strings.Join(j.Classes, ", "))
+	if len(j.Classes) > 0 {
+		fmt.Fprintln(w, "  traffic classes  "+strings.Join(j.Classes, ", "))
+	}
 	for _, text := range j.Warnings {
 		fmt.Fprintln(w, "  warning          "+text)
 	}

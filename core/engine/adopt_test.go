@@ -11,10 +11,15 @@ import (
 func TestAdopt(t *testing.T) {
 	w := newWorld(t, 4, "n1", "n2")
 	run := job("7", "n[1-2]").Run
-	w.attach("n1", heldAs(core.HeldReady, run, 1024, 1026))
+	held := heldAs(core.HeldReady, run, 1024, 1026)
+	held.Services = []core.Service{{Device: "cxi0", ID: 3, Classes: core.BestEffort | core.LowLatency}, {Device: "cxi1", ID: 3, Classes: core.BestEffort | core.LowLatency}}
+	w.attach("n1", held)
 	w.attach("n2", heldAs(core.HeldReady, run, 1024, 1026))
 	w.want(run, Active)
 	v := w.views()[0]
+	if v.Grant.Classes != core.BestEffort|core.LowLatency {
+		t.Errorf("it is shown with the classes %v", v.Grant.Classes)
+	}
 	if len(w.views()) != 1 || !v.Adopted || len(v.Nodes) != 2 || v.VNIs[0].Pool != "jobs" {
 		t.Fatalf("%+v", w.views())
 	}

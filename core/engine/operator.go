@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -29,7 +30,11 @@ func (m *Machine) forget(in Forget) {
 		found = m.job(in.Job)
 	}
 	if len(found) == 0 && !in.Vanished {
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "job %s: no reservation is held for it", in.Job).WithMend("`weft vnis` lists what is held")})
+		what := "job " + in.Job.String()
+		if in.Serial != 0 {
+			what = fmt.Sprintf("reservation %d", in.Serial)
+		}
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "%s: nothing is held for it any more", what).WithMend("`weft vnis` lists what is held")})
 		return
 	}
 	if !in.Vanished {

@@ -43,6 +43,9 @@ func TestForgetOfHeld(t *testing.T) {
 	w.detach("n2")
 	w.tick(time.Hour)
 	w.want(run, Held)
+	if d := done(t, w.step(Forget{Call: 3, Serial: 99})); d.Err == nil || d.Err.What != "reservation 99: nothing is held for it any more" {
+		t.Errorf("%v", d.Err)
+	}
 	done(t, w.step(Forget{Call: 1, Serial: w.views()[0].Serial}))
 	w.want(run, Quarantined)
 	// The node comes back with it all the same.

@@ -165,6 +165,9 @@ func (m *Machine) adopt(n *node, h core.Held) *reservation {
 		Serial: m.meta.Serial, Job: core.Job{Run: h.Run, GID: h.GID}, VNIs: m.pooled(h.VNIs), Made: m.now.Wall, Adopted: true,
 		First: Join{Serial: m.meta.Serial, Node: n.Name, Boot: n.Boot},
 	}
+	for i := range h.Services { // of the lost decision, what its services show
+		rec.Grant.Classes |= h.Services[i].Classes
+	}
 	r := m.insert(rec, Active)
 	m.hold(r)
 	m.place(r)
