@@ -316,6 +316,37 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// A NIC that comes back is told within seconds, not at the next sweep: an administrator who has mended it looks whether it is seen.
+func TestAReturnedNICIsToldSoon(t *testing.T) {
+	b := newBench(2)
+	b.step(Linked{Up: true})
+	nics := b.nics.devices
+	b.nics.devices = nics[:1]
+	b.pass(time.Minute) // the sweep finds it away
+	told := func() int {
+		last := -1
+		for _, a := range all[Tell](b) {
+			if a.Report.Full || a.Report.Changed {
+				last = len(a.Report.Devices)
+			}
+		}
+		return last
+	}
+	if told() != 1 {
+		t.Fatalf("%d NICs are told, want 1", told())
+	}
+	b.nics.devices = nics
+	b.pass(6 * time.Second)
+	if told() != 2 {
+		t.Errorf("6 s after the NIC's return %d NICs are told, want 2", told())
+	}
+	looks := count[Look](b)
+	b.pass(time.Minute)
+	if n := count[Look](b) - looks; n > 1 {
+		t.Errorf("%d readings in a minute though all is well", n)
+	}
+}
+
 // A service that was read just before it was removed is not told as unknown: only an administrator would free its VNI again.
 func TestReadingOfWhatIsRemovedMeanwhile(t *testing.T) {
 	b := newBench(1)

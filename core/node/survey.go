@@ -93,8 +93,29 @@ func (m *Machine) surveyed(in Read) {
 	case s.wanted:
 		m.beginSurvey()
 	case m.session.up:
-		m.surveyAt(m.now + m.cfg.Sweep)
+		wait := m.cfg.Sweep
+		if m.amiss(in.Devices) {
+			wait = min(wait, sweepAmiss)
+		}
+		m.surveyAt(m.now + wait)
 	}
+}
+
+// sweepAmiss is between readings while a NIC is away or at fault: who mends it, and resumes the node, looks a moment later whether it is seen again.
+const sweepAmiss = 5 * time.Second
+
+// amiss reports whether a NIC cannot be used, or one that was sound before is not there; also for a while after a fault drained the node, since a process
+// that began later does not know which NICs there were.
+func (m *Machine) amiss(devices []core.Device) bool {
+	if m.fault.reason != "" && m.now-m.fault.at < m.cfg.BusyDrain {
+		return true
+	}
+	for i := range devices {
+		if unusable(&devices[i]) != "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.survey.sound, func(name string) bool { return device(devices, name) == nil })
 }
 
 func (m *Machine) surveyAt(t time.Duration) {
