@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 		sdk.Serve(phasedByPID{}, sdk.WithName("adapter"))
 		return
 	}
+	if os.Getenv(actAs) == "fleet" {
+		runFleet()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
