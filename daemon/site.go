@@ -40,7 +40,7 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 		env.Services = append(env.Services, p.Name)
 	}
 	for _, p := range c.Schedulers {
-		env.Schedulers = append(env.Schedulers, p.Name, p.Type)
+		env.Schedulers = append(env.Schedulers, p.Name)
 	}
 	rules, more := policy.Load(sources, env)
 	findings = hclfile.Sort(append(findings, more...))

@@ -21,12 +21,31 @@ type settings struct {
 	minNICs     *int
 	floor       *[core.NumResources]*number
 	collectives *number
+
+	at [numAttributes]place // where each that is set is written
 }
 
-// settable are the attributes of settings that may stand at the top and in rules.
-var settable = []string{"traffic_classes", "limits", "vnis", "min_nics", "floor"}
+// attribute is one of what settings hold.
+type attribute uint8
 
-func (s *settings) empty() bool { return *s == settings{} }
+const (
+	classesAttr attribute = iota
+	limitsAttr
+	vnisAttr
+	minNICsAttr
+	floorAttr
+	collectivesAttr
+	numAttributes
+)
+
+var attributeNames = [numAttributes]string{"traffic_classes", "limits", "vnis", "min_nics", "floor", "collectives"}
+
+// settable are those that may stand at the top and in rules.
+var settable = attributeNames[:collectivesAttr]
+
+func (s *settings) sets(a attribute) bool {
+	return [numAttributes]bool{s.classes != nil, s.limits != nil, s.vnis != nil, s.minNICs != nil, s.floor != nil, s.collectives != nil}[a]
+}
 
 // defaults reads the top of one file. Each attribute may stand in one file only: which one would win is nobody's knowledge.
 func (c *compiler) defaults(file *hclfile.File) {
@@ -72,6 +91,9 @@ func (c *compiler) required(files []hclfile.Source) {
 
 // set reads one of settable, or collectives.
 func (c *compiler) set(s *settings, file *hclfile.File, attr *hclsyntax.Attribute, what string) {
+	if a := slices.Index(attributeNames[:], attr.Name); a >= 0 {
+		s.at[a] = at(file, attr.NameRange)
+	}
 	switch attr.Name {
 	case "traffic_classes":
 		s.classes = c.classes(file, attr.Expr, what)

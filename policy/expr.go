@@ -25,7 +25,7 @@ type expr struct {
 
 // expr checks all names, calls and types of an expression, and that it gives a want. nil when it is wrong.
 func (c *compiler) expr(file *hclfile.File, tree hclsyntax.Expression, what string, vars scope, want cty.Type) *expr {
-	k := checker{file: file, what: what, vars: vars}
+	k := checker{file: file, what: what, vars: vars, schedulers: c.env.Schedulers}
 	_ = hclsyntax.VisitAll(tree, k.names) // what is wrong is in k.findings
 	if k.findings == nil {
 		k.context = &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: functions}
@@ -95,12 +95,13 @@ func said(diags hcl.Diagnostics) string {
 
 // checker goes over one expression.
 type checker struct {
-	file     *hclfile.File
-	what     string
-	vars     scope
-	local    map[string]bool  // variables of a for expression, which was refused
-	context  *hcl.EvalContext // with values of which only the type is known
-	findings []hclfile.Finding
+	file       *hclfile.File
+	what       string
+	vars       scope
+	schedulers []string         // that config.hcl has; nil: not checked
+	local      map[string]bool  // variables of a for expression, which was refused
+	context    *hcl.EvalContext // with values of which only the type is known
+	findings   []hclfile.Finding
 }
 
 func (k *checker) wrong(r hcl.Range, why, detail, near string) {
@@ -257,11 +258,22 @@ func (k *checker) amount(e hclsyntax.Expression) {
 }
 
 func (k *checker) alike(a, b hclsyntax.Expression) {
-	x, y := k.value(a).Type(), k.value(b).Type()
+	one, two := k.value(a), k.value(b)
+	k.scheduler(a, b, two)
+	k.scheduler(b, a, one)
+	x, y := one.Type(), two.Type()
 	if x == cty.DynamicPseudoType || y == cty.DynamicPseudoType || x.Equals(y) {
 		return
 	}
 	k.wrong(hcl.RangeBetween(a.Range(), b.Range()), fmt.Sprintf("this compares %s with %s, which are never equal", x.FriendlyName(), y.FriendlyName()), "", "")
+}
+
+// scheduler checks the name that job.scheduler is compared with.
+func (k *checker) scheduler(variable, with hclsyntax.Expression, v cty.Value) {
+	if k.schedulers == nil || name(variable) != "job.scheduler" || v.Type() != cty.String || !v.IsKnown() || v.IsNull() || slices.Contains(k.schedulers, v.AsString()) {
+		return
+	}
+	k.wrong(with.Range(), fmt.Sprintf("config.hcl has no scheduler %q", core.Clip(v.AsString())), "There are: "+strings.Join(k.schedulers, ", ")+".", hclfile.Near(v.AsString(), k.schedulers))
 }
 
 func (k *checker) contains(list, element hclsyntax.Expression) {

@@ -75,10 +75,64 @@ func TestFindings(t *testing.T) {
 		"enforce":        {base, "deny \"d\" {\n  when = job.nodes > 1\n  message = \"no\"\n  enforce = \"warm\"\n}\nrule \"r\" {\n  enforce = \"warn\"\n  min_nics = 1\n}\n"},
 		"quota":          {base, "quota \"q\" {\n  per = \"usr\"\n  vnis = 65536\n}\nquota \"r\" {\n  per = \"all\"\n}\nquota \"s\" {\n  vnis = share.cores\n  adresses = 1\n  enforce = 1\n}\nquota \"q\" {\n  per = job.user\n  addresses = -1\n}\nqouta \"t\" {}\n"},
 		"spellings":      {base, "limits \"l\" {\n  TXQ = { reserved = 1, max = 2 }\n  txqs = { reserved = 1, max = 2 }\n}\nrule \"r\" {\n  floor = { les = 1, LE = 2 }\n  traffic_classes = [\"TC_bulk_data\", \"BULK_DATA\", \"ETH\"]\n}\n"},
-		"join-bomb":      {base, rule("strlen(join(\""+strings.Repeat("x", 2000)+"\", [\"a\", \"b\", \"c\", \"d\"])) > 1")},
-		"replace-bomb":   {base, rule("strlen(replace(\""+strings.Repeat("x", 100)+"\", \"\", \""+strings.Repeat("y", 100)+"\")) > 1")},
-		"syntax":         {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
-		"name":           {base, "rule \"\" {\n  min_nics = 1\n}\nrule \"a\\nb\" {\n  min_nics = 1\n}\n"},
+		"join-bomb":      {base, rule("strlen(join(\"" + strings.Repeat("x", 2000) + "\", [\"a\", \"b\", \"c\", \"d\"])) > 1")},
+		"replace-bomb":   {base, rule("strlen(replace(\"" + strings.Repeat("x", 100) + "\", \"\", \"" + strings.Repeat("y", 100) + "\")) > 1")},
+		"scheduler":      {base, rule("job.scheduler == \"tioja\" || \"x\" != job.scheduler || job.scheduler == \"tioga\"")},
+		"idle": {base, `
+rule "range" {
+  when     = job.nodes > 64 && (job.queue == "x" && 65 > job.nodes)
+  min_nics = 1
+}
+rule "two queues" {
+  when     = job.queue == "a" && job.queue == "b"
+  min_nics = 1
+}
+rule "match and when" {
+  match { users = ["ann", "bob"] }
+  when     = job.user == "eve"
+  min_nics = 1
+}
+rule "opposite" {
+  when     = job.request.off && !job.request.off
+  min_nics = 1
+}
+rule "replaced" {
+  match { users = ["ann"] }
+  when            = job.nodes  > 1 && job.request.off
+  min_nics        = 1
+  traffic_classes = ["BULK_DATA"]
+}
+rule "first half" {
+  when            = job.nodes > 1
+  traffic_classes = ["BEST_EFFORT"]
+}
+rule "second half" {
+  match { users = ["ann", "bob"] }
+  min_nics = 2
+}
+rule "refused" {
+  match { nodes = "n[1-2]" }
+  min_nics = 3
+}
+deny "nodes" {
+  match { nodes = "n[1-4]" }
+  message = "not there"
+}
+deny "again" {
+  match {
+    nodes = "n1"
+    users = ["ann", "bob", "ann"]
+  }
+  message = "never said"
+}
+quota "refused" {
+  match { nodes = "n4" }
+  per  = "user"
+  vnis = 1
+}
+`},
+		"syntax": {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
+		"name":   {base, "rule \"\" {\n  min_nics = 1\n}\nrule \"a\\nb\" {\n  min_nics = 1\n}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, findings := policy.Load(sources(texts...), env)

@@ -16,7 +16,7 @@ import (
 type Env struct {
 	Pools      []string
 	Services   []string
-	Schedulers []string // names and types
+	Schedulers []string // names of instances; nil: not checked
 	Nodes      string   // hostlist; empty: not checked
 }
 
@@ -63,6 +63,9 @@ func Load(files []hclfile.Source, env Env) (*Policy, []hclfile.Finding) {
 		c.rules(file)
 	}
 	c.required(files)
+	if !hclfile.Failed(c.findings) {
+		c.idle()
+	}
 	c.policy.index()
 	c.policy.seal(files)
 	findings := hclfile.Sort(c.findings)
@@ -88,6 +91,7 @@ type compiler struct {
 	env      Env
 	system   nodes // nil: not checked
 	policy   *Policy
+	blocks   []block // of policy.rules
 	limits   map[string]*limits
 	vnis     map[string]*vni
 	seen     map[string]place // what may be there once, by what it is

@@ -31,6 +31,9 @@ const (
 
 var fieldNames = [numFields]string{"users", "groups", "accounts", "queues", "schedulers"}
 
+// fieldVariables are the variables that hold what the lists are looked up by.
+var fieldVariables = [numFields]string{"job.user", "", "job.account", "job.queue", "job.scheduler"}
+
 func (c *compiler) match(m *match, file *hclfile.File, block *hclsyntax.Block, title string) {
 	title += ": match"
 	c.add(file.Check(block.Body, hclfile.Shape{Where: title, Attributes: append(slices.Clone(fieldNames[:]), "nodes")})...)
@@ -48,10 +51,16 @@ func (c *compiler) match(m *match, file *hclfile.File, block *hclsyntax.Block, t
 		if findings == nil && len(items) == 0 {
 			c.add(file.At(hclfile.Error, attr.Expr.Range(), what+": it is empty, so no job would match", "Leave it out to match all."))
 		}
+		seen := make(map[string]bool, len(items))
 		for _, item := range items {
 			if field(f) == schedulers && c.env.Schedulers != nil && !slices.Contains(c.env.Schedulers, item.Text) {
 				c.add(unknown(file, item.At, fmt.Sprintf("%s: config.hcl has no scheduler %q", what, core.Clip(item.Text)), item.Text, c.env.Schedulers))
 			}
+			if seen[item.Text] {
+				c.add(file.At(hclfile.Warning, item.At, fmt.Sprintf("%s: %q is given twice", what, core.Clip(item.Text)), ""))
+				continue
+			}
+			seen[item.Text] = true
 			m.lists[f] = append(m.lists[f], item.Text)
 		}
 	}

@@ -104,7 +104,9 @@ quota "broken" {
   enforce = "ENFORCE"
 }
 `
-	of := func(enforce string) engine.Decision { return load(t, base, strings.ReplaceAll(text, "ENFORCE", enforce)).Decide(facts(nil)) }
+	of := func(enforce string) engine.Decision {
+		return load(t, base, strings.ReplaceAll(text, "ENFORCE", enforce)).Decide(facts(nil))
+	}
 	if d := of("deny"); d.Deny == nil || d.Deny.What != `policy: deny "big": too big` {
 		t.Errorf("%+v", d)
 	}

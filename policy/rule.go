@@ -39,9 +39,9 @@ func (k kind) String() string { return kindNames[k] }
 // title is how errors call it: rule "storage".
 func (r *rule) title() string { return fmt.Sprintf("%s %q", r.kind, r.name) }
 
-func (c *compiler) compileRule(file *hclfile.File, block *hclsyntax.Block, k kind) {
-	title := hclfile.Title(block)
-	r := &rule{kind: k, name: block.Labels[0], place: at(file, block.TypeRange)}
+func (c *compiler) compileRule(file *hclfile.File, b *hclsyntax.Block, k kind) {
+	title := hclfile.Title(b)
+	r := &rule{kind: k, name: b.Labels[0], place: at(file, b.TypeRange)}
 	shape := hclfile.Shape{Where: title, Attributes: []string{"when"}, Blocks: map[string]hclfile.BlockShape{"match": {Once: true}}}
 	switch k {
 	case ruleKind:
@@ -51,13 +51,13 @@ func (c *compiler) compileRule(file *hclfile.File, block *hclsyntax.Block, k kin
 	case quotaKind:
 		shape.Attributes, shape.Required = append(append(shape.Attributes, "per", "enforce"), unitNames[:]...), []string{"per"}
 	}
-	c.add(file.Check(block.Body, shape)...)
-	for _, inner := range block.Body.Blocks {
+	c.add(file.Check(b.Body, shape)...)
+	for _, inner := range b.Body.Blocks {
 		if inner.Type == "match" && len(inner.Labels) == 0 {
 			c.match(&r.match, file, inner, title)
 		}
 	}
-	for name, attr := range block.Body.Attributes {
+	for name, attr := range b.Body.Attributes {
 		what := title + ": " + name
 		switch {
 		case name == "when":
@@ -73,14 +73,14 @@ func (c *compiler) compileRule(file *hclfile.File, block *hclsyntax.Block, k kin
 		}
 	}
 	switch {
-	case k == ruleKind && (len(block.Body.Attributes) == 0 || len(block.Body.Attributes) == 1 && block.Body.Attributes["when"] != nil):
-		c.add(file.At(hclfile.Error, block.DefRange(), title+": it sets nothing", "Name what jobs of this rule get, such as traffic_classes or vnis; to refuse jobs write a deny block."))
-	case k == denyKind && r.enforce == engine.EnforceDeny && block.Body.Attributes["when"] == nil && len(block.Body.Blocks) == 0:
-		c.add(file.At(hclfile.Warning, block.DefRange(), title+": it has neither when nor match: every job is denied", ""))
-	case k == quotaKind && block.Body.Attributes[unitNames[engine.UnitVNIs]] == nil && block.Body.Attributes[unitNames[engine.UnitAddresses]] == nil:
-		c.add(file.At(hclfile.Error, block.DefRange(), title+": it limits nothing", "Write vnis = 8, or addresses = 100, or both."))
+	case k == ruleKind && (len(b.Body.Attributes) == 0 || len(b.Body.Attributes) == 1 && b.Body.Attributes["when"] != nil):
+		c.add(file.At(hclfile.Error, b.DefRange(), title+": it sets nothing", "Name what jobs of this rule get, such as traffic_classes or vnis; to refuse jobs write a deny block."))
+	case k == denyKind && r.enforce == engine.EnforceDeny && b.Body.Attributes["when"] == nil && len(b.Body.Blocks) == 0:
+		c.add(file.At(hclfile.Warning, b.DefRange(), title+": it has neither when nor match: every job is denied", ""))
+	case k == quotaKind && b.Body.Attributes[unitNames[engine.UnitVNIs]] == nil && b.Body.Attributes[unitNames[engine.UnitAddresses]] == nil:
+		c.add(file.At(hclfile.Error, b.DefRange(), title+": it limits nothing", "Write vnis = 8, or addresses = 100, or both."))
 	}
-	c.policy.rules = append(c.policy.rules, r)
+	c.policy.rules, c.blocks = append(c.policy.rules, r), append(c.blocks, block{file: file, block: b})
 }
 
 func (c *compiler) when(file *hclfile.File, attr *hclsyntax.Attribute, what string) *expr {

@@ -1,0 +1,242 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/hclfile"
+)
+
+// block is what is known of a rule's block while loading only.
+type block struct {
+	file  *hclfile.File
+	block *hclsyntax.Block
+	needs []need // what its when asks for, all of it
+}
+
+// need is one of the conditions that && joins.
+type need struct {
+	text string
+	tree hclsyntax.Expression
+}
+
+// idle warns of rules that no job can be for, and of those that change nothing for any job. It claims that only where it is certain.
+func (c *compiler) idle() {
+	for i, r := range c.policy.rules {
+		b := &c.blocks[i]
+		if attr := b.block.Body.Attributes["when"]; attr != nil && r.when != nil && r.when.constant == cty.NilVal {
+			b.needs = needs(nil, b.file, attr.Expr)
+		}
+	}
+	for i, r := range c.policy.rules {
+		b := &c.blocks[i]
+		if r.when != nil && r.when.constant != cty.NilVal && r.when.constant.False() {
+			continue // that is said already
+		}
+		warn := func(format string, args ...any) {
+			c.add(b.file.At(hclfile.Warning, b.block.DefRange(), r.title()+": "+fmt.Sprintf(format, args...), ""))
+		}
+		if why := c.never(i); why != "" {
+			warn("it can never match: %s", why)
+		} else if d := c.refused(i); d != nil {
+			warn("it changes nothing: %s (%s) refuses each job that it is for", d.title(), d.place)
+		} else if by := c.replaced(i); by != nil {
+			warn("it changes nothing: all that it sets is replaced for each job that it is for, at last by %s (%s)", by.title(), by.place)
+		}
+	}
+}
+
+func needs(out []need, file *hclfile.File, tree hclsyntax.Expression) []need {
+	switch n := tree.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return needs(out, file, n.Expression)
+	case *hclsyntax.BinaryOpExpr:
+		if n.Op == hclsyntax.OpLogicalAnd {
+			return needs(needs(out, file, n.LHS), file, n.RHS)
+		}
+	}
+	return append(out, need{strings.Join(strings.Fields(string(tree.Range().SliceBytes(file.Text))), " "), tree})
+}
+
+// within reports whether each job that rule i is for is one that rule k is for.
+func (c *compiler) within(i, k int) bool {
+	a, b := &c.policy.rules[i].match, &c.policy.rules[k].match
+	for f, list := range b.lists {
+		if len(list) > 0 && (len(a.lists[f]) == 0 || !subset(a.lists[f], list)) {
+			return false
+		}
+	}
+	if b.nodes != nil {
+		if a.nodes == nil || len(a.nodes) > len(b.nodes) {
+			return false
+		}
+		for node := range a.nodes {
+			if _, ok := b.nodes[node]; !ok {
+				return false
+			}
+		}
+	}
+	if when := c.policy.rules[k].when; when == nil || when.constant != cty.NilVal {
+		return when == nil || when.constant.True()
+	}
+	for _, n := range c.blocks[k].needs {
+		if !slices.ContainsFunc(c.blocks[i].needs, func(o need) bool { return o.text == n.text }) {
+			return false
+		}
+	}
+	return true
+}
+
+func subset(a, b []string) bool {
+	if len(b) < 8 {
+		return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
+	}
+	set := make(map[string]bool, len(b))
+	for _, s := range b {
+		set[s] = true
+	}
+	return !slices.ContainsFunc(a, func(s string) bool { return !set[s] })
+}
+
+// refused finds a deny that ends all that rule i is for: anywhere for what grants, before it for another deny.
+func (c *compiler) refused(i int) *rule {
+	for k, d := range c.policy.rules {
+		if c.policy.rules[i].kind == denyKind && k >= i {
+			return nil
+		}
+		if d.kind == denyKind && d.enforce == engine.EnforceDeny && !d.always() && c.within(i, k) {
+			return d
+		}
+	}
+	return nil
+}
+
+// always reports whether r is for every job; a deny that is was warned of by itself.
+func (r *rule) always() bool {
+	return r.match.nodes == nil && !slices.ContainsFunc(r.match.lists[:], func(list []string) bool { return len(list) > 0 }) && (r.when == nil || r.when.constant != cty.NilVal)
+}
+
+// replaced finds the last of the rules that together replace all that rule i sets.
+func (c *compiler) replaced(i int) *rule {
+	r := c.policy.rules[i]
+	if r.kind != ruleKind {
+		return nil
+	}
+	var left []attribute
+	for a := range numAttributes {
+		if r.settings.sets(a) {
+			left = append(left, a)
+		}
+	}
+	for k := i + 1; k < len(c.policy.rules); k++ {
+		by := c.policy.rules[k]
+		if by.kind != ruleKind || !slices.ContainsFunc(left, by.settings.sets) || !c.within(i, k) {
+			continue
+		}
+		if left = slices.DeleteFunc(left, by.settings.sets); len(left) == 0 {
+			return by
+		}
+	}
+	return nil
+}
+
+// never says why no job can be one that rule i is for, or nothing.
+func (c *compiler) never(i int) string {
+	ranges, texts := map[string][2]int64{}, map[string][]string{}
+	for f, list := range c.policy.rules[i].match.lists {
+		if field(f) != groups && len(list) > 0 {
+			texts[fieldVariables[f]] = list
+		}
+	}
+	seen := map[string]bool{}
+	for _, n := range c.blocks[i].needs {
+		seen[n.text] = true
+	}
+	for _, n := range c.blocks[i].needs {
+		if seen["!"+n.text] || seen["!("+n.text+")"] {
+			return fmt.Sprintf("its when needs both %s and the opposite", hclfile.Printable(n.text, 80))
+		}
+		attr, op, v := comparison(n.tree)
+		switch {
+		case attr == "":
+		case v.Type() == cty.Number:
+			k, err := whole(v)
+			if err != nil {
+				continue
+			}
+			at, known := ranges[attr]
+			if !known {
+				at = [2]int64{0, math.MaxInt64} // no number of a job is below 0
+			}
+			ranges[attr] = narrow(at, op, int64(k))
+			if r := ranges[attr]; r[0] > r[1] {
+				return fmt.Sprintf("no %s is what its when asks for", attr)
+			}
+		case v.Type() == cty.String && op == hclsyntax.OpEqual:
+			if list, known := texts[attr]; known && !slices.Contains(list, v.AsString()) {
+				return fmt.Sprintf("no %s is both %q and one of %q", attr, v.AsString(), few(list))
+			}
+			texts[attr] = []string{v.AsString()}
+		}
+	}
+	return ""
+}
+
+func few(list []string) []string { return list[:min(len(list), 4)] }
+
+// comparison takes attribute OP constant apart, whichever side the constant is on; attr is empty when tree is something else.
+func comparison(tree hclsyntax.Expression) (attr string, op *hclsyntax.Operation, v cty.Value) {
+	n, ok := tree.(*hclsyntax.BinaryOpExpr)
+	if !ok {
+		return "", nil, cty.NilVal
+	}
+	op, left, right := n.Op, n.LHS, n.RHS
+	if name(left) == "" {
+		left, right = right, left
+		if turned, ok := map[*hclsyntax.Operation]*hclsyntax.Operation{
+			hclsyntax.OpLessThan: hclsyntax.OpGreaterThan, hclsyntax.OpLessThanOrEqual: hclsyntax.OpGreaterThanOrEqual,
+			hclsyntax.OpGreaterThan: hclsyntax.OpLessThan, hclsyntax.OpGreaterThanOrEqual: hclsyntax.OpLessThanOrEqual,
+		}[op]; ok {
+			op = turned
+		}
+	}
+	if v = literal(right); v == cty.NilVal {
+		return "", nil, v
+	}
+	return name(left), op, v
+}
+
+// literal is the value of an expression that names no variable and calls no function.
+func literal(tree hclsyntax.Expression) cty.Value {
+	if len(tree.Variables()) > 0 {
+		return cty.NilVal
+	}
+	v, diags := tree.Value(nil)
+	if diags.HasErrors() || v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsPrimitiveType() {
+		return cty.NilVal
+	}
+	return v
+}
+
+// narrow is what of at a comparison with k leaves.
+func narrow(at [2]int64, op *hclsyntax.Operation, k int64) [2]int64 {
+	switch op {
+	case hclsyntax.OpEqual:
+		return [2]int64{max(at[0], k), min(at[1], k)}
+	case hclsyntax.OpLessThan:
+		return [2]int64{at[0], min(at[1], k-1)}
+	case hclsyntax.OpLessThanOrEqual:
+		return [2]int64{at[0], min(at[1], k)}
+	case hclsyntax.OpGreaterThan:
+		return [2]int64{max(at[0], k+1), at[1]}
+	case hclsyntax.OpGreaterThanOrEqual:
+		return [2]int64{max(at[0], k), at[1]}
+	}
+	return at
+}
