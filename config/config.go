@@ -57,6 +57,7 @@ type Server struct {
 	AdminGroup string // a Unix group that may write as root does; empty: root alone
 	TLS        string // folder with ca.crt, server.crt and server.key
 	Metrics    string // host:port for Prometheus; empty: none
+	Audit      string // file for the audit; empty: it stands in the log
 }
 
 // Agent is how a node's agent reaches the server, and where it keeps what must not outlive a reboot.
@@ -65,6 +66,7 @@ type Agent struct {
 	Dir     string // a folder on a tmpfs, with the sockets for root and for users
 	TLS     string // folder with ca.crt, and one NAME.crt and NAME.key: this node is called NAME
 	Metrics string // host:port for Prometheus; empty: none
+	Audit   string // file for the audit; empty: it stands in the log
 }
 
 // Allocator gives the pools and services as core/allocator takes them.

@@ -151,12 +151,14 @@ server {
   admin_group = "weft-admin"
   tls         = "server-tls"
   metrics     = "127.0.0.1:9464"
+  audit       = "log/audit.log"
 }
 agent {
   server = "weft.example.org:6464"
   dir    = "/run/weft"
   tls    = "/etc/weft/node"
   metrics = "127.0.0.1:9465"
+  audit   = "/var/log/weft/agent-audit.log"
 }
 `)})
 	if findings != nil {
@@ -175,8 +177,8 @@ agent {
 			{Kind: "scheduler", Type: "flux", Name: "el", At: "login1", InProcess: true},
 		},
 		Drivers: []config.Plugin{{Kind: "driver", Type: "cxi", Name: "cxi"}, {Kind: "driver", Type: "site", Name: "site", Command: []string{"/opt/site/nic", "--fast"}}},
-		Server:  config.Server{Listen: "[::]:6464", Socket: "/etc/weft/run/server.sock", Store: "memory", AdminGroup: "weft-admin", TLS: "/etc/weft/server-tls", Metrics: "127.0.0.1:9464"},
-		Agent:   config.Agent{Server: "weft.example.org:6464", Dir: "/run/weft", TLS: "/etc/weft/node", Metrics: "127.0.0.1:9465"},
+		Server:  config.Server{Listen: "[::]:6464", Socket: "/etc/weft/run/server.sock", Store: "memory", AdminGroup: "weft-admin", TLS: "/etc/weft/server-tls", Metrics: "127.0.0.1:9464", Audit: "/etc/weft/log/audit.log"},
+		Agent:   config.Agent{Server: "weft.example.org:6464", Dir: "/run/weft", TLS: "/etc/weft/node", Metrics: "127.0.0.1:9465", Audit: "/var/log/weft/agent-audit.log"},
 	}
 	if diff := cmp.Diff(want, c, plain); diff != "" {
 		t.Error(diff)

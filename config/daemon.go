@@ -10,7 +10,7 @@ import (
 )
 
 func (l *loader) server(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "server", Attributes: []string{"listen", "socket", "store", "admin_group", "tls", "metrics"}})...)
+	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "server", Attributes: []string{"listen", "socket", "store", "admin_group", "tls", "metrics", "audit"}})...)
 	s := &l.config.Server
 	for name, attr := range block.Body.Attributes {
 		what := "server: " + name
@@ -29,6 +29,8 @@ func (l *loader) server(block *hclsyntax.Block) {
 			l.place(attr, what, &s.TLS)
 		case "metrics":
 			l.address(attr, what, &s.Metrics)
+		case "audit":
+			l.place(attr, what, &s.Audit)
 		case "admin_group":
 			if text, ok := l.text(attr, what); ok {
 				s.AdminGroup = text
@@ -38,7 +40,7 @@ func (l *loader) server(block *hclsyntax.Block) {
 }
 
 func (l *loader) agent(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "agent", Attributes: []string{"server", "dir", "tls", "metrics"}})...)
+	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "agent", Attributes: []string{"server", "dir", "tls", "metrics", "audit"}})...)
 	for name, attr := range block.Body.Attributes {
 		switch name {
 		case "server":
@@ -49,6 +51,8 @@ func (l *loader) agent(block *hclsyntax.Block) {
 			l.place(attr, "agent: tls", &l.config.Agent.TLS)
 		case "metrics":
 			l.address(attr, "agent: metrics", &l.config.Agent.Metrics)
+		case "audit":
+			l.place(attr, "agent: audit", &l.config.Agent.Audit)
 		}
 	}
 }

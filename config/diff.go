@@ -65,12 +65,14 @@ func Diff(of Daemon, a, b *Config) []Difference {
 	add("server: store", OfServer, false, x.Store, y.Store)
 	add("server: tls", OfServer, false, x.TLS, y.TLS)
 	add("server: metrics", OfServer, false, x.Metrics, y.Metrics)
+	add("server: audit", OfServer, false, x.Audit, y.Audit)
 	add("server: admin_group", OfServer, false, x.AdminGroup, y.AdminGroup)
 	v, w := a.Agent, b.Agent
 	add("agent: server", OfAgent, true, v.Server, w.Server)
 	add("agent: dir", OfAgent, false, v.Dir, w.Dir)
 	add("agent: tls", OfAgent, false, v.TLS, w.TLS)
 	add("agent: metrics", OfAgent, false, v.Metrics, w.Metrics)
+	add("agent: audit", OfAgent, false, v.Audit, w.Audit)
 	return out
 }
 

@@ -43,6 +43,7 @@ agent {
 		{"nics = 4", "in_process = true", []string{`driver "sim sim": nothing of the server's; reload the agents too`}, []string{`driver "sim sim": needs a restart`}},
 		{":6464\"\n", ":6465\"\n", []string{"server: listen: needs a restart"}, []string{"server: listen: nothing of the agent's; reload the server too"}},
 		{":6466", ":6467", []string{"agent: server: nothing of the server's; reload the agents too"}, []string{"agent: server: in force now"}},
+		{"/run/a\"", "/run/a\"\naudit = \"a.log\"", []string{"agent: audit: nothing of the server's; reload the agents too"}, []string{"agent: audit: needs a restart"}},
 		{"/run/a", "/run/b", []string{"agent: dir: nothing of the server's; reload the agents too"}, []string{"agent: dir: needs a restart"}},
 	}
 	for _, tt := range tests {

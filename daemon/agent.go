@@ -66,7 +66,12 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 		return err
 	}
 	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
-	live := &reloader{of: config.OfAgent, log: o.Log, audit: o.Log.With(core.LogAudit, true), plugins: plugins, certs: certs}
+	audit, reopen, closing, err := openAudit(c.Audit, o.Log)
+	if err != nil {
+		return err
+	}
+	undo = append(undo, closing)
+	live := &reloader{of: config.OfAgent, log: o.Log, audit: audit, reopen: reopen, plugins: plugins, certs: certs}
 	live.site.Store(site)
 	driver, err := driver(ctx, site, plugins, &live.blocks)
 	if err != nil {
@@ -78,7 +83,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	undo = append(undo, adapters.close)
 
-	if err := exemptRunning(ctx, run, name, boot, adapters.schedulers, o.Log); err != nil {
+	if err := exemptRunning(ctx, run, name, boot, adapters.schedulers, o.Log, audit); err != nil {
 		return err
 	}
 	way := &line{certs: certs}
@@ -93,7 +98,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	a, err := agent.New(ctx, agent.Needs{
 		Meter: page,
 		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: way, Store: records,
-		Environ: run.Environs(), Rundir: run, Front: front.told, Log: o.Log, Machine: machine.Config{SelfService: adapters.own},
+		Environ: run.Environs(), Rundir: run, Front: front.told, Log: o.Log, Audit: audit, Machine: machine.Config{SelfService: adapters.own},
 	})
 	if err != nil {
 		return err
@@ -113,8 +118,8 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	adapters.verbs[verbReload] = rootOnly(verbReload, live.verb)
 	adapters.verbs[verbPlugins] = pluginsVerb(plugins)
-	adapters.verbs[verbRestartPlugin] = rootOnly(verbRestartPlugin, restartVerb(plugins, o.Log))
-	adapters.verbs[VerbBypass] = rootOnly(VerbBypass, bypassVerb(o.Log))
+	adapters.verbs[verbRestartPlugin] = rootOnly(verbRestartPlugin, restartVerb(plugins, audit))
+	adapters.verbs[VerbBypass] = rootOnly(VerbBypass, bypassVerb(audit))
 	return serveHooks(ctx, c, a, adapters, front, page, live, o)
 }
 

@@ -19,7 +19,7 @@ const exemptLimit = 10 * time.Second
 // exemptRunning lets the tasks of jobs run on that began before this agent first started in this boot: nothing was prepared for them, and their next step
 // would fail. Only adapters whose scheduler's half is on this node can tell which jobs those are. What cannot be told is not exempt, now or at a later
 // start: by then a job without a record may be one that was refused.
-func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, schedulers map[string]core.Scheduler, log *slog.Logger) error {
+func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, schedulers map[string]core.Scheduler, log, audit *slog.Logger) error {
 	first, err := run.FirstStart(boot)
 	if err != nil || !first {
 		return err
@@ -33,7 +33,7 @@ func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, sched
 			if err := run.Exempt(job); err != nil {
 				return err
 			}
-			log.Warn("the job ran before the agent did: its tasks run on without variables and without isolation of their own", core.LogAudit, true, core.LogJob, job.String())
+			audit.Warn("the job ran before the agent did: its tasks run on without variables and without isolation of their own", core.LogJob, job.String())
 		}
 	}
 	return run.NoteStart(boot)

@@ -27,13 +27,13 @@ type BypassArgs struct {
 	What string `json:"what"`
 }
 
-func bypassVerb(log *slog.Logger) hook.Handler {
+func bypassVerb(audit *slog.Logger) hook.Handler {
 	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var args BypassArgs
 		if err := req.Decode(&args); err != nil {
 			return nil, err
 		}
-		log.Warn(VerbBypass, core.LogAudit, true, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogWhy, core.Clip(args.What))
+		audit.Warn(VerbBypass, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogWhy, core.Clip(args.What))
 		return struct{}{}, nil
 	}
 }

@@ -48,18 +48,18 @@ func pluginsVerb(h *host.Host) hook.Handler {
 }
 
 // restartVerb is `weft plugin restart`. Who may call it is asked before.
-func restartVerb(h *host.Host, log *slog.Logger) hook.Handler {
+func restartVerb(h *host.Host, audit *slog.Logger) hook.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var args PluginArgs
 		err := req.Decode(&args)
 		if err == nil {
 			err = restart(ctx, h, args)
 		}
-		attrs := []any{core.LogAudit, true, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogPlugin, core.Clip(args.Kind) + " " + core.Clip(args.Name)}
+		attrs := []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogPlugin, core.Clip(args.Kind) + " " + core.Clip(args.Name)}
 		if err != nil {
 			attrs = append(attrs, core.LogReason, string(core.AsError(err).Reason), core.LogError, err.Error())
 		}
-		log.Info(verbRestartPlugin, attrs...)
+		audit.Info(verbRestartPlugin, attrs...)
 		return struct{}{}, err
 	}
 }

@@ -60,7 +60,12 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		return err
 	}
 	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
-	live := &reloader{of: config.OfServer, log: o.Log, audit: o.Log.With(core.LogAudit, true), plugins: plugins}
+	audit, reopen, closing, err := openAudit(c.Audit, o.Log)
+	if err != nil {
+		return err
+	}
+	undo = append(undo, closing)
+	live := &reloader{of: config.OfServer, log: o.Log, audit: audit, reopen: reopen, plugins: plugins}
 	live.site.Store(site)
 	halves, err := schedulers(ctx, site, plugins, &live.blocks)
 	if err != nil {
@@ -71,7 +76,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		Sizes: live.sizes, Store: figures(store),
 	})
 	srv, err := server.New(ctx, server.Needs{
-		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Schedulers: halves.here, At: halves.at, Own: halves.own, Meter: page, Allocator: site.allocator,
+		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Audit: audit, Schedulers: halves.here, At: halves.at, Own: halves.own, Meter: page, Allocator: site.allocator,
 	})
 	if err != nil {
 		return err
@@ -81,7 +86,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	desk := &server.Desk{
 		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry,
 		Read: map[string]hook.Handler{verbPlugins: pluginsVerb(plugins)},
-		More: map[string]hook.Handler{verbReload: live.verb, verbRestartPlugin: restartVerb(plugins, o.Log)},
+		More: map[string]hook.Handler{verbReload: live.verb, verbRestartPlugin: restartVerb(plugins, audit)},
 	}
 	ln, err := hook.Listen(c.Socket, 0o666)
 	if err != nil {

@@ -146,6 +146,39 @@ func TestDriverIsKilled(t *testing.T) {
 	d.clean()
 }
 
+func TestAuditHasItsFile(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.edit(theServer, `tls         = "tls"`, "tls = \"tls\"\n  audit = \"server.audit\"")
+	d.edit("n1", "tls    =", "audit  = \"n1.audit\"\n  tls    =")
+	d.up()
+	said := func(name, what string) {
+		t.Helper()
+		d.until(name+" has "+what, func() (bool, string) {
+			text, err := os.ReadFile(d.path(name))
+			return strings.Contains(string(text), what), fmt.Sprintf("%s%v", text, err)
+		})
+	}
+	d.mustBegin("n1").finish()
+	said("server.audit", `"msg":"grant"`)
+	if strings.Contains(d.log(theServer), "msg=grant ") {
+		t.Error("the server's log has it too")
+	}
+	d.must(os.Rename(d.path("server.audit"), d.path("server.audit.1")))
+	d.must(d.procs[theServer].Process.Signal(syscall.SIGHUP))
+	d.until("SIGHUP opens it anew", func() (bool, string) {
+		_, err := os.Stat(d.path("server.audit"))
+		return err == nil, fmt.Sprint(err)
+	})
+	d.mustBegin("n1").finish()
+	said("server.audit", `"msg":"grant"`)
+	if err := d.weft("restart.log", "--dir", d.path("n1"), "plugin", "restart", "driver", "sim").Wait(); err != nil {
+		t.Errorf("plugin restart: %v: %s", err, d.log("restart"))
+	}
+	said("n1.audit", `"msg":"restart-plugin"`)
+	d.clean()
+}
+
 func TestUserFillsTheSocket(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
