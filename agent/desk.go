@@ -19,7 +19,7 @@ type Desk struct {
 
 // EnvArgs name a job.
 type EnvArgs struct {
-	Scheduler string `json:"scheduler"`
+	Scheduler string `json:"scheduler"` // its instance's label; empty: the one whose job of that id this node holds for the caller
 	Job       string `json:"job"`
 }
 
@@ -70,7 +70,14 @@ func (d *Desk) env(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 	if err := req.Decode(&args); err != nil {
 		return nil, err
 	}
-	key := core.Key{JobID: core.JobID{Scheduler: args.Scheduler, Job: args.Job}}
+	job := core.JobID{Scheduler: args.Scheduler, Job: args.Job}
+	if job.Scheduler == "" {
+		var err error
+		if job, err = d.named(ctx, peer, args.Job); err != nil {
+			return nil, err
+		}
+	}
+	key := core.Key{JobID: job}
 	out := d.Agent.Do(ctx, core.Ask{Action: core.Environment, Key: key, UID: peer.UID, Call: req.ID, Began: req.Began}, peer)
 	if out.Err != nil {
 		return nil, out.Err
@@ -80,6 +87,30 @@ func (d *Desk) env(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 		rows = append(rows, EnvRow(v))
 	}
 	return rows, nil
+}
+
+// named finds the one job of an id that this node holds and that the caller may see.
+func (d *Desk) named(ctx context.Context, peer core.Peer, id string) (core.JobID, error) {
+	if err := core.CheckJobID(id); err != nil {
+		return core.JobID{}, err
+	}
+	var entries []node.Entry
+	if err := d.Agent.Look(ctx, func(m *node.Machine) { entries = m.Entries() }); err != nil {
+		return core.JobID{}, err
+	}
+	var found []core.JobID
+	for _, e := range entries {
+		if e.Key.Job == id && (peer.UID == 0 || peer.UID == e.UID) && !slices.Contains(found, e.Key.JobID) {
+			found = append(found, e.Key.JobID)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return core.JobID{}, core.Errorf(core.NoRecord, "environment of job %s: this node holds nothing for it that uid %d may see", core.Clip(id), peer.UID)
+	case len(found) > 1:
+		return core.JobID{}, core.Errorf(core.BadCall, "job %s: two schedulers have one here: %s and %s", core.Clip(id), found[0], found[1]).WithMend("say which: SCHEDULER/JOB")
+	}
+	return found[0], nil
 }
 
 // services reads the NICs, and says whose each service is.

@@ -47,7 +47,7 @@ Only the job's owner and root can.`,
 	cmd.ValidArgsFunction = o.jobNames().once
 	cmd.Flags().StringVar(&node, "node", "", "as the job sees it on this node")
 	o.nodeNames().flag(cmd, "node")
-	cmd.Flags().StringVar(&label, "scheduler", "local", "label of the job's scheduler in config.hcl")
+	cmd.Flags().StringVar(&label, "scheduler", "", "label of the job's scheduler in config.hcl; needed where two have a job of that id")
 	return cmd
 }
 
