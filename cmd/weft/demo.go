@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -55,7 +56,15 @@ func runDemo(ctx context.Context, d *devArgs, colour bool) error {
 	defer s.end()
 	err = s.play()
 	sys.Stop()
-	if err != nil {
+	return demoEnd(ctx, err, dir)
+}
+
+// demoEnd is what comes of a demo that ended with err. Who ends it by Ctrl-C has seen no deviation, and nothing is left to look at.
+func demoEnd(ctx context.Context, err error, dir string) error {
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		return errors.Join(&exitError{code: 130, err: errors.New("the demo was interrupted")}, os.RemoveAll(dir))
+	case err != nil:
 		return fmt.Errorf("the demo deviated: %w; its log and state are in %s", err, dir)
 	}
 	return os.RemoveAll(dir)
