@@ -69,9 +69,6 @@ func TestVerbsThatTextsName(t *testing.T) {
 	}
 }
 
-// comes is the verb that is built beside the package that names it already.
-const comes = "init"
-
 // hasFlag reports whether cmd has the flag of a word like --dir, --until=4h or -N2.
 func hasFlag(cmd *cobra.Command, word string) bool {
 	cmd.InitDefaultHelpFlag()
@@ -102,8 +99,6 @@ func noSuchVerb(root *cobra.Command, words []string) string {
 			continue
 		case !cmd.HasSubCommands() || i > 0 && strings.ToUpper(w) == w:
 			continue
-		case i == 0 && w == comes:
-			return ""
 		}
 		next, _, err := cmd.Find([]string{w})
 		if err != nil || next == cmd {
