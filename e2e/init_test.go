@@ -182,3 +182,44 @@ func TestInitAlloc(t *testing.T) {
 	}
 	h.nothingDrained()
 }
+
+// TestInitRunning sees what the change does to a job that runs: with Alloc, Slurm runs no Prolog for it any more; without, one runs where its first step on a
+// node comes after the change.
+func TestInitRunning(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{"": {"prolog n2"}, "--alloc": nil} {
+		t.Run("flag "+name, func(t *testing.T) {
+			h := newHooked(t)
+			h.start()
+			gate := h.path("out", "gate")
+			job := h.batch(alice, "while [ ! -e "+gate+" ]; do sleep 0.1; done\nsrun -N2 sh -c 'echo step $SLURMD_NODENAME $BY_WEFT'\n", "-N2", "-n2", "-o", h.path("out", "job"))
+			h.awaitState(job, "RUNNING")
+			h.init(slices.DeleteFunc([]string{name, "--write"}, func(s string) bool { return s == "" })...)
+			h.readsBeside()
+			must(t, os.WriteFile(gate, nil, 0o644))
+			h.awaitState(job, "COMPLETED")
+			h.quiet()
+			if text := tail(h.path("out", "job"), 1000); !strings.Contains(text, "step n1 1") || !strings.Contains(text, "step n2 1") {
+				t.Errorf("its step after the change: %s", text)
+			}
+			if got := h.called("prolog"); !slices.Equal(got, want) {
+				t.Errorf("called %q, not %q", got, want)
+			}
+			h.nothingDrained()
+		})
+	}
+}
+
+// readsBeside is reads while one job is running.
+func (h *hooked) readsBeside() {
+	h.t.Helper()
+	until(h.t, "tasks see Weft", func() (bool, string) {
+		out, err := h.as(alice, "srun", "-N2", "-n2", "sh", "-c", "echo weft=$BY_WEFT")
+		return err == nil && strings.Count(out, "weft=1") == 2, out
+	})
+	until(h.t, "its Epilogs are over", func() (bool, string) {
+		out, _ := h.root("squeue", "-h", "-a", "-t", "all", "-o", "%i %T")
+		return strings.Count(out, "RUNNING")+strings.Count(out, "COMPLETING") == 1, out
+	})
+	h.called()
+}
