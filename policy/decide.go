@@ -14,7 +14,9 @@ type evaluation struct {
 	policy   *Policy
 	facts    *engine.Facts
 	set      settings
-	quotas   []*rule // that the job is for
+	quotas   []*rule // that are for the job
+	took     func(*rule)
+	ended    *rule // the block that refused
 	decision engine.Decision
 	made     *hcl.EvalContext
 }
@@ -55,7 +57,7 @@ func (e *evaluation) decide() *core.Error {
 func (e *evaluation) apply(r *rule) *core.Error {
 	hit, fault := e.hit(r)
 	if fault != nil {
-		return e.enforce(r, fault)
+		return e.refuse(r, fault)
 	}
 	if !hit {
 		return nil
@@ -68,12 +70,15 @@ func (e *evaluation) apply(r *rule) *core.Error {
 		e.decision.Rules = append(e.decision.Rules, r.name)
 		v, err := r.message.value(e.context())
 		if err != nil {
-			return e.enforce(r, r.fault("message", err))
+			return e.refuse(r, r.fault("message", err))
 		}
-		return e.enforce(r, core.Errorf(core.PolicyDenied, "policy: %s: %s", r.title(), hclfile.Printable(v.AsString(), 500)))
+		return e.refuse(r, core.Errorf(core.PolicyDenied, "policy: %s: %s", r.title(), hclfile.Printable(v.AsString(), 500)))
 	case ruleKind:
 		e.decision.Rules = append(e.decision.Rules, r.name)
 		e.set.take(&r.settings)
+		if e.took != nil {
+			e.took(r)
+		}
 	}
 	return nil
 }

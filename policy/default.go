@@ -22,7 +22,7 @@ type settings struct {
 	floor       *[core.NumResources]*number
 	collectives *number
 
-	at [numAttributes]place // where each that is set is written
+	at [numAttributes]written
 }
 
 // attribute is one of what settings hold.
@@ -72,7 +72,7 @@ func (c *compiler) onFailure(file *hclfile.File, attr *hclsyntax.Attribute) {
 	if known := []string{"degrade", "refuse"}; findings == nil && !slices.Contains(known, text) {
 		c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("on_failure: %q is not one of its values", core.Clip(text)), text, known))
 	}
-	c.policy.degrade = text == "degrade"
+	c.policy.degrade, c.policy.failure = text == "degrade", written{at(file, attr.NameRange), excerpt(file.Text, attr.Expr.Range())}
 }
 
 // required says which defaults are missing: they are seen in the files, not hidden in a program.
@@ -92,7 +92,7 @@ func (c *compiler) required(files []hclfile.Source) {
 // set reads one of settable, or collectives.
 func (c *compiler) set(s *settings, file *hclfile.File, attr *hclsyntax.Attribute, what string) {
 	if a := slices.Index(attributeNames[:], attr.Name); a >= 0 {
-		s.at[a] = at(file, attr.NameRange)
+		s.at[a] = written{at(file, attr.NameRange), excerpt(file.Text, attr.Expr.Range())}
 	}
 	switch attr.Name {
 	case "traffic_classes":

@@ -14,6 +14,8 @@
 // and every expression goes through expr.go, which checks at load all names, functions and types in it with values that are not known yet, and evaluates
 // it later. A new kind of block is a new file and one line in load.go; a new attribute of a rule is a field of settings.
 //
+// Explain decides by the same code and says how it came about: a Trace (trace.go), made in explain.go, its expressions taken apart in condition.go.
+//
 // A mistake never opens the door. What can be wrong in a file is a finding, and a policy with an error in it is none. What goes wrong while deciding is a
 // deny that names the rule and its line. Decide is a function of its argument alone: no clock, no use of pools, no map order.
 package policy

@@ -24,15 +24,16 @@ func (c *compiler) enforce(file *hclfile.File, attr *hclsyntax.Attribute, what s
 	return engine.Enforce(max(i, 0))
 }
 
-// enforce is what becomes of a refusal by r. What is not enforced refuses nobody, not even when it fails: it gives nothing, so that opens no door, and a
+// refuse is what becomes of a refusal by r. What is not enforced refuses nobody, not even when it fails: it gives nothing, so that opens no door, and a
 // deny that is being tried out must not stop the site when it has a mistake in it.
-func (e *evaluation) enforce(r *rule, refusal *core.Error) *core.Error {
+func (e *evaluation) refuse(r *rule, refusal *core.Error) *core.Error {
 	switch r.enforce {
 	case engine.EnforceWarn:
 		e.warn(refusal.What + " (a warning only)")
 	case engine.EnforceDryRun:
 		e.decision.Trials = append(e.decision.Trials, refusal.What)
 	case engine.EnforceDeny:
+		e.ended = r
 		return refusal
 	}
 	return nil

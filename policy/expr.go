@@ -19,6 +19,7 @@ import (
 // expr is an expression that was checked at load.
 type expr struct {
 	tree     hclsyntax.Expression
+	source   []byte // of its file
 	want     cty.Type
 	constant cty.Value // NilVal when it depends on a variable
 }
@@ -43,7 +44,7 @@ func (c *compiler) expr(file *hclfile.File, tree hclsyntax.Expression, what stri
 		c.add(k.findings...)
 		return nil
 	}
-	e := &expr{tree: tree, want: want}
+	e := &expr{tree: tree, source: file.Text, want: want}
 	got, err := e.fit(v)
 	if err != nil {
 		c.add(file.At(hclfile.Error, tree.Range(), what+": "+err.Error(), ""))

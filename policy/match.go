@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -14,7 +15,8 @@ import (
 // match is the part of a condition that is plain data. Each list that is given must hold something of the job.
 type match struct {
 	lists [numFields][]string
-	nodes nodes // nil: not given
+	nodes nodes  // nil: not given
+	hosts string // nodes as they are written
 }
 
 // field is a list of names that a job is looked up by.
@@ -65,7 +67,7 @@ func (c *compiler) match(m *match, file *hclfile.File, block *hclsyntax.Block, t
 		}
 	}
 	if attr := block.Body.Attributes["nodes"]; attr != nil {
-		m.nodes = c.nodes(file, attr, title+": nodes")
+		m.nodes, m.hosts = c.nodes(file, attr, title+": nodes"), strings.Trim(excerpt(file.Text, attr.Expr.Range()), `"`)
 	}
 }
 

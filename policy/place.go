@@ -18,3 +18,9 @@ type place struct {
 func at(file *hclfile.File, r hcl.Range) place { return place{filepath.Base(file.Name), r.Start.Line} }
 
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+
+// written is an attribute in a file, for a trace.
+type written struct {
+	place
+	text string
+}

@@ -9,6 +9,7 @@ import (
 type Policy struct {
 	defaults settings
 	degrade  bool
+	failure  written // on_failure
 	rules    []*rule // rules, denies and quotas in the order they are read
 	by       index
 	text     string
@@ -21,17 +22,23 @@ var _ engine.Policy = (*Policy)(nil)
 func (p *Policy) Degrade() bool { return p.degrade }
 
 // Decide says what a job gets. It is a function of facts and the policy alone and always answers: what goes wrong inside is a deny.
-func (p *Policy) Decide(facts engine.Facts) (decision engine.Decision) {
+func (p *Policy) Decide(facts engine.Facts) engine.Decision {
+	decision, _ := p.decide(&facts, nil)
+	return decision
+}
+
+// decide also says which block ended it, if one did. took, unless nil, hears of each rule that sets something.
+func (p *Policy) decide(facts *engine.Facts, took func(*rule)) (decision engine.Decision, ended *rule) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			deny := core.Errorf(core.PolicyFault, "policy: it failed while deciding: %v", fault).WithMend("report it with the policy's text")
 			decision = engine.Decision{Deny: deny, Policy: p.hash}
 		}
 	}()
-	e := evaluation{policy: p, facts: &facts}
+	e := evaluation{policy: p, facts: facts, took: took}
 	e.decision.Policy = p.hash
 	if deny := e.decide(); deny != nil {
-		return engine.Decision{Deny: deny, Rules: e.decision.Rules, Policy: p.hash}
+		return engine.Decision{Deny: deny, Rules: e.decision.Rules, Policy: p.hash}, e.ended
 	}
-	return e.decision
+	return e.decision, nil
 }

@@ -62,7 +62,7 @@ func (c *compiler) quota(q *quota, file *hclfile.File, attr *hclsyntax.Attribute
 	}
 }
 
-// bound is what the quotas that the job is for say.
+// bound is what the quotas that are for the job say.
 func (e *evaluation) bound() *core.Error {
 	for _, r := range e.quotas {
 		for unit, most := range r.quota.most {
@@ -71,7 +71,7 @@ func (e *evaluation) bound() *core.Error {
 			}
 			n, err := most.value(e.context())
 			if err != nil {
-				if deny := e.enforce(r, most.fault(r.title(), err)); deny != nil {
+				if deny := e.refuse(r, most.fault(r.title(), err)); deny != nil {
 					return deny
 				}
 				continue
