@@ -100,7 +100,7 @@ func TestWhy(t *testing.T) {
 		`job.nodes > 1 && (job.queue == "x" || contains(job.groups, "ops")) && job.nodes > 7`: `when: job.queue == "x" is false: job.queue is "batch"; contains(job.groups, "ops") is false: job.groups is ["phys", "users"]`,
 		`job.nodes > 1 && job.user == "ann"`:                                                  `when: job.nodes > 1 is true: job.nodes is 2; job.user == "ann" is true: job.user is "ann"`,
 		`job.nodes > 4 || job.user == "ann"`:                                                  `when: job.user == "ann" is true: job.user is "ann"`,
-		`job.cores / (job.nodes - 2) > 1`:                                                     `policy: rule "r" (b.policy.hcl:1): when: Error during operation: division by zero`,
+		`job.cores / (job.nodes - 2) > 1`:                                                     `policy: rule "r" (b.policy.hcl:1): when: Operation failed: Error during operation: division by zero`,
 		`job.nodes > system.nodes`:                                                            "when: job.nodes > system.nodes is false: job.nodes is 2, system.nodes is 8",
 		`job.nodes > 4 ? job.request.off : job.user == "bob"`:                                 `when: job.nodes > 4 ? job.request.off : job.user == "bob" is false: job.nodes is 2, job.request.off is false, job.user is "ann"`,
 	} {
