@@ -45,7 +45,7 @@ func (e *evaluation) decide() *core.Error {
 	}
 	e.decision.Warnings = append(e.decision.Warnings, e.facts.Job.Request.Warnings...)
 	e.set = e.policy.defaults
-	for _, i := range e.policy.by.survivors(&e.facts.Job) {
+	for _, i := range e.policy.survivors(&e.facts.Job) {
 		if deny := e.apply(e.policy.rules[i]); deny != nil {
 			return deny
 		}
@@ -94,14 +94,18 @@ func (e *evaluation) hit(r *rule) (bool, *core.Error) {
 			return false, nil
 		}
 	}
-	if r.when != nil {
+	switch {
+	case r.when == nil:
+		return true, nil
+	case r.direct != nil:
+		return r.direct(e), nil
+	default:
 		v, err := r.when.value(e.context())
 		if err != nil {
 			return false, r.fault("when", err)
 		}
 		return v.True(), nil
 	}
-	return true, nil
 }
 
 // take replaces what a rule names.
@@ -203,7 +207,7 @@ func (e *evaluation) limits() ([]core.Limits, *core.Error) {
 		if !ok {
 			given, deny := e.set.limits.evaluate(func() *hcl.EvalContext { return e.shareContext(cores) }, cores)
 			if deny == nil {
-				l, deny = asked(given, e.facts.Job.Request.Limits, cores)
+				l, deny = fitted(given, e.facts.Job.Request.Limits, cores)
 			}
 			if deny != nil {
 				return nil, deny

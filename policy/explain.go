@@ -184,13 +184,13 @@ func (x *explainer) shares(d *engine.Decision) []Share {
 		}
 		share := Share{Hosts: []string{s.Hosts}, Nodes: s.Nodes, Cores: s.Cores, Depth: x.facts.Job.Request.Depth}
 		for r, limit := range d.Limits[i] {
-			one, asked := l.resources[r], x.facts.Job.Request.Limits[r]
+			one := l.resources[r]
 			if one == nil {
 				continue
 			}
 			share.Resources = append(share.Resources, Resource{
 				Name: core.Resource(r).String(), Reserved: limit.Reserved, Max: limit.Max, Floor: min(d.Floor[r], limit.Reserved),
-				Asked: asked.PerCore != nil || asked.Reserved != nil || asked.Max != nil,
+				Asked: asked(x.facts.Job.Request.Limits[r]),
 				Set:   Place{"limits", l.name, one.max.place.file, one.max.place.line},
 			})
 		}
@@ -306,28 +306,11 @@ func (m *match) looks(job *core.Job) []List {
 		if len(list) == 0 {
 			continue
 		}
-		has := jobNames(field(f), job)
+		has := jobNames([]string{}, field(f), job)
 		out = append(out, List{
 			Name: fieldNames[f], Job: has, Some: list[:min(len(list), shownNames)], More: max(0, len(list)-shownNames),
-			Hit: slices.ContainsFunc(has, func(s string) bool { return slices.Contains(list, cty.NormalizeString(s)) }),
+			Hit: m.has(field(f), has),
 		})
 	}
 	return out
-}
-
-// jobNames are what a job is looked up by.
-func jobNames(f field, job *core.Job) []string {
-	switch f {
-	case users:
-		return []string{job.User}
-	case groups:
-		return job.Groups
-	case accounts:
-		return []string{job.Account}
-	case queues:
-		return []string{job.Queue}
-	case schedulers:
-		return []string{job.Scheduler}
-	}
-	return nil
 }

@@ -72,8 +72,11 @@ func classes(given, asked core.Classes) (core.Classes, *core.Error) {
 	return asked, nil
 }
 
-// asked fits the limits that policy gives on a node to those asked for: up to policy's max, each.
-func asked(given core.Limits, requests [core.NumResources]core.LimitRequest, cores int) (core.Limits, *core.Error) {
+// asked reports whether anything was asked of a resource.
+func asked(l core.LimitRequest) bool { return l.PerCore != nil || l.Reserved != nil || l.Max != nil }
+
+// fitted fits the limits that policy gives on a node to those asked for: up to policy's max, each.
+func fitted(given core.Limits, requests [core.NumResources]core.LimitRequest, cores int) (core.Limits, *core.Error) {
 	for i, r := range requests {
 		one := &given[i]
 		most := one.Max

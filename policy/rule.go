@@ -17,6 +17,7 @@ type rule struct {
 	place    place
 	match    match
 	when     *expr          // nil: always
+	direct   truth          // when, computed without HCL; nil: HCL must
 	settings settings       // a rule's
 	message  *expr          // a deny's
 	quota    quota          // a quota's
@@ -61,7 +62,9 @@ func (c *compiler) compileRule(file *hclfile.File, b *hclsyntax.Block, k kind) {
 		what := title + ": " + name
 		switch {
 		case name == "when":
-			r.when = c.when(file, attr, what)
+			if r.when = c.when(file, attr, what); r.when != nil {
+				r.direct = direct(attr.Expr)
+			}
 		case k == ruleKind:
 			c.set(&r.settings, file, attr, what)
 		case name == "enforce":

@@ -49,11 +49,16 @@ var (
 	noScope    = scope{}
 )
 
-func jobValue(job core.Job) cty.Value {
-	cores := 0
+// cores are the job's over all its nodes.
+func cores(job core.Job) int {
+	n := 0
 	for _, share := range job.Shares {
-		cores += share.Nodes * share.Cores
+		n += share.Nodes * share.Cores
 	}
+	return n
+}
+
+func jobValue(job core.Job) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"id":        cty.StringVal(job.JobID.Job),
 		"scheduler": cty.StringVal(job.Scheduler),
@@ -64,7 +69,7 @@ func jobValue(job core.Job) cty.Value {
 		"account":   cty.StringVal(job.Account),
 		"queue":     cty.StringVal(job.Queue),
 		"nodes":     cty.NumberIntVal(int64(job.Nodes())),
-		"cores":     cty.NumberIntVal(int64(cores)),
+		"cores":     cty.NumberIntVal(int64(cores(job))),
 		"request":   requestValue(job.Request),
 	})
 }
@@ -72,7 +77,7 @@ func jobValue(job core.Job) cty.Value {
 func requestValue(r core.Request) cty.Value {
 	var limits []string
 	for i, limit := range r.Limits {
-		if limit.PerCore != nil || limit.Reserved != nil || limit.Max != nil {
+		if asked(limit) {
 			limits = append(limits, core.Resource(i).String())
 		}
 	}
