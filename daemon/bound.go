@@ -226,6 +226,8 @@ func proved(conn net.Conn) {
 // nodeOptions are the bounds of the server's port.
 func nodeOptions(creds credentials.TransportCredentials, b *nodeBounds) []grpc.ServerOption {
 	return []grpc.ServerOption{
+		// A system has a connection for each of its nodes, most of which say nothing for minutes: 64 KiB of buffers for each would be most of the server's memory.
+		grpc.SharedWriteBuffer(true), grpc.ReadBufferSize(4 << 10),
 		grpc.Creds(bounded{creds, b}), grpc.ConnectionTimeout(handshake), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ChainUnaryInterceptor(b.unary), grpc.ChainStreamInterceptor(b.stream),
 		// Without a policy gRPC takes an agent's keepalive, every 30 s, for an attack and ends its session.

@@ -18,7 +18,7 @@ const AuthorityService = "weft.authority.v1.Authority"
 
 // Bounds of one Attend on the server: what is past them waits at the node (reports) or ends the call (orders), whose node then begins with a full report.
 const (
-	reportsWaiting = 64
+	reportsWaiting = 8 // and what fits into the connection's window
 	ordersWaiting  = 256
 	lastOrders     = time.Second // that orders told before the end of a session have to go out
 )
@@ -146,12 +146,12 @@ func (a *attendance) attend(authority core.Authority, first core.Report) error {
 			}
 		}
 	}()
-	down := make(chan core.Orders, ordersWaiting)
+	down := make(chan *core.Orders, ordersWaiting) // pointers: there is one of these for every node of a system, and hardly ever does an order wait
 	sent := make(chan struct{})
 	go func() { // a Send that hangs ends with the stream too
 		defer close(sent)
 		for o := range down {
-			if err := a.stream.Send(&authorityv1.AttendReply{Orders: encodeOrders(o)}); err != nil {
+			if err := a.stream.Send(&authorityv1.AttendReply{Orders: encodeOrders(*o)}); err != nil {
 				cancel(core.Errorf(core.Cancelled, "node %s: its session broke: %w", a.node, err))
 				return
 			}
@@ -166,7 +166,7 @@ func (a *attendance) attend(authority core.Authority, first core.Report) error {
 			return
 		}
 		select {
-		case down <- o:
+		case down <- &o:
 		default:
 			cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", a.node, len(down)))
 		}
