@@ -50,7 +50,7 @@ slurm.conf that cannot be read, or one in which Weft's own lines were edited.`
 	f := cmd.Flags()
 	f.StringVar(&i.Conf, "conf", "/etc/slurm/slurm.conf", "path of slurm.conf")
 	f.StringVar(&i.Hooks, "hooks", "/etc/weft/slurm", "folder of the hook files, on every node")
-	f.StringVar(&i.Scheduler, "scheduler", "slurm", "the scheduler's label in config.hcl, or its type while that is unique")
+	f.StringVar(&i.Scheduler, "scheduler", "", "the scheduler's label in config.hcl (default: what the hook files there say, or slurm, its type, while that is unique)")
 	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node (default: "+libexecHook+", or beside weft)")
 	f.BoolVar(&i.Alloc, "alloc", false, "set PrologFlags=Alloc too, so that Prolog runs on each node as soon as a job gets it")
 	f.BoolVar(&write, "write", false, "write what is shown")

@@ -32,6 +32,12 @@ func (host) text(path string) []byte {
 	return text
 }
 
+// taken reports whether something of the name is there, be it a link that leads nowhere.
+func (host) taken(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // there reports whether a program is.
 func (host) there(path string) bool {
 	info, err := os.Stat(path)

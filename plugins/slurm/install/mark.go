@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ const (
 	unended     = ", after a line without an end"
 	explained   = ": made by `weft init slurm`, and taken out by `weft init slurm --remove`: do not edit it"
 )
+
+// replacement is a line that begins so; a person's own comment about Weft is none.
+var replacement = regexp.MustCompile("^" + markReplace + "[0-9a-f]{8}: ")
 
 // replaced counts what one file has lost to the block, so that a line that somebody gave back by hand is missed.
 type replaced struct {
@@ -104,7 +108,7 @@ func restore(name string, text []byte) ([]byte, marks, error) {
 			if file, count, ok := parseLost(line); ok {
 				m.Lost[file] = count
 			}
-		case strings.HasPrefix(line, markBegin):
+		case strings.HasPrefix(line, markBegin+":"), strings.HasPrefix(line, markBegin+","):
 			if m.Block > 0 {
 				return nil, m, edited(name, n, fmt.Sprintf("a second block begins here; the first is in line %d", m.Block))
 			}
@@ -113,7 +117,7 @@ func restore(name string, text []byte) ([]byte, marks, error) {
 			}
 		case strings.HasPrefix(line, markEnd):
 			return nil, m, edited(name, n, "a block ends here that never began")
-		case strings.HasPrefix(line, markReplace):
+		case replacement.MatchString(line):
 			was, rest, _ := strings.Cut(strings.TrimPrefix(raw, markReplace), ": ")
 			if was != sum(ended(rest)) {
 				return nil, m, edited(name, n, "the line that was replaced is not what it was")

@@ -21,7 +21,7 @@ func marked(text string, lines ...int) string {
 func TestRestore(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain": "A=1\nProlog=/x\nB=2\n", "no end": "A=1\nProlog=/x", "empty": "", "carriage": "A=1\r\nProlog=/x\r\n", "goes on": "A=1\nProlog=/x\\\n",
-		"about weft": "# weft is good\n#BEGIN weft\n",
+		"about weft": "# weft replaced it: in March\n# BEGIN weft things\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			with := marked(text, 2)

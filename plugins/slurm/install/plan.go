@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,10 +15,10 @@ import (
 type Options struct {
 	Conf      string // slurm.conf
 	Hooks     string // folder of the hook files
-	Scheduler string // the instance as the hooks name it: its label in config.hcl, or "slurm" while that is unique
+	Scheduler string // the instance as the hooks name it: its label in config.hcl, or "slurm" while that is unique; "": what the hook files say, or "slurm"
 	Hook      string // weft-hook, at the same path on every node
 	Dir       string // the agent's run directory; "" is the default
-	Alloc     bool   // set PrologFlags=Alloc
+	Alloc     bool   // set PrologFlags=Alloc; what was set by it before stays
 }
 
 // Plan is what an installation, or its removal, finds and would change.
@@ -62,6 +63,9 @@ func (o Options) check() error {
 			return core.Errorf(core.BadCall, "%q: Slurm would take it for a pattern", core.Clip(path))
 		}
 	}
+	if o.Scheduler == "" {
+		return nil
+	}
 	return core.CheckName("scheduler", o.Scheduler, core.MaxScheduler)
 }
 
@@ -78,6 +82,10 @@ func New(o Options) (*Plan, error) {
 }
 
 func (o Options) plan(c *conf, h host) (*Plan, error) {
+	if o.Scheduler == "" {
+		o.Scheduler = cmp.Or(schedulerOf(h.text(filepath.Join(o.Hooks, "taskprolog"))), "slurm")
+	}
+	o.Alloc = o.Alloc || slices.ContainsFunc(c.Files[0].Lines, func(l string) bool { return strings.HasPrefix(l, "PrologFlags=") })
 	f := check(c, o.Alloc)
 	chains := o.chains(c, h, &f)
 	o.binaries(h, &f)
@@ -103,7 +111,7 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 		text := script{phase: ch.phase, scheduler: o.Scheduler, hook: o.Hook, dir: o.Dir, site: ch.site}.text()
 		p.Files = append(p.Files, ch.file)
 		if was := h.text(ch.file); !bytes.Equal(was, text) {
-			if ours, intact := isSealed(was); was != nil && !intact {
+			if ours, intact := isSealed(was); h.taken(ch.file) && !intact {
 				f.foreign(ch.file, ours)
 			}
 			scripts = append(scripts, Change{Path: ch.file, Text: text, Was: was})

@@ -290,18 +290,23 @@ func TestRefusals(t *testing.T) {
 		want string
 		with func(g *ground)
 	}{
-		"its own switch":          {"SwitchType=switch/HPE_slingshot\n", "SwitchType slurm.conf:1: switch/HPE_slingshot makes VNIs", nil},
-		"slurmd is no root":       {"A=1\nSlurmdUser=slurm\n", "SlurmdUser slurm.conf:2: slurmd runs as slurm", nil},
-		"several prologs":         {"Prolog=/a\nProlog=/b\n", "Prolog slurm.conf:2: 2 lines", nil},
-		"two on a line":           {"Prolog=/a Epilog=/b\n", "Prolog slurm.conf:1: more than one", nil},
-		"pattern in the folder":   {"Prolog=/a*/b*\n", "Weft cannot tell", nil},
-		"pattern of one":          {"Epilog=/a/b?\n", "Weft cannot tell", nil},
-		"no such folder":          {"Epilog=DIR/none/*\n", "there is no such folder", nil},
-		"srun gives up":           {"MessageTimeout=4\n", "MessageTimeout slurm.conf:1: srun gives up", nil},
-		"hooks are killed":        {"PrologEpilogTimeout=10\n", "PrologEpilogTimeout slurm.conf:1: slurmd kills", nil},
-		"epilog is killed":        {"EpilogTimeout=5\n", "EpilogTimeout slurm.conf:1: slurmd kills", nil},
-		"no weft-hook":            {"", "there is no such program", func(g *ground) { _ = os.Remove(g.Hook) }},
-		"a foreign file":          {"", "Weft did not write it", func(g *ground) { g.file("weft/slurm/prolog", "#!/bin/sh\n", 0o755) }},
+		"its own switch":        {"SwitchType=switch/HPE_slingshot\n", "SwitchType slurm.conf:1: switch/HPE_slingshot makes VNIs", nil},
+		"slurmd is no root":     {"A=1\nSlurmdUser=slurm\n", "SlurmdUser slurm.conf:2: slurmd runs as slurm", nil},
+		"several prologs":       {"Prolog=/a\nProlog=/b\n", "Prolog slurm.conf:2: 2 lines", nil},
+		"two on a line":         {"Prolog=/a Epilog=/b\n", "Prolog slurm.conf:1: more than one", nil},
+		"pattern in the folder": {"Prolog=/a*/b*\n", "Weft cannot tell", nil},
+		"pattern of one":        {"Epilog=/a/b?\n", "Weft cannot tell", nil},
+		"no such folder":        {"Epilog=DIR/none/*\n", "there is no such folder", nil},
+		"srun gives up":         {"MessageTimeout=4\n", "MessageTimeout slurm.conf:1: srun gives up", nil},
+		"hooks are killed":      {"PrologEpilogTimeout=10\n", "PrologEpilogTimeout slurm.conf:1: slurmd kills", nil},
+		"epilog is killed":      {"EpilogTimeout=5\n", "EpilogTimeout slurm.conf:1: slurmd kills", nil},
+		"no weft-hook":          {"", "there is no such program", func(g *ground) { _ = os.Remove(g.Hook) }},
+		"a foreign file":        {"", "Weft did not write it", func(g *ground) { g.file("weft/slurm/prolog", "#!/bin/sh\n", 0o755) }},
+		"a link that leads away": {"", "Weft did not write it", func(g *ground) {
+			g.file("other", "x", 0o755)
+			g.file("weft/slurm/x", "x", 0o755)
+			_ = os.Symlink(g.path("other"), g.path("weft/slurm/epilog"))
+		}},
 		"others write weft-hook":  {"", "others could change", func(g *ground) { _ = os.Chmod(g.Hook, 0o777) }},
 		"others write its folder": {"", "others could change", func(g *ground) { _ = os.Chmod(filepath.Dir(g.Hook), 0o775) }},
 		"users cannot run it":     {"", "cannot run it", func(g *ground) { _ = os.Chmod(g.Hook, 0o700) }},
@@ -429,12 +434,46 @@ func TestOptions(t *testing.T) {
 	}
 	for _, bad := range []func(*Options){
 		func(o *Options) { o.Conf = "c" }, func(o *Options) { o.Hooks = "/a b" }, func(o *Options) { o.Hook = "/w*" }, func(o *Options) { o.Hooks = "/a#b" },
-		func(o *Options) { o.Scheduler = "a;b" }, func(o *Options) { o.Scheduler = "" },
+		func(o *Options) { o.Scheduler = "a;b" },
 	} {
 		o := good
 		bad(&o)
 		if err := o.check(); err == nil {
 			t.Errorf("%+v", o)
 		}
+	}
+}
+
+// What the first run was told stays, so that a later one on another node need not be told again.
+func TestNextRunKeepsWhatWasChosen(t *testing.T) {
+	g := newGround(t, "PrologFlags=Serial\n", nil)
+	g.Scheduler, g.Alloc = "tioga", true
+	g.install()
+	g.Scheduler, g.Alloc = "", false
+	if p := g.plan(); len(p.Changes) > 0 {
+		t.Errorf("%v", p.Changes)
+	}
+	g.Scheduler = "other"
+	if p := g.install(); len(p.Changes) != len(hooks) {
+		t.Errorf("%v", p.Changes)
+	}
+}
+
+// TestSlurmdsCopy is a node whose slurmd keeps a copy of the controller's slurm.conf: once the controller's has the lines, only the hook files are written.
+func TestSlurmdsCopy(t *testing.T) {
+	g := newGround(t, "TaskProlog=/s/task\n", nil)
+	g.install()
+	text, err := os.ReadFile(g.Conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.file("conf-cache/slurm.conf", string(text), 0o644)
+	g.Conf = g.path("conf-cache/slurm.conf")
+	if err := os.RemoveAll(g.Hooks); err != nil {
+		t.Fatal(err)
+	}
+	p := g.install()
+	if len(p.Changes) != len(hooks) || siteOf(p.Changes[1].Text) != "/s/task" {
+		t.Errorf("%v", p.Changes)
 	}
 }

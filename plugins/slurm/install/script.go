@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/weft-hpc/weft/core"
 )
 
 // The three hooks, by the keys of slurm.conf; each file is named as the hook's phase is.
@@ -31,7 +33,7 @@ func (s script) text() []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("#!/bin/sh")
-	line("# Slurm's %s on every node of scheduler %s: made by `weft init slurm`, removed by `weft init slurm --remove`.", key(s.phase), s.scheduler)
+	line("# Slurm's %s%s%s: made by `weft init slurm`, removed by `weft init slurm --remove`.", key(s.phase), ofScheduler, s.scheduler)
 	line("hook=%s", quote(s.hook))
 	if s.site != "" {
 		line("%s%s", siteBegin, quote(s.site))
@@ -77,7 +79,11 @@ func (s script) text() []byte {
 	return sealed(b.String())
 }
 
-const siteBegin = "site="
+// What later runs read in a hook file.
+const (
+	siteBegin   = "site="
+	ofScheduler = " on every node of scheduler "
+)
 
 func key(phase string) string {
 	for _, h := range hooks {
@@ -121,6 +127,19 @@ func isSealed(text []byte) (ours, intact bool) {
 		return false, false
 	}
 	return true, string(sealed(s[:i])) == s
+}
+
+// schedulerOf is the scheduler that a hook file of Weft's calls for.
+func schedulerOf(text []byte) string {
+	if _, intact := isSealed(text); !intact {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(text), ofScheduler)
+	name, _, _ := strings.Cut(rest, ":")
+	if core.CheckName("scheduler", name, core.MaxScheduler) != nil {
+		return ""
+	}
+	return name
 }
 
 // siteOf is the site's program that a hook file runs.
