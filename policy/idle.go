@@ -93,6 +93,18 @@ func (c *compiler) within(i, k int) bool {
 	return true
 }
 
+// around are the rules, in order, that rule i may be within: those that the index has for the first name of one of its lists.
+func (c *compiler) around(i int) []int {
+	out := slices.Clone(c.policy.by.always)
+	for f, list := range c.policy.rules[i].match.lists {
+		if len(list) > 0 {
+			out = append(out, c.policy.by.named[f][list[0]]...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 func subset(a, b []string) bool {
 	if len(b) < 8 {
 		return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
@@ -106,11 +118,11 @@ func subset(a, b []string) bool {
 
 // refused finds a deny that ends all that rule i is for: anywhere for what grants, before it for another deny.
 func (c *compiler) refused(i int) *rule {
-	for k, d := range c.policy.rules {
+	for _, k := range c.around(i) {
 		if c.policy.rules[i].kind == denyKind && k >= i {
 			return nil
 		}
-		if d.kind == denyKind && d.enforce == engine.EnforceDeny && !d.always() && c.within(i, k) {
+		if d := c.policy.rules[k]; d.kind == denyKind && d.enforce == engine.EnforceDeny && !d.always() && c.within(i, k) {
 			return d
 		}
 	}
@@ -134,9 +146,9 @@ func (c *compiler) replaced(i int) *rule {
 			left = append(left, a)
 		}
 	}
-	for k := i + 1; k < len(c.policy.rules); k++ {
+	for _, k := range c.around(i) {
 		by := c.policy.rules[k]
-		if by.kind != ruleKind || !slices.ContainsFunc(left, by.settings.sets) || !c.within(i, k) {
+		if k <= i || by.kind != ruleKind || !slices.ContainsFunc(left, by.settings.sets) || !c.within(i, k) {
 			continue
 		}
 		if left = slices.DeleteFunc(left, by.settings.sets); len(left) == 0 {

@@ -63,10 +63,10 @@ func Load(files []hclfile.Source, env Env) (*Policy, []hclfile.Finding) {
 		c.rules(file)
 	}
 	c.required(files)
+	c.policy.index()
 	if !hclfile.Failed(c.findings) {
 		c.idle()
 	}
-	c.policy.index()
 	c.policy.seal(files)
 	findings := hclfile.Sort(c.findings)
 	if hclfile.Failed(findings) {
