@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -53,14 +54,50 @@ func (l *line) now() core.Authority {
 	return l.to
 }
 
-// Reserve implements core.Authority.
+// How long a hook pauses before it asks a server again that is away: from the least to the most, and half of that more at random, since all nodes of a job
+// wait together.
+const (
+	awayLeast = 100 * time.Millisecond
+	awayMost  = 2 * time.Second
+	awayLast  = 250 * time.Millisecond // before a hook's end it is told why
+)
+
+// Reserve implements core.Authority. A server that is away, or that has not heard of this node yet, is asked again for as long as the hook waits.
 func (l *line) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
-	to := l.now()
-	g, err := to.Reserve(ctx, node, ask, peer)
-	if err != nil && ctx.Err() == nil && to != l.now() {
-		err = core.Errorf(core.ServerAway, "server: the agent was told of another address meanwhile: %w", err)
+	for wait := awayLeast; ; wait = min(2*wait, awayMost) {
+		to := l.now()
+		g, err := to.Reserve(ctx, node, ask, peer)
+		if err == nil || ctx.Err() != nil {
+			return g, err
+		}
+		if to != l.now() {
+			err = core.Errorf(core.ServerAway, "server: the agent was told of another address meanwhile: %w", err)
+		}
+		if r := core.AsError(err).Reason; r != core.ServerAway && r != core.NodeAway {
+			return g, err
+		}
+		if wait == awayLeast {
+			l.hurry()
+		}
+		pause := wait + rand.N(wait/2)
+		if end, ok := ctx.Deadline(); ok {
+			if pause = min(pause, time.Until(end)-awayLast); pause <= 0 {
+				return g, err
+			}
+		}
+		if !rest(ctx, pause) {
+			return g, err
+		}
 	}
-	return g, err
+}
+
+// hurry ends the connection's pause before it tries again, which may be longer than a hook waits.
+func (l *line) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		l.conn.ResetConnectBackoff()
+	}
 }
 
 // Attend implements core.Authority.
