@@ -20,6 +20,7 @@ type cluster struct {
 	dir   string
 	nodes []string
 	lines []string // more lines of slurm.conf
+	ports []int    // the controller's, then each node's
 	procs map[string]*process
 }
 
@@ -62,13 +63,25 @@ func (c *cluster) path(name ...string) string {
 
 func (c *cluster) conf() string { return c.path("slurm.conf") }
 
-// configure writes slurm.conf.
+// change writes slurm.conf with other lines of the test's own; ports stay.
+func (c *cluster) change(lines ...string) {
+	c.t.Helper()
+	c.lines = lines
+	c.write()
+}
+
+// configure takes ports and writes slurm.conf.
 func (c *cluster) configure() {
+	c.t.Helper()
+	c.ports = freePorts(c.t, 1+len(c.nodes))
+	c.write()
+}
+
+func (c *cluster) write() {
 	c.t.Helper()
 	host, err := os.Hostname()
 	must(c.t, err)
 	host, _, _ = strings.Cut(host, ".")
-	ports := freePorts(c.t, 1+len(c.nodes))
 	var text strings.Builder
 	fmt.Fprintf(&text, `ClusterName=tioga
 SlurmctldHost=%[2]s(127.0.0.1)
@@ -104,9 +117,9 @@ SlurmdTimeout=10
 MessageTimeout=10
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmdParameters=config_overrides
-`, c.dir, host, ports[0])
+`, c.dir, host, c.ports[0])
 	for i, n := range c.nodes {
-		fmt.Fprintf(&text, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=64 State=UNKNOWN\n", n, host, ports[1+i])
+		fmt.Fprintf(&text, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=64 State=UNKNOWN\n", n, host, c.ports[1+i])
 	}
 	fmt.Fprintln(&text, "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO")
 	for _, l := range c.lines {
@@ -219,6 +232,12 @@ func (c *cluster) batch(u user, script string, options ...string) string {
 	}
 	lines := strings.Fields(out)
 	return lines[len(lines)-1]
+}
+
+// touch makes a file that everybody may see.
+func (c *cluster) touch(path string) {
+	c.t.Helper()
+	must(c.t, os.WriteFile(path, nil, 0o644))
 }
 
 // state is a job's, "" once the controller has forgotten it.

@@ -157,3 +157,6 @@ func exit(err error) int {
 	}
 	return -1
 }
+
+// quoted is a text as one word of a shell's.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -100,8 +100,11 @@ func (w *site) scripts() {
 	w.t.Helper()
 	must(w.t, os.MkdirAll(w.path("hooks"), 0o755))
 	for _, phase := range []string{"prolog", "taskprolog", "epilog"} {
-		call := fmt.Sprintf("%s/weft-hook --dir %s/$SLURMD_NODENAME tioga %s", bin, w.dir, phase)
+		call := fmt.Sprintf("%s/weft-hook --dir %s/$SLURMD_NODENAME slurm %s", bin, w.dir, phase)
 		text := "exec " + call
+		if phase == "taskprolog" { // its standard error goes nowhere; lines that begin with print reach the user
+			text = "exec 3>&1\nsays=$(" + call + " 2>&1 >&3)\ncode=$?\n[ $code -eq 0 ] || [ -z \"$says\" ] || echo \"print $says\"\nexit $code"
+		}
 		if other, ok := w.hooks[phase]; ok {
 			text = strings.ReplaceAll(other, "{}", call)
 		}
@@ -144,6 +147,10 @@ func (w *site) policies() {
 // configs writes config.hcl, which differs between hosts in paths alone.
 func (w *site) configs() {
 	w.t.Helper()
+	limit := ""
+	if w.alloc { // srun waits for every Prolog
+		limit = "\n  prolog_timeout = \"30s\""
+	}
 	for _, name := range append([]string{theServer}, w.nodes()...) {
 		text := fmt.Sprintf(`
 nodes  = %[1]q
@@ -153,7 +160,8 @@ pool "jobs" {
   quarantine = %[3]q
 }
 scheduler "slurm" "tioga" {
-  conf = %[4]q
+  conf  = %[4]q
+  every = "1s"%[11]s
 }
 driver "sim" {
   nics  = %[5]d
@@ -172,7 +180,7 @@ agent {
   dir    = %[8]q
   tls    = %[9]q
 }
-`, strings.Join(w.nodes(), ","), w.pool, w.quarantine, w.conf(), nics, w.path(name+".nic"), w.port, name, name+".tls", w.boot(name))
+`, strings.Join(w.nodes(), ","), w.pool, w.quarantine, w.conf(), nics, w.path(name+".nic"), w.port, name, name+".tls", w.boot(name), limit)
 		must(w.t, os.WriteFile(w.path(name+".hcl"), []byte(text), 0o644))
 	}
 }
