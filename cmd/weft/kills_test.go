@@ -31,7 +31,7 @@ func TestKills(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 
 	// Few VNIs and a short quarantine, so that each comes around many times.
-	d := newDaemons(t, "2000-2023", "", "n1", "n2", "n3")
+	d := newDaemons(t, "2000-2039", "", "n1", "n2", "n3")
 	d.gates = map[string]*gate{}
 	for _, n := range d.nodes {
 		d.gates[n] = newGate(t, d.port)
