@@ -143,7 +143,10 @@ func (f *fleet) storm(job int) (string, error) {
 		group.Go(func() {
 			<-gate
 			if f.agents == nil {
-				_, errs[i] = f.to[i].Reserve(ctx, "", jobAsk(job, nodeName(i)), core.Peer{})
+				for again := true; again; { // a connection that a starved machine took for dead is made anew
+					_, errs[i] = f.to[i].Reserve(ctx, "", jobAsk(job, nodeName(i)), core.Peer{})
+					again = core.AsError(errs[i]) != nil && core.AsError(errs[i]).Reason == core.ServerAway && rest(ctx, 100*time.Millisecond)
+				}
 			} else if out := f.agents[i].Do(ctx, jobAsk(job, ""), core.Peer{}); out.Err != nil {
 				errs[i] = out.Err
 			}
