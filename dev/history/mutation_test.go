@@ -18,8 +18,8 @@ import (
 type mutation struct {
 	rules     []string // as failures' texts begin
 	breaks    string   // what is wrong with it
-	file      string // from the module's root
-	histories int    // how many are enough to catch it for certain
+	file      string   // from the module's root
+	histories int      // how many are enough to catch it for certain
 	old, new  string
 }
 
