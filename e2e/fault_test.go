@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/drivers/sim"
+)
+
+// fault lets something go wrong on a node's NICs.
+func (w *site) fault(node string, f sim.Fault) {
+	w.t.Helper()
+	must(w.t, sim.SetFault(w.t.Context(), w.path(node+".nic"), f))
+}
+
+func (w *site) heal(node string) {
+	w.t.Helper()
+	must(w.t, sim.ClearFaults(w.t.Context(), w.path(node+".nic"), "", ""))
+}
+
+// drained waits until a node is out of service and returns why.
+func (w *site) drained(node string) string {
+	w.t.Helper()
+	var why string
+	until(w.t, node+" is drained", func() (bool, string) {
+		state, reason := w.nodeState(node)
+		why = reason
+		return strings.HasPrefix(state, "drain") && strings.Contains(reason, "weft"), state + " " + reason
+	})
+	return why
+}
+
+// TestNICFails: the node goes out of service with a reason that a person can act on, the job starts elsewhere.
+func TestNICFails(t *testing.T) {
+	both(t, setup{}, func(t *testing.T, w *site) {
+		w.fault("n1", sim.Fault{Kind: sim.Fail, Device: "cxi1", Call: sim.CallCreate, Nth: 1})
+		job := w.batch(alice, show, "-N2", "-w", "n[1-2]", "--requeue", "-o", w.path("out", "nic"), "--open-mode=append")
+		if !w.alloc { // n2 has no Prolog then
+			defer w.mustRoot("scancel", job)
+		}
+		why := w.drained("n1")
+		if !strings.Contains(why, "cxi1") {
+			t.Errorf("the reason names no NIC: %s", why)
+		}
+		until(t, "job is requeued, and nothing is left of it", func() (bool, string) {
+			s, n := w.state(job), w.allServices()
+			return s == "PENDING" && n == 0, fmt.Sprint(s, n)
+		})
+		for _, n := range []string{"n2", "n3", "n4"} {
+			if state, reason := w.nodeState(n); strings.HasPrefix(state, "drain") {
+				t.Errorf("%s is %s: %s", n, state, reason)
+			}
+		}
+		if text := tail(w.path("out", "nic"), 1<<14); strings.Contains(text, "VNIs") {
+			t.Errorf("the job ran: %s", text)
+		}
+		w.mustRoot("scancel", job)
+		w.clean()
+	})
+}
+
+// TestBusy: a service that an application still holds at the end.
+func TestBusy(t *testing.T) {
+	both(t, setup{pool: "2000-2001"}, func(t *testing.T, w *site) {
+		job := w.batch(alice, show+"\nsleep 300", "-N1", "-w", "n1", "-o", w.path("out", "busy"))
+		var tasks []seen
+		until(t, "the job says what it sees", func() (bool, string) {
+			tasks = read(t, tail(w.path("out", "busy"), 1<<14))
+			return len(tasks) == 1, ""
+		})
+		id, _, _ := strings.Cut(tasks[0].IDs, ",")
+		service, err := strconv.ParseUint(id, 10, 32)
+		must(t, err)
+		ctx, release := context.WithCancel(t.Context())
+		opened, over := make(chan struct{}), make(chan error, 1)
+		go func() {
+			over <- sim.Hold(ctx, w.path("n1.nic"), "cxi0", uint32(service), alice.uid, func() { close(opened) })
+		}()
+		defer release()
+		select {
+		case <-opened:
+		case err := <-over:
+			t.Fatal(err)
+		}
+		began := time.Now()
+		w.mustRoot("scancel", job)
+		until(t, "the job is over for Slurm", func() (bool, string) { s := w.state(job); return s == "CANCELLED" || s == "", s })
+		t.Logf("from scancel to the job's end with a busy service: %s", time.Since(began).Round(10*time.Millisecond))
+		// The VNI is not given again: of the two there is one, and a third job finds none.
+		for range 2 {
+			out, err := w.as(bob, "srun", "-N1", "-w", "n2", "sh", "-c", show)
+			for _, s := range read(t, out) {
+				if s.VNIs == tasks[0].VNIs {
+					t.Errorf("VNI %s was given again while its service stood", s.VNIs)
+				}
+			}
+			if err != nil {
+				t.Logf("srun beside it: %s", out)
+			}
+		}
+		until(t, "VNI "+tasks[0].VNIs+" is draining", func() (bool, string) {
+			rows, err := w.rows()
+			for _, r := range rows {
+				if fmt.Sprint(r.VNI) == tasks[0].VNIs && r.State == "draining" {
+					return true, ""
+				}
+			}
+			return false, fmt.Sprint(rows, err)
+		})
+		release()
+		must(t, <-over)
+		w.clean()
+		w.nothingDrained()
+	})
+}

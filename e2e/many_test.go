@@ -1,0 +1,27 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestMany: 200 short jobs, four at a time. At the end nothing is left on any NIC, and every VNI is accounted for.
+func TestMany(t *testing.T) {
+	needSlurm(t)
+	t.Parallel()
+	w := newSite(t, setup{alloc: true, pool: "2000-2059"})
+	w.batch(alice, show, "-N1", "-n1", "--array=1-200%4", "-o", w.path("out", "many-%a"))
+	until(t, "200 jobs are over", func() (bool, string) {
+		out, err := w.root("squeue", "-h", "-a")
+		return err == nil && out == "", out
+	})
+	for i := 1; i <= 200; i++ {
+		tasks := read(t, tail(w.path("out", fmt.Sprint("many-", i)), 1<<14))
+		if len(tasks) != 1 {
+			t.Fatalf("job %d: %s", i, tail(w.path("out", fmt.Sprint("many-", i)), 1<<14))
+		}
+		w.isolated(tasks[0])
+	}
+	w.clean()
+	w.nothingDrained()
+}
