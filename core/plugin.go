@@ -56,6 +56,12 @@ type Checker interface {
 	Check(ctx context.Context) ([]Finding, error)
 }
 
+// Requeuer is implemented by a scheduler that can put a job back into its queue whose failure is of class system: what Weft cannot give now it may give later.
+// A job that cannot come back is ended as Fail does. It returns when the scheduler has been told.
+type Requeuer interface {
+	Requeue(ctx context.Context, key Key, reason string) error
+}
+
 // Annotator is implemented by a scheduler that can show a grant in its own record of the job. The grant comes without its token.
 type Annotator interface {
 	Annotate(ctx context.Context, key Key, grant Grant) error

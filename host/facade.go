@@ -16,7 +16,7 @@ func (p *Plugin) Fabric() core.FabricBackend { return fabric{p} }
 // for the plugin.
 func (p *Plugin) Hooks() core.Hooks { return hooks{p} }
 
-// Scheduler is the plugin as a scheduler's other half. It is a core.Annotator too, which answers Unsupported when the plugin is none.
+// Scheduler is the plugin as a scheduler's other half. It is a core.Annotator and a core.Requeuer too, which answer Unsupported when the plugin is none.
 func (p *Plugin) Scheduler() core.Scheduler { return scheduler{p} }
 
 // Checker looks for trouble; a plugin that cannot finds none.
@@ -148,7 +148,10 @@ func (h hooks) Phases(ctx context.Context) ([]core.HookPhase, error) {
 
 type scheduler struct{ p *Plugin }
 
-var _ core.Annotator = scheduler{}
+var (
+	_ core.Annotator = scheduler{}
+	_ core.Requeuer  = scheduler{}
+)
 
 func (s scheduler) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
 	return ask(ctx, s.p, func(ctx context.Context, l *life) (core.Job, error) {
@@ -174,6 +177,15 @@ func (s scheduler) Fail(ctx context.Context, key core.Key, reason string) error 
 
 func (s scheduler) Drain(ctx context.Context, node, reason string) error {
 	return s.do(ctx, func(ctx context.Context, l *life) error { return l.scheduler.Drain(ctx, node, reason) })
+}
+
+func (s scheduler) Requeue(ctx context.Context, key core.Key, reason string) error {
+	return s.do(ctx, func(ctx context.Context, l *life) error {
+		if l.requeuer == nil {
+			return s.p.unserved("requeues")
+		}
+		return l.requeuer.Requeue(ctx, key, reason)
+	})
 }
 
 func (s scheduler) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {

@@ -116,6 +116,16 @@ func (s guardedScheduler) Drain(ctx context.Context, node, reason string) error 
 	return err
 }
 
+type guardedRequeuer struct {
+	g guard
+	r core.Requeuer
+}
+
+func (r guardedRequeuer) Requeue(ctx context.Context, key core.Key, reason string) error {
+	_, err := heed(ctx, r.g, "requeue", func(ctx context.Context) (nothing, error) { return none(r.r.Requeue(ctx, key, reason)) })
+	return err
+}
+
 type guardedAnnotator struct {
 	g guard
 	a core.Annotator

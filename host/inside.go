@@ -45,6 +45,9 @@ func (p *Plugin) inside(ctx context.Context) (*life, error) {
 	if a, ok := v.(core.Annotator); ok {
 		l.annotator = guardedAnnotator{g, a}
 	}
+	if r, ok := v.(core.Requeuer); ok {
+		l.requeuer = guardedRequeuer{g, r}
+	}
 	if c, ok := v.(core.Checker); ok {
 		l.checker = guardedChecker{g, c}
 	}

@@ -15,6 +15,7 @@ type life struct {
 	phased    core.Phased
 	scheduler core.Scheduler
 	annotator core.Annotator
+	requeuer  core.Requeuer
 	checker   core.Checker
 
 	pid     int

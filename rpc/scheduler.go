@@ -12,12 +12,13 @@ import (
 // SchedulerService is the name of the wire service of an adapter's half that speaks with its scheduler.
 const SchedulerService = "weft.scheduler.v1.Scheduler"
 
-// ServeScheduler registers scheduler at a gRPC server. Annotate is Unsupported where scheduler is no core.Annotator.
+// ServeScheduler registers scheduler at a gRPC server. Annotate is Unsupported where scheduler is no core.Annotator, Requeue where
+// it is no core.Requeuer.
 func ServeScheduler(to grpc.ServiceRegistrar, scheduler core.Scheduler) {
 	schedulerv1.RegisterSchedulerServer(to, &schedulerServer{scheduler: scheduler})
 }
 
-// NewScheduler is the adapter at the other end of conn. It is a core.Annotator too, whose Annotate may answer Unsupported. An error is a *core.Error; Reason
+// NewScheduler is the adapter at the other end of conn. It is a core.Annotator and a core.Requeuer too, whose methods may answer Unsupported. An error is a *core.Error; Reason
 // SchedulerAway when the adapter cannot be reached.
 func NewScheduler(conn grpc.ClientConnInterface) core.Scheduler {
 	return &schedulerClient{pb: schedulerv1.NewSchedulerClient(conn), remote: remote{who: "scheduler adapter", away: core.SchedulerAway}}
@@ -69,6 +70,22 @@ func (s *schedulerServer) Drain(ctx context.Context, req *schedulerv1.DrainReque
 	return &schedulerv1.DrainReply{}, nil
 }
 
+func (s *schedulerServer) Requeue(ctx context.Context, req *schedulerv1.RequeueRequest) (*schedulerv1.RequeueReply, error) {
+	d := &decoder{}
+	key := d.key(req.GetKey())
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	requeuer, ok := s.scheduler.(core.Requeuer)
+	if !ok {
+		return nil, outward(core.Errorf(core.NotSupported, "scheduler adapter: Requeue: its jobs have no queue to go back to"))
+	}
+	if err := requeuer.Requeue(ctx, key, text(req.GetReason())); err != nil {
+		return nil, outward(err)
+	}
+	return &schedulerv1.RequeueReply{}, nil
+}
+
 func (s *schedulerServer) Annotate(ctx context.Context, req *schedulerv1.AnnotateRequest) (*schedulerv1.AnnotateReply, error) {
 	d := &decoder{}
 	key, grant := d.key(req.GetKey()), d.grant(req.GetGrant())
@@ -90,7 +107,10 @@ type schedulerClient struct {
 	pb schedulerv1.SchedulerClient
 }
 
-var _ core.Annotator = (*schedulerClient)(nil)
+var (
+	_ core.Annotator = (*schedulerClient)(nil)
+	_ core.Requeuer  = (*schedulerClient)(nil)
+)
 
 func (c *schedulerClient) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
 	req := &schedulerv1.DescribeRequest{Key: encodeKey(key), Note: note, Caller: encodePeer(from)}
@@ -121,6 +141,12 @@ func (c *schedulerClient) Fail(ctx context.Context, key core.Key, reason string)
 func (c *schedulerClient) Drain(ctx context.Context, node, reason string) error {
 	_, err := c.pb.Drain(ctx, &schedulerv1.DrainRequest{Node: utf(node), Reason: text(reason)}, pluginBound...)
 	return c.only("Drain", err)
+}
+
+// Requeue implements core.Requeuer.
+func (c *schedulerClient) Requeue(ctx context.Context, key core.Key, reason string) error {
+	_, err := c.pb.Requeue(ctx, &schedulerv1.RequeueRequest{Key: encodeKey(key), Reason: text(reason)}, pluginBound...)
+	return c.only("Requeue", err)
 }
 
 // Annotate implements core.Annotator. The token stays here, whatever the caller forgot.

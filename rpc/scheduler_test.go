@@ -51,6 +51,11 @@ func (f fakeAnnotator) Annotate(_ context.Context, k core.Key, g core.Grant) err
 	return f.fail
 }
 
+func (f fakeAnnotator) Requeue(_ context.Context, k core.Key, reason string) error {
+	f.got = append(f.got, k, reason)
+	return f.fail
+}
+
 func wireScheduler(t testing.TB, f core.Scheduler) core.Scheduler {
 	return NewScheduler(wire(t, func(s *grpc.Server) { ServeScheduler(s, f) }))
 }
@@ -66,19 +71,20 @@ func TestScheduler(t *testing.T) {
 		err2 := c.Fail(context.Background(), k, reason)
 		err3 := c.Drain(context.Background(), node, reason)
 		err4 := c.(core.Annotator).Annotate(context.Background(), k, grant)
-		if err := errors.Join(err1, err2, err3, err4); err != nil {
+		err5 := c.(core.Requeuer).Requeue(context.Background(), k, reason)
+		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 			t.Fatal(err)
 		}
 		if grant.Collective != nil {
 			grant.Collective.Token = "" // it stayed here
 		}
-		if diff := cmp.Diff([]any{k, note, from, k, reason, node, reason, k, grant, f.job}, append(f.got, job)); diff != "" {
+		if diff := cmp.Diff([]any{k, note, from, k, reason, node, reason, k, grant, k, reason, f.job}, append(f.got, job)); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
 		e := genError.Draw(t, "error")
 		f.fail = e
 		_, err1 = c.Describe(context.Background(), k, note, from)
-		for _, err := range []error{err1, c.Fail(context.Background(), k, reason), c.Drain(context.Background(), node, reason), c.(core.Annotator).Annotate(context.Background(), k, grant)} {
+		for _, err := range []error{err1, c.Fail(context.Background(), k, reason), c.Drain(context.Background(), node, reason), c.(core.Annotator).Annotate(context.Background(), k, grant), c.(core.Requeuer).Requeue(context.Background(), k, reason)} {
 			if !cmp.Equal(e, core.AsError(err), errorsWhole) {
 				t.Fatalf("%v, want %v", err, e)
 			}
@@ -90,6 +96,9 @@ func TestAnnotateIsOptional(t *testing.T) {
 	c := wireScheduler(t, &fakeScheduler{})
 	run := core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}}
 	if err := c.(core.Annotator).Annotate(t.Context(), run.Key, core.Grant{Run: run}); !errors.Is(err, core.Unsupported) {
+		t.Error(err)
+	}
+	if err := c.(core.Requeuer).Requeue(t.Context(), run.Key, "why"); !errors.Is(err, core.Unsupported) {
 		t.Error(err)
 	}
 }

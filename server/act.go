@@ -12,13 +12,14 @@ import (
 // act does what the machine wants; the records behind it are durable.
 func (s *Server) act(d done) {
 	head := s.machine.Head()
+	var told <-chan struct{} // the scheduler was told that the job fails
 	for _, a := range d.actions {
 		switch a := a.(type) {
 		case engine.Granted:
 			a.Grant.Head = head
 			s.answer(a.Call, answer{grant: a.Grant})
 		case engine.Refused:
-			s.answer(a.Call, answer{err: a.Err})
+			s.refused(a, told)
 		case engine.Describe:
 			s.describe(a.Call)
 		case engine.Done:
@@ -27,9 +28,7 @@ func (s *Server) act(d done) {
 			a.Orders.Head = head
 			s.order(a)
 		case engine.Fail:
-			s.tellScheduler(a.Key.Scheduler, "fail", func(ctx context.Context, sched core.Scheduler) error {
-				return sched.Fail(ctx, a.Key, a.Reason)
-			})
+			told = s.failed(a)
 		case engine.Drain:
 			for name := range s.schedulers {
 				s.tellScheduler(name, "drain", func(ctx context.Context, sched core.Scheduler) error {
@@ -73,17 +72,58 @@ func (s *Server) say(in engine.Input, a engine.Say) {
 	s.log.Log(context.Background(), level, a.Text, attrs...)
 }
 
-// tellScheduler runs a call to a scheduler beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it.
-func (s *Server) tellScheduler(name, what string, f func(context.Context, core.Scheduler) error) {
-	sched := s.schedulers[name]
-	if sched == nil || s.ctx == nil {
+// failed tells a job's scheduler that it cannot have what it asked for, now or ever.
+func (s *Server) failed(a engine.Fail) <-chan struct{} {
+	if !a.Again {
+		return s.tellScheduler(a.Key.Scheduler, "fail", func(ctx context.Context, sched core.Scheduler) error { return sched.Fail(ctx, a.Key, a.Reason) })
+	}
+	return s.tellScheduler(a.Key.Scheduler, "requeue", func(ctx context.Context, sched core.Scheduler) error {
+		r, ok := sched.(core.Requeuer)
+		if !ok {
+			return core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", a.Key.Scheduler)
+		}
+		return r.Requeue(ctx, a.Key, a.Reason)
+	})
+}
+
+// mostTold is how long a node waits for its answer while the scheduler is told that the job fails.
+const mostTold = 2 * time.Second
+
+// refused ends a call. Where the scheduler is being told, that comes first, for a little while: once the hook returns the job's tasks start and fail, and a
+// job that is over can neither be put back into the queue nor be told why.
+func (s *Server) refused(a engine.Refused, told <-chan struct{}) {
+	if told == nil {
+		s.answer(a.Call, answer{err: a.Err})
 		return
 	}
+	s.beside.Go(func() {
+		t := time.NewTimer(mostTold)
+		defer t.Stop()
+		select {
+		case <-told:
+		case <-t.C:
+		case <-s.ctx.Done():
+		}
+		s.answer(a.Call, answer{err: a.Err})
+	})
+}
+
+// tellScheduler runs a call to a scheduler beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it. The channel is
+// closed after the first; nil: there is nobody to tell.
+func (s *Server) tellScheduler(name, what string, f func(context.Context, core.Scheduler) error) <-chan struct{} {
+	sched := s.schedulers[name]
+	if sched == nil || s.ctx == nil {
+		return nil
+	}
+	told := make(chan struct{})
 	s.beside.Go(func() {
 		for try := range 3 {
 			ctx, cancel := context.WithTimeout(s.ctx, s.limits.Describe)
 			err := f(ctx, sched)
 			cancel()
+			if try == 0 {
+				close(told)
+			}
 			if err == nil || core.AsError(err).Code == core.Unsupported {
 				return
 			}
@@ -96,6 +136,7 @@ func (s *Server) tellScheduler(name, what string, f func(context.Context, core.S
 			}
 		}
 	})
+	return told
 }
 
 // pause waits, unless ctx ends.

@@ -31,6 +31,7 @@ type Order struct {
 type Fail struct {
 	Key    core.Key
 	Reason string
+	Again  bool // it is of class system: the job may have it later, and may go back into the queue
 }
 
 // Drain takes a node out of service in every scheduler that lists it.

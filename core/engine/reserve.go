@@ -252,8 +252,21 @@ func (r *reservation) limits(n *node, said *Said) core.Limits {
 // refuse ends a Reserve, and tells the scheduler where the failure is the job's own: a node where the job is not placed has no say in it.
 func (m *Machine) refuse(in Reserve, err *core.Error) {
 	if err.Class() == core.ClassJob && err.Reason != core.JobEnded && err.Reason != core.NotPlaced {
-		m.do(Fail{in.Ask.Key, err.Line()})
+		m.do(Fail{Key: in.Ask.Key, Reason: err.Line()})
+	}
+	if again(err) {
+		m.do(Fail{Key: in.Ask.Key, Reason: err.Line(), Again: true})
 	}
 	m.do(Say{Level: Info, Run: core.Run{Key: in.Ask.Key}, Node: in.Node, Text: "refused: " + err.What})
 	m.do(Refused{in.Call, err})
+}
+
+// again reports whether a job that is refused now may have later what it asked for. What its node asks anew by itself is not over yet.
+func again(err *core.Error) bool {
+	switch err.Reason {
+	case core.Cancelled, core.Overloaded, core.TimedOut:
+		return false
+	default:
+		return err.Class() == core.ClassSystem
+	}
 }

@@ -77,7 +77,7 @@ func TestReserveRefuses(t *testing.T) {
 		why  core.Reason
 		said func(*Said)
 		ask  func(*Reserve)
-		fail bool // the scheduler is told to end the job
+		fail bool // the scheduler is told that the job fails: it ends it, or where the class is system puts it back into the queue
 	}{
 		{"another uid than the scheduler's", core.NotAllowed, nil, func(r *Reserve) { r.Ask.UID = 1001 }, false},
 		{"nobody's uid", core.NotAllowed, func(s *Said) { s.Job.UID = core.NoUID }, func(r *Reserve) { r.Ask.UID = core.NoUID }, false},
@@ -85,7 +85,7 @@ func TestReserveRefuses(t *testing.T) {
 		{"hosts that cannot be read", core.NotPlaced, func(s *Said) { s.Job.Shares[0].Hosts = "n[1-" }, nil, false},
 		{"over", core.JobEnded, func(s *Said) { s.Job.Gone = true }, nil, false},
 		{"another generation", core.JobEnded, func(s *Said) { s.Job.Generation = 3 }, nil, false},
-		{"the scheduler does not answer", core.SchedulerAway, func(s *Said) { s.Err = core.Errorf(core.SchedulerAway, "x") }, nil, false},
+		{"the scheduler does not answer", core.SchedulerAway, func(s *Said) { s.Err = core.Errorf(core.SchedulerAway, "x") }, nil, true},
 		{"the scheduler does not know it", core.JobUnknown, func(s *Said) { s.Err = core.Errorf(core.JobUnknown, "x") }, nil, true},
 		{"denied", core.PolicyDenied, func(s *Said) { s.Decision.Deny = core.Errorf(core.PolicyDenied, "x") }, nil, true},
 		{"no such pool", core.NotThere, func(s *Said) { s.Decision.VNIs[0].Pool = "none" }, nil, false},
@@ -113,6 +113,11 @@ func TestReserveRefuses(t *testing.T) {
 			}
 			if got := len(all[Fail](acts)) > 0; got != tt.fail {
 				t.Errorf("the scheduler is told to end the job: %v, want %v", got, tt.fail)
+			}
+			for _, f := range all[Fail](acts) {
+				if f.Again != (tt.why.Class() == core.ClassSystem) {
+					t.Errorf("class %v: the job may come again: %v", tt.why.Class(), f.Again)
+				}
 			}
 			if len(w.written) != 0 || len(w.views()) != 0 || w.m.Use()["jobs"] != 0 {
 				t.Errorf("a refusal left %v, %v", w.written, w.views())

@@ -17,6 +17,7 @@ var (
 	_ core.Hooks        = (*Plugin)(nil)
 	_ core.Phased       = (*Plugin)(nil)
 	_ core.Scheduler    = (*Plugin)(nil)
+	_ core.Requeuer     = (*Plugin)(nil)
 	_ core.Configurable = (*Plugin)(nil)
 	_ core.Checker      = (*Plugin)(nil)
 )

@@ -24,6 +24,7 @@ const (
 	Scheduler_Describe_FullMethodName = "/weft.scheduler.v1.Scheduler/Describe"
 	Scheduler_Watch_FullMethodName    = "/weft.scheduler.v1.Scheduler/Watch"
 	Scheduler_Fail_FullMethodName     = "/weft.scheduler.v1.Scheduler/Fail"
+	Scheduler_Requeue_FullMethodName  = "/weft.scheduler.v1.Scheduler/Requeue"
 	Scheduler_Drain_FullMethodName    = "/weft.scheduler.v1.Scheduler/Drain"
 	Scheduler_Annotate_FullMethodName = "/weft.scheduler.v1.Scheduler/Annotate"
 )
@@ -45,6 +46,8 @@ type SchedulerClient interface {
 	Watch(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[WatchRequest, WatchReply], error)
 	// Fail ends a job, with the reason where its user sees it.
 	Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailReply, error)
+	// Requeue puts a job back into the queue that Weft cannot serve now, with the reason where its user sees it; UNIMPLEMENTED where there is no such thing.
+	Requeue(ctx context.Context, in *RequeueRequest, opts ...grpc.CallOption) (*RequeueReply, error)
 	// Drain takes a node out of service.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainReply, error)
 	// Annotate shows a grant in the scheduler's own record of the job; UNIMPLEMENTED where there is no such thing.
@@ -92,6 +95,16 @@ func (c *schedulerClient) Fail(ctx context.Context, in *FailRequest, opts ...grp
 	return out, nil
 }
 
+func (c *schedulerClient) Requeue(ctx context.Context, in *RequeueRequest, opts ...grpc.CallOption) (*RequeueReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RequeueReply)
+	err := c.cc.Invoke(ctx, Scheduler_Requeue_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *schedulerClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DrainReply)
@@ -129,6 +142,8 @@ type SchedulerServer interface {
 	Watch(grpc.BidiStreamingServer[WatchRequest, WatchReply]) error
 	// Fail ends a job, with the reason where its user sees it.
 	Fail(context.Context, *FailRequest) (*FailReply, error)
+	// Requeue puts a job back into the queue that Weft cannot serve now, with the reason where its user sees it; UNIMPLEMENTED where there is no such thing.
+	Requeue(context.Context, *RequeueRequest) (*RequeueReply, error)
 	// Drain takes a node out of service.
 	Drain(context.Context, *DrainRequest) (*DrainReply, error)
 	// Annotate shows a grant in the scheduler's own record of the job; UNIMPLEMENTED where there is no such thing.
@@ -151,6 +166,9 @@ func (UnimplementedSchedulerServer) Watch(grpc.BidiStreamingServer[WatchRequest,
 }
 func (UnimplementedSchedulerServer) Fail(context.Context, *FailRequest) (*FailReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Fail not implemented")
+}
+func (UnimplementedSchedulerServer) Requeue(context.Context, *RequeueRequest) (*RequeueReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Requeue not implemented")
 }
 func (UnimplementedSchedulerServer) Drain(context.Context, *DrainRequest) (*DrainReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
@@ -222,6 +240,24 @@ func _Scheduler_Fail_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Scheduler_Requeue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RequeueRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulerServer).Requeue(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Scheduler_Requeue_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulerServer).Requeue(ctx, req.(*RequeueRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Scheduler_Drain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DrainRequest)
 	if err := dec(in); err != nil {
@@ -272,6 +308,10 @@ var Scheduler_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Fail",
 			Handler:    _Scheduler_Fail_Handler,
+		},
+		{
+			MethodName: "Requeue",
+			Handler:    _Scheduler_Requeue_Handler,
 		},
 		{
 			MethodName: "Drain",
