@@ -192,3 +192,50 @@ func TestExplainIsWhatWasDecided(t *testing.T) {
 		}
 	})
 }
+
+// A decision does not change by rules that are not for the job, wherever they stand, whatever they would set or get wrong.
+func TestRulesThatDoNotMatchChangeNothing(t *testing.T) {
+	others := []string{
+		"rule \"x\" {\n  match { users = [\"nobody\"] }\n  when = job.groups[99] == \"x\"\n  vnis = []\n}\n",
+		"deny \"x\" {\n  when = job.request.off && !job.request.off\n  message = job.groups[99]\n}\n",
+		"quota \"x\" {\n  match { schedulers = [\"slurm\"] }\n  when = job.scheduler != \"slurm\"\n  per = \"all\"\n  vnis = 0\n}\n",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		own, other := rules(t), rapid.SampledFrom(others).Draw(t, "other")
+		plain := load(t, base+large, own)
+		for _, texts := range [][]string{{base + large, other, own}, {base + large, own, other}} {
+			p := load(t, texts...)
+			for range 4 {
+				f := engine.Facts{Job: jobs(t), System: engine.System{Nodes: 8}}
+				a, b := plain.Decide(f), p.Decide(f)
+				a.Policy, b.Policy = "", ""
+				for _, d := range []*engine.Decision{&a, &b} { // a fault names its file, which is another
+					if d.Deny != nil && d.Deny.Reason == core.PolicyFault {
+						d.Deny = core.Errorf(core.PolicyFault, "a fault")
+					}
+					for _, list := range [][]string{d.Warnings, d.Trials} {
+						for i := range list {
+							list[i] = strings.ReplaceAll(list[i], "c.policy.hcl", "b.policy.hcl")
+						}
+					}
+				}
+				if diff := cmp.Diff(a, b, cmpopts.IgnoreUnexported(core.Error{})); diff != "" {
+					t.Fatalf("(-without +with):\n%s", diff)
+				}
+			}
+		}
+	})
+}
+
+// An error inside any rule, deny or quota that is enforced denies the job and names it.
+func TestAnyFaultDenies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bad := rapid.SampledFrom([]string{"1 / (job.nodes - job.nodes) > 1", `job.groups[99] == "x"`, `parseint("x${job.user}", 10) > 1`, `regex("^x{3}$", job.user) == "y"`}).Draw(t, "bad")
+		kind := rapid.SampledFrom([]string{"rule \"bad\" {\n  min_nics = 1\n", "deny \"bad\" {\n  message = \"no\"\n", "quota \"bad\" {\n  per = \"all\"\n  vnis = 9\n"}).Draw(t, "kind")
+		p := load(t, base+large, kind+"  when = "+bad+"\n}\n", rules(t))
+		d := p.Decide(facts(func(j *core.Job) { j.User = rapid.SampledFrom([]string{"ann", "bob", ""}).Draw(t, "user") }))
+		if d.Deny == nil || d.Deny.Reason != core.PolicyFault || !strings.Contains(d.Deny.What, `"bad" (b.policy.hcl:1)`) || d.VNIs != nil {
+			t.Fatalf("%+v", d)
+		}
+	})
+}

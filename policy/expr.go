@@ -28,7 +28,7 @@ type expr struct {
 func (c *compiler) expr(file *hclfile.File, tree hclsyntax.Expression, what string, vars scope, want cty.Type) *expr {
 	k := checker{file: file, what: what, vars: vars, schedulers: c.env.Schedulers}
 	_ = hclsyntax.VisitAll(tree, k.names) // what is wrong is in k.findings
-	if k.findings == nil {
+	if k.local == nil {                   // else what is local to it would be called unknown
 		k.context = &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: functions}
 		for name, t := range vars {
 			k.context.Variables[name] = cty.UnknownVal(t)
