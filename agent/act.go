@@ -71,12 +71,9 @@ func (a *Agent) aside(f func(context.Context) node.Input) {
 
 func (a *Agent) reserve(act node.Reserve) {
 	a.aside(func(ctx context.Context) node.Input {
-		patience := a.limits.Reserve
-		if act.Until > 0 {
-			patience = min(patience, act.Until-a.now().Run)
-		}
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, act.Until-a.now().Run) // the hook's own limit: how long a job's start waits for a server that is away
 		defer cancel()
+		defer a.hooked()()
 		g, err := a.needs.Authority.Reserve(ctx, a.needs.Node, act.Ask, act.Peer)
 		e := core.AsError(err)
 		if e != nil && (e.Reason == core.InternalFault && e.Code == core.Internal || e.Reason == core.TimedOut) {

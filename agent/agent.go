@@ -41,7 +41,7 @@ type Limits struct {
 	Batch     int
 	Commit    time.Duration
 	Driver    time.Duration // that a driver's call may take
-	Reserve   time.Duration // that the server may take
+	Heard     time.Duration // that the server may take to note that a scheduler's half on this node asks
 	Hook      time.Duration // that a hook waits when its caller has no limit of his own
 	Tick      time.Duration
 	Retry     time.Duration // least pause before the server is tried again
@@ -52,14 +52,14 @@ type Limits struct {
 
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
-	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Reserve: 10 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
+	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Heard: 10 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
 	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Reports: 128,
 }
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits
 	for _, f := range [][2]*time.Duration{
-		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Reserve, &l.Reserve}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
+		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Heard, &l.Heard}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
 		{&d.RetryMost, &l.RetryMost}, {&d.Call, &l.Call},
 	} {
 		if *f[1] > 0 {
@@ -98,6 +98,8 @@ type Agent struct {
 	ctx      context.Context
 	devices  atomic.Pointer[[]core.Device] // as read last
 	bypasses atomic.Uint64                 // uses that the audit has told of
+	waiting  atomic.Int32                  // hooks that wait for the server
+	hurry    chan struct{}                 // holds one: another hook waits
 }
 
 // New loads the store. Run must be called for the agent to work.
@@ -105,7 +107,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	if err := core.CheckName("node", needs.Node, core.MaxNodeName); err != nil {
 		return nil, err
 	}
-	a := &Agent{needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}}
+	a := &Agent{needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.Default()
 	}

@@ -32,10 +32,20 @@ type authority struct {
 	vnis    map[core.Key]core.VNI
 	reports []core.Report
 	down    bool
+	tried   []time.Time // sessions while it was down
 	orders  chan core.Orders
+	cut     chan error    // ends a session
+	slow    time.Duration // that a reservation takes
 }
 
-func (a *authority) Reserve(_ context.Context, _ string, ask core.Ask, _ core.Peer) (core.Grant, error) {
+func (a *authority) Reserve(ctx context.Context, _ string, ask core.Ask, _ core.Peer) (core.Grant, error) {
+	if a.slow > 0 {
+		select {
+		case <-time.After(a.slow):
+		case <-ctx.Done():
+			return core.Grant{}, ctx.Err()
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err != nil {
@@ -57,6 +67,7 @@ func (a *authority) Reserve(_ context.Context, _ string, ask core.Ask, _ core.Pe
 func (a *authority) Attend(ctx context.Context, _ string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
 	a.mu.Lock()
 	if a.down {
+		a.tried = append(a.tried, time.Now())
 		a.mu.Unlock()
 		return core.Errorf(core.ServerAway, "server: down")
 	}
@@ -71,6 +82,8 @@ func (a *authority) Attend(ctx context.Context, _ string, first core.Report, nex
 			a.mu.Unlock()
 		case o := <-a.orders:
 			told(o)
+		case err := <-a.cut:
+			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
@@ -11,6 +12,7 @@ import (
 
 // session is one Attend at the server. Its first report comes from the machine, which reads the NICs first.
 type session struct {
+	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	reports chan core.Report
 	mu      sync.Mutex
@@ -31,17 +33,52 @@ func (a *Agent) link(ctx context.Context) {
 			wait = a.limits.Retry
 		}
 		a.log.Info("no session with the server", core.LogError, err, core.LogWait, wait)
-		if !pause(ctx, wait/2+rand.N(wait)) {
+		if !a.between(ctx, began, wait/2+rand.N(wait)) {
 			return
 		}
 		wait = min(2*wait, a.limits.RetryMost)
 	}
 }
 
+// soon is the least pause before the server is tried again while a hook waits: the hook's patience may be shorter than an outage has made the pause.
+const soon = time.Second
+
+// between pauses before the server is tried again: for d, or less while a hook waits, with jitter, since all nodes of a job wait together. began is when it
+// was tried last.
+func (a *Agent) between(ctx context.Context, began, d time.Duration) bool {
+	until := a.now().Run + d
+	hurried := began + soon + rand.N(soon)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		if a.waiting.Load() > 0 {
+			until = min(until, max(hurried, a.now().Run+rand.N(soon)))
+		}
+		timer.Reset(max(0, until-a.now().Run))
+		select {
+		case <-timer.C:
+			return true
+		case <-a.hurry:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// hooked says that a hook waits for the server, until what it gives is called.
+func (a *Agent) hooked() (over func()) {
+	a.waiting.Add(1)
+	select {
+	case a.hurry <- struct{}{}:
+	default:
+	}
+	return func() { a.waiting.Add(-1) }
+}
+
 func (a *Agent) attend(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &session{cancel: cancel, reports: make(chan core.Report, a.limits.Reports), heard: map[uint64]chan struct{}{}}
+	s := &session{ctx: ctx, cancel: cancel, reports: make(chan core.Report, a.limits.Reports), heard: map[uint64]chan struct{}{}}
 	a.mu.Lock()
 	a.session = s
 	a.mu.Unlock()

@@ -41,10 +41,15 @@ func (a *Agent) forward(ctx context.Context, scheduler string, jobs core.Jobs) e
 		s.heard[ask] = heard
 	}
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, a.limits.Reserve)
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Heard)
 	defer cancel()
+	ended := func() error {
+		return core.Errorf(core.ServerAway, "agent of %s: its session with the server has ended: %w", a.needs.Node, context.Cause(s.ctx))
+	}
 	select {
 	case s.reports <- core.Report{Answer: &core.Forward{Scheduler: scheduler, Ask: ask, Jobs: jobs}}:
+	case <-s.ctx.Done():
+		return ended()
 	case <-ctx.Done():
 		return core.Errorf(core.ServerAway, "agent of %s: %w", a.needs.Node, context.Cause(ctx))
 	}
@@ -54,6 +59,8 @@ func (a *Agent) forward(ctx context.Context, scheduler string, jobs core.Jobs) e
 	select {
 	case <-heard:
 		return nil
+	case <-s.ctx.Done():
+		return ended()
 	case <-ctx.Done():
 		return core.Errorf(core.ServerAway, "agent of %s: the server has not heard the question: %w", a.needs.Node, context.Cause(ctx))
 	}

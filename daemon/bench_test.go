@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
@@ -88,9 +90,23 @@ func (s *batch) end(from, to int) {
 type station struct {
 	*server.Server
 	sched   *batch
+	meter   *commits
 	dir     string // with the certificates' folder tls
 	address string
 	stop    func()
+}
+
+// commits counts the store's commits, and how long they took.
+type commits struct {
+	server.Meter
+	count atomic.Int64
+	took  atomic.Int64 // ns
+}
+
+func (c *commits) Committed(inputs int, reason core.Reason, took time.Duration) {
+	c.count.Add(1)
+	c.took.Add(int64(took))
+	c.Meter.Committed(inputs, reason, took)
 }
 
 func openStation(b testing.TB, sched *batch) *station {
@@ -108,8 +124,9 @@ func openStation(b testing.TB, sched *batch) *station {
 	if err != nil {
 		b.Fatal(err)
 	}
+	meter := &commits{Meter: metrics.NewServer(metrics.ServerOptions{})}
 	srv, err := server.New(b.Context(), server.Needs{
-		Store: store, Policy: rules, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.Scheduler{"batch": sched},
+		Meter: meter, Store: store, Policy: rules, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.Scheduler{"batch": sched},
 		Allocator: func(engine.Config) (engine.Allocator, error) {
 			return allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 65535}}}})
 		},
@@ -126,7 +143,7 @@ func openStation(b testing.TB, sched *batch) *station {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	s := &station{Server: srv, sched: sched, dir: dir}
+	s := &station{Server: srv, sched: sched, meter: meter, dir: dir}
 	var all sync.WaitGroup
 	port := freePort(b)
 	s.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))

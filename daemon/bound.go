@@ -26,6 +26,13 @@ const (
 	handshake      = 10 * time.Second // in which they must have
 )
 
+// What may be on its way on one call and on one connection, in bytes, in each direction. Left to itself gRPC measures the line with a ping for each message
+// that comes alone, which more than doubles what a reservation sends, and lets one connection have 16 MiB.
+const (
+	streamWindow = 64 << 10
+	connWindow   = 256 << 10
+)
+
 // nodeBounds counts what nodes take. Its zero value is not ready: see newNodeBounds.
 type nodeBounds struct {
 	now func() time.Time
@@ -228,6 +235,7 @@ func nodeOptions(creds credentials.TransportCredentials, b *nodeBounds) []grpc.S
 	return []grpc.ServerOption{
 		// A system has a connection for each of its nodes, most of which say nothing for minutes: 64 KiB of buffers for each would be most of the server's memory.
 		grpc.SharedWriteBuffer(true), grpc.ReadBufferSize(4 << 10),
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.Creds(bounded{creds, b}), grpc.ConnectionTimeout(handshake), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ChainUnaryInterceptor(b.unary), grpc.ChainStreamInterceptor(b.stream),
 		// Without a policy gRPC takes an agent's keepalive, every 30 s, for an attack and ends its session.

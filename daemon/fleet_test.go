@@ -120,7 +120,7 @@ func (f *fleet) connect(agents bool) error {
 	for i := range f.agents {
 		a, err := agent.New(ctx, agent.Needs{
 			Node: nodeName(i), Boot: nodeName(i), Driver: sim.New(sim.Options{Boot: nodeName(i)}), Authority: f.to[i], Store: &ledger.Memory{},
-			Log: slog.New(slog.DiscardHandler), Limits: agent.Limits{Reserve: 5 * time.Minute, Driver: 5 * time.Minute},
+			Log: slog.New(slog.DiscardHandler), Limits: agent.Limits{Driver: 5 * time.Minute},
 		})
 		if err != nil {
 			return err
@@ -265,12 +265,14 @@ func BenchmarkReserve(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			done := 0
-			var took, spent, theirs time.Duration
+			var took, spent, theirs, synced time.Duration
+			var commits int64
 			for b.Loop() {
 				var t, c int64
-				began := cpu()
+				began, count, sync := cpu(), s.meter.count.Load(), s.meter.took.Load()
 				f.tell(b, fmt.Sprintf("reserve %d %d %d", job, job+round, callers), &t, &c)
 				spent += cpu() - began
+				commits, synced = commits+s.meter.count.Load()-count, synced+time.Duration(s.meter.took.Load()-sync)
 				took, theirs = took+time.Duration(t), theirs+time.Duration(c)
 				b.StopTimer()
 				s.sched.end(job, job+round)
@@ -281,6 +283,8 @@ func BenchmarkReserve(b *testing.B) {
 			}
 			b.ReportMetric(float64(done)/took.Seconds(), "reservations/s")
 			b.ReportMetric(float64(spent.Microseconds())/float64(done), "server-cpu-µs/reservation")
+			b.ReportMetric(float64(done)/float64(commits), "reservations/commit")
+			b.ReportMetric(synced.Seconds()/took.Seconds(), "of-the-time-in-commits")
 			b.ReportMetric(float64(theirs.Microseconds())/float64(done), "callers-cpu-µs/reservation")
 			if callers == 64 {
 				b.ReportMetric(8000, "budget-reservations/s")

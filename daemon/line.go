@@ -21,9 +21,10 @@ import (
 type line struct {
 	certs *identity.Source
 
-	mu   sync.Mutex
-	conn *grpc.ClientConn
-	to   core.Authority
+	mu    sync.Mutex
+	conn  *grpc.ClientConn
+	to    core.Authority
+	hurry time.Time // before which the connection's pause is not ended once more
 }
 
 // move leads the line to an address. What was asked at the one before ends as if that server had gone away.
@@ -59,6 +60,7 @@ func (l *line) now() core.Authority {
 const (
 	awayLeast = 100 * time.Millisecond
 	awayMost  = 2 * time.Second
+	awayConn  = time.Second            // the most while there is no connection, where to ask costs nothing; and at least so long from one hurried attempt to the next
 	awayLast  = 250 * time.Millisecond // before a hook's end it is told why
 )
 
@@ -73,13 +75,15 @@ func (l *line) Reserve(ctx context.Context, node string, ask core.Ask, peer core
 		if to != l.now() {
 			err = core.Errorf(core.ServerAway, "server: the agent was told of another address meanwhile: %w", err)
 		}
-		if r := core.AsError(err).Reason; r != core.ServerAway && r != core.NodeAway {
+		r := core.AsError(err).Reason
+		if r != core.ServerAway && r != core.NodeAway {
 			return g, err
 		}
-		if wait == awayLeast {
-			l.hurry()
-		}
 		pause := wait + rand.N(wait/2)
+		if r == core.ServerAway {
+			l.reconnect()
+			pause = min(pause, awayConn)
+		}
 		if end, ok := ctx.Deadline(); ok {
 			if pause = min(pause, time.Until(end)-awayLast); pause <= 0 {
 				return g, err
@@ -91,12 +95,15 @@ func (l *line) Reserve(ctx context.Context, node string, ask core.Ask, peer core
 	}
 }
 
-// hurry ends the connection's pause before it tries again, which may be longer than a hook waits.
-func (l *line) hurry() {
+// reconnect soon ends the connection's pause before it tries again, which may be longer than a hook waits. The nodes of a job that wait together do not come
+// back in the same moment.
+func (l *line) reconnect() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conn != nil {
-		l.conn.ResetConnectBackoff()
+	if now := time.Now(); l.conn != nil && !now.Before(l.hurry) {
+		pause := rand.N(awayConn / 4)
+		l.hurry = now.Add(pause + awayConn)
+		time.AfterFunc(pause, l.conn.ResetConnectBackoff)
 	}
 }
 
@@ -118,6 +125,7 @@ func dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
 		grpc.WithTransportCredentials(credentials.NewTLS(certs.Client(hostname))),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.5, MaxDelay: 15 * time.Second}, MinConnectTimeout: 5 * time.Second}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connWindow),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(rpc.MaxPlugin)),
 	)
 	if err != nil {

@@ -34,7 +34,7 @@ func newFleet(b *testing.B, n int, to core.Authority) *fleet {
 		name := nodeName(i)
 		a, err := agent.New(ctx, agent.Needs{
 			Node: name, Boot: name, Driver: sim.New(sim.Options{Boot: name}), Authority: to, Store: &ledger.Memory{}, Log: slog.New(slog.DiscardHandler),
-			Limits: agent.Limits{Reserve: 5 * time.Minute, Driver: 5 * time.Minute},
+			Limits: agent.Limits{Driver: 5 * time.Minute},
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -1,0 +1,120 @@
+package agent_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// asker is a scheduler's half that asks once, and tells how long it waited for the server to note that.
+type asker struct {
+	core.Scheduler
+	waited chan time.Duration
+	asked  bool
+}
+
+func (q *asker) Watch(ctx context.Context, tell func(core.Jobs) error) error {
+	if q.asked {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	began := time.Now()
+	err := tell(core.Jobs{Asking: true})
+	if d := time.Since(began); d > 0 { // else there was no session yet
+		q.asked = true
+		q.waited <- d
+	}
+	return err
+}
+
+// A question that the server has not noted ends with the session that it went out in, so that it is asked anew in the next.
+func TestAQuestionEndsWithItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &asker{waited: make(chan time.Duration, 1)}
+		server := &authority{orders: make(chan core.Orders), cut: make(chan error)}
+		a, err := agent.New(t.Context(), agent.Needs{
+			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &ledger.Memory{},
+			Schedulers: map[string]core.Scheduler{"f": q}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = a.Run(ctx) }()
+		defer func() { cancel(); <-done }()
+		time.Sleep(2 * time.Second)
+		select {
+		case d := <-q.waited:
+			t.Fatalf("it waited %v for a session that stands", d)
+		default:
+		}
+		server.cut <- core.Errorf(core.ServerAway, "server: gone")
+		if d := <-q.waited; d > 2*time.Second {
+			t.Errorf("it waited %v, beyond its session of 2 s", d)
+		}
+	})
+}
+
+// How long a job's start waits for a server that is away is the hook's limit and nothing else: Slurm's Prolog with PrologFlags=Alloc may wait 120 s.
+func TestAPrepareWaitsAsLongAsItsHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		r.server.slow = 110 * time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		if out := r.Do(ctx, ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
+			t.Errorf("a server that takes 110 s of 120: %v", out.Err)
+		}
+		began := time.Now()
+		if out := r.Do(t.Context(), ask(core.Prepare, "s", "2", 7), root); out.Err == nil || time.Since(began) > agent.DefaultLimits.Hook {
+			t.Errorf("a hook with no limit of its own: %v after %v", out.Err, time.Since(began))
+		}
+	})
+}
+
+// A hook that waits has the server tried at once, however long an outage has made the pauses, and once a second at most.
+func TestAHookWakesTheLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		r.server.cut = make(chan error)
+		r.stop()
+		r.begin(t)
+		r.server.mu.Lock()
+		r.server.down, r.server.slow = true, time.Hour
+		r.server.mu.Unlock()
+		r.server.cut <- core.Errorf(core.ServerAway, "server: gone")
+		time.Sleep(time.Hour)
+		for range 20 { // wherever in the pause it comes
+			time.Sleep(20 * time.Second)
+			r.server.mu.Lock()
+			r.server.tried = nil
+			r.server.mu.Unlock()
+			began := time.Now()
+			if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err == nil {
+				t.Error("it was granted by a server that is away")
+			}
+			r.server.mu.Lock()
+			tried := r.server.tried
+			r.server.mu.Unlock()
+			if len(tried) < 3 || len(tried) > 8 || tried[0].Sub(began) > 2*time.Second {
+				t.Fatalf("in the 8 s of a hook the server was tried at %v, from %v on", tried, began)
+			}
+			for i := 1; i < len(tried); i++ {
+				if d := tried[i].Sub(tried[i-1]); d < time.Second {
+					t.Errorf("tried again after %v", d)
+				}
+			}
+		}
+	})
+}
