@@ -19,7 +19,7 @@ import (
 // bypassed is a node on which hooks go by without Weft, and which no agent answers.
 func bypassed(t *testing.T) rundir.Dir {
 	t.Helper()
-	d := planned(t, patient)
+	d := planned(t, alone)
 	must(t, d.WriteBypass(time.Now().Add(time.Hour), time.Now()))
 	return d
 }
@@ -163,7 +163,7 @@ func TestBypassesThatAreNotObeyed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := planned(t, patient)
+			d := planned(t, alone)
 			make(t, d, filepath.Join(string(d), "bypass"))
 			got := run(t, how{}, "--dir", string(d), "tioga", "prolog")
 			if got.exit == 0 || !strings.Contains(got.err, "bypass") || strings.Count(got.err, "\n") != 2 {
@@ -172,7 +172,7 @@ func TestBypassesThatAreNotObeyed(t *testing.T) {
 		})
 	}
 	t.Run("over", func(t *testing.T) {
-		d := planned(t, patient)
+		d := planned(t, alone)
 		must(t, os.WriteFile(filepath.Join(string(d), "bypass"), []byte("2020-01-01T00:00:00Z\n"), 0o600))
 		if got := run(t, how{}, "--dir", string(d), "tioga", "prolog"); got.exit == 0 || !got.line() {
 			t.Errorf("got %+v", got)
@@ -181,7 +181,7 @@ func TestBypassesThatAreNotObeyed(t *testing.T) {
 }
 
 func TestExemptJobs(t *testing.T) {
-	d := planned(t, patient)
+	d := planned(t, alone)
 	must(t, d.Exempt(ofJob("7")))
 	leave(t, d, "7", uint32(os.Getuid()), exports) // of an earlier run
 	if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != unsets || got.err != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -173,4 +174,26 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestAnAgentThatComesBack: an agent that restarts under a hook costs it a moment, nothing else.
+func TestAnAgentThatComesBack(t *testing.T) {
+	d := planned(t, patient)
+	tries := 0
+	var out, errs bytes.Buffer
+	c := &call{
+		dir: d, scheduler: "tioga", phase: "prolog", began: time.Now(), uid: os.Getuid(), stdout: &out, stderr: &errs, watch: time.NewTimer(time.Hour),
+		env: func(name string) (string, bool) { // asked for JOB_ID once a try
+			if name == "JOB_ID" {
+				if tries++; tries == 3 {
+					serve(t, d.RootSocket(), 0o600, hook.Root(), echo)
+				}
+			}
+			return "7", true
+		},
+	}
+	defer c.watch.Stop()
+	if exit := c.run(); exit != 3 || tries != 3 || !strings.Contains(out.String(), `"JOB_ID":"7"`) {
+		t.Errorf("exit %d after %d tries: %s %s", exit, tries, &out, &errs)
+	}
 }

@@ -31,7 +31,7 @@ func leave(t testing.TB, d rundir.Dir, id string, uid uint32, text string, step 
 }
 
 func TestTheFileAnswersATask(t *testing.T) {
-	d := planned(t, patient)
+	d := planned(t, alone)
 	leave(t, d, "7", uint32(os.Getuid()), exports, "export STEP=", "\n")
 	leave(t, d, "ƒ8", uint32(os.Getuid()), exports)
 	for name, test := range map[string]struct {
@@ -74,7 +74,7 @@ func TestAFileIsBelievedOnlyOfItsOwner(t *testing.T) {
 		"endless":                            func(t *testing.T, path string) { must(t, os.Truncate(path, 1<<40)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := planned(t, patient)
+			d := planned(t, alone)
 			bad(t, leave(t, d, "7", uint32(os.Getuid()), exports))
 			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit == 0 || !got.line() {
 				t.Errorf("without an agent: %+v", got)
@@ -93,7 +93,7 @@ func TestAFileIsBelievedOnlyOfItsOwner(t *testing.T) {
 func TestAnotherUsersEnvironment(t *testing.T) {
 	root(t)
 	const owner, thief = 1001, 1002
-	d := planned(t, patient)
+	d := planned(t, alone)
 	leave(t, d, "7", owner, exports)
 	if got := run(t, how{uid: owner}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != exports {
 		t.Errorf("the owner: %+v", got)

@@ -86,7 +86,11 @@ func plan(limit time.Duration) rundir.Hooks {
 	}}}}
 }
 
-const patient = 20 * time.Second
+// The limits of phases: of one that is to be answered, and of one that looks for an agent that is not there.
+const (
+	patient = 20 * time.Second
+	alone   = 4 * time.Second
+)
 
 func planned(t testing.TB, limit time.Duration) rundir.Dir {
 	t.Helper()

@@ -82,13 +82,36 @@ type answer struct {
 	Exit   *int
 }
 
-// ask calls the agent and says what it answers.
+// returning is how long an agent that is not there may take to come back: it restarts when it is upgraded, and a hook that fails meanwhile drains its node
+// or ends its job. What a hook asks can be asked again.
+const returning = 5 * time.Second
+
+// The first pause between two tries, and the longest.
+const (
+	firstPause = 20 * time.Millisecond
+	mostPause  = 500 * time.Millisecond
+)
+
+// ask calls the agent, comes again for a while where none is there, and says what it answers.
 func (c *call) ask(ctx context.Context, phase rundir.Phase) int {
-	reply, err := c.agent(ctx, phase)
-	if err != nil {
-		return c.fail(err)
+	gone := time.NewTimer(min(returning, phase.Limit/4))
+	defer gone.Stop()
+	for wait := firstPause; ; wait = min(2*wait, mostPause) {
+		reply, err := c.agent(ctx, phase)
+		if err == nil {
+			return c.reply(reply)
+		}
+		if core.AsError(err).Reason != core.ServerAway {
+			return c.fail(err)
+		}
+		select {
+		case <-time.After(wait):
+		case <-gone.C:
+			return c.fail(err)
+		case <-ctx.Done():
+			return c.fail(err)
+		}
 	}
-	return c.reply(reply)
 }
 
 func (c *call) agent(ctx context.Context, phase rundir.Phase) (core.HookReply, error) {
