@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestClasses: what is no fault of a node's costs no node, whatever is submitted; no task runs without isolation; each user sees why.
+func TestClasses(t *testing.T) {
+	none := func(t *testing.T, w *site) {
+		t.Helper()
+		if n := w.allServices(); n != 0 {
+			t.Errorf("%d services", n)
+		}
+		w.nothingDrained()
+	}
+	// told waits until a job is over and returns what its user can see of why.
+	told := func(w *site, job, out string) string {
+		w.t.Helper()
+		var text string
+		until(w.t, "job "+job+" is over, and its user sees why", func() (bool, string) {
+			shown, _ := w.root("scontrol", "show", "job", job)
+			text = tail(out, 1<<14) + shown
+			state := w.state(job)
+			return state != "RUNNING" && state != "COMPLETING" && state != "CONFIGURING" && (state != "PENDING" || strings.Contains(text, "weft: ")), text
+		})
+		if strings.Contains(tail(out, 1<<14), "RAN") {
+			w.t.Errorf("job %s ran without isolation: %s", job, text)
+		}
+		return text
+	}
+	t.Run("policy denies", func(t *testing.T) {
+		both(t, setup{policy: "deny \"not games\" {\n  when    = job.uid == 5\n  message = \"games are over\"\n}\n"}, func(t *testing.T, w *site) {
+			first := w.batch(alice, "echo RAN", "-N1", "-n1", "--array=1-8", "-o", w.path("out", "deny-%a"))
+			for i := 1; i <= 8; i++ {
+				text := told(w, fmt.Sprintf("%s_%d", first, i), w.path("out", fmt.Sprint("deny-", i)))
+				if !strings.Contains(text, "games are over") {
+					t.Errorf("task %d: its user does not see why: %s", i, text)
+				}
+			}
+			refused(w, "srun", "-N1", "echo", "RAN")
+			none(t, w)
+			// Others are served all the while.
+			out, err := w.as(bob, "srun", "-N4", "sh", "-c", show)
+			if err != nil || len(read(t, out)) != 4 {
+				t.Errorf("another user: %v\n%s", err, out)
+			}
+			w.clean()
+			none(t, w)
+		})
+	})
+	t.Run("bad token", func(t *testing.T) {
+		both(t, setup{}, func(t *testing.T, w *site) {
+			job := w.batch(alice, "echo RAN", "-N1", "--network=job_vni,colour=blue", "-o", w.path("out", "token"))
+			if text := told(w, job, w.path("out", "token")); !strings.Contains(text, "colour") {
+				t.Errorf("its user does not see why: %s", text)
+			}
+			none(t, w)
+			out, err := w.as(alice, "srun", "-N1", "--network=job_vni,depth=4", "sh", "-c", show)
+			tasks := read(t, out)
+			if err != nil || len(tasks) != 1 || strings.Count(tasks[0].VNIs, ",") != 1 {
+				t.Errorf("job_vni: %v\n%s", err, out)
+			}
+			w.clean()
+			none(t, w)
+		})
+	})
+	t.Run("pool empty", func(t *testing.T) {
+		both(t, setup{pool: "2000-2000"}, func(t *testing.T, w *site) {
+			holder := w.batch(bob, "sleep 300", "-N1", "-n1")
+			until(t, "the one VNI is taken", func() (bool, string) { n := w.allServices(); return n == nics, fmt.Sprint(n) })
+			refused(w, "srun", "-N1", "-n1", "echo", "RAN")
+			job := w.batch(alice, "echo RAN", "-N1", "-n1", "-o", w.path("out", "pool"))
+			if text := told(w, job, w.path("out", "pool")); !strings.Contains(text, "pool") {
+				t.Errorf("its user does not see why: %s", text)
+			}
+			w.nothingDrained()
+			// A batch job is tried again once there is one.
+			w.mustRoot("scancel", holder)
+			w.clean()
+			if s := w.state(job); s == "PENDING" {
+				w.mustRoot("scontrol", "release", job)
+				w.mustRoot("scontrol", "update", "JobId="+job, "StartTime=now")
+			}
+			until(t, "the job runs after all", func() (bool, string) {
+				text := tail(w.path("out", "pool"), 1<<14)
+				return strings.Contains(text, "RAN"), text + w.state(job)
+			})
+			w.clean()
+			none(t, w)
+		})
+	})
+	t.Run("server dead", func(t *testing.T) {
+		both(t, setup{}, func(t *testing.T, w *site) {
+			w.procs[theServer].kill()
+			refused(w, "srun", "-N1", "-n1", "echo", "RAN")
+			job := w.batch(alice, "echo RAN", "-N1", "-n1", "-o", w.path("out", "dead"))
+			if text := told(w, job, w.path("out", "dead")); !strings.Contains(text, "server") {
+				t.Errorf("its user does not see why: %s", text)
+			}
+			none(t, w)
+			w.startServer()
+			w.attached()
+			out, err := w.as(bob, "srun", "-N2", "sh", "-c", show)
+			if err != nil || len(read(t, out)) != 2 {
+				t.Errorf("when it is back: %v\n%s", err, out)
+			}
+			w.mustRoot("scancel", job)
+			w.clean()
+			none(t, w)
+		})
+	})
+}
+
+// refused runs a command whose task must not run, and whose user must see why. srun's own exit code is 0 where the job was cancelled before its step began.
+func refused(w *site, args ...string) {
+	w.t.Helper()
+	out, err := w.as(alice, args...)
+	if strings.Contains(out, "RAN") || !strings.Contains(out, "weft: ") {
+		w.t.Errorf("%v: %v\n%s", args, err, out)
+	}
+}
