@@ -8,6 +8,7 @@ import (
 
 // TestClasses: what is no fault of a node's costs no node, whatever is submitted; no task runs without isolation; each user sees why.
 func TestClasses(t *testing.T) {
+	t.Parallel()
 	none := func(t *testing.T, w *site) {
 		t.Helper()
 		if n := w.allServices(); n != 0 {
@@ -31,6 +32,7 @@ func TestClasses(t *testing.T) {
 		return text
 	}
 	t.Run("policy denies", func(t *testing.T) {
+		t.Parallel()
 		both(t, setup{policy: "deny \"not games\" {\n  when    = job.uid == 5\n  message = \"games are over\"\n}\n"}, func(t *testing.T, w *site) {
 			first := w.batch(alice, "echo RAN", "-N1", "-n1", "--array=1-8", "-o", w.path("out", "deny-%a"))
 			for i := 1; i <= 8; i++ {
@@ -51,6 +53,7 @@ func TestClasses(t *testing.T) {
 		})
 	})
 	t.Run("bad token", func(t *testing.T) {
+		t.Parallel()
 		both(t, setup{}, func(t *testing.T, w *site) {
 			job := w.batch(alice, "echo RAN", "-N1", "--network=job_vni,colour=blue", "-o", w.path("out", "token"))
 			if text := told(w, job, w.path("out", "token")); !strings.Contains(text, "colour") {
@@ -67,6 +70,7 @@ func TestClasses(t *testing.T) {
 		})
 	})
 	t.Run("pool empty", func(t *testing.T) {
+		t.Parallel()
 		both(t, setup{pool: "2000-2000"}, func(t *testing.T, w *site) {
 			holder := w.batch(bob, "sleep 300", "-N1", "-n1")
 			until(t, "the one VNI is taken", func() (bool, string) { n := w.allServices(); return n == nics, fmt.Sprint(n) })
@@ -92,6 +96,7 @@ func TestClasses(t *testing.T) {
 		})
 	})
 	t.Run("server dead", func(t *testing.T) {
+		t.Parallel()
 		both(t, setup{}, func(t *testing.T, w *site) {
 			w.procs[theServer].kill()
 			refused(w, "srun", "-N1", "-n1", "echo", "RAN")

@@ -20,7 +20,7 @@ func TestSlurmItself(t *testing.T) {
 }
 
 // folder is a test's own, which users can enter. A unix socket's path is short: t.TempDir would be too long.
-func folder(t *testing.T) string {
+func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "weft")
 	must(t, err)

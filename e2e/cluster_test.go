@@ -16,7 +16,7 @@ import (
 
 // cluster is a Slurm of its own on this machine: one controller, some slurmds, its own munge, ports and state.
 type cluster struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	nodes []string
 	lines []string // more lines of slurm.conf
@@ -43,7 +43,7 @@ var (
 )
 
 // newCluster makes the files of a cluster; nothing runs yet.
-func newCluster(t *testing.T, dir string, lines []string, nodes ...string) *cluster {
+func newCluster(t testing.TB, dir string, lines []string, nodes ...string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: dir, nodes: nodes, lines: lines, procs: map[string]*process{}}
 	for _, d := range []string{"munge", "state", "log", "out"} {

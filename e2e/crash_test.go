@@ -51,6 +51,7 @@ func (w *site) oneStep(u user, nodes string, n int) []seen {
 
 // TestNodeLost: slurmd and agent are killed at once. Slurm ends the job, and its VNI stays held until both are back and the node is clean.
 func TestNodeLost(t *testing.T) {
+	t.Parallel()
 	both(t, setup{pool: "2000-2003"}, func(t *testing.T, w *site) {
 		job, tasks := w.steady(alice, "lost")
 		w.procs["n2"].kill()
@@ -85,6 +86,7 @@ func TestNodeLost(t *testing.T) {
 
 // TestParts kills each part alone while a job runs; the job never notices, the next one starts, and all is clean at the end.
 func TestParts(t *testing.T) {
+	t.Parallel()
 	parts := map[string]func(w *site){
 		"slurmd": func(w *site) {
 			w.procs["n2"].kill()
@@ -115,6 +117,7 @@ func TestParts(t *testing.T) {
 	}
 	for name, crash := range parts {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			both(t, setup{}, func(t *testing.T, w *site) {
 				job, tasks := w.steady(alice, "steady")
 				crash(w)

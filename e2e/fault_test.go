@@ -36,6 +36,7 @@ func (w *site) drained(node string) string {
 
 // TestNICFails: the node goes out of service with a reason that a person can act on, the job starts elsewhere.
 func TestNICFails(t *testing.T) {
+	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
 		w.fault("n1", sim.Fault{Kind: sim.Fail, Device: "cxi1", Call: sim.CallCreate, Nth: 1})
 		job := w.batch(alice, show, "-N2", "-w", "n[1-2]", "--requeue", "-o", w.path("out", "nic"), "--open-mode=append")
@@ -65,6 +66,7 @@ func TestNICFails(t *testing.T) {
 
 // TestBusy: a service that an application still holds at the end.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	both(t, setup{pool: "2000-2001"}, func(t *testing.T, w *site) {
 		job := w.batch(alice, show+"\nsleep 300", "-N1", "-w", "n1", "-o", w.path("out", "busy"))
 		var tasks []seen

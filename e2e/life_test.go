@@ -23,8 +23,10 @@ func slow(before, after bool) string {
 
 // TestCancel ends jobs at each moment of their start.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"before the call", "after the call"} {
 		t.Run(at, func(t *testing.T) {
+			t.Parallel()
 			before := strings.HasPrefix(at, "before")
 			both(t, setup{hooks: map[string]string{"prolog": slow(before, !before)}}, func(t *testing.T, w *site) {
 				w.touch(w.path("slow"))
@@ -41,6 +43,7 @@ func TestCancel(t *testing.T) {
 		})
 	}
 	t.Run("while it runs", func(t *testing.T) {
+		t.Parallel()
 		both(t, setup{}, func(t *testing.T, w *site) {
 			job := w.batch(alice, "srun sleep 100", "-N2", "-w", "n[1-2]")
 			until(t, "the job has its services", func() (bool, string) { n := w.allServices(); return n == 2*nics, fmt.Sprint(n) })
@@ -60,6 +63,7 @@ func TestCancel(t *testing.T) {
 
 // TestRequeue: the next run of a job may begin while the Epilog of the one before still works, and Slurm shows that Epilog the next count.
 func TestRequeue(t *testing.T) {
+	t.Parallel()
 	both(t, setup{hooks: map[string]string{"epilog": slow(true, false)}}, func(t *testing.T, w *site) {
 		job := w.batch(alice, show+"\nsleep 300", "-N1", "--requeue", "--open-mode=append", "-o", w.path("out", "again"))
 		var first []seen
@@ -90,6 +94,7 @@ func TestRequeue(t *testing.T) {
 // TestHet: two components are one job. Slurm 22.05 places them on nodes of their own: it refuses to name one node for both, and waits for ever for a second
 // node where there is one. Two on one node are a table in plugins/slurm.
 func TestHet(t *testing.T) {
+	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) { w.het("-w", "n1", "-w", "n2") })
 }
 
@@ -115,6 +120,7 @@ func (w *site) het(where ...string) {
 
 // TestArray: each task is a job of its own.
 func TestArray(t *testing.T) {
+	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
 		w.batch(alice, show, "-N1", "-n1", "--array=1-20", "-o", w.path("out", "task-%a"))
 		vnis := map[string]bool{}

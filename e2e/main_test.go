@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +18,19 @@ var bin string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
+// together is how many systems run at once, unless -parallel says. They wait more than they work.
+const together = "4"
+
 func run(m *testing.M) int {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", together); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	dir, err := os.MkdirTemp("", "weft-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,7 +71,7 @@ func missing() []string {
 }
 
 // needSlurm skips a test where there is no Slurm to try.
-func needSlurm(t *testing.T) {
+func needSlurm(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a real Slurm: not in a short run")

@@ -24,7 +24,7 @@ type process struct {
 }
 
 // spawn starts a program whose output goes to a file. It dies with the test.
-func spawn(t *testing.T, name, log string, env []string, args ...string) *process {
+func spawn(t testing.TB, name, log string, env []string, args ...string) *process {
 	t.Helper()
 	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
@@ -71,7 +71,7 @@ func (p *process) stop() {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func must(t *testing.T, err error) {
 }
 
 // until waits for what must come.
-func until(t *testing.T, what string, so func() (ok bool, seen string)) {
+func until(t testing.TB, what string, so func() (ok bool, seen string)) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -99,7 +99,7 @@ func until(t *testing.T, what string, so func() (ok bool, seen string)) {
 }
 
 // freePorts are n that nobody listens at. Somebody else may take one before its daemon does: the daemon then ends, and the cluster is made anew.
-func freePorts(t *testing.T, n int) []int {
+func freePorts(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int
 	for range n {

@@ -48,7 +48,7 @@ const theServer = "server"
 func agentOf(node string) string { return "agent-" + node }
 
 // newSite makes and starts a site.
-func newSite(t *testing.T, s setup) *site {
+func newSite(t testing.TB, s setup) *site {
 	t.Helper()
 	needSlurm(t)
 	if s.nodes == nil {
@@ -324,7 +324,7 @@ const show = `printf '{"Node":"%s","VNIs":"%s","Devices":"%s","IDs":"%s","TCs":"
 	`"$SLURMD_NODENAME" "$SLINGSHOT_VNIS" "$SLINGSHOT_DEVICES" "$SLINGSHOT_SVC_IDS" "$SLINGSHOT_TCS" "$SLURM_JOB_ID" "$SLURM_STEP_ID"`
 
 // read finds what tasks told in what a command said.
-func read(t *testing.T, text string) []seen {
+func read(t testing.TB, text string) []seen {
 	t.Helper()
 	var all []seen
 	for line := range strings.Lines(text) {

@@ -59,6 +59,7 @@ func (w *site) holds(s seen, owner uint32, cores int) {
 }
 
 func TestStart(t *testing.T) {
+	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
 		// Something holds a service on n1 only, so that ids differ between nodes.
 		first := w.batch(alice, "sleep 100", "-N1", "-w", "n1", "-c2")
@@ -99,6 +100,7 @@ func TestStart(t *testing.T) {
 
 // TestShells are the ways to start processes that no step of Slurm's starts.
 func TestShells(t *testing.T) {
+	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
 		// The batch shell and what it starts; a job of one node.
 		job := w.batch(alice, show+"\nsh -c "+quoted("sh -c "+quoted(show)+"; true")+"\n", "-N1", "-o", w.path("out", "shell"))
@@ -159,6 +161,7 @@ func TestShells(t *testing.T) {
 
 // TestShared: jobs of one and of two users on one node.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
 		users := []user{alice, bob, alice, bob}
 		owners := map[string]uint32{}
