@@ -14,9 +14,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// patience is how long a script waits for what must come; nothing waits that long when all is well.
-const patience = time.Minute
-
 // TestScripts runs testdata/script/*.txtar. Beside testscript's own commands they have
 //
 //	dev [FLAG…]              start `weft dev` and wait until every node is attached
@@ -50,7 +47,7 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", WorkdirRoot: root, RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
-		Deadline: time.Now().Add(10 * time.Minute), // a command that hangs ends by then
+		Deadline: time.Now().Add(scriptsWithin), // a command that hangs ends by then, and says so
 		Setup: func(e *testscript.Env) error {
 			s := &side{work: e.WorkDir, procs: map[string]*proc{}}
 			e.Values[sideKey{}] = s

@@ -1,0 +1,11 @@
+//go:build race
+
+package main
+
+import "time"
+
+// The race detector makes everything several times slower: run it with -timeout above 10 minutes.
+const (
+	patience      = time.Minute
+	scriptsWithin = 10 * time.Minute
+)
