@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -16,8 +17,11 @@ func (m *Machine) report(in Report) {
 		return
 	case in.Session > n.session && !rep.Full:
 		return
-	case slices.Contains(n.Retired, rep.Boot) || rep.Boot == "":
-		m.do(Say{Level: Warn, Node: n.Name, Text: "a report of an earlier boot was ignored"})
+	case rep.Boot == "":
+		m.do(Say{Level: Warn, Node: n.Name, Text: "a report without a boot id was ignored; see that the node's agent is at most one release older or newer than the server"})
+		return
+	case slices.Contains(n.Retired, rep.Boot):
+		m.do(Say{Level: Warn, Node: n.Name, Text: "a report of boot " + rep.Boot + ", which was before boot " + n.Boot + ", was ignored; see whether a second agent runs with the node's certificate"})
 		return
 	case in.Session == n.session && rep.Boot != n.Boot:
 		return
@@ -101,11 +105,17 @@ func (m *Machine) know(n *node, rep core.Report) {
 			n.Retired = append(slices.Clone(n.Retired), n.Boot)
 			n.Retired = n.Retired[max(0, len(n.Retired)-MaxRetired):]
 		}
+		before := n.Boot
 		n.Boot, changed = rep.Boot, true
+		over := 0
 		for _, serial := range slices.Sorted(maps.Keys(n.open)) {
 			if j := n.open[serial]; j.boot != rep.Boot {
+				over++
 				m.confirm(j)
 			}
+		}
+		if before != "" {
+			m.do(Say{Node: n.Name, Text: "rebooted: its " + strconv.Itoa(over) + " joins of the boot before hold nothing there any more"})
 		}
 	}
 	if rep.Full || rep.Changed {

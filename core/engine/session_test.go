@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,30 @@ func TestRebootIsClean(t *testing.T) {
 	w.restart()
 	w.step(Report{"n2", 1000, core.Report{Number: 1, Full: true, Boot: "n2-boot1", Held: []core.Held{heldAs(core.HeldReady, run, 1024)}}})
 	w.want(run, Quarantined)
+}
+
+// The log tells a reboot, a ghost, and a report that does not say its boot from each other.
+func TestWhatTheLogSaysOfBoots(t *testing.T) {
+	w, _ := draining(t)
+	said := func(acts []Action) string {
+		t.Helper()
+		says := all[Say](acts)
+		if len(says) == 0 || says[len(says)-1].Node != "n2" {
+			t.Fatalf("it says %+v", says)
+		}
+		return says[len(says)-1].Text
+	}
+	if got := said(w.reboot("n2")); got != "rebooted: its 1 joins of the boot before hold nothing there any more" {
+		t.Error(got)
+	}
+	w.session++
+	ghost := said(w.step(Report{"n2", w.session, core.Report{Number: 1, Full: true, Boot: "n2-boot1"}}))
+	if !strings.Contains(ghost, "boot n2-boot1, which was before boot "+w.boots["n2"]) || !strings.Contains(ghost, "second agent") {
+		t.Error(ghost)
+	}
+	if got := said(w.step(Report{"n2", w.session, core.Report{Number: 1, Full: true}})); !strings.Contains(got, "without a boot id") || strings.Contains(got, "which was before") {
+		t.Error(got)
+	}
 }
 
 // The reboot of a job's node while the job lives frees nothing.
