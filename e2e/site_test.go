@@ -90,7 +90,7 @@ func (w *site) hookLines(dir string) []string {
 		"Epilog=" + filepath.Join(dir, "hooks", "epilog"),
 	}
 	if w.alloc {
-		lines = append(lines, "PrologFlags=Alloc")
+		lines = append(lines, "PrologFlags=Alloc", "BatchStartTimeout=130") // as docs/slurm.md says, for a Prolog that may wait
 	}
 	return lines
 }
