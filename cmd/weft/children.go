@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -23,8 +21,8 @@ var passedOn = []os.Signal{
 // joining bounds how long a node may take to learn of its child.
 const joining = 10 * time.Second
 
-// children runs the command once on each simulated node, and waits. A child that cannot start ends the others; signals reach all of them; none outlives
-// this process, however it ends.
+// children runs the command once on each simulated node, and waits. A child that cannot start ends the others; signals reach all of them; none of them, and
+// nothing that they started, outlives this process when it is killed: see keep.
 func (r *runArgs) children(ctx context.Context, o *options, job local.Entry, path string, who *identity, environs [][]string) error {
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals, passedOn...)
@@ -32,67 +30,52 @@ func (r *runArgs) children(ctx context.Context, o *options, job local.Entry, pat
 	if ctx.Err() != nil { // the signal came before anybody would have passed it on
 		return fmt.Errorf("job %s was not started: %w", job.Job, context.Cause(ctx))
 	}
-	// The kernel kills a child when the thread that started it ends, so that must live as long as this process.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-
-	var all []*exec.Cmd
-	end := func() {
-		for _, c := range all {
-			_ = c.Process.Kill()
-			_ = c.Wait()
-		}
+	k, err := startKeeper()
+	if err != nil {
+		return err
 	}
-	for i, at := range job.Hosts {
-		c := exec.Command(path, r.command[1:]...)
-		c.Args[0], c.Env, c.Stdin, c.Stdout, c.Stderr = r.command[0], environs[i], os.Stdin, os.Stdout, os.Stderr
-		c.SysProcAttr = who.attr()
-		if err := c.Start(); err != nil {
-			end()
-			return &exitError{exitExec, fmt.Errorf("run %s on %s: it cannot be executed: %w", path, at, err)}
-		}
-		all = append(all, c)
+	defer k.end()
+	begun, err := k.begin(keepSpec{Path: path, Args: r.command, Environs: environs, Cred: who.credential()})
+	if err != nil {
+		return err
+	}
+	if begun.Err != "" {
+		return &exitError{exitExec, fmt.Errorf("run %s on %s: it cannot be executed: %s", path, job.Hosts[len(begun.PIDs)], begun.Err)}
 	}
 	done := make(chan struct{})
+	defer close(done)
 	go func() {
 		for {
 			select {
 			case s := <-signals:
-				for _, c := range all {
-					_ = c.Process.Signal(s)
+				if s, ok := s.(syscall.Signal); ok {
+					_ = k.to.Encode(int(s))
 				}
 			case <-done:
 				return
 			}
 		}
 	}()
-	defer close(done)
-	if err := r.join(o, job, all); err != nil {
-		end()
+	if err := r.join(o, job, begun.PIDs); err != nil {
 		return err
 	}
-	code := 0
-	for _, c := range all {
-		if err := c.Wait(); err != nil && code == 0 {
-			code = exitCode(c.ProcessState)
-		}
+	code, err := k.wait()
+	if err == nil && code != 0 {
+		err = &exitError{code, nil}
 	}
-	if code != 0 {
-		return &exitError{code, nil}
-	}
-	return nil
+	return err
 }
 
 // join tells each further node which process is its part of the job. A child that has ended already has nothing to join with, and its node gives back with
 // the job.
-func (r *runArgs) join(o *options, job local.Entry, all []*exec.Cmd) error {
+func (r *runArgs) join(o *options, job local.Entry, pids []int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), joining)
 	defer cancel()
 	for i, at := range job.Hosts {
 		if i == 0 {
 			continue
 		}
-		err := o.askNode(ctx, at, "join", dev.Join{Job: job.Job, PID: int32(all[i].Process.Pid)}, nil)
+		err := o.askNode(ctx, at, "join", dev.Join{Job: job.Job, PID: int32(pids[i])}, nil)
 		if err != nil && core.AsError(err).Reason != core.Cancelled {
 			return err
 		}

@@ -117,6 +117,7 @@ Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 w
 			root.AddCommand(c)
 		}
 	}
+	root.AddCommand(newKeep())
 	root.SetHelpCommandGroupID("work")
 	root.SetCompletionCommandGroupID("work")
 	root.InitDefaultCompletionCmd()

@@ -52,12 +52,11 @@ func owner(name string) (*identity, error) {
 	return &identity{c, u.Username, u.HomeDir}, nil
 }
 
-func (i *identity) attr() *syscall.SysProcAttr {
-	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if i != nil {
-		a.Credential = i.cred
+func (i *identity) credential() *syscall.Credential {
+	if i == nil {
+		return nil
 	}
-	return a
+	return i.cred
 }
 
 // environ is env with the owner's own HOME, USER and LOGNAME: the caller's home is not the owner's to use.

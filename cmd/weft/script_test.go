@@ -18,6 +18,7 @@ import (
 //
 //	dev [FLAG…]              start `weft dev` and wait until every node is attached
 //	down                     end it by SIGINT, see it exit with 0 and leave no process behind
+//	none                     see that no process of the script is left
 //	code N COMMAND…          run a command that exits with N
 //	bad N COMMAND…           the same, with nothing on standard output and one line of weft's on standard error
 //	until REGEXP COMMAND…    run a command again until it prints that
@@ -62,7 +63,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("condition %q is not known", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"dev": cmdDev, "down": cmdDown, "code": cmdCode, "bad": cmdBad, "until": cmdUntil, "repeat": cmdRepeat,
+			"dev": cmdDev, "down": cmdDown, "none": cmdNone, "code": cmdCode, "bad": cmdBad, "until": cmdUntil, "repeat": cmdRepeat,
 			"start": cmdStart, "said": cmdSaid, "signal": cmdSignal, "close": cmdClose, "ended": cmdEnded,
 		},
 	})
@@ -106,6 +107,11 @@ func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 0, "down")
 	cmdSignal(ts, false, []string{"dev", "INT"})
 	cmdEnded(ts, false, []string{"dev", "0"})
+	cmdNone(ts, false, nil)
+}
+
+func cmdNone(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 0, "none")
 	again(ts, "no process left", func() (bool, string) {
 		left := of(ts).left()
 		return len(left) == 0, fmt.Sprint(left)
