@@ -23,15 +23,8 @@ type Site struct {
 	Nodes  []string
 }
 
-// Read reads config.hcl and its policy. Everything that is wrong with either is among the findings; with an Error among them there is no Site. quarantine,
-// when above 0, replaces that of every pool.
-func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
-	c, findings := config.Load(path)
-	if hclfile.Failed(findings) && c.Nodes == "" && len(c.Pools) == 0 {
-		return nil, findings // it could not be read at all: what policy lacks would follow from that
-	}
-	sources, more := policy.Read(c.Policy)
-	findings = append(findings, more...)
+// Env is what policy may name of a configuration.
+func Env(c *config.Config) policy.Env {
 	env := policy.Env{Nodes: c.Nodes}
 	for _, p := range c.Pools {
 		env.Pools = append(env.Pools, p.Name)
@@ -42,7 +35,19 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	for _, p := range c.Schedulers {
 		env.Schedulers = append(env.Schedulers, p.Name)
 	}
-	rules, more := policy.Load(sources, env)
+	return env
+}
+
+// Read reads config.hcl and its policy. Everything that is wrong with either is among the findings; with an Error among them there is no Site. quarantine,
+// when above 0, replaces that of every pool.
+func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
+	c, findings := config.Load(path)
+	if hclfile.Failed(findings) && c.Nodes == "" && len(c.Pools) == 0 {
+		return nil, findings // it could not be read at all: what policy lacks would follow from that
+	}
+	sources, more := policy.Read(c.Policy)
+	findings = append(findings, more...)
+	rules, more := policy.Load(sources, Env(c))
 	findings = hclfile.Sort(append(findings, more...))
 	if hclfile.Failed(findings) {
 		return nil, findings

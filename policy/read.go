@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/hclfile"
@@ -15,32 +16,57 @@ const (
 	TestSuffix = "_test.policy.hcl" // tests of the policy, which are no part of it
 )
 
-// Read reads a policy's files from its folder, in the order of their names.
+// NoFile is the summary of the finding that there is nothing to read.
+const NoFile = "there is no policy file in the folder"
+
+// Read reads a policy's files from its folder, in the order of their names. Folders in it are not looked into.
 func Read(dir string) ([]hclfile.Source, []hclfile.Finding) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, []hclfile.Finding{{Severity: hclfile.Error, Summary: "the policy's folder cannot be read: " + err.Error(), File: dir,
-			Detail: `config.hcl says where it is: policy = "policy", as seen from config.hcl.`}}
-	}
-	var files []hclfile.Source
-	var findings []hclfile.Finding
-	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasSuffix(name, Suffix) || strings.HasSuffix(name, TestSuffix) || strings.HasPrefix(name, ".") {
-			continue
-		}
-		if len(files) == MaxFiles {
-			return files, append(findings, hclfile.Finding{Severity: hclfile.Error, Summary: fmt.Sprintf("there are more than %d policy files", MaxFiles), File: dir})
-		}
-		source, more := hclfile.Read(filepath.Join(dir, name))
+	files, _, findings := Gather([]string{dir})
+	return files, findings
+}
+
+// Gather reads a policy's files and those of its tests. Each path is a file, or a folder of which all are meant.
+func Gather(paths []string) (files, tests []hclfile.Source, findings []hclfile.Finding) {
+	for _, path := range paths {
+		names, more := within(path)
 		findings = append(findings, more...)
-		if more == nil {
-			files = append(files, source)
+		for _, name := range names {
+			into := &files
+			if strings.HasSuffix(name, TestSuffix) {
+				into = &tests
+			}
+			if len(*into) == MaxFiles {
+				return files, tests, append(findings, hclfile.Finding{Severity: hclfile.Error, Summary: fmt.Sprintf("there are more than %d policy files", MaxFiles), File: path})
+			}
+			source, more := hclfile.Read(name)
+			findings = append(findings, more...)
+			if more == nil && !slices.ContainsFunc(*into, func(s hclfile.Source) bool { return s.Name == name }) {
+				*into = append(*into, source)
+			}
 		}
 	}
 	if len(files) == 0 && findings == nil {
-		findings = []hclfile.Finding{{Severity: hclfile.Error, Summary: "there is no policy file in the folder", File: dir,
+		findings = []hclfile.Finding{{Severity: hclfile.Error, Summary: NoFile, File: strings.Join(paths, ", "),
 			Detail: "A policy file ends in " + Suffix + "."}}
 	}
-	return files, findings
+	return files, tests, findings
+}
+
+// within are the policy files that a path stands for.
+func within(path string) ([]string, []hclfile.Finding) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, []hclfile.Finding{{Severity: hclfile.Error, Summary: "the policy's folder cannot be read: " + err.Error(), File: path,
+			Detail: `config.hcl says where it is: policy = "policy", as seen from config.hcl.`}}
+	}
+	var names []string
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, Suffix) && !strings.HasPrefix(name, ".") {
+			names = append(names, filepath.Join(path, name))
+		}
+	}
+	return names, nil
 }
