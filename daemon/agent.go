@@ -83,7 +83,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	undo = append(undo, adapters.close)
 
-	if err := exemptRunning(ctx, run, name, boot, adapters.schedulers, o.Log, audit); err != nil {
+	if err := exemptRunning(ctx, run, name, boot, o.Log, audit, adapters.schedulers, adapters.elsewhere); err != nil {
 		return err
 	}
 	way := &line{certs: certs}

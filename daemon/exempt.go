@@ -17,12 +17,16 @@ import (
 const exemptLimit = 10 * time.Second
 
 // exemptRunning lets the tasks of jobs run on that began before this agent first started in this boot: nothing was prepared for them, and their next step
-// would fail. Only adapters whose scheduler's half is on this node can tell which jobs those are. What cannot be told is not exempt, now or at a later
-// start: by then a job without a record may be one that was refused.
-func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, schedulers map[string]core.Scheduler, log, audit *slog.Logger) error {
+// would fail. The adapters are asked here, also where a scheduler's half is the server's, once a boot: Slurm's runs one squeue, for which this host needs
+// Slurm's commands. What cannot be told is not exempt, now or at a later start: by then a job without a record may be one that was refused.
+func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, log, audit *slog.Logger, halves ...map[string]core.Scheduler) error {
 	first, err := run.FirstStart(boot)
 	if err != nil || !first {
 		return err
+	}
+	schedulers := map[string]core.Scheduler{}
+	for _, h := range halves {
+		maps.Copy(schedulers, h)
 	}
 	for _, name := range slices.Sorted(maps.Keys(schedulers)) {
 		jobs, err := running(ctx, schedulers[name], node)

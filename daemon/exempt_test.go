@@ -44,7 +44,7 @@ func TestExemptRunning(t *testing.T) {
 	exempt := func(job string) bool { return run.Exempted(core.JobID{Scheduler: "tioga", Job: job}) }
 	begin := func(boot string, from map[string]core.Scheduler) {
 		t.Helper()
-		if err := exemptRunning(t.Context(), run, "n1", boot, from, slog.New(slog.DiscardHandler), slog.New(slog.DiscardHandler)); err != nil {
+		if err := exemptRunning(t.Context(), run, "n1", boot, slog.New(slog.DiscardHandler), slog.New(slog.DiscardHandler), from); err != nil {
 			t.Fatal(err)
 		}
 	}
