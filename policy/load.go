@@ -18,6 +18,8 @@ type Env struct {
 	Services   []string
 	Schedulers []string // names of instances; nil: not checked
 	Nodes      string   // hostlist; empty: not checked
+
+	stored bool // it was in force once: what config.hcl declared then is not known
 }
 
 // Bounds of a policy.

@@ -46,3 +46,13 @@ func Split(text string) ([]hclfile.Source, error) {
 	}
 	return files, nil
 }
+
+// Restore makes a policy of its Text again. It was in force, so what it names of config.hcl was there, and may be gone by now.
+func Restore(text string) (*Policy, error) {
+	files, err := Split(text)
+	if err != nil {
+		return nil, err
+	}
+	p, findings := Load(files, Env{stored: true})
+	return p, hclfile.AsError(findings)
+}

@@ -38,7 +38,7 @@ func (c *compiler) compileVNI(file *hclfile.File, block *hclsyntax.Block) {
 	v.service = kind == "service"
 	text, findings := file.String(attr.Expr, title+": "+kind)
 	c.add(findings...)
-	if findings == nil && !slices.Contains(known, text) {
+	if findings == nil && !c.env.stored && !slices.Contains(known, text) {
 		c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("%s: config.hcl has no %s %q", title, kind, core.Clip(text)), text, known))
 	}
 	v.Pool = text

@@ -65,6 +65,8 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 		return d.jobs(ctx, req)
 	case "job":
 		return d.job(ctx, peer, req)
+	case "explain":
+		return d.explain(ctx, peer, req)
 	case "vnis":
 		return d.vnis(ctx, req)
 	case "nodes":

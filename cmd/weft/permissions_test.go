@@ -131,6 +131,7 @@ var doors = []door{
 			{name: "`weft status`", verb: "status", allow: users(yes, yes, yes, yes)},
 			{name: "`weft jobs`", verb: "jobs", allow: users(yes, yes, yes, yes)},
 			{name: "`weft job`: the job", verb: "job", body: func(w *walk) any { return server.JobArgs{Job: "local/" + w.job.Job} }, allow: users(yes, yes, part, yes)},
+			{name: "`weft policy explain --live`: the job", verb: "explain", body: func(w *walk) any { return server.JobArgs{Job: "local/" + w.job.Job} }, allow: users(yes, yes, part, yes)},
 			{name: "`weft vnis`", verb: "vnis", allow: users(yes, yes, yes, yes)},
 			{name: "`weft nodes`", verb: "nodes", allow: users(yes, yes, yes, yes)},
 			{name: "`weft forget`", verb: "forget", body: func(*walk) any { return server.JobArgs{Job: "local/n1.99"} }, absent: true, allow: users(yes, no, no, yes)},
@@ -464,7 +465,7 @@ func (w *walk) try(place door, o operation, who int) string {
 			}
 		}
 		return string(reply.Stderr)
-	case o.verb == "job":
+	case o.verb == "job", o.verb == "explain":
 		if full := w.users[asRoot].try(w.t, r); !bytes.Equal(full.Body, a.Body) {
 			return part
 		}

@@ -22,6 +22,7 @@ func newPolicy(o *options) *cobra.Command {
 	return holder("policy", "Check, lay out, explain and test the rules of which job gets what",
 		newPolicyCheck(o),
 		newPolicyFmt(o),
+		newPolicyExplain(o),
 	)
 }
 

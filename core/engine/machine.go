@@ -20,9 +20,9 @@ type Machine struct {
 	nodes   map[string]*node
 	watches map[string]*watch
 	quotas  map[tally]*use
-	texts   map[string]int  // live reservations that were decided by it
-	kept    map[string]bool // policies that the store keeps
-	before  Text            // the policy before this one
+	texts   map[string]int    // live reservations that were decided by it
+	kept    map[string]string // texts of the policies that the store keeps, by hash
+	before  Text              // the policy before this one
 	ended   map[core.Run]uint64
 	endedAt []Tombstone             // in the order they ended, oldest first
 	closing map[uint64]*reservation // draining and held
@@ -93,7 +93,7 @@ func New(cfg Config, alloc Allocator, records []Record, id string, witness core.
 	m := &Machine{
 		alloc: alloc, now: now,
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
-		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]bool{}, ended: map[core.Run]uint64{},
+		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]uint64{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, holders: map[core.VNI][]*reservation{}, awaited: map[string]bool{},
 	}
 	m.configure(cfg)
@@ -189,7 +189,7 @@ func (m *Machine) load(records []Record) {
 		case Meta:
 			m.meta = rec
 		case Text:
-			m.kept[rec.Hash] = true
+			m.kept[rec.Hash] = rec.Text
 		case Node:
 			m.nodes[rec.Name] = &node{Node: rec, lost: m.now.Run, open: map[uint64]*join{}}
 		case Reservation:

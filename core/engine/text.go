@@ -8,13 +8,13 @@ import (
 // keep has the store keep the policy of that hash, which a reservation names from now on. A decision may be of the policy before: it was made beside the
 // writer.
 func (m *Machine) keep(hash string) {
-	if hash == "" || m.kept[hash] {
+	if _, kept := m.kept[hash]; kept || hash == "" {
 		return
 	}
 	for _, t := range [...]Text{m.cfg.Policy, m.before} {
 		if t.Hash == hash {
 			m.write(t)
-			m.kept[hash] = true
+			m.kept[hash] = t.Text
 			return
 		}
 	}
@@ -22,7 +22,7 @@ func (m *Machine) keep(hash string) {
 
 // drop takes a policy out of the store that no reservation names any more.
 func (m *Machine) drop(hash string) {
-	if m.kept[hash] {
+	if _, kept := m.kept[hash]; kept {
 		delete(m.kept, hash)
 		m.write(Delete{Text{Hash: hash}.Slot()})
 	}

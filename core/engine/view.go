@@ -142,6 +142,12 @@ func sortedOpen(n *node) []uint64 { return slices.Sorted(maps.Keys(n.open)) }
 // Policy is the hash of the policy that decides now.
 func (m *Machine) Policy() string { return m.cfg.Policy.Hash }
 
+// Text is the text of a policy that a live reservation was decided by, or empty.
+func (m *Machine) Text(hash string) string { return m.kept[hash] }
+
+// System is what policy may know of the whole now.
+func (m *Machine) System() System { return m.cfg.System }
+
 // PoolOf is the pool that v is of, or empty.
 func (m *Machine) PoolOf(v core.VNI) string { return m.pooled([]core.VNI{v})[0].Pool }
 

@@ -1,0 +1,99 @@
+package facts_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/policy/facts"
+)
+
+func u16(n uint16) *uint16 { return &n }
+
+// What is written of a job is read as the same job.
+func TestThereAndBack(t *testing.T) {
+	for name, job := range map[string]core.Job{
+		"one share": {User: "ann", GID: 3, Groups: []string{"a", "b"}, Account: "x", Queue: "q", Shares: []core.Share{{Hosts: "n[1-4]", Nodes: 4, Cores: 8}}},
+		"two": {
+			Shares:  []core.Share{{Hosts: "n1", Nodes: 1, Cores: 8}, {Hosts: "n[7-8]", Nodes: 2, Cores: 4}},
+			Request: core.Request{VNIs: 2, JobVNI: true, SingleNode: true, Depth: 3, Collectives: true, Classes: core.LowLatency | core.BulkData, Warnings: []string{"w"}},
+		},
+		"limits": {Shares: []core.Share{{Hosts: "n1", Nodes: 1, Cores: 1}}, Request: core.Request{Off: true, Limits: [core.NumResources]core.LimitRequest{core.TXQ: {PerCore: u16(2)}, core.LE: {Reserved: u16(1), Max: u16(9)}}}},
+	} {
+		job.Job, job.Scheduler, job.UID = "12", "tioga", 500
+		text, err := json.Marshal(facts.Of(job))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := facts.Read(strings.NewReader(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := j.Job("n[1-64]")
+		if diff := cmp.Diff(job, got); diff != "" || err != nil {
+			t.Errorf("%s: %s: %v (-was +read):\n%s", name, text, err, diff)
+		}
+	}
+}
+
+func TestNumberOfNodes(t *testing.T) {
+	for text, want := range map[string][]core.Share{
+		`{}`:                       {{Hosts: "n1", Nodes: 1, Cores: 1}},
+		`{"nodes": 3, "cores": 2}`: {{Hosts: "n[1-3]", Nodes: 3, Cores: 2}},
+		`{"nodes": "4"}`:           {{Hosts: "n[1-4]", Nodes: 4, Cores: 1}},
+		`{"nodes": "n[3,7]"}`:      {{Hosts: "n[3,7]", Nodes: 2, Cores: 1}},
+		`{"shares": [{"nodes": 2, "cores": 8}, {"nodes": 1, "cores": 4}]}`: {{Hosts: "n[1-2]", Nodes: 2, Cores: 8}, {Hosts: "n3", Nodes: 1, Cores: 4}},
+	} {
+		j, err := facts.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := j.Job("n[1-8]")
+		if diff := cmp.Diff(want, got.Shares); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", text, err, diff)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"usr": "ann"}`:  `unknown field "usr"`,
+		`{"nodes": 9}`:    "9 nodes are asked for, and config.hcl declares 8",
+		`{"nodes": 0}`:    "0 nodes",
+		`{"nodes": "n["}`: "n[",
+		`{"nodes": true}`: "a number or a hostlist",
+		`{"nodes": 1, "shares": [{"nodes": 1, "cores": 1}]}`: "shares, and nodes or cores too",
+		`{"cores": -1}`: "-1 cores",
+		`{"request": {"traffic_classes": ["FAST"]}}`:                       "FAST",
+		`{"request": {"limits": {"qs": {"max": 1}}}}`:                      "qs",
+		`{"request": {"limits": {"txqs": {"max": 1}, "TXQ": {"max": 2}}}}`: "twice",
+		`{} {}`: "more after it",
+		`{"shares": [{"nodes": 5, "cores": 1}, {"nodes": 4, "cores": 1}]}`: "9 nodes",
+	} {
+		j, err := facts.Read(strings.NewReader(text))
+		if err == nil {
+			_, err = j.Job("n[1-8]")
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %q", text, err, want)
+		}
+	}
+}
+
+// Whatever a text says, it is read or refused.
+func FuzzRead(f *testing.F) {
+	f.Add(`{"user": "ann", "nodes": 3, "request": {"limits": {"txqs": {"max": 1}}}}`)
+	f.Add(`{"shares": [{"nodes": "n[1-2]", "cores": 8}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		j, err := facts.Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if job, err := j.Job("n[1-8]"); err == nil && job.Nodes() < 1 {
+			t.Fatalf("%+v", job)
+		}
+	})
+}
