@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long something may take that has to come. Nothing waits that long when all is well.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // bin holds the binaries under trial, built once.
 var bin string
