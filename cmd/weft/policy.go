@@ -16,6 +16,7 @@ import (
 	"github.com/weft-hpc/weft/daemon"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
+	"github.com/weft-hpc/weft/policy/cases"
 )
 
 func newPolicy(o *options) *cobra.Command {
@@ -23,6 +24,7 @@ func newPolicy(o *options) *cobra.Command {
 		newPolicyCheck(o),
 		newPolicyFmt(o),
 		newPolicyExplain(o),
+		newPolicyTest(o),
 	)
 }
 
@@ -112,12 +114,17 @@ func newPolicyCheck(o *options) *cobra.Command {
 	a := &rulesArgs{}
 	cmd := &cobra.Command{
 		Use: "check [FILES]", Short: "Say all that is wrong with a policy, as the server would when it loads it", Args: cobra.ArbitraryArgs,
-		Long: `Read policy files and say all that is wrong with them, in one run, as the server would when it loads them. FILES are files and folders of
+		Long: `Read policy files and say all that is wrong with them, in one run, as the server would when it loads them; and what is wrong
+with the form of their tests. FILES are files and folders of
 them; without any, it is the policy that the configuration names. The configuration says which pools, services, schedulers and nodes there are.
 
 Exit codes: 0 nothing is wrong; 1 there are warnings or notices, and the policy can be used; 2 it cannot.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r := a.load(args)
+			_, more := cases.Load(r.Tests)
+			if r.Findings = hclfile.Sort(append(r.Findings, more...)); hclfile.Failed(more) {
+				r.Policy = nil
+			}
 			out := checked{Files: names(r.Files), Tests: names(r.Tests), Findings: nonNil(r.Findings)}
 			if r.Policy != nil {
 				out.Policy = r.Policy.Hash()

@@ -84,10 +84,10 @@ func (m *Machine) admitQuotas(in Reserve, d Decision, vnis int) ([]string, *core
 		if u != nil {
 			has = u.sum
 		}
-		if wants == 0 || has+wants <= q.Most {
+		text := q.over(wants, has, u.who)
+		if text == "" {
 			continue
 		}
-		text := fmt.Sprintf("quota %q: %s may hold %d %s: %d are in use%s, and this job wants %d", q.Name, q.Subject, q.Most, q.Unit, has, u.who(), wants)
 		switch q.Enforce {
 		case EnforceWarn:
 			warnings = append(warnings, text)
@@ -102,6 +102,18 @@ func (m *Machine) admitQuotas(in Reserve, d Decision, vnis int) ([]string, *core
 		}
 	}
 	return warnings, nil
+}
+
+// Over says why d does not fit where its subject holds so much already; empty: it fits. A test of a policy counts as the engine does.
+func (q Quota) Over(d *Decision, has int) string {
+	return q.over(amount(q.Unit, d, len(d.VNIs)), has, func() string { return "" })
+}
+
+func (q Quota) over(wants, has int, by func() string) string {
+	if wants == 0 || has+wants <= q.Most {
+		return ""
+	}
+	return fmt.Sprintf("quota %q: %s may hold %d %s: %d are in use%s, and this job wants %d", q.Name, q.Subject, q.Most, q.Unit, has, by(), wants)
 }
 
 // who names jobs that count.
