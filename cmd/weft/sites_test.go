@@ -1,0 +1,36 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-hpc/weft/policy/cases"
+)
+
+// The worked sites in policy/sites are loaded without a word, pass their own tests, and no rule of theirs is untested.
+func TestSites(t *testing.T) {
+	t.Parallel()
+	found, err := filepath.Glob("../../policy/sites/*/config.hcl")
+	if err != nil || len(found) < 3 {
+		t.Fatalf("%v: %v", found, err)
+	}
+	for _, path := range found {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			t.Parallel()
+			r := (&rulesArgs{config: path}).load(nil)
+			tests, findings := cases.Load(r.Tests)
+			if len(r.Findings)+len(findings) > 0 || r.Policy == nil {
+				t.Fatalf("%+v %+v", r.Findings, findings)
+			}
+			report := tests.Run(r.Policy, r.Env, nil)
+			for _, c := range report.Cases {
+				for _, d := range c.Differences {
+					t.Errorf("%s:%d: %q: %s: want %s, got %s", c.File, c.Line, c.Case, d.What, d.Want, d.Got)
+				}
+			}
+			if report.Passed < 5 || len(report.Coverage.Missed) > 0 {
+				t.Errorf("%d passed; not reached: %+v", report.Passed, report.Coverage.Missed)
+			}
+		})
+	}
+}

@@ -1,0 +1,34 @@
+# A site like El Capitan, which runs only Flux. What it gives is what Flux's design guide for Slingshot says (doc/guide/slingshot.rst of flux-coral2): one
+# VNI for each job of the system instance, which its sub-instances share; two traffic classes; the guide's own table of limits; hardware collectives for
+# those who ask for them.
+
+traffic_classes = ["BEST_EFFORT", "LOW_LATENCY"]
+limits          = "guide"
+vnis            = ["app"]
+
+# The system instance does not know how many tasks a sub-instance will start, so the number of cores stands for it.
+limits "guide" {
+  txqs = { reserved = 2 * share.cores, max = 2048 }
+  tgqs = { reserved = 1 * share.cores, max = 1024 }
+  eqs  = { reserved = 2 * share.cores, max = 2047 }
+  cts  = { reserved = 1 * share.cores, max = 2047 }
+  tles = { reserved = 1 * share.cores, max = 1 * share.cores } # the guide's special case: both are the cores
+  ptes = { reserved = 6 * share.cores, max = 2048 }
+  les  = { reserved = 16 * share.cores, max = 16384 }
+  acs  = { reserved = 2 * share.cores, max = 1022 }
+}
+
+vni "app" { pool = "jobs" }
+
+# No minimum size is set, so users ask: -o slingshot.collectives. 4086 addresses, 11136 nodes, 64 as the smallest job that is reckoned with, and one job on
+# a node at a time: 23 for each job, whatever its size.
+rule "hardware collectives for those who ask" {
+  when        = job.request.collectives
+  collectives = { addresses = multicast_share(4086, system.nodes, 64, 1) }
+}
+
+# -o cray-slingshot=off
+rule "no network wanted" {
+  when = job.request.off
+  vnis = []
+}

@@ -1,0 +1,33 @@
+# A site that moves from Slurm's switch/hpe_slingshot: users get what they had, and ask for it with the same --network.
+#
+# What is as the plugin's defaults are: the traffic classes, the limits of each resource, no trigger list entries beyond those that it reserves per CPU, no
+# VNI for a whole job (job_vni = none) and no hardware collectives (hwcoll_addrs_per_job = 0).
+#
+# What is not:
+# - Isolation of steps is not kept. The plugin gives each step VNIs of its own, so that two steps of a job cannot reach each other; here all steps of a job
+#   share the job's. Jobs are isolated from each other as before.
+# - A job on one node has a VNI too, where the plugin gives none unless single_node_vni says so.
+# - With the plugin a user may reserve up to what the NIC has (res_). Here max is the ceiling, and more is refused by name.
+
+traffic_classes = ["LOW_LATENCY", "BEST_EFFORT"]
+limits          = "per_cpu"
+vnis            = ["app"]
+
+limits "per_cpu" {
+  txqs = { reserved = 2 * share.cores, max = 1024 }
+  tgqs = { reserved = 1 * share.cores, max = 512 }
+  eqs  = { reserved = 2 * share.cores, max = 2047 }
+  cts  = { reserved = 1 * share.cores, max = 2047 }
+  tles = { reserved = 1 * share.cores, max = 2048 } # a NIC has 4 pools of these, so 4 jobs a node get any; the fifth runs without, with a warning
+  ptes = { reserved = 6 * share.cores, max = 2048 }
+  les  = { reserved = 16 * share.cores, max = 16384 }
+  acs  = { reserved = 2 * share.cores, max = 1022 } # 4 for each CPU before Slurm 25.05
+}
+
+vni "app" { pool = "jobs" }
+
+# --network=no_vni
+rule "no network wanted" {
+  when = job.request.off
+  vnis = []
+}
