@@ -150,12 +150,15 @@ func keep() error {
 		go k.hear(from)
 	}
 	k.reap(codes)
+	worst := 0
 	for _, code := range codes {
 		if code != 0 {
-			return to.Encode(code)
+			worst = code
+			break
 		}
 	}
-	return to.Encode(0)
+	_ = to.Encode(worst) // weft run may be gone, or want no code: a keeper complains to nobody
+	return nil
 }
 
 // hear passes signals on, until weft run is gone.
