@@ -16,7 +16,7 @@ import (
 
 // lockWait is how long a process that is just ending is waited for; lockPoll how often it is looked at.
 const (
-	lockWait = 250 * time.Millisecond
+	lockWait = 2 * time.Second
 	lockPoll = 10 * time.Millisecond
 )
 
