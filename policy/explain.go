@@ -128,6 +128,7 @@ func (x *explainer) given(a attribute, d *engine.Decision) string {
 		if d.Collectives > 0 {
 			return fmt.Sprintf("%d addresses", d.Collectives)
 		}
+	case numAttributes:
 	}
 	return "none"
 }
@@ -166,6 +167,7 @@ func asks(a attribute, r core.Request) string {
 		say(r.SingleNode, "one even on a single node")
 	case collectivesAttr:
 		say(r.Collectives, "hardware collectives")
+	case minNICsAttr, floorAttr, numAttributes: // nobody asks for these
 	}
 	return strings.Join(words, ", ")
 }

@@ -145,6 +145,7 @@ func jobNames(to []string, f field, job *core.Job) []string {
 		return append(to, job.Queue)
 	case schedulers:
 		return append(to, job.Scheduler)
+	case numFields:
 	}
 	return to
 }
