@@ -27,6 +27,7 @@ type Needs struct {
 	Store      node.Store
 	Environ    string       // folder for the jobs' environments, Rundir.Environs(); empty: none is left
 	Rundir     rundir.Dir   // where the exempt list lies; empty: nobody is exempt
+	First      *First       // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
 	Front      rundir.Hooks // what weft-hook was told; empty: tasks are told nothing by the jobs' files
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
@@ -93,6 +94,7 @@ type Agent struct {
 	serial   uint64
 	session  *session
 	environs environs
+	untold   []string // schedulers of Needs.First
 	front    atomic.Pointer[rundir.Hooks]
 	beside   sync.WaitGroup
 	ctx      context.Context
@@ -119,6 +121,9 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	a.queue = make(chan work, a.limits.Queue)
 	a.SetFront(needs.Front)
 	a.slots = make(chan struct{}, core.MaxCalls)
+	if needs.First != nil && needs.Rundir != "" {
+		a.untold = needs.First.Untold
+	}
 	return a, a.load(ctx)
 }
 

@@ -42,11 +42,13 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	return reply, failure
 }
 
-// exception lets tasks of an exempt job run without a record, and ends the exemption with the job.
+// exception lets tasks of an exempt job run without a record, and ends the exemption with the job, or when a prepare of it is refused.
 func (a *Agent) exception(ask core.Ask, peer core.Peer, out *core.Outcome) {
 	job := ask.Key.JobID
 	switch {
 	case ask.Action == core.CleanUp && out.Err == nil && peer.Root():
+		a.unexempt(job)
+	case ask.Action == core.Prepare && out.Err != nil && out.Err.Class() == core.ClassJob && peer.Root(): // refused for good: its tasks must fail
 		a.unexempt(job)
 	case ask.Action == core.Environment && out.Err != nil && out.Err.Reason == core.NoRecord && a.exempted(job):
 		out.Err, out.Environment = nil, node.Environment(node.Entry{})
@@ -75,7 +77,17 @@ func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outco
 		delete(a.calls, id)
 		a.mu.Unlock()
 	}()
-	err := a.insist(ctx, work{in: node.Hook{Call: id, Ask: ask, Peer: peer, Until: until}})
+	h := node.Hook{Call: id, Ask: ask, Peer: peer, Until: until}
+	w := work{in: h}
+	if ask.Action == core.Prepare && a.needs.Rundir != "" {
+		w = work{look: func(m *node.Machine) node.Input {
+			if m == nil { // whoever waits has been told
+				return nil
+			}
+			return a.prepare(h)
+		}}
+	}
+	err := a.insist(ctx, w)
 	if err != nil {
 		return refuse(core.AsError(err))
 	}

@@ -103,6 +103,7 @@ func (a *Agent) attend(ctx context.Context) error {
 			if !first.Full {
 				continue // of the session before
 			}
+			first.First = a.first()
 			return a.needs.Authority.Attend(ctx, a.needs.Node, first, s.reports, func(o core.Orders) {
 				if !up { // the server has answered the first report
 					up = true
@@ -128,6 +129,14 @@ func (a *Agent) ordered(ctx context.Context, s *session, o core.Orders) {
 	}
 	for _, c := range o.Calls {
 		a.call(ctx, s, c)
+	}
+	for _, r := range o.Ran {
+		_ = a.insist(ctx, work{look: func(m *node.Machine) node.Input {
+			if m != nil {
+				a.ran(r, m)
+			}
+			return nil
+		}})
 	}
 	if len(o.Clean) == 0 && len(o.Forget) == 0 && o.Head.Store == "" {
 		return

@@ -27,6 +27,9 @@ type JobStatus struct {
 	Run
 	State JobState
 	Hosts string // the nodes it has now, hostlist; may be empty where the scheduler does not say
+
+	// Started is when this run got its nodes, in Unix seconds; 0 where the scheduler does not say.
+	Started int64
 }
 
 // Jobs is what a Watch tells. First Asking alone: a question is on its way to the scheduler. Then its Complete answer: every job that the scheduler

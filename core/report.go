@@ -6,6 +6,7 @@ type Report struct {
 	Boot    string // the node's boot id
 	Seen    Head   // the highest head this node has seen
 	Full    bool
+	First   bool      // the agent's first start in this boot, and not all schedulers have told which jobs ran then: the server is to tell; Full
 	Devices []string  // the NICs that are there; Full, or with Changed
 	Held    []Held    // every run this node holds (Full), or those that changed
 	Blind   []string  // those of Devices that could not be read: what stands there is not in Unknown; Full, or with Changed
@@ -58,6 +59,16 @@ type Orders struct {
 	Heard  uint64  // the newest Forward.Ask that the server has noted
 	Forget []Run   // confirmed clean, and known durably: the record may go
 	Calls  []Call  // of a scheduler's half on this node; unlike the rest they are not repeated
+	Ran    []Ran   // to a node whose report was First; it is told once, and again when it asks again
+}
+
+// MaxRan bounds the jobs of a Ran.
+const MaxRan = 1024
+
+// Ran is what a scheduler has on the node by a complete answer that was begun after the node's First report. What runs without a record there ran before Weft.
+type Ran struct {
+	Scheduler string
+	Jobs      []JobStatus // all JobRunning, without Hosts
 }
 
 // Clean orders that nothing of Run be left. VNIs and UID let a node whose own record is lost see whether its NICs are clean of it.

@@ -17,7 +17,6 @@ import (
 type adapters struct {
 	hooks      map[string]core.Hooks
 	schedulers map[string]core.Scheduler
-	elsewhere  map[string]core.Scheduler // whose half is the server's
 	types      map[string]string
 	own        []string // labels of type local
 	verbs      map[string]hook.Handler
@@ -43,7 +42,7 @@ type BeginArgs struct {
 
 func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *host.Host, in *blocks, o Options) (*adapters, error) {
 	a := &adapters{
-		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, elsewhere: map[string]core.Scheduler{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
+		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
 		gone: make(chan ended, local.MaxJobs),
 	}
 	a.verbs = map[string]hook.Handler{"begin": a.begin}
@@ -61,15 +60,11 @@ func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *hos
 			if a.hooks[p.Name], err = plugins.Hooks(p.Name); err != nil {
 				return a, err
 			}
-			half, err := plugins.Scheduler(p.Name)
-			if err != nil {
-				return a, err
+			if p.At != name {
+				continue
 			}
-			switch p.At {
-			case name:
-				a.schedulers[p.Name] = half
-			case "": // its half is the server's; here it is asked once, which jobs are older than the agent
-				a.elsewhere[p.Name] = half
+			if a.schedulers[p.Name], err = plugins.Scheduler(p.Name); err != nil {
+				return a, err
 			}
 			continue
 		}

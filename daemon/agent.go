@@ -3,10 +3,12 @@ package daemon
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -83,7 +85,8 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	undo = append(undo, adapters.close)
 
-	if err := exemptRunning(ctx, run, name, boot, o.Log, audit, adapters.schedulers, adapters.elsewhere); err != nil {
+	untold, err := exemptRunning(ctx, run, name, boot, asked{adapters.schedulers, slices.Sorted(maps.Keys(adapters.hooks)), adapters.own}, o.Log, audit)
+	if err != nil {
 		return err
 	}
 	way := &line{certs: certs}
@@ -98,7 +101,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	a, err := agent.New(ctx, agent.Needs{
 		Meter: page,
 		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: way, Store: records,
-		Environ: run.Environs(), Rundir: run, Front: front.told, Log: o.Log, Audit: audit, Machine: machine.Config{SelfService: adapters.own},
+		Environ: run.Environs(), Rundir: run, First: untold, Front: front.told, Log: o.Log, Audit: audit, Machine: machine.Config{SelfService: adapters.own},
 	})
 	if err != nil {
 		return err

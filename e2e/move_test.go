@@ -2,55 +2,111 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
 
-// TestMoveOver: a job that runs when Weft comes goes on running its steps; jobs that run when Weft goes do, too.
+// TestMoveOver: a job that runs when Weft comes goes on running its steps; jobs that run when Weft goes do, too. Without PrologFlags=Alloc the old job's step is
+// what runs Prolog on the second of its nodes.
 func TestMoveOver(t *testing.T) {
+	t.Parallel()
+	both(t, setup{bare: true}, func(t *testing.T, w *site) {
+		job, gate := w.waiting("old")
+
+		// Weft comes: the agents start anew, as on the day it is installed, and are told of the job; then slurm.conf names the hooks.
+		for _, n := range w.nodes() {
+			w.newAgent(n)
+		}
+		w.attached()
+		w.toldAll()
+		w.rewrite(w.hookLines(w.dir)...)
+		w.oneStep(bob, "n[3-4]", 2)
+		w.touch(gate)
+		w.plain(job, "old")
+
+		// Weft goes while a job runs.
+		job, gate = w.waiting("last")
+		until(t, "the last job has its services", func() (bool, string) { n := w.allServices(); return n > 0, fmt.Sprint(n) })
+		w.rewrite()
+		w.touch(gate)
+		until(t, "the last job is over", func() (bool, string) { s := w.state(job); return s == "COMPLETED" || s == "", s })
+		if tasks := read(t, tail(w.path("out", "last"), 1<<14)); len(tasks) != 2 {
+			t.Errorf("the last job's step: %+v\n%s", tasks, tail(w.path("out", "last"), 1<<14))
+		}
+		w.clean() // by squeue's answer alone: no Epilog calls any more
+		w.nothingDrained()
+	})
+}
+
+// TestMoveOverWithoutServer: the agents start before the server, and are killed; when it comes they are told of the job all the same.
+func TestMoveOverWithoutServer(t *testing.T) {
 	needSlurm(t)
 	t.Parallel()
-	w := newSite(t, setup{bare: true, alloc: true}) // without Alloc a node's Prolog would run for the old job, too
-	gate := w.path("out", "gate")
-	step := "srun sh -c " + quoted(show) + "\n"
-	job := w.batch(alice, "echo BEFORE\nwhile [ ! -e "+gate+" ]; do sleep 0.1; done\n"+step, "-N2", "-w", "n[1-2]", "-o", w.path("out", "old"))
-	until(t, "the old job runs", func() (bool, string) {
-		text := tail(w.path("out", "old"), 1000)
-		return strings.Contains(text, "BEFORE"), text
-	})
-
-	// Weft comes: the agents start anew, as on the day it is installed, and find the job; then slurm.conf names the hooks.
+	w := newSite(t, setup{bare: true, nodes: []string{"n1", "n2"}})
+	job, gate := w.waiting("old")
+	w.procs[theServer].stop()
 	for _, n := range w.nodes() {
-		w.procs[agentOf(n)].stop()
-		w.reboot(n)
+		w.newAgent(n)
+		until(t, "the agent of "+n+" has begun", func() (bool, string) {
+			_, err := os.Stat(w.path(n, "start.json"))
+			return err == nil, fmt.Sprint(err)
+		})
+		w.procs[agentOf(n)].kill()
 		w.startAgent(n)
 	}
+	w.serve()
 	w.attached()
+	w.toldAll()
 	w.rewrite(w.hookLines(w.dir)...)
-	w.oneStep(bob, "n[3-4]", 2)
 	w.touch(gate)
+	w.plain(job, "old")
+	w.oneStep(bob, "n[1-2]", 2)
+	w.clean()
+	w.nothingDrained()
+}
+
+// waiting starts a job on two nodes that runs a step once its gate is there.
+func (w *site) waiting(name string) (job, gate string) {
+	w.t.Helper()
+	gate = w.path("out", name+".gate")
+	script := "echo BEFORE\nwhile [ ! -e " + gate + " ]; do sleep 0.1; done\nsrun sh -c " + quoted(show) + "\n"
+	job = w.batch(alice, script, "-N2", "-w", "n[1-2]", "-o", w.path("out", name))
+	until(w.t, "the job runs", func() (bool, string) {
+		text := tail(w.path("out", name), 1000)
+		return strings.Contains(text, "BEFORE"), text
+	})
+	return job, gate
+}
+
+// plain waits for the end of a job and fails the test unless the tasks of its step ran without a VNI.
+func (w *site) plain(job, name string) {
+	w.t.Helper()
 	w.awaitState(job, "COMPLETED", "FAILED", "")
-	tasks := read(t, tail(w.path("out", "old"), 1<<14))
-	if len(tasks) != 2 || tasks[0].VNIs != "" {
-		t.Errorf("the old job's step: %+v\n%s", tasks, tail(w.path("out", "old"), 1<<14))
+	tasks := read(w.t, tail(w.path("out", name), 1<<14))
+	if len(tasks) != 2 || tasks[0].VNIs != "" || tasks[1].VNIs != "" {
+		w.t.Errorf("the job's step: %+v\n%s", tasks, tail(w.path("out", name), 1<<14))
 	}
 	w.clean()
+}
 
-	// Weft goes while a job runs.
-	gate += "2"
-	job = w.batch(alice, "echo BEFORE\nwhile [ ! -e "+gate+" ]; do sleep 0.1; done\n"+step, "-N2", "-w", "n[1-2]", "-o", w.path("out", "last"))
-	until(t, "the last job runs", func() (bool, string) {
-		n := w.allServices()
-		return n > 0 && strings.Contains(tail(w.path("out", "last"), 1000), "BEFORE"), fmt.Sprint(n)
-	})
-	w.rewrite()
-	w.touch(gate)
-	until(t, "the last job is over", func() (bool, string) { s := w.state(job); return s == "COMPLETED" || s == "", s })
-	if tasks := read(t, tail(w.path("out", "last"), 1<<14)); len(tasks) != 2 {
-		t.Errorf("the last job's step: %+v\n%s", tasks, tail(w.path("out", "last"), 1<<14))
+// newAgent starts a node's agent as on the day on which it is installed.
+func (w *site) newAgent(node string) {
+	w.t.Helper()
+	w.procs[agentOf(node)].stop()
+	w.reboot(node)
+	w.startAgent(node)
+}
+
+// toldAll waits until every agent has been told which jobs run on its node.
+func (w *site) toldAll() {
+	w.t.Helper()
+	for _, n := range w.nodes() {
+		until(w.t, "the agent of "+n+" has been told", func() (bool, string) {
+			_, err := os.Stat(w.path(n, "boot"))
+			return err == nil, tail(w.path(agentOf(n)+".log"), 2000)
+		})
 	}
-	w.clean() // by squeue's answer alone: no Epilog calls any more
-	w.nothingDrained()
 }
 
 // rewrite puts other hooks in force, without a restart.

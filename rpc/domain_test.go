@@ -208,8 +208,14 @@ var (
 		return core.Jobs{Complete: rapid.Bool().Draw(t, "complete"), Jobs: list(t, "jobs", rapid.Custom(func(t *rapid.T) core.JobStatus {
 			return core.JobStatus{
 				Run: genRun.Draw(t, "run"), State: core.JobState(rapid.Uint8Range(uint8(core.JobQueued), uint8(core.JobFinal)).Draw(t, "state")), Hosts: genWord.Draw(t, "hosts"),
+				Started: rapid.Int64().Draw(t, "started"),
 			}
 		}), 6)}
+	})
+	genRan = rapid.Custom(func(t *rapid.T) core.Ran {
+		return core.Ran{Scheduler: genName.Draw(t, "scheduler"), Jobs: list(t, "jobs", rapid.Custom(func(t *rapid.T) core.JobStatus {
+			return core.JobStatus{Run: genRun.Draw(t, "run"), State: core.JobRunning, Hosts: genWord.Draw(t, "hosts"), Started: rapid.Int64().Draw(t, "started")}
+		}), 3)}
 	})
 
 	genHeld = rapid.Custom(func(t *rapid.T) core.Held {
@@ -251,7 +257,7 @@ var (
 			return core.Report{Reply: &reply}
 		}
 		return core.Report{
-			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"),
+			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"), First: rapid.Bool().Draw(t, "first"),
 			Devices: list(t, "devices", genName, 4), Held: list(t, "held", genHeld, 3), Unknown: list(t, "unknown", genService, 2),
 			Blind: list(t, "blind", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
 		}
@@ -259,7 +265,7 @@ var (
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {
 		return core.Orders{
 			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3),
-			Calls: list(t, "calls", genNodeCall, 3),
+			Calls: list(t, "calls", genNodeCall, 3), Ran: list(t, "ran", genRan, 2),
 			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
 			}), 3),

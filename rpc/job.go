@@ -64,7 +64,7 @@ func encodeJobs(j core.Jobs) []*corev1.Jobs {
 		if size >= partSize {
 			parts, size = append(parts, part()), 0
 		}
-		p := &corev1.JobStatus{Run: encodeRun(s.Run), State: corev1.JobState(s.State), Hosts: utf(s.Hosts)}
+		p := encodeStatus(s)
 		last := parts[len(parts)-1]
 		last.Jobs = append(last.Jobs, p)
 		size += proto.Size(p) + 4
@@ -78,15 +78,21 @@ func (d *decoder) jobs(p *corev1.Jobs) core.Jobs {
 	}
 	return core.Jobs{
 		Asking: p.GetAsking(), Complete: p.GetComplete(),
-		Jobs: each(d, "jobs", p.GetJobs(), maxPart, func(p *corev1.JobStatus) core.JobStatus {
-			s := core.JobStatus{Run: d.run(p.GetRun()), State: core.JobState(p.GetState()), Hosts: d.fit("hosts", p.GetHosts(), maxHosts)}
-			if p.GetState() < corev1.JobState(core.JobQueued) || p.GetState() > corev1.JobState(core.JobFinal) {
-				d.fail("job %s: there is no state %d", s.Key, p.GetState())
-				return core.JobStatus{}
-			}
-			return s
-		}),
+		Jobs: each(d, "jobs", p.GetJobs(), maxPart, d.status),
 	}
+}
+
+func encodeStatus(s core.JobStatus) *corev1.JobStatus {
+	return &corev1.JobStatus{Run: encodeRun(s.Run), State: corev1.JobState(s.State), Hosts: utf(s.Hosts), Started: s.Started}
+}
+
+func (d *decoder) status(p *corev1.JobStatus) core.JobStatus {
+	s := core.JobStatus{Run: d.run(p.GetRun()), State: core.JobState(p.GetState()), Hosts: d.fit("hosts", p.GetHosts(), maxHosts), Started: p.GetStarted()}
+	if p.GetState() < corev1.JobState(core.JobQueued) || p.GetState() > corev1.JobState(core.JobFinal) {
+		d.fail("job %s: there is no state %d", s.Key, p.GetState())
+		return core.JobStatus{}
+	}
+	return s
 }
 
 // gathering puts the parts of an answer together again.

@@ -9,7 +9,7 @@ import (
 // encodeReport cuts a forwarded answer into parts that fit into messages; whatever else is one.
 func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 	p := &authorityv1.Report{
-		Number: r.Number, Boot: utf(r.Boot), Seen: encodeHead(r.Seen), Full: r.Full, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
+		Number: r.Number, Boot: utf(r.Boot), Seen: encodeHead(r.Seen), Full: r.Full, First: r.First, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
 		Blind: every(r.Blind, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
 	}
 	if r.Reply != nil {
@@ -78,7 +78,7 @@ func (g *reports) add(d *decoder, m *authorityv1.AttendRequest) (core.Report, bo
 func (d *decoder) report(p *authorityv1.Report) core.Report {
 	return core.Report{
 		Reply:  d.callReply(p.GetReply()),
-		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Seen: d.head(p.GetSeen()), Full: p.GetFull(),
+		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Seen: d.head(p.GetSeen()), Full: p.GetFull(), First: p.GetFirst(),
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
 		Blind:   each(d, "NICs", p.GetBlind(), maxDevices, d.device),
 		Unknown: each(d, "services", p.GetUnknown(), maxServices, d.service), Changed: p.GetChanged(), Fault: text(p.GetFault()),
@@ -108,6 +108,9 @@ func (d *decoder) held(p *authorityv1.Held) core.Held {
 func encodeOrders(o core.Orders) *authorityv1.Orders {
 	return &authorityv1.Orders{
 		Head: encodeHead(o.Head), Heard: o.Heard, Forget: every(o.Forget, encodeRun), Calls: every(o.Calls, encodeNodeCall),
+		Ran: every(o.Ran, func(r core.Ran) *authorityv1.Ran {
+			return &authorityv1.Ran{Scheduler: utf(r.Scheduler), Jobs: every(r.Jobs, encodeStatus)}
+		}),
 		Clean: every(o.Clean, func(c core.Clean) *authorityv1.Clean {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
 		}),
@@ -118,6 +121,9 @@ func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 	return core.Orders{
 		Head: d.head(p.GetHead()), Heard: p.GetHeard(), Forget: each(d, "runs", p.GetForget(), maxRuns, d.run),
 		Calls: each(d, "calls", p.GetCalls(), core.MaxCalls, d.nodeCall),
+		Ran: each(d, "schedulers", p.GetRan(), maxTold, func(p *authorityv1.Ran) core.Ran {
+			return core.Ran{Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Jobs: each(d, "jobs", p.GetJobs(), core.MaxRan, d.status)}
+		}),
 		Clean: each(d, "runs", p.GetClean(), maxRuns, func(p *authorityv1.Clean) core.Clean {
 			return core.Clean{Run: d.run(p.GetRun()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs)}
 		}),

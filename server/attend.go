@@ -58,6 +58,9 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	if err := s.insist(ctx, work{in: engine.Report{Node: node, Session: ses.id, Report: first}}); err != nil {
 		return err
 	}
+	if first.First {
+		s.newcomers.wait(s, node, ses)
+	}
 	asked := map[string]time.Duration{}
 	for {
 		select {
@@ -116,6 +119,9 @@ func (s *Server) forward(ctx context.Context, node string, ses *session, asked m
 	err := s.insist(ctx, work{in: in})
 	if err == nil && f.Jobs.Complete {
 		s.meter.Answered(f.Scheduler)
+		if all {
+			s.newcomers.answered(f.Scheduler, answered{began, f.Jobs.Jobs})
+		}
 	}
 	return err
 }
@@ -126,6 +132,7 @@ func (s *Server) leave(node string, ses *session) {
 		delete(s.sessions, node)
 	}
 	s.mu.Unlock()
+	s.newcomers.leave(node, ses)
 	_ = s.insist(context.WithoutCancel(s.context()), work{in: engine.Detach{Node: node, Session: ses.id}})
 }
 

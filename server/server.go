@@ -87,13 +87,14 @@ type Server struct {
 	done       chan struct{}            // closed when the writer has ended
 	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs
 
-	mu       sync.Mutex
-	calls    map[uint64]*call
-	sessions map[string]*session
-	flights  map[core.Key]*flight
-	serial   uint64 // of calls and sessions
-	beside   sync.WaitGroup
-	ctx      context.Context
+	mu        sync.Mutex
+	newcomers newcomers
+	calls     map[uint64]*call
+	sessions  map[string]*session
+	flights   map[core.Key]*flight
+	serial    uint64 // of calls and sessions
+	beside    sync.WaitGroup
+	ctx       context.Context
 
 	machine *engine.Machine  // the writer's alone
 	alloc   engine.Allocator // likewise
@@ -126,6 +127,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	s.queue = make(chan work, s.limits.Queue)
 	for name := range s.schedulers {
 		s.slots[name] = make(chan struct{}, s.limits.Describes)
+		s.newcomers.open(name)
 	}
 	s.policy.Store(&decider{needs.Policy, needs.Config.System})
 	if err := s.load(ctx, needs.Witness); err != nil {
@@ -143,6 +145,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	for name, sched := range s.schedulers {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
+		s.beside.Go(func() { s.tellAll(ctx, name, sched) })
 	}
 	s.write(ctx)
 	cancel()

@@ -24,6 +24,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
 			err := s.insist(ctx, work{in: engine.Answer{Scheduler: name, Began: began, Jobs: jobs}})
 			if err == nil && jobs.Complete {
 				s.meter.Answered(name)
+				s.newcomers.answered(name, answered{began, jobs.Jobs})
 			}
 			return err
 		})
@@ -31,6 +32,9 @@ func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && core.AsError(err).Code == core.Unsupported:
+			if s.needs.At[name] == "" { // else its node forwards what it tells
+				s.newcomers.mute(s, name)
+			}
 			return
 		case err != nil:
 			s.log.Warn("the scheduler cannot be watched", core.LogScheduler, name, core.LogError, err, core.LogWait, wait)

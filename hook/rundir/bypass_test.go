@@ -150,28 +150,6 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-func TestFirstStartOfABoot(t *testing.T) {
-	d := dir(t)
-	first := func(boot string, want bool) {
-		t.Helper()
-		if got, err := d.FirstStart(boot); got != want || err != nil {
-			t.Errorf("%s: first start: %v, %v", boot, got, err)
-		}
-	}
-	must(t, d.Exempt(job))
-	first("b1", true)
-	first("b1", true) // killed before it noted it
-	must(t, d.NoteStart("b1"))
-	first("b1", false)
-	if !d.Exempted(job) {
-		t.Error("an exemption of this boot is gone")
-	}
-	first("b2", true)
-	if d.Exempted(job) {
-		t.Error("an exemption of the boot before stands")
-	}
-}
-
 func TestSocket(t *testing.T) {
 	d := dir(t)
 	if d.Socket(true) != d.RootSocket() || d.Socket(false) != d.UsersSocket() {

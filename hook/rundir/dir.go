@@ -7,7 +7,8 @@
 //	hooks.json             how each scheduler's hooks call; for all to read
 //	root.sock, users.sock  the agent's two sockets; `weft dev` has one, agent.sock
 //	env/SCHEDULER/JOB      a job's environment; only its owner can read it
-//	exempt/SCHEDULER/JOB   an empty file: tasks of the job run without a record
+//	exempt/SCHEDULER/JOB   tasks of the job run without a record: it went by (an empty file), or ran before Weft did (its run)
+//	boot                   the boot in which the agent has started, and start.json while schedulers have still to tell what ran then
 //	bypass                 until when hooks go by without Weft
 //	bypass.log             what went by, and bypass.count: how often
 package rundir
@@ -32,6 +33,7 @@ const (
 	logName    = "bypass.log"
 	countName  = "bypass.count"
 	bootName   = "boot"
+	startName  = "start.json"
 	environs   = "env"
 	exempts    = "exempt"
 )

@@ -1,20 +1,37 @@
 package rundir
 
 import (
-	"errors"
-	"io/fs"
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// maxBoot bounds a boot id's file, in bytes.
-const maxBoot = 256
+// maxExempt bounds an exemption's file, in bytes.
+const maxExempt = 256
 
-// Exempt lets tasks of a job run without a record: it began before the agent did, or while Weft was bypassed.
-func (d Dir) Exempt(job core.JobID) error {
+// exemption is what the file of a run holds that is exempt. That of a job that went by while Weft was bypassed is empty.
+type exemption struct {
+	Generation uint32 `json:"generation"`
+	UID        uint32 `json:"uid"`
+	Submitted  int64  `json:"submitted"`
+}
+
+// Exempt lets tasks of a job run without a record: it went by while Weft was bypassed. A prepare of the job ends it.
+func (d Dir) Exempt(job core.JobID) error { return d.exempt(job, nil) }
+
+// ExemptRun lets tasks of a run do so that began before Weft did on this node. A prepare of that same run is of a job that has no VNI elsewhere, and does not
+// end it: half a job with a VNI could not talk to the other half.
+func (d Dir) ExemptRun(run core.Run) error {
+	text, err := json.Marshal(exemption{run.Generation, run.UID, run.Submitted})
+	if err != nil {
+		return core.Errorf(core.InternalFault, "exemption of %s: %w", run.Key, err)
+	}
+	return d.exempt(run.JobID, append(text, '\n'))
+}
+
+func (d Dir) exempt(job core.JobID, text []byte) error {
 	path, err := d.ofJob(exempts, job)
 	if err != nil {
 		return err
@@ -25,7 +42,7 @@ func (d Dir) Exempt(job core.JobID) error {
 	if err := makeFolders(filepath.Dir(path)); err != nil {
 		return core.Errorf(core.BadConfig, "%s: %w", path, err)
 	}
-	if err := place(path, nil, 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
+	if err := place(path, text, 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
 		return core.Errorf(core.BadConfig, "%s: %w", path, err)
 	}
 	return nil
@@ -50,31 +67,19 @@ func (d Dir) Exempted(job core.JobID) bool {
 	return err == nil && info.Mode().IsRegular() && checkOwner(path, info) == nil && d.checkWay(path) == nil
 }
 
-// FirstStart reports whether the agent has not yet started in this boot; exemptions of a boot before end with it. Jobs that run now are to be exempted
-// before NoteStart.
-func (d Dir) FirstStart(boot string) (bool, error) {
-	text, err := d.read(d.path(bootName), maxBoot, checkOwner)
-	switch {
-	case err == nil && strings.TrimSpace(string(text)) == boot:
-		return false, nil
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return false, err
-	case err != nil: // a run directory that was never used: what is exempt in it, weft-hook let go by before the agent's first start
-		return true, nil
+// ExemptedRun is the run of a job that ExemptRun has exempted. Any doubt means that there is none.
+func (d Dir) ExemptedRun(job core.JobID) (core.Run, bool) {
+	path, err := d.ofJob(exempts, job)
+	if err != nil {
+		return core.Run{}, false
 	}
-	if err := os.RemoveAll(d.path(exempts)); err != nil {
-		return false, core.Errorf(core.BadConfig, "%s: %w", d.path(exempts), err)
+	text, err := d.read(path, maxExempt, checkOwner)
+	if err != nil {
+		return core.Run{}, false
 	}
-	return true, nil
-}
-
-// NoteStart says that the agent has started in this boot.
-func (d Dir) NoteStart(boot string) error {
-	if err := d.Check(); err != nil {
-		return err
+	var e exemption
+	if err := json.Unmarshal(text, &e); err != nil {
+		return core.Run{}, false
 	}
-	if err := place(d.path(bootName), []byte(boot+"\n"), 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
-		return core.Errorf(core.BadConfig, "%s: %w", d.path(bootName), err)
-	}
-	return nil
+	return core.Run{Key: core.Key{JobID: job, Generation: e.Generation}, Fingerprint: core.Fingerprint{UID: e.UID, Submitted: e.Submitted}}, true
 }

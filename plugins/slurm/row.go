@@ -20,6 +20,7 @@ type row struct {
 	gid       uint32
 	state     string
 	submitted int64
+	started   int64 // 0 while it has no nodes
 	restarts  uint32
 	batch     bool
 	requeue   bool
@@ -44,6 +45,7 @@ const (
 	colGID       = "GroupID"
 	colState     = "State"
 	colSubmitted = "SubmitTime"
+	colStarted   = "StartTime"
 	colRestarts  = "RestartCnt"
 	colBatch     = "BatchFlag"
 	colRequeue   = "Requeue"
@@ -71,7 +73,7 @@ func about(nodes int) table {
 }
 
 // every is what is asked of all jobs.
-var every = table{{colJob, 12}, {colLeader, 12}, {colUID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12}, {colNodes, 256}}
+var every = table{{colJob, 12}, {colLeader, 12}, {colUID, 12}, {colState, 24}, {colSubmitted, 24}, {colStarted, 24}, {colRestarts, 12}, {colNodes, 256}}
 
 // rows reads an answer.
 func rows(t table, text []byte) ([]row, error) {
@@ -119,6 +121,10 @@ func readRow(t table, values []string, cut []bool) (row, error) {
 			r.state = v
 		case colSubmitted:
 			r.submitted, err = moment(v)
+		case colStarted:
+			if t, err := moment(v); err == nil { // N/A, or a guess, of a job that waits
+				r.started = t
+			}
 		case colRestarts:
 			r.restarts, err = unsigned(v)
 		case colBatch:

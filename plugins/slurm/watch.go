@@ -28,7 +28,11 @@ func (p *Plugin) statuses(all []row) []core.JobStatus {
 	for _, r := range all {
 		if r.leader == "" || r.leader == r.job {
 			at[r.job] = len(out)
-			out = append(out, core.JobStatus{Run: p.fingerprint(r), State: stateOf(r.state), Hosts: r.hosts()})
+			s := core.JobStatus{Run: p.fingerprint(r), State: stateOf(r.state), Hosts: r.hosts()}
+			if s.State == core.JobRunning {
+				s.Started = r.started
+			}
+			out = append(out, s)
 		}
 	}
 	for _, r := range all {
@@ -44,7 +48,7 @@ func (p *Plugin) statuses(all []row) []core.JobStatus {
 			continue
 		}
 		if s.State != core.JobRunning {
-			s.State, s.Hosts = core.JobRunning, r.hosts()
+			s.State, s.Hosts, s.Started = core.JobRunning, r.hosts(), r.started
 		} else if s.Hosts != "" && r.hosts() != "" {
 			s.Hosts = strings.Join([]string{s.Hosts, r.hosts()}, ",")
 		}

@@ -11,14 +11,18 @@ import (
 )
 
 func status(job string, generation uint32, state core.JobState, hosts string) core.JobStatus {
-	return core.JobStatus{Run: core.Run{Key: key(job, generation), Fingerprint: core.Fingerprint{UID: 1001, Submitted: 1795836284}}, State: state, Hosts: hosts}
+	s := core.JobStatus{Run: core.Run{Key: key(job, generation), Fingerprint: core.Fingerprint{UID: 1001, Submitted: 1795836284}}, State: state, Hosts: hosts}
+	if state == core.JobRunning {
+		s.Started = 1795836290
+	}
+	return s
 }
 
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
 		f.job("7")
-		f.job("8", "State", "PENDING", "RestartCnt", "1", "NodeList", "")
+		f.job("8", "State", "PENDING", "RestartCnt", "1", "NodeList", "", "StartTime", "N/A")
 		f.job("9", "State", "SUSPENDED")
 		f.job("10", "State", "COMPLETING", "NodeList", "n1")
 		f.job("11", "State", "TIMEOUT")
@@ -74,8 +78,8 @@ func TestWatchOfHetJobs(t *testing.T) {
 func TestWatchTellsNothingOfABrokenAnswer(t *testing.T) {
 	for name, f := range map[string]*fake{
 		"command fails":  {err: &failure{command: "squeue", says: "Unable to contact slurm controller", code: 1}},
-		"no such number": {jobs: []map[string]string{{"JobID": "7", "HetJobID": "", "UserID": "tester", "State": "RUNNING", "SubmitTime": "1795836284", "RestartCnt": "0", "NodeList": ""}}},
-		"no such time":   {jobs: []map[string]string{{"JobID": "7", "HetJobID": "", "UserID": "1001", "State": "RUNNING", "SubmitTime": "Unknown", "RestartCnt": "0", "NodeList": ""}}},
+		"no such number": {jobs: []map[string]string{{"JobID": "7", "HetJobID": "", "UserID": "tester", "State": "RUNNING", "SubmitTime": "1795836284", "StartTime": "N/A", "RestartCnt": "0", "NodeList": ""}}},
+		"no such time":   {jobs: []map[string]string{{"JobID": "7", "HetJobID": "", "UserID": "1001", "State": "RUNNING", "SubmitTime": "Unknown", "StartTime": "N/A", "RestartCnt": "0", "NodeList": ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := f.adapter().list(t.Context()); err == nil || got != nil {

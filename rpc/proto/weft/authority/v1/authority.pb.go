@@ -293,6 +293,7 @@ type Report struct {
 	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`   // what a Watch on this node told; such a report has no number and nothing else
 	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`     // those of devices that could not be read: what stands there is not in unknown
 	Reply         *Reply                 `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`     // what came of one of Orders.calls; such a report has no number and nothing else
+	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`    // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -416,6 +417,13 @@ func (x *Report) GetReply() *Reply {
 		return x.Reply
 	}
 	return nil
+}
+
+func (x *Report) GetFirst() bool {
+	if x != nil {
+		return x.First
+	}
+	return false
 }
 
 // Forward is what the Watch of a scheduler's half on a node told.
@@ -572,6 +580,7 @@ type Orders struct {
 	Heard         uint64                 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`  // the newest Forward.ask that the server has noted
 	Forget        []*v1.Run              `protobuf:"bytes,4,rep,name=forget,proto3" json:"forget,omitempty"` // confirmed clean, and known durably: the record may go
 	Calls         []*Call                `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`   // of a scheduler's half on this node; not repeated; at most 64
+	Ran           []*Ran                 `protobuf:"bytes,6,rep,name=ran,proto3" json:"ran,omitempty"`       // to a node whose report was first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -641,6 +650,66 @@ func (x *Orders) GetCalls() []*Call {
 	return nil
 }
 
+func (x *Orders) GetRan() []*Ran {
+	if x != nil {
+		return x.Ran
+	}
+	return nil
+}
+
+// Ran is what a scheduler has on the node, by a complete answer that was begun after the node's first report of its boot.
+type Ran struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Scheduler     string                 `protobuf:"bytes,1,opt,name=scheduler,proto3" json:"scheduler,omitempty"`
+	Jobs          []*v1.JobStatus        `protobuf:"bytes,2,rep,name=jobs,proto3" json:"jobs,omitempty"` // running, without hosts; at most 1024
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ran) Reset() {
+	*x = Ran{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ran) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ran) ProtoMessage() {}
+
+func (x *Ran) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ran.ProtoReflect.Descriptor instead.
+func (*Ran) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Ran) GetScheduler() string {
+	if x != nil {
+		return x.Scheduler
+	}
+	return ""
+}
+
+func (x *Ran) GetJobs() []*v1.JobStatus {
+	if x != nil {
+		return x.Jobs
+	}
+	return nil
+}
+
 // Call asks a scheduler's half that runs on the node. An agent of a release that does not know it answers nothing.
 type Call struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -659,7 +728,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -671,7 +740,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -684,7 +753,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Call) GetId() uint64 {
@@ -776,7 +845,7 @@ type Reply struct {
 
 func (x *Reply) Reset() {
 	*x = Reply{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +857,7 @@ func (x *Reply) String() string {
 func (*Reply) ProtoMessage() {}
 
 func (x *Reply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +870,7 @@ func (x *Reply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reply.ProtoReflect.Descriptor instead.
 func (*Reply) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Reply) GetId() uint64 {
@@ -836,7 +905,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -848,7 +917,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -861,7 +930,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Clean) GetRun() *v1.Run {
@@ -892,7 +961,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xc1\x03\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xd7\x03\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -907,7 +976,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	" \x03(\v2\x13.weft.core.v1.JobIDR\aepilogs\x122\n" +
 	"\x06answer\x18\v \x01(\v2\x1a.weft.authority.v1.ForwardR\x06answer\x12\x14\n" +
 	"\x05blind\x18\f \x03(\tR\x05blind\x12.\n" +
-	"\x05reply\x18\r \x01(\v2\x18.weft.authority.v1.ReplyR\x05reply\"a\n" +
+	"\x05reply\x18\r \x01(\v2\x18.weft.authority.v1.ReplyR\x05reply\x12\x14\n" +
+	"\x05first\x18\x0e \x01(\bR\x05first\"a\n" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +
@@ -918,13 +988,17 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x04vnis\x18\x03 \x03(\rR\x04vnis\x122\n" +
 	"\x05state\x18\x04 \x01(\x0e2\x1c.weft.authority.v1.HeldStateR\x05state\x121\n" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why\"\xd0\x01\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\"\xfa\x01\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
 	"\x05heard\x18\x03 \x01(\x04R\x05heard\x12)\n" +
 	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\x12-\n" +
-	"\x05calls\x18\x05 \x03(\v2\x17.weft.authority.v1.CallR\x05calls\"\x85\x02\n" +
+	"\x05calls\x18\x05 \x03(\v2\x17.weft.authority.v1.CallR\x05calls\x12(\n" +
+	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\"P\n" +
+	"\x03Ran\x12\x1c\n" +
+	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
+	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\"\x85\x02\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1c\n" +
 	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x16\n" +
@@ -964,7 +1038,7 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(HeldState)(0),              // 0: weft.authority.v1.HeldState
 	(*ReserveRequest)(nil),      // 1: weft.authority.v1.ReserveRequest
@@ -975,58 +1049,62 @@ var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(*Forward)(nil),             // 6: weft.authority.v1.Forward
 	(*Held)(nil),                // 7: weft.authority.v1.Held
 	(*Orders)(nil),              // 8: weft.authority.v1.Orders
-	(*Call)(nil),                // 9: weft.authority.v1.Call
-	(*Reply)(nil),               // 10: weft.authority.v1.Reply
-	(*Clean)(nil),               // 11: weft.authority.v1.Clean
-	(*v1.Ask)(nil),              // 12: weft.core.v1.Ask
-	(*v1.Peer)(nil),             // 13: weft.core.v1.Peer
-	(*v1.Grant)(nil),            // 14: weft.core.v1.Grant
-	(*v1.Head)(nil),             // 15: weft.core.v1.Head
-	(*v1.Service)(nil),          // 16: weft.core.v1.Service
-	(*v1.JobID)(nil),            // 17: weft.core.v1.JobID
-	(*v1.Jobs)(nil),             // 18: weft.core.v1.Jobs
-	(*v1.Run)(nil),              // 19: weft.core.v1.Run
-	(*v11.DescribeRequest)(nil), // 20: weft.scheduler.v1.DescribeRequest
-	(*v11.FailRequest)(nil),     // 21: weft.scheduler.v1.FailRequest
-	(*v11.DrainRequest)(nil),    // 22: weft.scheduler.v1.DrainRequest
-	(*v11.Job)(nil),             // 23: weft.scheduler.v1.Job
-	(*v1.Error)(nil),            // 24: weft.core.v1.Error
+	(*Ran)(nil),                 // 9: weft.authority.v1.Ran
+	(*Call)(nil),                // 10: weft.authority.v1.Call
+	(*Reply)(nil),               // 11: weft.authority.v1.Reply
+	(*Clean)(nil),               // 12: weft.authority.v1.Clean
+	(*v1.Ask)(nil),              // 13: weft.core.v1.Ask
+	(*v1.Peer)(nil),             // 14: weft.core.v1.Peer
+	(*v1.Grant)(nil),            // 15: weft.core.v1.Grant
+	(*v1.Head)(nil),             // 16: weft.core.v1.Head
+	(*v1.Service)(nil),          // 17: weft.core.v1.Service
+	(*v1.JobID)(nil),            // 18: weft.core.v1.JobID
+	(*v1.Jobs)(nil),             // 19: weft.core.v1.Jobs
+	(*v1.Run)(nil),              // 20: weft.core.v1.Run
+	(*v1.JobStatus)(nil),        // 21: weft.core.v1.JobStatus
+	(*v11.DescribeRequest)(nil), // 22: weft.scheduler.v1.DescribeRequest
+	(*v11.FailRequest)(nil),     // 23: weft.scheduler.v1.FailRequest
+	(*v11.DrainRequest)(nil),    // 24: weft.scheduler.v1.DrainRequest
+	(*v11.Job)(nil),             // 25: weft.scheduler.v1.Job
+	(*v1.Error)(nil),            // 26: weft.core.v1.Error
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	12, // 0: weft.authority.v1.ReserveRequest.ask:type_name -> weft.core.v1.Ask
-	13, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	14, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	13, // 0: weft.authority.v1.ReserveRequest.ask:type_name -> weft.core.v1.Ask
+	14, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	15, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
 	5,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
 	8,  // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	15, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	16, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
 	7,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	16, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	17, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	17, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	18, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
 	6,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	10, // 10: weft.authority.v1.Report.reply:type_name -> weft.authority.v1.Reply
-	18, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	19, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	11, // 10: weft.authority.v1.Report.reply:type_name -> weft.authority.v1.Reply
+	19, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	20, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
 	0,  // 13: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	16, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	15, // 15: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	11, // 16: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	19, // 17: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	9,  // 18: weft.authority.v1.Orders.calls:type_name -> weft.authority.v1.Call
-	20, // 19: weft.authority.v1.Call.describe:type_name -> weft.scheduler.v1.DescribeRequest
-	21, // 20: weft.authority.v1.Call.fail:type_name -> weft.scheduler.v1.FailRequest
-	22, // 21: weft.authority.v1.Call.drain:type_name -> weft.scheduler.v1.DrainRequest
-	23, // 22: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
-	24, // 23: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
-	19, // 24: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	1,  // 25: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	3,  // 26: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	2,  // 27: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	4,  // 28: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	27, // [27:29] is the sub-list for method output_type
-	25, // [25:27] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	17, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	16, // 15: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	12, // 16: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	20, // 17: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	10, // 18: weft.authority.v1.Orders.calls:type_name -> weft.authority.v1.Call
+	9,  // 19: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
+	21, // 20: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
+	22, // 21: weft.authority.v1.Call.describe:type_name -> weft.scheduler.v1.DescribeRequest
+	23, // 22: weft.authority.v1.Call.fail:type_name -> weft.scheduler.v1.FailRequest
+	24, // 23: weft.authority.v1.Call.drain:type_name -> weft.scheduler.v1.DrainRequest
+	25, // 24: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
+	26, // 25: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
+	20, // 26: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	1,  // 27: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	3,  // 28: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	2,  // 29: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	4,  // 30: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	29, // [29:31] is the sub-list for method output_type
+	27, // [27:29] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1034,7 +1112,7 @@ func file_weft_authority_v1_authority_proto_init() {
 	if File_weft_authority_v1_authority_proto != nil {
 		return
 	}
-	file_weft_authority_v1_authority_proto_msgTypes[8].OneofWrappers = []any{
+	file_weft_authority_v1_authority_proto_msgTypes[9].OneofWrappers = []any{
 		(*Call_Describe)(nil),
 		(*Call_Fail)(nil),
 		(*Call_Drain)(nil),
@@ -1045,7 +1123,7 @@ func file_weft_authority_v1_authority_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1599,7 +1599,8 @@ type JobStatus struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	State         JobState               `protobuf:"varint,2,opt,name=state,proto3,enum=weft.core.v1.JobState" json:"state,omitempty"`
-	Hosts         string                 `protobuf:"bytes,3,opt,name=hosts,proto3" json:"hosts,omitempty"` // the nodes it has now, hostlist; empty where the scheduler does not say
+	Hosts         string                 `protobuf:"bytes,3,opt,name=hosts,proto3" json:"hosts,omitempty"`      // the nodes it has now, hostlist; empty where the scheduler does not say
+	Started       int64                  `protobuf:"varint,4,opt,name=started,proto3" json:"started,omitempty"` // when this run got its nodes, in Unix seconds; 0 where the scheduler does not say
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1653,6 +1654,13 @@ func (x *JobStatus) GetHosts() string {
 		return x.Hosts
 	}
 	return ""
+}
+
+func (x *JobStatus) GetStarted() int64 {
+	if x != nil {
+		return x.Started
+	}
+	return 0
 }
 
 var File_weft_core_v1_core_proto protoreflect.FileDescriptor
@@ -1765,11 +1773,12 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x04Jobs\x12\x16\n" +
 	"\x06asking\x18\x01 \x01(\bR\x06asking\x12\x1a\n" +
 	"\bcomplete\x18\x02 \x01(\bR\bcomplete\x12+\n" +
-	"\x04jobs\x18\x03 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\"t\n" +
+	"\x04jobs\x18\x03 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\"\x8e\x01\n" +
 	"\tJobStatus\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12,\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.weft.core.v1.JobStateR\x05state\x12\x14\n" +
-	"\x05hosts\x18\x03 \x01(\tR\x05hosts*\xec\x01\n" +
+	"\x05hosts\x18\x03 \x01(\tR\x05hosts\x12\x18\n" +
+	"\astarted\x18\x04 \x01(\x03R\astarted*\xec\x01\n" +
 	"\x04Code\x12\x14\n" +
 	"\x10CODE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fCODE_INVALID\x10\x01\x12\x12\n" +

@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook/rundir"
+)
+
+// First is what a node has still to be told after its agent's first start in a boot: which jobs ran there before, by schedulers whose half is elsewhere. Until
+// a scheduler has told, tasks of its jobs that have no record fail.
+type First struct {
+	Start  rundir.Start
+	Untold []string // labels of the schedulers
+
+	// Before reports whether a job that got its nodes at a time did so in this boot, and before the agent's first start.
+	Before func(started time.Time) bool
+}
+
+// first reports whether schedulers have still to tell.
+func (a *Agent) first() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.untold) > 0
+}
+
+// ran takes what a scheduler has on this node. It is worked in the writer's turn, so that no prepare comes in between. What fails is asked for again in the
+// next session.
+func (a *Agent) ran(r core.Ran, m *node.Machine) {
+	f := a.needs.First
+	a.mu.Lock()
+	i := slices.Index(a.untold, r.Scheduler)
+	a.mu.Unlock()
+	if i < 0 {
+		return
+	}
+	n := 0
+	for _, j := range r.Jobs[:min(len(r.Jobs), core.MaxRan)] {
+		made, err := a.exempt(r.Scheduler, j, m)
+		if err != nil {
+			a.log.Warn("which jobs ran here before Weft cannot be kept; their next tasks fail, and the server is asked again in the next session",
+				core.LogJob, j.Key.String(), core.LogError, err)
+			return
+		}
+		if made {
+			n++
+		}
+	}
+	err := a.needs.Rundir.NoteTold(&f.Start, r.Scheduler)
+	a.mu.Lock()
+	a.untold = slices.Delete(slices.Clone(a.untold), i, i+1) // this process need not be told twice, whatever could be written
+	last := len(a.untold) == 0
+	a.mu.Unlock()
+	if err == nil && last {
+		err = a.needs.Rundir.NoteStart(a.needs.Boot)
+	}
+	if err != nil {
+		a.log.Warn("that the agent has started cannot be kept: after its next start the server is asked again which jobs ran before", core.LogError, err)
+	}
+	a.log.Info("the scheduler has told which jobs ran here before Weft", core.LogScheduler, r.Scheduler, core.LogCount, n)
+}
+
+// exempt lets the tasks of one job run on without a record, where it has run here since before the agent did. One that came later was, or will be, prepared.
+func (a *Agent) exempt(scheduler string, j core.JobStatus, m *node.Machine) (made bool, err error) {
+	d := a.needs.Rundir
+	switch {
+	case j.Scheduler != scheduler || j.State != core.JobRunning || m.Known(j.Run):
+		return false, nil
+	case j.Started != 0 && !a.needs.First.Before(time.Unix(j.Started, 0)):
+		return false, nil
+	case d.Exempted(j.JobID): // it went by, or was told before
+		return false, nil
+	case j.Started == 0: // it may be about to be prepared here, which then must not be passed over
+		err = d.Exempt(j.JobID)
+	default:
+		err = d.ExemptRun(j.Run)
+	}
+	if err == nil {
+		a.audit.Warn(auditBypass, core.LogJob, j.Key.String(), core.LogOwner, j.UID,
+			core.LogWhy, "the job ran here before the agent did: its tasks run on without variables and without isolation of their own")
+	}
+	return err == nil, err
+}
+
+// prepare is the input of a prepare; nil where the job ran before Weft did and stays without VNI in all its parts: without PrologFlags=Alloc a Prolog of Slurm
+// may first run on a node when a later step of such a job reaches it.
+func (a *Agent) prepare(h node.Hook) node.Input {
+	key := h.Ask.Key
+	if !h.Peer.Root() {
+		return h
+	}
+	run, ok := a.needs.Rundir.ExemptedRun(key.JobID)
+	switch {
+	case !ok:
+		return h
+	case run.Key != key || run.UID != h.Ask.UID: // a later run of the job, or another job of its id
+		a.unexempt(key.JobID)
+		return h
+	}
+	a.log.Info("the job ran here before Weft did: it stays without VNI, and its prepare does nothing", core.LogJob, key.String(), core.LogCall, h.Ask.Call)
+	a.reply(node.Reply{Call: h.Call, Outcome: core.Outcome{Action: h.Ask.Action, Key: key, Environment: node.Environment(node.Entry{})}})
+	return nil
+}

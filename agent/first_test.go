@@ -1,0 +1,245 @@
+package agent_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// counting is an adapter whose job has been started so often before.
+type counting struct {
+	*adapter
+	generation uint32
+}
+
+func (c *counting) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
+	ask, err := c.adapter.Parse(ctx, call)
+	ask.Key.Generation = c.generation
+	return ask, err
+}
+
+// newcomer is an agent at its first start in a boot.
+type newcomer struct {
+	*agent.Agent
+	dir     rundir.Dir
+	server  *authority
+	adapter *counting
+	stop    func()
+}
+
+// begins starts it, as the daemon does; again on the run directory of the one before.
+func begins(t *testing.T, d rundir.Dir, untold ...string) *newcomer {
+	t.Helper()
+	s, first, err := d.FirstStart("b", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f *agent.First
+	if first {
+		boot, start := time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
+		untold = slices.DeleteFunc(slices.Clone(untold), func(name string) bool { return slices.Contains(s.Told, name) })
+		f = &agent.First{Start: s, Untold: untold, Before: func(t time.Time) bool { return !t.Before(boot) && t.Before(start) }}
+	}
+	n := &newcomer{dir: d, server: &authority{orders: make(chan core.Orders), cut: make(chan error)}, adapter: &counting{adapter: &adapter{}}}
+	hooks := map[string]core.Hooks{"s": n.adapter}
+	front, err := agent.Front(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks, rundir.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Agent, err = agent.New(t.Context(), agent.Needs{
+		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: n.server, Store: &ledger.Memory{}, Hooks: hooks, First: f,
+		Environ: d.Environs(), Rundir: d, Front: front, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = n.Run(ctx)
+	}()
+	synctest.Wait()
+	n.stop = func() { cancel(); <-done }
+	return n
+}
+
+// tell tells what runs on the node, by the server.
+func (n *newcomer) tell(scheduler string, jobs ...core.JobStatus) {
+	n.server.orders <- core.Orders{Ran: []core.Ran{{Scheduler: scheduler, Jobs: jobs}}}
+	synctest.Wait()
+}
+
+// asks reports whether the newest session wants to be told.
+func (n *newcomer) asks() bool {
+	full := slices.DeleteFunc(n.server.said(), func(r core.Report) bool { return !r.Full })
+	return len(full) > 0 && full[len(full)-1].First
+}
+
+// ran is job 1 of generation 2, begun so long ago.
+func ran(ago time.Duration) core.JobStatus {
+	return core.JobStatus{
+		Run:   core.Run{Key: core.Key{JobID: one, Generation: 2}, Fingerprint: core.Fingerprint{UID: 7, Submitted: 1}},
+		State: core.JobRunning, Started: time.Now().Add(-ago).Unix(),
+	}
+}
+
+func TestAJobThatRanBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := begins(t, rundir.Dir(t.TempDir()), "s")
+		defer n.stop()
+		n.adapter.generation = 2
+		if !n.asks() {
+			t.Fatal("the first report does not say that it is the first start")
+		}
+		if r := hooked(t, n.Agent, "task", 7); r.Exit == 0 {
+			t.Errorf("before anybody has told, a task ran: %q", r.Stdout)
+		}
+		n.tell("s", ran(2*time.Minute))
+		if _, first, err := n.dir.FirstStart("b", 2); first || err != nil {
+			t.Errorf("all have told, and the start is not noted: %v", err)
+		}
+		for range 2 {
+			r := hooked(t, n.Agent, "task", 7)
+			if r.Exit != 0 || strings.Contains(string(r.Stdout), "export") || !strings.Contains(string(r.Stdout), "unset SLINGSHOT_VNIS\n") {
+				t.Errorf("a task: %d %q %q", r.Exit, r.Stdout, r.Stderr)
+			}
+			// A step reaches this node, without PrologFlags=Alloc.
+			if r := hooked(t, n.Agent, "prolog", 0); r.Exit != 0 || strings.Contains(string(r.Stdout), "export") {
+				t.Errorf("its prepare: %d %q %q", r.Exit, r.Stdout, r.Stderr)
+			}
+		}
+		if len(n.server.vnis) > 0 || !n.dir.Exempted(one) {
+			t.Errorf("its prepare was granted %v; exempt: %v", n.server.vnis, n.dir.Exempted(one))
+		}
+		n.adapter.generation = 3 // it was requeued
+		if r := hooked(t, n.Agent, "prolog", 0); r.Exit != 0 {
+			t.Fatalf("%s", r.Stderr)
+		}
+		if r := hooked(t, n.Agent, "task", 7); !strings.Contains(string(r.Stdout), "export SLINGSHOT_VNIS=1024\n") || n.dir.Exempted(one) {
+			t.Errorf("a task of its next run: %q; exempt: %v", r.Stdout, n.dir.Exempted(one))
+		}
+		n.server.cut <- nil
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n.asks() {
+			t.Error("it asks again although all have told")
+		}
+	})
+}
+
+func TestThatRunsExemptionEndsWithItsCleanUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := begins(t, rundir.Dir(t.TempDir()), "s")
+		defer n.stop()
+		n.tell("s", ran(2*time.Minute))
+		if r := hooked(t, n.Agent, "epilog", 0); r.Exit != 0 || n.dir.Exempted(one) {
+			t.Errorf("%s; exempt: %v", r.Stderr, n.dir.Exempted(one))
+		}
+	})
+}
+
+// TestWhatIsNotExempt: each of these was or will be prepared, or refused.
+func TestWhatIsNotExempt(t *testing.T) {
+	final := ran(2 * time.Minute)
+	for name, test := range map[string]struct {
+		before string // a hook that is here before the list
+		uid    uint32
+		refuse core.Reason
+		tell   func() core.JobStatus
+		exempt bool
+	}{
+		"it is older":            {tell: func() core.JobStatus { return ran(2 * time.Minute) }, exempt: true},
+		"it is prepared":         {before: "prolog", tell: func() core.JobStatus { return ran(2 * time.Minute) }},
+		"it was refused":         {before: "prolog", refuse: core.PolicyDenied, tell: func() core.JobStatus { return ran(2 * time.Minute) }},
+		"it is over":             {before: "epilog", tell: func() core.JobStatus { return ran(2 * time.Minute) }},
+		"it came after":          {tell: func() core.JobStatus { return ran(30 * time.Second) }},
+		"it waited for the boot": {tell: func() core.JobStatus { return ran(2 * time.Hour) }},
+		"it does not run":        {tell: func() core.JobStatus { final.State = core.JobQueued; return final }},
+		"another scheduler's":    {tell: func() core.JobStatus { s := ran(2 * time.Minute); s.Scheduler = "other"; return s }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := begins(t, rundir.Dir(t.TempDir()), "s")
+				defer n.stop()
+				if test.refuse != "" {
+					n.server.err = core.Errorf(test.refuse, "no")
+				}
+				if test.before != "" {
+					hooked(t, n.Agent, test.before, 0)
+				}
+				n.tell("s", test.tell())
+				if got := n.dir.Exempted(one); got != test.exempt {
+					t.Errorf("exempt: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestAJobOfWhichNobodySaysSince runs on, but a prepare of it is a prepare: it may have come just now.
+func TestAJobOfWhichNobodySaysSince(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			n := begins(t, rundir.Dir(t.TempDir()), "s")
+			defer n.stop()
+			n.adapter.generation = 2
+			j := ran(0)
+			j.Started = 0
+			n.tell("s", j)
+			if r := hooked(t, n.Agent, "task", 7); r.Exit != 0 {
+				t.Errorf("a task: %s", r.Stderr)
+			}
+			if refuse {
+				n.server.err = core.Errorf(core.PolicyDenied, "no")
+			}
+			hooked(t, n.Agent, "prolog", 0)
+			if r := hooked(t, n.Agent, "task", 7); n.dir.Exempted(one) || refuse != (r.Exit != 0) {
+				t.Errorf("refused %v: a task after its prepare: %d %q", refuse, r.Exit, r.Stdout)
+			}
+		})
+	}
+}
+
+// TestToldInParts: a session that ends and an agent that is killed lose nothing of what was told and ask for the rest.
+func TestToldInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := rundir.Dir(t.TempDir())
+		n := begins(t, d, "s", "later")
+		n.server.cut <- nil
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !n.asks() {
+			t.Error("the next session does not ask again")
+		}
+		n.tell("s", ran(10*time.Minute))
+		n.stop()
+		n = begins(t, d, "s", "later")
+		defer n.stop()
+		if !n.asks() || !d.Exempted(one) {
+			t.Errorf("after a restart it asks: %v, and the job is exempt: %v", n.asks(), d.Exempted(one))
+		}
+		other := ran(2 * time.Minute)
+		other.Job = "2"
+		n.tell("s", other) // it has told: what it says now may be younger
+		if d.Exempted(other.JobID) {
+			t.Error("a scheduler was heard twice")
+		}
+		n.tell("later")
+		if _, first, err := d.FirstStart("b", 2); first || err != nil {
+			t.Errorf("all have told, and the start is not noted: %v", err)
+		}
+	})
+}
