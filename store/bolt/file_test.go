@@ -124,7 +124,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 	})
 	t.Logf("%d refused, %d taken to be behind, %d harmless", refused, behind, harmless)
-	if refused == 0 || behind == 0 {
+	if !testing.Short() && (refused == 0 || behind == 0) { // a short run's few flips may miss the two pages of meta data
 		t.Error("the flips did not hit what they should")
 	}
 }
