@@ -41,8 +41,9 @@ type reloader struct {
 	plugins *host.Host
 	blocks  blocks
 	site    atomic.Pointer[Site]
-	one     sync.Mutex // reload at a time
-	reopen  func()     // the daemon's log files, which may have been renamed
+	one     sync.Mutex                     // reload at a time
+	refusal atomic.Pointer[server.Refusal] // the last reload was refused; nil: it was not
+	reopen  func()                         // the daemon's log files, which may have been renamed
 	// accept puts in force what is the daemon's own, or nothing of it.
 	accept func(ctx context.Context, old, site *Site) (changed []string, findings []hclfile.Finding, err error)
 }
@@ -56,10 +57,29 @@ func (r *reloader) expiry() time.Time {
 	return r.certs.Expiry()
 }
 
-// reload reads the files again, and puts them in force when nothing is wrong with them.
+// refused is the last reload, where what it read was refused.
+func (r *reloader) refused() *server.Refusal { return r.refusal.Load() }
+
+// reload reads the files again, and puts them in force when nothing is wrong with them and the policy's tests pass.
 func (r *reloader) reload(ctx context.Context) (Reloaded, error) {
 	r.one.Lock()
 	defer r.one.Unlock()
+	done, err := r.take(ctx)
+	switch {
+	case err != nil:
+		r.log.Error("the reload failed; the old configuration stays in force", core.LogError, err)
+		r.refusal.Store(&server.Refusal{At: time.Now(), Why: err.Error()})
+	case done.Refused:
+		why := hclfile.AsError(done.Findings)
+		r.log.Error("the reload was refused; the old configuration stays in force", core.LogError, why)
+		r.refusal.Store(&server.Refusal{At: time.Now(), Why: why.Error()})
+	default:
+		r.refusal.Store(nil)
+	}
+	return done, err
+}
+
+func (r *reloader) take(ctx context.Context) (Reloaded, error) {
 	if r.reopen != nil {
 		r.reopen()
 	}
@@ -67,6 +87,9 @@ func (r *reloader) reload(ctx context.Context) (Reloaded, error) {
 	site, findings := Read(old.Config.File, 0)
 	if site == nil {
 		return Reloaded{Findings: findings, Refused: true}, nil
+	}
+	if failed := Try(site.Policy, Env(site.Config), site.Tests); hclfile.Failed(failed) {
+		return refused(findings, failed), nil
 	}
 	out := Reloaded{Findings: findings, Changed: []string{}}
 	for _, d := range config.Diff(r.of, old.Config, site.Config) {
@@ -131,7 +154,7 @@ func (r *reloader) verb(ctx context.Context, peer core.Peer, req hook.Request) (
 	return done, err
 }
 
-// hear reloads whenever it is asked to, and tells the log what came of it.
+// hear reloads whenever it is asked to, and tells the log what changed.
 func (r *reloader) hear(ctx context.Context, ask <-chan os.Signal) {
 	for {
 		select {
@@ -139,13 +162,7 @@ func (r *reloader) hear(ctx context.Context, ask <-chan os.Signal) {
 			return
 		case <-ask:
 		}
-		done, err := r.reload(ctx)
-		switch {
-		case err != nil:
-			r.log.Error("the reload failed; the old configuration stays in force", core.LogError, err)
-		case done.Refused:
-			r.log.Error("the reload was refused; the old configuration stays in force", core.LogError, hclfile.AsError(done.Findings))
-		default:
+		if done, err := r.reload(ctx); err == nil && !done.Refused {
 			r.log.Info("reloaded: " + cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
 		}
 	}

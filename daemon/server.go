@@ -73,7 +73,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	}
 	page := metrics.NewServer(metrics.ServerOptions{
 		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Schedulers: site.Engine.Schedulers,
-		Sizes: live.sizes, Store: figures(store),
+		Sizes: live.sizes, Store: figures(store), Refused: func() bool { return live.refused() != nil },
 	})
 	srv, err := server.New(ctx, server.Needs{
 		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Audit: audit, Schedulers: halves.here, At: halves.at, Own: halves.own, Meter: page, Allocator: site.allocator,
@@ -84,7 +84,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	live.accept = acceptor(srv)
 	page.Watch(srv)
 	desk := &server.Desk{
-		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry,
+		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused,
 		Read: map[string]hook.Handler{verbPlugins: pluginsVerb(plugins)},
 		More: map[string]hook.Handler{verbReload: live.verb, verbRestartPlugin: restartVerb(plugins, audit)},
 	}

@@ -21,6 +21,7 @@ type Site struct {
 	Engine engine.Config
 	Pools  []allocator.Pool
 	Nodes  []string
+	Tests  []hclfile.Source // of the policy, beside it
 }
 
 // Env is what policy may name of a configuration.
@@ -45,7 +46,7 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	if hclfile.Failed(findings) && c.Nodes == "" && len(c.Pools) == 0 {
 		return nil, findings // it could not be read at all: what policy lacks would follow from that
 	}
-	sources, more := policy.Read(c.Policy)
+	sources, tests, more := policy.Gather([]string{c.Policy})
 	findings = append(findings, more...)
 	rules, more := policy.Load(sources, Env(c))
 	findings = hclfile.Sort(append(findings, more...))
@@ -56,7 +57,7 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	if err != nil {
 		return nil, append(findings, hclfile.Finding{Severity: hclfile.Error, Summary: fmt.Sprint("nodes: ", err), File: path})
 	}
-	s := &Site{Config: c, Policy: rules, Pools: c.Allocator(), Nodes: slices.Collect(list.Expand())}
+	s := &Site{Config: c, Policy: rules, Pools: c.Allocator(), Nodes: slices.Collect(list.Expand()), Tests: tests}
 	s.Engine = engine.Config{Nodes: s.Nodes, System: engine.System{Nodes: c.NodeCount}, Policy: engine.Text{Hash: rules.Hash(), Text: rules.Text()}}
 	for _, p := range c.Schedulers {
 		s.Engine.Schedulers = append(s.Engine.Schedulers, p.Name)

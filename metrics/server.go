@@ -26,6 +26,7 @@ type ServerOptions struct {
 	Process
 	Schedulers []string                              // labels of config.hcl
 	Sizes      func() map[string]int                 // VNIs of each pool
+	Refused    func() bool                           // the last reload was; nil: there is none
 	Store      func() (bytes, free int64, err error) // of the store's file; nil: it has none
 }
 

@@ -10,30 +10,31 @@ import (
 )
 
 var (
-	poolSize     = desc("pool_size_vnis", "VNIs that a pool has.", "pool")
-	poolUsed     = desc("pool_used_vnis", "VNIs of a pool that are taken: by jobs, held, or in quarantine.", "pool")
-	poolFree     = desc("pool_free_vnis", "VNIs of a pool that the next jobs can have. At 0 new jobs wait; `weft vnis` shows who has them.", "pool")
-	reservations = desc("reservations", "Reservations by state. Active: the job runs; draining: its nodes remove it; held: a node does not; quarantined: clean, and free soon.", "state")
-	heldVNIs     = desc("held_vnis", "VNIs that are in no job and cannot be freed. Away: a node is out of contact; busy: an application still has the NIC; unknown: services that Weft did not make; vanished: jobs that disappeared all at once, which wait for `weft forget --vanished`.", "why")
-	draining     = desc("oldest_draining_seconds", "How long the oldest of the draining reservations has been so; 0 when none is.")
-	nodes        = desc("nodes", "Nodes that config.hcl declares or that ever reported.")
-	sessions     = desc("sessions", "Nodes whose agent is in contact.")
-	drained      = desc("nodes_drained", "Nodes that Weft has taken out of service; `weft nodes` shows why.")
-	awaited      = desc("nodes_awaited", "Nodes that must report before anything is granted.")
-	recovering   = desc("recovering", "1 while nothing is granted because the store is new or older than what nodes have seen.")
-	policyInfo   = desc("policy_info", "Always 1; the label is the hash of the policy that decides now.", "hash")
-	queueLength  = desc("queue_length", "Inputs that wait for the server's writer.")
-	queueLimit   = desc("queue_limit", "How many may wait; beyond, prepares are refused.")
-	storeUp      = desc("store_writable", "1 while the store takes what is written; at 0 nothing is granted.")
-	storeBytes   = desc("store_bytes", "Size of the store's file.")
-	storeFree    = desc("store_free_bytes", "Bytes of it that are used again before it grows.")
-	answerAge    = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
+	poolSize      = desc("pool_size_vnis", "VNIs that a pool has.", "pool")
+	poolUsed      = desc("pool_used_vnis", "VNIs of a pool that are taken: by jobs, held, or in quarantine.", "pool")
+	poolFree      = desc("pool_free_vnis", "VNIs of a pool that the next jobs can have. At 0 new jobs wait; `weft vnis` shows who has them.", "pool")
+	reservations  = desc("reservations", "Reservations by state. Active: the job runs; draining: its nodes remove it; held: a node does not; quarantined: clean, and free soon.", "state")
+	heldVNIs      = desc("held_vnis", "VNIs that are in no job and cannot be freed. Away: a node is out of contact; busy: an application still has the NIC; unknown: services that Weft did not make; vanished: jobs that disappeared all at once, which wait for `weft forget --vanished`.", "why")
+	draining      = desc("oldest_draining_seconds", "How long the oldest of the draining reservations has been so; 0 when none is.")
+	nodes         = desc("nodes", "Nodes that config.hcl declares or that ever reported.")
+	sessions      = desc("sessions", "Nodes whose agent is in contact.")
+	drained       = desc("nodes_drained", "Nodes that Weft has taken out of service; `weft nodes` shows why.")
+	awaited       = desc("nodes_awaited", "Nodes that must report before anything is granted.")
+	recovering    = desc("recovering", "1 while nothing is granted because the store is new or older than what nodes have seen.")
+	policyInfo    = desc("policy_info", "Always 1; the label is the hash of the policy that decides now.", "hash")
+	reloadRefused = desc("reload_refused", "1 while the files that the last reload read are not in force, since something is wrong with them; `weft status` says what. What was in force before still is.")
+	queueLength   = desc("queue_length", "Inputs that wait for the server's writer.")
+	queueLimit    = desc("queue_limit", "How many may wait; beyond, prepares are refused.")
+	storeUp       = desc("store_writable", "1 while the store takes what is written; at 0 nothing is granted.")
+	storeBytes    = desc("store_bytes", "Size of the store's file.")
+	storeFree     = desc("store_free_bytes", "Bytes of it that are used again before it grows.")
+	answerAge     = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
 )
 
 // Describe is a Collector's.
 func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, queueLength,
+		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, reloadRefused, queueLength,
 		queueLimit, storeUp, storeBytes, storeFree, answerAge,
 	} {
 		ch <- d
@@ -51,6 +52,9 @@ func (s *Server) Collect(ch chan<- prometheus.Metric) {
 			gauge(ch, storeBytes, float64(bytes))
 			gauge(ch, storeFree, float64(free))
 		}
+	}
+	if s.options.Refused != nil {
+		gauge(ch, reloadRefused, truth(s.options.Refused()))
 	}
 	p := s.of.Load()
 	if p == nil {

@@ -26,6 +26,7 @@ type Desk struct {
 	Version    string
 	Sizes      func() map[string]int   // VNIs of each pool
 	Expiry     func() time.Time        // of the server's certificate; nil: it has none
+	Refused    func() *Refusal         // the last reload, where it was refused; nil: none is
 	Read       map[string]hook.Handler // further verbs, for all
 	More       map[string]hook.Handler // and for those who may write
 }
@@ -127,6 +128,9 @@ func (d *Desk) status(ctx context.Context) (any, error) {
 	s := Status{Version: d.Version, Live: map[string]int{}, Up: time.Since(d.Server.began).Round(time.Second).String()}
 	if d.Expiry != nil {
 		s.Expiry = d.Expiry()
+	}
+	if d.Refused != nil {
+		s.Refused = d.Refused()
 	}
 	if e := d.Server.Failure(); e != nil {
 		s.Failure = e.Line()

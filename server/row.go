@@ -20,6 +20,7 @@ type Status struct {
 	Awaited    int            `json:"awaited"` // nodes that must report before anything is granted
 	Failure    string         `json:"failure,omitempty"`
 	Policy     string         `json:"policy"`
+	Refused    *Refusal       `json:"reload_refused,omitempty"`
 	Nodes      int            `json:"nodes"`
 	Attached   int            `json:"attached"`
 	Drained    int            `json:"drained"`

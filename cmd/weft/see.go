@@ -45,6 +45,9 @@ func printStatus(w io.Writer, s server.Status) {
 	case s.Recovering:
 		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %s not reported yet (`weft nodes`)\n", have(s.Awaited, "node"))
 	}
+	if s.Refused != nil {
+		fmt.Fprintf(w, "THE LAST RELOAD WAS REFUSED %s ago; policy %.12s and the configuration from before stay in force: %s\n", ago(s.Refused.At), s.Policy, s.Refused.Why)
+	}
 	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < 30*24*time.Hour {
 		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
 	}
