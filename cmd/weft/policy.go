@@ -25,6 +25,7 @@ func newPolicy(o *options) *cobra.Command {
 		newPolicyFmt(o),
 		newPolicyExplain(o),
 		newPolicyTest(o),
+		newPolicyApply(o),
 	)
 }
 

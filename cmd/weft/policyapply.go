@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/policy"
+	"github.com/weft-hpc/weft/policy/folder"
+	"github.com/weft-hpc/weft/server"
+)
+
+// applied is what `weft policy apply` put in force.
+type applied struct {
+	Policy  string      `json:"policy"` // hash
+	Before  string      `json:"before"` // hash of the one that was in force
+	Folder  string      `json:"folder"`
+	Files   []string    `json:"files"`
+	Tests   []string    `json:"tests"`
+	Daemons []reloadRow `json:"daemons"`
+}
+
+func newPolicyApply(o *options) *cobra.Command {
+	a := &rulesArgs{}
+	cmd := &cobra.Command{
+		Use: "apply FILES", Short: "Put a policy in force: check it, run its tests, replace the policy's folder, reload", Args: cobra.MinimumNArgs(1),
+		Long: `Put a policy in force, on the server's host. FILES are files and folders of them, of the policy and of its tests. They are checked and the tests
+are run; where all is well they take the place of everything in the folder that the configuration names, in one step, and the daemons
+of this host reload. Where FILES hold no tests, those in the folder are run and stay. When the reload is refused, the folder is what it
+was. It needs the right to write in that folder, and to reload; the reload stands in the audit.
+
+Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 the policy cannot be used. Nothing has changed with 1 and 2.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r := a.load(args)
+			show(r.Findings)
+			if r.Policy == nil {
+				return unusable(r.Findings)
+			}
+			if len(r.Tests) == 0 {
+				_, r.Tests, _ = policy.Gather([]string{r.Config.Policy})
+			}
+			if failed := daemon.Try(r.Policy, r.Env, r.Tests); hclfile.Failed(failed) {
+				show(failed)
+				return &exitError{exitFailed, fmt.Errorf("policy apply: the tests do not pass: %s; nothing was changed", tally(failed))}
+			}
+			out, err := o.apply(cmd.Context(), r)
+			if err != nil {
+				return err
+			}
+			return o.print(stdout(), out, func(w io.Writer) {
+				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, plural(len(out.Files), "file"), out.Before, plural(len(out.Tests), "test file"))
+			})
+		},
+	}
+	a.flags(cmd)
+	return o.listing(cmd)
+}
+
+// apply puts a policy in the folder's place and has the daemons reload; when they do not take it, all is as it was.
+func (o *options) apply(ctx context.Context, r ruleset) (applied, error) {
+	out := applied{Policy: r.Policy.Hash(), Folder: r.Config.Policy, Files: names(r.Files), Tests: names(r.Tests)}
+	var st server.Status
+	if err := o.ask(ctx, "status", nil, &st); err != nil {
+		return out, err
+	}
+	out.Before = st.Policy
+	swap, err := folder.Stage(r.Config.Policy, append(append([]hclfile.Source{}, r.Files...), r.Tests...))
+	if err != nil {
+		return out, err
+	}
+	if err := swap.Exchange(); err != nil {
+		return out, errors.Join(err, swap.Drop())
+	}
+	if err := o.takes(ctx, &out); err != nil {
+		ctx = context.WithoutCancel(ctx)
+		if back := swap.Exchange(); back != nil {
+			return out, errors.Join(err, back)
+		}
+		_, again := o.reload(ctx) // some of them may have the new one in force
+		if again != nil {
+			again = fmt.Errorf("the folder is what it was, and it could not be reloaded: %w", again)
+		}
+		return out, &exitError{exitFailed, errors.Join(fmt.Errorf("policy apply: it is not in force, and the folder %s is what it was: %w", out.Folder, err), again, swap.Drop())}
+	}
+	return out, swap.Drop()
+}
+
+// takes has the daemons reload, and sees that the server has the policy that is meant.
+func (o *options) takes(ctx context.Context, out *applied) error {
+	rows, err := o.reload(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Refused {
+			show(row.Findings)
+			return fmt.Errorf("%s: the reload was refused", row.Daemon)
+		}
+	}
+	var st server.Status
+	if err := o.ask(ctx, "status", nil, &st); err != nil {
+		return err
+	}
+	if st.Policy != out.Policy {
+		return fmt.Errorf("the server has policy %.12s in force: it does not read this folder; name its own configuration with --config", st.Policy)
+	}
+	out.Daemons = rows
+	return nil
+}
