@@ -58,6 +58,7 @@ type Server struct {
 	TLS        string // folder with ca.crt, server.crt and server.key
 	Metrics    string // host:port for Prometheus; empty: none
 	Audit      string // file for the audit; empty: it stands in the log
+	History    string // file for the history of jobs; empty: none is kept
 }
 
 // Agent is how a node's agent reaches the server, and where it keeps what must not outlive a reboot.

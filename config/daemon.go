@@ -10,7 +10,7 @@ import (
 )
 
 func (l *loader) server(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "server", Attributes: []string{"listen", "socket", "store", "admin_group", "tls", "metrics", "audit"}})...)
+	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "server", Attributes: []string{"listen", "socket", "store", "admin_group", "tls", "metrics", "audit", "history"}})...)
 	s := &l.config.Server
 	for name, attr := range block.Body.Attributes {
 		what := "server: " + name
@@ -31,6 +31,8 @@ func (l *loader) server(block *hclsyntax.Block) {
 			l.address(attr, what, &s.Metrics)
 		case "audit":
 			l.place(attr, what, &s.Audit)
+		case "history":
+			l.place(attr, what, &s.History)
 		case "admin_group":
 			if text, ok := l.text(attr, what); ok {
 				s.AdminGroup = text

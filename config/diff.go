@@ -66,6 +66,7 @@ func Diff(of Daemon, a, b *Config) []Difference {
 	add("server: tls", OfServer, false, x.TLS, y.TLS)
 	add("server: metrics", OfServer, false, x.Metrics, y.Metrics)
 	add("server: audit", OfServer, false, x.Audit, y.Audit)
+	add("server: history", OfServer, false, x.History, y.History)
 	add("server: admin_group", OfServer, false, x.AdminGroup, y.AdminGroup)
 	v, w := a.Agent, b.Agent
 	add("agent: server", OfAgent, true, v.Server, w.Server)

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/history"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
@@ -75,8 +76,17 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Schedulers: site.Engine.Schedulers,
 		Sizes: live.sizes, Store: figures(store), Refused: func() bool { return live.refused() != nil },
 	})
+	var past server.History
+	if c.History != "" {
+		w, err := history.Open(c.History, 0, o.Log)
+		if err != nil {
+			return err
+		}
+		undo = append(undo, w.Close)
+		past = w
+	}
 	srv, err := server.New(ctx, server.Needs{
-		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Audit: audit, Schedulers: halves.here, At: halves.at, Own: halves.own, Meter: page, Allocator: site.allocator,
+		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Audit: audit, History: past, Schedulers: halves.here, At: halves.at, Own: halves.own, Meter: page, Allocator: site.allocator,
 	})
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ type Needs struct {
 	Witness    core.Head                 // the highest head known from outside the store
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
+	History    History      // nil: none is kept
 	Meter      Meter        // nil: nothing is counted
 	Limits     Limits
 }

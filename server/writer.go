@@ -172,6 +172,7 @@ func (s *Server) step(ctx context.Context, batch []work) {
 	for _, d := range steps {
 		s.act(d)
 		s.audit(d)
+		s.remember(d)
 	}
 }
 

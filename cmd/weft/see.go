@@ -68,9 +68,18 @@ func printStatus(w io.Writer, s server.Status) {
 }
 
 func newJobs(o *options) *cobra.Command {
-	return o.listing(&cobra.Command{
+	at, past, since := &rulesArgs{}, false, ""
+	cmd := &cobra.Command{
 		Use: "jobs", Short: "List the reservations", Args: cobra.NoArgs,
+		Long: `List the reservations. With --history those of the past too, with what policy knew of each job, out of the files that the configuration names
+as server { history = … } and that root alone can read: with -o json one line for each.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if past {
+				return o.printHistory(at.path(), since)
+			}
+			if since != "" {
+				return misuse(cmd, fmt.Errorf("jobs: --since is for --history"))
+			}
 			jobs, err := list[server.JobRow](cmd.Context(), o, "jobs", nil)
 			if err != nil {
 				return err
@@ -83,7 +92,11 @@ func newJobs(o *options) *cobra.Command {
 				columns(w, "SCHEDULER JOB USER STATE SINCE VNIS HOLDING WAITS-FOR", rows)
 			})
 		},
-	})
+	}
+	cmd.Flags().BoolVar(&past, "history", false, "those of the past too, on the server's host")
+	cmd.Flags().StringVar(&since, "since", "", "only those that had not ended so long ago, as 36h, or by then, as 2026-01-31")
+	at.flags(cmd)
+	return o.listing(cmd)
 }
 
 func newJob(o *options) *cobra.Command {
