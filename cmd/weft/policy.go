@@ -26,6 +26,7 @@ func newPolicy(o *options) *cobra.Command {
 		newPolicyExplain(o),
 		newPolicyTest(o),
 		newPolicyApply(o),
+		newPolicyDiff(o),
 	)
 }
 

@@ -1,0 +1,162 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// Capacity is how far pools and quotas suffice for jobs that are made and end when they did.
+type Capacity struct {
+	Denied int           `json:"denied"` // by policy itself
+	Pools  []PoolPeak    `json:"pools"`
+	Quotas []QuotaStrain `json:"quotas"`
+}
+
+// PoolPeak is the most that was wanted of a pool at a time, the VNIs in quarantine with it.
+type PoolPeak struct {
+	Pool  string    `json:"pool"`
+	Size  int       `json:"size"`
+	Peak  int       `json:"peak"`
+	At    time.Time `json:"at,omitzero"` // first
+	Short int       `json:"short"`       // jobs that found too few, and would have waited
+}
+
+// QuotaStrain is a quota that jobs went beyond.
+type QuotaStrain struct {
+	Quota string `json:"quota"`
+	Jobs  int    `json:"jobs"`  // that it would have refused, or warned of
+	First string `json:"first"` // what the first would have been told
+}
+
+// stay is a job's time, and what it gets.
+type stay struct {
+	made, ended time.Time // ended zero: it runs to the end
+	is          *engine.Decision
+}
+
+// event is a change of use.
+type event struct {
+	at   time.Time
+	kind int // leaves of quotas, leaves of pools, comes: in this order at one time
+	of   int
+}
+
+const (
+	leaves = iota
+	rested
+	comes
+)
+
+// replay lets the jobs come and go. One that a quota refuses takes nothing; one that a pool is too small for is counted and takes its VNIs all the same, so
+// that Peak is what a pool would need.
+func replay(stays []stay, pools []Pool) Capacity {
+	out := Capacity{Pools: []PoolPeak{}, Quotas: []QuotaStrain{}}
+	peaks, used, rest := map[string]*PoolPeak{}, map[string]int{}, 0.0
+	for _, p := range pools {
+		peaks[p.Name] = &PoolPeak{Pool: p.Name, Size: p.Size}
+	}
+	var events []event
+	for i, s := range stays {
+		if s.is.Deny != nil {
+			out.Denied++
+			continue
+		}
+		events = append(events, event{s.made, comes, i})
+		if s.ended.IsZero() {
+			continue
+		}
+		end := s.ended
+		if end.Before(s.made) {
+			end = s.made
+		}
+		events = append(events, event{end, leaves, i})
+		rest = 0
+		for _, p := range pools {
+			if slices.ContainsFunc(s.is.VNIs, func(w engine.Wanted) bool { return w.Pool == p.Name }) {
+				rest = max(rest, p.Quarantine)
+			}
+		}
+		events = append(events, event{end.Add(time.Duration(rest * float64(time.Second))), rested, i})
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.kind, b.kind)) })
+	type tally struct {
+		name, subject string
+		unit          engine.Unit
+	}
+	counts, strains, in := map[tally]int{}, map[string]*QuotaStrain{}, map[int]bool{}
+	charge := func(d *engine.Decision, sign int) {
+		for _, q := range d.Quotas {
+			n := len(d.VNIs)
+			if q.Unit == engine.UnitAddresses {
+				n = d.Collectives
+			}
+			counts[tally{q.Name, q.Subject, q.Unit}] += sign * n
+		}
+	}
+	for _, e := range events {
+		d := stays[e.of].is
+		switch e.kind {
+		case comes:
+			if ended := stays[e.of].ended; !ended.IsZero() && !ended.After(e.at) {
+				continue // it never held anything
+			}
+			refused := false
+			for _, q := range d.Quotas {
+				over := q.Over(d, counts[tally{q.Name, q.Subject, q.Unit}])
+				if over == "" {
+					continue
+				}
+				s := strains[q.Name]
+				if s == nil {
+					s = &QuotaStrain{Quota: q.Name, First: over}
+					strains[q.Name] = s
+				}
+				s.Jobs++
+				if refused = q.Enforce == engine.EnforceDeny; refused {
+					break
+				}
+			}
+			if refused {
+				continue
+			}
+			in[e.of] = true
+			charge(d, 1)
+			short := false
+			for _, w := range d.VNIs {
+				used[w.Pool]++
+				p := peaks[w.Pool]
+				if p == nil {
+					continue
+				}
+				if used[w.Pool] > p.Peak {
+					p.Peak, p.At = used[w.Pool], e.at
+				}
+				if used[w.Pool] > p.Size && !short {
+					p.Short++
+					short = true
+				}
+			}
+		case leaves:
+			if in[e.of] {
+				charge(d, -1)
+			}
+		case rested:
+			if in[e.of] {
+				for _, w := range d.VNIs {
+					used[w.Pool]--
+				}
+			}
+		}
+	}
+	for _, p := range pools {
+		out.Pools = append(out.Pools, *peaks[p.Name])
+	}
+	for _, s := range strains {
+		out.Quotas = append(out.Quotas, *s)
+	}
+	slices.SortFunc(out.Quotas, func(a, b QuotaStrain) int { return cmp.Compare(a.Quota, b.Quota) })
+	return out
+}

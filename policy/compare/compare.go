@@ -1,0 +1,165 @@
+// Package compare holds two policies against the same jobs: which would get something else, and whether pools and quotas would have sufficed.
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/history"
+	"github.com/weft-hpc/weft/policy"
+)
+
+// Examples is how many jobs a Group names.
+const Examples = 3
+
+// Report is what is otherwise under a new policy.
+type Report struct {
+	Old     string   `json:"old"` // hash
+	New     string   `json:"new"`
+	Jobs    int      `json:"jobs"`
+	Changed int      `json:"changed"` // jobs that would get something else
+	Unused  int      `json:"unused"`  // rows that are no job on this system
+	Groups  []Group  `json:"groups"`  // the largest first
+	Before  Capacity `json:"capacity_old"`
+	After   Capacity `json:"capacity_new"`
+}
+
+// Group is the jobs for which one block changes one attribute.
+type Group struct {
+	What string       `json:"what"` // the attribute; decision, where a grant becomes a refusal or the other way round
+	In   string       `json:"in"`   // old or new: the policy that has By; old: it does not count any more
+	By   policy.Place `json:"by"`   // what changes it
+	Jobs int          `json:"jobs"` //
+	Some []Change     `json:"some"` // the first of them
+	key  string
+}
+
+// Change is what one job gets, and would get.
+type Change struct {
+	Job string `json:"job"`
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+// Pool is a set of VNIs as the configuration has it.
+type Pool struct {
+	Name       string
+	Size       int
+	Quarantine float64 // seconds
+}
+
+// Compare decides on every row by both. nodes is the hostlist of the system.
+func Compare(before, after *policy.Policy, nodes string, pools []Pool, rows []history.Row) Report {
+	r := Report{Old: before.Hash(), New: after.Hash(), Groups: []Group{}}
+	list, _ := hostlist.Parse(nodes)
+	system := engine.System{Nodes: int(list.Count())}
+	var was, is []stay
+	groups := map[string]*Group{}
+	for _, row := range rows {
+		job, err := row.Job.Job(nodes)
+		if err != nil {
+			r.Unused++
+			continue
+		}
+		r.Jobs++
+		facts := engine.Facts{Job: job, System: system}
+		a, b := before.Decide(facts), after.Decide(facts)
+		was, is = append(was, stay{row.Made, row.Ended, &a}), append(is, stay{row.Made, row.Ended, &b})
+		if alike(&a, &b) {
+			continue
+		}
+		x, y := before.Explain(facts), after.Explain(facts)
+		found := differences(&x, &y)
+		if len(found) == 0 {
+			continue
+		}
+		r.Changed++
+		for _, d := range found {
+			g := groups[d.key]
+			if g == nil {
+				g = &Group{What: d.What, In: d.In, By: d.By, key: d.key}
+				groups[d.key] = g
+			}
+			g.Jobs++
+			if len(g.Some) < Examples {
+				g.Some = append(g.Some, Change{job.Scheduler + "/" + job.Job, d.Some[0].Old, d.Some[0].New})
+			}
+		}
+	}
+	for _, g := range groups {
+		r.Groups = append(r.Groups, *g)
+	}
+	slices.SortFunc(r.Groups, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.key, b.key)) })
+	r.Before, r.After = replay(was, pools), replay(is, pools)
+	return r
+}
+
+// alike tells cheaply that a job gets the same.
+func alike(a, b *engine.Decision) bool {
+	if a.Deny != nil || b.Deny != nil {
+		return a.Deny != nil && b.Deny != nil
+	}
+	return slices.Equal(a.VNIs, b.VNIs) && a.Classes == b.Classes && slices.Equal(a.Limits, b.Limits) && a.Floor == b.Floor && a.MinNICs == b.MinNICs &&
+		a.Collectives == b.Collectives && a.Degrade == b.Degrade
+}
+
+// differences are groups of one job each.
+func differences(x, y *policy.Trace) []Group {
+	var out []Group
+	say := func(what, in string, by policy.Place, before, after string) {
+		key := fmt.Sprint(what, " ", in, " ", by)
+		out = append(out, Group{What: what, In: in, By: by, Some: []Change{{Old: before, New: after}}, key: key})
+	}
+	switch {
+	case x.Deny != nil:
+		say("decision", "old", denier(x), "denied: "+x.Deny.What, "granted")
+		return out
+	case y.Deny != nil:
+		say("decision", "new", denier(y), "granted", "denied: "+y.Deny.What)
+		return out
+	}
+	for _, b := range y.Attributes {
+		i := slices.IndexFunc(x.Attributes, func(a policy.Attribute) bool { return a.Name == b.Name })
+		var a policy.Attribute
+		if i >= 0 {
+			a = x.Attributes[i]
+		}
+		before, after := a.Value, b.Value
+		if b.Name == "limits" {
+			before, after = limits(x), limits(y)
+		}
+		if before == after {
+			continue
+		}
+		if slices.ContainsFunc(a.Replaced, func(s policy.Setting) bool {
+			return s.Kind == b.Set.Kind && s.Name == b.Set.Name && s.Text == b.Set.Text
+		}) {
+			say(b.Name, "old", a.Set.Place, before, after) // what had replaced it does so no more
+			continue
+		}
+		say(b.Name, "new", b.Set.Place, before, after)
+	}
+	return out
+}
+
+func denier(t *policy.Trace) policy.Place {
+	if t.Deny.By != nil {
+		return *t.Deny.By
+	}
+	return policy.Place{Kind: "request beyond policy"}
+}
+
+// limits are all of a job's, as one text.
+func limits(t *policy.Trace) string {
+	var out []string
+	for _, s := range t.Shares {
+		for _, r := range s.Resources {
+			out = append(out, fmt.Sprintf("%s %d/%d", r.Name, r.Reserved, r.Max))
+		}
+	}
+	return strings.Join(out, " ")
+}
