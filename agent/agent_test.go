@@ -358,6 +358,37 @@ func TestAStoreThatFailsFailsClosed(t *testing.T) {
 	})
 }
 
+// TestALookThatNobodyWaitsFor: who asked has given up by the time the batch fails, and the writer goes on.
+func TestALookThatNobodyWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer func() { r.stop() }()
+		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		gate := make(chan struct{})
+		go func() { _ = r.Look(t.Context(), func(*node.Machine) { <-gate }) }()
+		synctest.Wait()
+		// These two come in one batch, since the writer waits at the gate.
+		ctx, giveUp := context.WithCancel(t.Context())
+		go func() { _ = r.Look(ctx, func(*node.Machine) { giveUp(); synctest.Wait() }) }()
+		outs := make(chan core.Outcome)
+		go func() { outs <- r.Do(t.Context(), ask(core.CleanUp, "s", "1", 7), root) }() // is written down in its first step
+		synctest.Wait()
+		r.store.set(errors.New("no space left on device"))
+		close(gate)
+		if out := <-outs; out.Err == nil || out.Err.Reason != core.StoreFailed {
+			t.Errorf("got %v", out.Err)
+		}
+		r.store.set(nil)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if out := r.Do(t.Context(), ask(core.CleanUp, "s", "1", 7), root); out.Err != nil || r.own(t) != 0 {
+			t.Errorf("after the store is back: %v", out.Err)
+		}
+	})
+}
+
 func TestEverySessionBeginsWithAFullReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)

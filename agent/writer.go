@@ -110,20 +110,20 @@ func (a *Agent) step(ctx context.Context, batch []work) {
 		err := a.needs.Store.Commit(commit, records)
 		cancel()
 		if err != nil {
-			a.fail(batch, err)
+			a.fail(nil, err) // looks were answered above
 			return
 		}
 	}
 	a.act(actions)
 }
 
-// fail throws the machine away, since it may be ahead of the store; every hook that waits is told.
-func (a *Agent) fail(batch []work, err error) {
+// fail throws the machine away, since it may be ahead of the store. Every hook that waits is told, and who looks by what is unseen.
+func (a *Agent) fail(unseen []work, err error) {
 	if a.machine != nil {
 		a.log.Error("the node's store cannot be written: no job can start here until it can", core.LogError, err)
 	}
 	a.machine = nil
-	for _, w := range batch {
+	for _, w := range unseen {
 		if w.look != nil {
 			w.look(nil)
 		}
