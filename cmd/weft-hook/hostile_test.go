@@ -140,7 +140,8 @@ func TestNoAgent(t *testing.T) {
 	} {
 		for _, phase := range []string{"prolog", "taskprolog", "epilog"} {
 			t.Run(name+"/"+phase, func(t *testing.T) {
-				d := planned(t, 400*time.Millisecond)
+				t.Parallel()
+				d := planned(t, alone)
 				at(t, d.Socket(phase != "taskprolog"))
 				if got := run(t, how{}, "--dir", string(d), "tioga", phase); got.exit == 0 || !got.line() {
 					t.Errorf("got %+v", got)
