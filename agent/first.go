@@ -15,8 +15,33 @@ type First struct {
 	Start  rundir.Start
 	Untold []string // labels of the schedulers
 
-	// Before reports whether a job that got its nodes at a time did so in this boot, and before the agent's first start.
-	Before func(started time.Time) bool
+	// Age tells of a job that got its nodes at a time how that lies to the agent's first start.
+	Age func(started time.Time) Age
+}
+
+// Age is how a job's start lies to an agent's first start in a boot.
+type Age uint8
+
+// The ages. Between Older and Settled a job's own Prolog may still be on its way to the agent, and must not be passed over.
+const (
+	Younger Age = iota // not certainly before it, or before the boot: it was prepared, or will be, or fails
+	Older              // before it
+	Settled            // so long before it that a Prolog which comes now is a later step's
+)
+
+// Settling is how long a job's Prolog may take to come to the agent. weft-hook waits at most 5 s for an agent; Slurm sends again what slurmd did not take.
+const Settling = 30 * time.Second
+
+// AgeOf is the age of a job by the wall clock; booted and first are the node's boot and the agent's first start. Schedulers tell whole seconds: a job of the
+// same second as the first start may be the younger one.
+func AgeOf(started, booted, first time.Time) Age {
+	switch latest := started.Add(time.Second); {
+	case started.Before(booted) || latest.After(first):
+		return Younger
+	case latest.Add(Settling).After(first):
+		return Older
+	}
+	return Settled
 }
 
 // first reports whether schedulers have still to tell.
@@ -68,14 +93,14 @@ func (a *Agent) exempt(scheduler string, j core.JobStatus, m *node.Machine) (mad
 	switch {
 	case j.Scheduler != scheduler || j.State != core.JobRunning || m.Known(j.Run):
 		return false, nil
-	case j.Started != 0 && !a.needs.First.Before(time.Unix(j.Started, 0)):
+	case j.Started != 0 && a.needs.First.Age(time.Unix(j.Started, 0)) == Younger:
 		return false, nil
 	case d.Exempted(j.JobID): // it went by, or was told before
 		return false, nil
-	case j.Started == 0: // it may be about to be prepared here, which then must not be passed over
-		err = d.Exempt(j.JobID)
-	default:
+	case j.Started != 0 && a.needs.First.Age(time.Unix(j.Started, 0)) == Settled:
 		err = d.ExemptRun(j.Run)
+	default: // it may be about to be prepared here, which then must not be passed over
+		err = d.Exempt(j.JobID)
 	}
 	if err == nil {
 		a.audit.Warn(auditBypass, core.LogJob, j.Key.String(), core.LogOwner, j.UID,
@@ -93,7 +118,8 @@ func (a *Agent) prepare(h node.Hook) node.Input {
 	}
 	run, ok := a.needs.Rundir.ExemptedRun(key.JobID)
 	switch {
-	case !ok:
+	case !ok: // whatever comes of it: if it is refused, the job's tasks must not run
+		a.unexempt(key.JobID)
 		return h
 	case run.Key != key || run.UID != h.Ask.UID: // a later run of the job, or another job of its id
 		a.unexempt(key.JobID)

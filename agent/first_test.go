@@ -50,7 +50,7 @@ func begins(t *testing.T, d rundir.Dir, untold ...string) *newcomer {
 	if first {
 		boot, start := time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
 		untold = slices.DeleteFunc(slices.Clone(untold), func(name string) bool { return slices.Contains(s.Told, name) })
-		f = &agent.First{Start: s, Untold: untold, Before: func(t time.Time) bool { return !t.Before(boot) && t.Before(start) }}
+		f = &agent.First{Start: s, Untold: untold, Age: func(t time.Time) agent.Age { return agent.AgeOf(t, boot, start) }}
 	}
 	n := &newcomer{dir: d, server: &authority{orders: make(chan core.Orders), cut: make(chan error)}, adapter: &counting{adapter: &adapter{}}}
 	hooks := map[string]core.Hooks{"s": n.adapter}
@@ -93,6 +93,57 @@ func ran(ago time.Duration) core.JobStatus {
 	return core.JobStatus{
 		Run:   core.Run{Key: core.Key{JobID: one, Generation: 2}, Fingerprint: core.Fingerprint{UID: 7, Submitted: 1}},
 		State: core.JobRunning, Started: time.Now().Add(-ago).Unix(),
+	}
+}
+
+func TestAgeOf(t *testing.T) {
+	first := time.Unix(1_000_000, 300_000_000)
+	booted := first.Add(-time.Hour)
+	for name, c := range map[string]struct {
+		started time.Time
+		want    agent.Age
+	}{
+		"long before":                     {first.Add(-10 * time.Minute), agent.Settled},
+		"its Prolog has had its time":     {time.Unix(1_000_000-31, 0), agent.Settled},
+		"its Prolog may be on its way":    {time.Unix(1_000_000-30, 0), agent.Older},
+		"the second before":               {time.Unix(1_000_000-1, 0), agent.Older},
+		"the same second, cut to a whole": {time.Unix(1_000_000, 0), agent.Younger},
+		"after":                           {first.Add(time.Minute), agent.Younger},
+		"before the boot":                 {booted.Add(-time.Second), agent.Younger},
+	} {
+		if got := agent.AgeOf(c.started, booted, first); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestAJobThatBeganBesideTheAgent: its Prolog comes after the agent was told of it. It is prepared like any other, and a refused one has no exemption left.
+func TestAJobThatBeganBesideTheAgent(t *testing.T) {
+	for name, away := range map[string]bool{"granted": false, "refused": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := begins(t, rundir.Dir(t.TempDir()), "s")
+				defer n.stop()
+				n.adapter.generation = 2
+				n.tell("s", ran(time.Minute+5*time.Second)) // the agent began a minute ago
+				if !n.dir.Exempted(one) {
+					t.Fatal("a job that began before the agent is not exempt")
+				}
+				if away {
+					n.server.err = core.Errorf(core.PoolEmpty, "no VNI is free")
+				}
+				if r := hooked(t, n.Agent, "prolog", 0); (r.Exit != 0) != away {
+					t.Fatalf("its prepare: %d %q", r.Exit, r.Stderr)
+				}
+				if n.dir.Exempted(one) || len(n.server.vnis) == 0 && !away {
+					t.Errorf("it is still exempt: %v; granted: %v", n.dir.Exempted(one), n.server.vnis)
+				}
+				r := hooked(t, n.Agent, "task", 7)
+				if away && r.Exit == 0 || !away && !strings.Contains(string(r.Stdout), "export") {
+					t.Errorf("a task: %d %q %q", r.Exit, r.Stdout, r.Stderr)
+				}
+			})
+		})
 	}
 }
 

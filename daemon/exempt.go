@@ -34,7 +34,7 @@ func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from 
 	if err != nil || !first {
 		return nil, err
 	}
-	before := before(start.Since)
+	age := ages(start.Since)
 	for _, name := range slices.Sorted(maps.Keys(from.here)) {
 		if start.Since != now { // a job without a record may by now be one that was refused, which the agent knows and this does not
 			break
@@ -47,10 +47,10 @@ func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from 
 			}
 		}
 		for _, j := range jobs {
-			switch {
-			case j.Started == 0: // its prepare may be waiting for this agent
+			switch started := time.Unix(j.Started, 0); {
+			case j.Started == 0 || age(started) == agent.Older: // its prepare may be waiting for this agent
 				err = run.Exempt(j.JobID)
-			case before(time.Unix(j.Started, 0)):
+			case age(started) == agent.Settled:
 				err = run.ExemptRun(j.Run)
 			default:
 				continue
@@ -64,7 +64,7 @@ func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from 
 			return nil, err
 		}
 	}
-	out := &agent.First{Start: start, Before: before}
+	out := &agent.First{Start: start, Age: age}
 	for _, name := range from.all {
 		if !slices.Contains(start.Told, name) && !slices.Contains(from.own, name) {
 			out.Untold = append(out.Untold, name)
@@ -76,13 +76,12 @@ func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from 
 	return out, nil
 }
 
-// before reports whether a time lies in this boot and before since, which is of CLOCK_BOOTTIME in ns. It goes by the clock of when it is asked: soon after a
-// boot that clock may still have been wrong.
-func before(since int64) func(time.Time) bool {
-	return func(t time.Time) bool {
-		now := time.Now()
-		up := time.Duration(hook.Boottime())
-		return !t.Before(now.Add(-up)) && t.Before(now.Add(-up+time.Duration(since)))
+// ages tells how old jobs are beside a first start, which is of CLOCK_BOOTTIME in ns. It goes by the clock of when it is asked: soon after a boot that clock
+// may still have been wrong.
+func ages(since int64) func(time.Time) agent.Age {
+	return func(t time.Time) agent.Age {
+		booted := time.Now().Add(-time.Duration(hook.Boottime()))
+		return agent.AgeOf(t, booted, booted.Add(time.Duration(since)))
 	}
 }
 

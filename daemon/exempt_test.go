@@ -41,6 +41,7 @@ func TestExemptRunning(t *testing.T) {
 		"tioga": teller{parts: []core.Jobs{{Asking: true}, {Complete: true, Jobs: []core.JobStatus{
 			status("1", "n[1-3]", core.JobRunning, now-5), status("2", "n[2-3]", core.JobRunning, now-5), status("3", "n1", core.JobFinal, now-5),
 			status("4", "n1", core.JobRunning, 0), status("5", "n1", core.JobRunning, now+60), status("6", "n1", core.JobRunning, 1),
+			status("7", "n1", core.JobRunning, now-60), status("8", "n1", core.JobRunning, now),
 		}}}},
 		"mute":   teller{err: core.Errorf(core.SchedulerAway, "it is down")},
 		"unable": teller{err: core.Errorf(core.NotSupported, "it has none")},
@@ -65,8 +66,8 @@ func TestExemptRunning(t *testing.T) {
 		if diff := cmp.Diff([]string{"elsewhere", "mute"}, begin("a", from)); diff != "" {
 			t.Fatalf("who has still to tell: %s", diff)
 		}
-		// It runs here since before the agent and after the boot; where a scheduler does not say since when, a prepare is not passed over.
-		for job, want := range map[string][2]bool{"1": {!again, !again}, "2": {}, "3": {}, "4": {true, false}, "5": {}, "6": {}} {
+		// It runs here since before the agent and after the boot; where a scheduler does not say since when, or that was just now, a prepare is not passed over.
+		for job, want := range map[string][2]bool{"1": {!again, false}, "7": {true, true}, "8": {}, "2": {}, "3": {}, "4": {true, false}, "5": {}, "6": {}} {
 			got, exact := run.ExemptedRun(of(job))
 			if exempt := run.Exempted(of(job)); exempt != want[0] || exact != want[1] || exact && got.Generation != 2 {
 				t.Errorf("again %v: job %s: exempt %v, as the run %v %v", again, job, exempt, exact, got)

@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
 )
 
 // TestMoveOver: a job that runs when Weft comes goes on running its steps; jobs that run when Weft goes do, too. Without PrologFlags=Alloc the old job's step is
@@ -13,6 +17,7 @@ func TestMoveOver(t *testing.T) {
 	t.Parallel()
 	both(t, setup{bare: true}, func(t *testing.T, w *site) {
 		job, gate := w.waiting("old")
+		w.settled()
 
 		// Weft comes: the agents start anew, as on the day it is installed, and are told of the job; then slurm.conf names the hooks.
 		for _, n := range w.nodes() {
@@ -45,6 +50,7 @@ func TestMoveOverWithoutServer(t *testing.T) {
 	t.Parallel()
 	w := newSite(t, setup{bare: true, nodes: []string{"n1", "n2"}})
 	job, gate := w.waiting("old")
+	w.settled()
 	w.procs[theServer].stop()
 	for _, n := range w.nodes() {
 		w.newAgent(n)
@@ -77,6 +83,15 @@ func (w *site) waiting(name string) (job, gate string) {
 		return strings.Contains(text, "BEFORE"), text
 	})
 	return job, gate
+}
+
+// settled waits until the jobs of now are so old that a Prolog which still comes for one is a later step's. That cannot be had sooner: the agent asks Slurm
+// since when a job runs.
+func (w *site) settled() {
+	w.t.Helper()
+	old, cancel := context.WithTimeout(w.t.Context(), agent.Settling+2*time.Second)
+	defer cancel()
+	<-old.Done()
 }
 
 // plain waits for the end of a job and fails the test unless the tasks of its step ran without a VNI.
