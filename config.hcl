@@ -5,6 +5,15 @@
 nodes  = "n[1-4]" # every node, by the name in its certificate
 policy = "policy" # folder of *.policy.hcl: who gets what
 
+# Which nodes are near each other, so that policy knows over how many groups a job is spread (job.spread).
+#
+# topology {
+#   groups             = 2 # dragonfly groups; nodes are counted off in their order
+#   switches_per_group = 1
+#   nodes_per_switch   = 2
+#   nics_per_node      = 4
+# }
+
 # VNIs for jobs. 1 and 10 are never given. A VNI rests for the quarantine after the last node is clean of it.
 pool "jobs" {
   vnis       = "1024-65535"

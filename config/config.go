@@ -22,15 +22,16 @@ const (
 
 // Config is config.hcl.
 type Config struct {
-	File       string   // as it was named to Load
-	Nodes      string   // hostlist of every node of the system, in the names of their certificates
-	NodeCount  int      // how many that are
-	Groups     []Group  // topology, in the file's order
-	Policy     string   // folder of the policy files, as seen from where the process runs: File's folder is in it already
-	Pools      []Pool   // in the file's order
-	Services   []Pool   // data services, whose client jobs take a VNI out of the service's block; Servers is set
-	Schedulers []Plugin // Type is the adapter, Name the instance
-	Drivers    []Plugin // Name is Type
+	File       string     // as it was named to Load
+	Nodes      string     // hostlist of every node of the system, in the names of their certificates
+	NodeCount  int        // how many that are
+	Groups     []Group    // topology, in the file's order; those of a dragonfly are g0, g1 …
+	Dragonfly  *Dragonfly // topology, where it gives figures; nil: it does not
+	Policy     string     // folder of the policy files, as seen from where the process runs: File's folder is in it already
+	Pools      []Pool     // in the file's order
+	Services   []Pool     // data services, whose client jobs take a VNI out of the service's block; Servers is set
+	Schedulers []Plugin   // Type is the adapter, Name the instance
+	Drivers    []Plugin   // Name is Type
 	Server     Server
 	Agent      Agent
 }

@@ -71,14 +71,20 @@ func TestFindings(t *testing.T) {
 		"alias-kind":   base + "scheduler \"slurm\" \"s\" {\n  alias = [\"a\"]\n}\n",
 		"sum": base + "driver \"lsf\" {\n  command = [\"/opt/weft-lsf\"]\n  sha256 = \"12ab\"\n}\nscheduler \"slurm\" \"s\" {\n  sha256 = \"" + strings.Repeat("0a", 32) + "\"\n" +
 			"  auto_mtls = true\n  in_process = true\n}\n",
-		"command":       base + "driver \"lsf\" {\n  command = [\"weft-lsf\"]\n  in_process = true\n}\n",
-		"address":       base + "server { listen = \"6464\" }\nagent { server = \"h:0\" }\n",
-		"store":         base + "server { store = \"\" }\n",
-		"topology":      base + "topology {\n  group \"g0\" { nodes = \"n[1-2]\" }\n  group \"g1\" { nodes = \"n2\" }\n}\n",
-		"service":       base + "service \"daos\" { vnis = \"4000\" }\n",
-		"nodes":         strings.Replace(base, "n[1-4]", "n[1-", 1),
-		"no-blocks":     "nodes = \"n1\"\n",
-		"without-label": base + "pool { vnis = \"4000\" }\n",
+		"command":           base + "driver \"lsf\" {\n  command = [\"weft-lsf\"]\n  in_process = true\n}\n",
+		"address":           base + "server { listen = \"6464\" }\nagent { server = \"h:0\" }\n",
+		"store":             base + "server { store = \"\" }\n",
+		"topology":          base + "topology {\n  group \"g0\" { nodes = \"n[1-2]\" }\n  group \"g1\" { nodes = \"n2\" }\n}\n",
+		"dragonfly-both":    base + "topology {\n  groups = 2\n  group \"g0\" { nodes = \"n1\" }\n}\n",
+		"dragonfly-missing": base + "topology {\n  groups = 2\n  nodes_per_switch = 2\n}\n",
+		"dragonfly-groups":  base + "topology {\n  groups = 512\n  switches_per_group = 1\n  nodes_per_switch = 1\n}\n",
+		"dragonfly-large":   base + "topology {\n  groups = 1\n  switches_per_group = 32\n  nodes_per_switch = 17\n  nics_per_node = 1\n}\n",
+		"dragonfly-ports":   base + "topology {\n  groups = 1\n  switches_per_group = 1\n  nodes_per_switch = 17\n  nics_per_node = 4\n}\n",
+		"dragonfly-room":    base + "topology {\n  groups = 3\n  switches_per_group = 1\n  nodes_per_switch = 1\n  nics_per_node = 1\n}\n",
+		"service":           base + "service \"daos\" { vnis = \"4000\" }\n",
+		"nodes":             strings.Replace(base, "n[1-4]", "n[1-", 1),
+		"no-blocks":         "nodes = \"n1\"\n",
+		"without-label":     base + "pool { vnis = \"4000\" }\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, findings := config.Parse(hclfile.Source{Name: "config.hcl", Text: []byte(text)})

@@ -53,7 +53,7 @@ func Diff(of Daemon, a, b *Config) []Difference {
 		}
 	}
 	add("nodes", OfServer, true, a.Nodes, b.Nodes)
-	add("topology", OfServer, true, a.Groups, b.Groups)
+	add("topology", OfServer, true, topology{a.Groups, a.Dragonfly}, topology{b.Groups, b.Dragonfly})
 	add("policy", OfServer, true, a.Policy, b.Policy)
 	out = append(out, pools("pool", of, a.Pools, b.Pools)...)
 	out = append(out, pools("service", of, a.Services, b.Services)...)
@@ -75,6 +75,12 @@ func Diff(of Daemon, a, b *Config) []Difference {
 	add("agent: metrics", OfAgent, false, v.Metrics, w.Metrics)
 	add("agent: audit", OfAgent, false, v.Audit, w.Audit)
 	return out
+}
+
+// topology is all that the block says.
+type topology struct {
+	groups    []Group
+	dragonfly *Dragonfly
 }
 
 func difference(what string, of, owner Daemon, live bool) Difference {

@@ -88,39 +88,3 @@ func (l *loader) pair(item hclsyntax.ObjectConsItem, what string, a Alias) int {
 	}
 	return len(ours)
 }
-
-func (l *loader) topology(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "topology", Blocks: map[string]hclfile.BlockShape{"group": {Labels: []string{"NAME"}}}})...)
-	group, named := map[string]string{}, names{}
-	for _, block := range block.Body.Blocks {
-		if block.Type != "group" || len(block.Labels) != 1 || !l.name(block, 0, core.MaxScheduler) {
-			continue
-		}
-		title, name := hclfile.Title(block), block.Labels[0]
-		l.add(l.file.Check(block.Body, hclfile.Shape{Where: title, Attributes: []string{"nodes"}, Required: []string{"nodes"}})...)
-		if named.has(name) {
-			l.add(l.file.At(hclfile.Error, block.DefRange(), title+" is given twice", ""))
-		}
-		named[name] = struct{}{}
-		attr := block.Body.Attributes["nodes"]
-		if attr == nil {
-			continue
-		}
-		text, ok := l.text(attr, title+": nodes")
-		if !ok {
-			continue
-		}
-		for _, host := range l.hosts(attr.Expr.Range(), text, title+": nodes") {
-			if other, ok := group[host]; ok {
-				l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: node %q is also in group %q", title, host, other), "A node is in one group."))
-				return
-			}
-			if _, out := l.outside([]string{host}); out {
-				l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: %q is not one of nodes", title, host), ""))
-				return
-			}
-			group[host] = name
-		}
-		l.config.Groups = append(l.config.Groups, Group{Name: name, Nodes: text})
-	}
-}

@@ -26,7 +26,7 @@ type Site struct {
 
 // Env is what policy may name of a configuration.
 func Env(c *config.Config) policy.Env {
-	env := policy.Env{Nodes: c.Nodes}
+	env := policy.Env{Nodes: c.Nodes, Topology: topology(c)}
 	for _, p := range c.Pools {
 		env.Pools = append(env.Pools, p.Name)
 	}
@@ -39,6 +39,22 @@ func Env(c *config.Config) policy.Env {
 	return env
 }
 
+// topology is nil where c has none. What could not be made of it was a finding when c was loaded.
+func topology(c *config.Config) *engine.Topology {
+	if len(c.Groups) == 0 {
+		return nil
+	}
+	groups := make([]string, len(c.Groups))
+	for i, g := range c.Groups {
+		groups[i] = g.Nodes
+	}
+	t, err := engine.NewTopology(groups)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
 // Read reads config.hcl and its policy. Everything that is wrong with either is among the findings; with an Error among them there is no Site. quarantine,
 // when above 0, replaces that of every pool.
 func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
@@ -48,7 +64,8 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	}
 	sources, tests, more := policy.Gather([]string{c.Policy})
 	findings = append(findings, more...)
-	rules, more := policy.Load(sources, Env(c))
+	env := Env(c)
+	rules, more := policy.Load(sources, env)
 	findings = hclfile.Sort(append(findings, more...))
 	if hclfile.Failed(findings) {
 		return nil, findings
@@ -58,7 +75,7 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 		return nil, append(findings, hclfile.Finding{Severity: hclfile.Error, Summary: fmt.Sprint("nodes: ", err), File: path})
 	}
 	s := &Site{Config: c, Policy: rules, Pools: c.Allocator(), Nodes: slices.Collect(list.Expand()), Tests: tests}
-	s.Engine = engine.Config{Nodes: s.Nodes, System: engine.System{Nodes: c.NodeCount}, Policy: engine.Text{Hash: rules.Hash(), Text: rules.Text()}}
+	s.Engine = engine.Config{Nodes: s.Nodes, System: engine.System{Nodes: c.NodeCount, Topology: env.Topology}, Policy: engine.Text{Hash: rules.Hash(), Text: rules.Text()}}
 	for _, p := range c.Schedulers {
 		s.Engine.Schedulers = append(s.Engine.Schedulers, p.Name)
 	}

@@ -43,7 +43,7 @@ type Begin struct {
 // maxGone is how many ends of local jobs may wait to be cleaned up on a node.
 const maxGone = local.MaxJobs
 
-func (s *System) newNode(name string) (*Node, error) {
+func (s *System) newNode(name string, address uint32) (*Node, error) {
 	n := &Node{name: name, folder: Folder(s.o.Dir, name), gone: make(chan local.Entry, maxGone)}
 	if err := os.MkdirAll(filepath.Join(n.folder, "env"), 0o755); err != nil {
 		return nil, wrap(name, err)
@@ -53,7 +53,7 @@ func (s *System) newNode(name string) (*Node, error) {
 		return nil, wrap(name, err)
 	}
 	n.boot = boot
-	n.driver = sim.New(sim.Options{Dir: NICs(s.o.Dir, name), NICs: s.o.NICs, Boot: boot, Latency: s.o.Latency, NoSync: true})
+	n.driver = sim.New(sim.Options{Dir: NICs(s.o.Dir, name), NICs: s.o.NICs, Address: address, Boot: boot, Latency: s.o.Latency, NoSync: true})
 	if n.ledger, err = ledger.Open(filepath.Join(n.folder, "ledger.db")); err != nil {
 		return nil, wrap(name, err)
 	}

@@ -29,10 +29,11 @@ import (
 type Options struct {
 	Dir     string // made when it is not there
 	Nodes   []string
-	NICs    int    // a node
-	Cores   int    // a node; 0: the machine's
-	Local   string // label of the scheduler of type local
-	PerUser int    // jobs of one user on a node; 0: the adapter's default
+	NICs    int                   // a node
+	Address func(node int) uint32 // fabric address of the first NIC of Nodes[node]; nil: each node has the same ones
+	Cores   int                   // a node; 0: the machine's
+	Local   string                // label of the scheduler of type local
+	PerUser int                   // jobs of one user on a node; 0: the adapter's default
 	Config  engine.Config
 	Pools   []allocator.Pool
 	Policy  engine.Policy
@@ -101,8 +102,12 @@ func Start(ctx context.Context, o Options) (s *System, err error) {
 		return s, err
 	}
 	tables := make([]*local.Table, 0, len(o.Nodes))
-	for _, name := range o.Nodes {
-		n, err := s.newNode(name)
+	for i, name := range o.Nodes {
+		var address uint32
+		if o.Address != nil {
+			address = o.Address(i)
+		}
+		n, err := s.newNode(name, address)
 		if err != nil {
 			return s, err
 		}

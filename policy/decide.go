@@ -19,13 +19,22 @@ type evaluation struct {
 	ended    *rule // the block that refused
 	decision engine.Decision
 	made     *hcl.EvalContext
+	groups   int // the job's spread plus 1; 0: nothing has asked for it yet
+}
+
+// spread is worked out once, when something asks: a job of the whole system names every node.
+func (e *evaluation) spread() int {
+	if e.groups == 0 {
+		e.groups = e.facts.Groups() + 1
+	}
+	return e.groups - 1
 }
 
 // context holds the values of variables, made when the first expression needs them.
 func (e *evaluation) context() *hcl.EvalContext {
 	if e.made == nil {
 		e.made = &hcl.EvalContext{
-			Variables: map[string]cty.Value{"job": jobValue(e.facts.Job), "system": systemValue(e.facts.System)},
+			Variables: map[string]cty.Value{"job": jobValue(e.facts.Job, e.spread()), "system": systemValue(e.facts.System)},
 			Functions: functions,
 		}
 	}

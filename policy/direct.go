@@ -29,6 +29,7 @@ var truths = map[string]truth{
 var amounts = map[string]amount{
 	"job.nodes":         func(e *evaluation) int64 { return int64(e.facts.Job.Nodes()) },
 	"job.cores":         func(e *evaluation) int64 { return int64(cores(e.facts.Job)) },
+	"job.spread":        func(e *evaluation) int64 { return int64(e.spread()) },
 	"job.uid":           func(e *evaluation) int64 { return int64(e.facts.Job.UID) },
 	"job.gid":           func(e *evaluation) int64 { return int64(e.facts.Job.GID) },
 	"job.request.vnis":  func(e *evaluation) int64 { return int64(e.facts.Job.Request.VNIs) },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/hclfile"
 )
@@ -18,6 +19,7 @@ type Env struct {
 	Services   []string
 	Schedulers []string // names of instances; nil: not checked
 	Nodes      string   // hostlist; empty: not checked
+	Topology   *engine.Topology
 
 	stored bool // it was in force once: what config.hcl declared then is not known
 }

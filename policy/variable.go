@@ -30,6 +30,7 @@ var (
 		"queue":     cty.String, // partition, queue
 		"nodes":     cty.Number,
 		"cores":     cty.Number, // over all nodes
+		"spread":    cty.Number, // groups of config.hcl's topology that its nodes are in; 0: not known
 		"request":   requestType,
 	})
 	systemType = cty.Object(map[string]cty.Type{
@@ -58,7 +59,7 @@ func cores(job core.Job) int {
 	return n
 }
 
-func jobValue(job core.Job) cty.Value {
+func jobValue(job core.Job, spread int) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"id":        cty.StringVal(job.JobID.Job),
 		"scheduler": cty.StringVal(job.Scheduler),
@@ -70,6 +71,7 @@ func jobValue(job core.Job) cty.Value {
 		"queue":     cty.StringVal(job.Queue),
 		"nodes":     cty.NumberIntVal(int64(job.Nodes())),
 		"cores":     cty.NumberIntVal(int64(cores(job))),
+		"spread":    cty.NumberIntVal(int64(spread)),
 		"request":   requestValue(job.Request),
 	})
 }

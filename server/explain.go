@@ -16,6 +16,7 @@ type Facts struct {
 	Text    string    `json:"text,omitempty"`    // its files, as one text
 	Facts   *core.Job `json:"facts,omitempty"`
 	Nodes   int       `json:"system_nodes,omitempty"` // that config.hcl declares now
+	Spread  int       `json:"spread,omitempty"`       // over how many groups of its topology the job is, as config.hcl is now
 }
 
 func (d *Desk) explain(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
@@ -30,7 +31,7 @@ func (d *Desk) explain(ctx context.Context, peer core.Peer, req hook.Request) (a
 			row := Facts{JobRow: jobRow(v)}
 			if all || v.Job.UID == peer.UID && !v.Unknown {
 				job := v.Job
-				row.Facts, row.Nodes = &job, m.System().Nodes
+				row.Facts, row.Nodes, row.Spread = &job, m.System().Nodes, m.System().Topology.Spread(job)
 				row.Policy, row.Text, row.Current = v.Grant.Policy, m.Text(v.Grant.Policy), v.Grant.Policy == m.Policy()
 			}
 			out = append(out, row)

@@ -35,8 +35,12 @@ func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
 	if err != nil {
 		return dev.Options{}, err
 	}
+	var address func(int) uint32
+	if d := s.Config.Dragonfly; d != nil {
+		address = d.Address
+	}
 	return dev.Options{
-		Dir: dir, Nodes: s.Nodes, NICs: nics, Local: label, PerUser: perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
+		Address: address, Dir: dir, Nodes: s.Nodes, NICs: nics, Local: label, PerUser: perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
 		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: latency,
 	}, nil
 }

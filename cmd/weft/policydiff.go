@@ -48,7 +48,7 @@ Exit codes: 0 all jobs get the same; 1 some do not; 2 a policy or FILE cannot be
 			if err != nil {
 				return usage(err)
 			}
-			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, pools, rows)
+			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, after.Env.Topology, pools, rows)
 			if err := o.print(stdout(), report, func(w io.Writer) { printDiff(w, report) }); err != nil {
 				return err
 			}

@@ -136,7 +136,7 @@ func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 		return engine.Facts{}, err
 	}
 	list, err := hostlist.Parse(r.Env.Nodes)
-	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count())}}, err
+	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count()), Topology: r.Env.Topology}}, err
 }
 
 // parser reads what users ask for in the words of a scheduler.

@@ -56,7 +56,7 @@ func (a *explainArgs) granted(ctx context.Context, o *options) (explained, error
 	if err != nil {
 		return explained{}, fmt.Errorf("job %s: the policy that it was granted by cannot be read by this version of weft: %w", core.Clip(a.live), err)
 	}
-	out := asExplained(p, engine.Facts{Job: *row.Facts, System: engine.System{Nodes: row.Nodes}})
+	out := asExplained(p, engine.Facts{Job: *row.Facts, System: engine.System{Nodes: row.Nodes}, Spread: row.Spread})
 	out.Live = &granted{row.State, row.Generation, row.VNIs, row.Current}
 	return out, nil
 }

@@ -36,7 +36,7 @@ func show(findings []hclfile.Finding) {
 	}
 }
 
-// simulated gives what the blocks of the scheduler of type local and of the driver sim say: `weft dev` has no other.
+// simulated gives what the blocks of the scheduler of type local and of the driver sim say: `weft dev` has no other. A dragonfly says how many NICs a node has.
 func (s *site) simulated() (label string, perUser, nics int, latency time.Duration, err error) {
 	label, perUser, nics = "local", 0, 4
 	var findings []hclfile.Finding
@@ -61,6 +61,9 @@ func (s *site) simulated() (label string, perUser, nics int, latency time.Durati
 			nics = int(n)
 		}
 		latency, _ = v["latency"].(time.Duration)
+	}
+	if d := s.Config.Dragonfly; d != nil {
+		nics = d.NICsPerNode
 	}
 	show(findings)
 	if err := hclfile.AsError(findings); err != nil {

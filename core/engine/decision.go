@@ -11,11 +11,21 @@ type Policy interface {
 type Facts struct {
 	Job    core.Job
 	System System
+	Spread int // over how many groups of the topology the job is spread, where that was found out before; 0: it is System.Topology's to say
+}
+
+// Groups is over how many groups of the topology the job is spread; 0: that is not known.
+func (f *Facts) Groups() int {
+	if f.Spread > 0 {
+		return f.Spread
+	}
+	return f.System.Topology.Spread(f.Job)
 }
 
 // System is what policy may know of the whole.
 type System struct {
-	Nodes int // that config.hcl declares
+	Nodes    int       // that config.hcl declares
+	Topology *Topology // nil: config.hcl has none
 }
 
 // Decision is what a job gets, as data. Quotas are counted in the engine's step, so that two racing jobs cannot both have the last one.

@@ -52,11 +52,11 @@ type Pool struct {
 	Quarantine float64 // seconds
 }
 
-// Compare decides on every row by both. nodes is the hostlist of the system.
-func Compare(before, after *policy.Policy, nodes string, pools []Pool, rows []history.Row) Report {
+// Compare decides on every row by both. nodes is the hostlist of the system, and topology its groups.
+func Compare(before, after *policy.Policy, nodes string, topology *engine.Topology, pools []Pool, rows []history.Row) Report {
 	r := Report{Old: before.Hash(), New: after.Hash(), Groups: []Group{}}
 	list, _ := hostlist.Parse(nodes)
-	system := engine.System{Nodes: int(list.Count())}
+	system := engine.System{Nodes: int(list.Count()), Topology: topology}
 	var was, is []stay
 	groups := map[string]*Group{}
 	for _, row := range rows {

@@ -54,7 +54,7 @@ quota "few" {
 	}
 	// Two of ann's run; the third comes while they do, the fourth once one has ended; bob's are his own.
 	rows := []history.Row{row("ann", 0, 10), row("ann", 1, 30), row("ann", 5, 30), row("ann", 10, 30), row("bob", 6, 0), row("eve", 7, 7)}
-	r := compare.Compare(load(t, base), quota("deny"), "n[1-8]", []compare.Pool{{Name: "jobs", Size: 3}}, rows)
+	r := compare.Compare(load(t, base), quota("deny"), "n[1-8]", nil, []compare.Pool{{Name: "jobs", Size: 3}}, rows)
 	if r.Changed != 0 || r.Jobs != 6 || len(r.Before.Quotas) != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -65,7 +65,7 @@ quota "few" {
 		t.Errorf("%+v, %+v", before, after)
 	}
 	// Who is only warned takes all the same.
-	r = compare.Compare(load(t, base), quota("warn"), "n[1-8]", []compare.Pool{{Name: "jobs", Size: 3}}, rows)
+	r = compare.Compare(load(t, base), quota("warn"), "n[1-8]", nil, []compare.Pool{{Name: "jobs", Size: 3}}, rows)
 	if q := r.After.Quotas; len(q) != 1 || q[0].Jobs != 2 || r.After.Pools[0].Peak != 4 {
 		t.Errorf("%+v", r.After)
 	}
@@ -74,7 +74,7 @@ quota "few" {
 func TestQuarantineTakesVNIsToo(t *testing.T) {
 	rows := []history.Row{row("ann", 0, 10), row("ann", 11, 20)}
 	for seconds, want := range map[float64]int{59: 1, 60: 1, 61: 2} {
-		r := compare.Compare(load(t, base), load(t, base), "n[1-8]", []compare.Pool{{Name: "jobs", Size: 1, Quarantine: seconds}}, rows)
+		r := compare.Compare(load(t, base), load(t, base), "n[1-8]", nil, []compare.Pool{{Name: "jobs", Size: 1, Quarantine: seconds}}, rows)
 		if p := r.After.Pools[0]; p.Peak != want || p.Short != want-1 {
 			t.Errorf("%v s: %+v", seconds, p)
 		}
@@ -95,8 +95,8 @@ rule "change" {
 		t.Run(what, func(t *testing.T) {
 			a, b := load(t, base), load(t, base+strings.ReplaceAll(with, "%", text))
 			for in, r := range map[string]compare.Report{
-				"new": compare.Compare(a, b, "n[1-8]", nil, []history.Row{row("ann", 0, 1), row("bob", 0, 1)}),
-				"old": compare.Compare(b, a, "n[1-8]", nil, []history.Row{row("ann", 0, 1), row("bob", 0, 1)}),
+				"new": compare.Compare(a, b, "n[1-8]", nil, nil, []history.Row{row("ann", 0, 1), row("bob", 0, 1)}),
+				"old": compare.Compare(b, a, "n[1-8]", nil, nil, []history.Row{row("ann", 0, 1), row("bob", 0, 1)}),
 			} {
 				if r.Changed != 1 || len(r.Groups) != 1 || r.Groups[0].What != what {
 					t.Errorf("%s: %+v", in, r)
@@ -108,7 +108,7 @@ rule "change" {
 	}
 	nobody := row("ann", 0, 1)
 	nobody.Job.Nodes = "99"
-	if r := compare.Compare(load(t, base), load(t, base), "n[1-8]", nil, []history.Row{nobody}); r.Unused != 1 || r.Jobs != 0 {
+	if r := compare.Compare(load(t, base), load(t, base), "n[1-8]", nil, nil, []history.Row{nobody}); r.Unused != 1 || r.Jobs != 0 {
 		t.Errorf("%+v", r)
 	}
 }
