@@ -91,7 +91,7 @@ func (l *loader) alias(attr *hclsyntax.Attribute, what string) []Alias {
 		return nil
 	}
 	var out []Alias
-	seen, count := map[string]bool{}, 0
+	seenLeft, seenRight, count := map[string]bool{}, map[string]bool{}, 0
 	for _, item := range object.Items {
 		key, diags := item.KeyExpr.Value(nil)
 		if diags.HasErrors() || key.IsNull() || !key.Type().Equals(cty.String) {
@@ -104,15 +104,26 @@ func (l *loader) alias(attr *hclsyntax.Attribute, what string) []Alias {
 			continue
 		}
 		a := Alias{Theirs: key.AsString(), Ours: ours}
-		if seen[a.Theirs] {
-			l.add(l.file.At(hclfile.Error, item.KeyExpr.Range(), fmt.Sprintf("%s: %q is given twice", what, core.Clip(a.Theirs)), ""))
-		}
-		seen[a.Theirs] = true
-		if count += l.pair(item, what, a); count > MaxNodes {
+		left, right := l.pair(item, what, a)
+		l.twice(item.KeyExpr, what, left, seenLeft)
+		l.twice(item.ValueExpr, what, right, seenRight)
+		if count += len(left); count > MaxNodes {
 			l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: it has more than the %d names that a system may have", what, MaxNodes), ""))
 			return nil
 		}
 		out = append(out, a)
 	}
 	return out
+}
+
+// twice complains of the first name that an alias has had already: each side names a node once.
+func (l *loader) twice(at hclsyntax.Expression, what string, names []string, seen map[string]bool) {
+	said := false
+	for _, name := range names {
+		if seen[name] && !said {
+			l.add(l.file.At(hclfile.Error, at.Range(), fmt.Sprintf("%s: %q is given twice", what, core.Clip(name)), ""))
+			said = true
+		}
+		seen[name] = true
+	}
 }

@@ -68,6 +68,7 @@ func TestFindings(t *testing.T) {
 		"ambiguous":    base + "scheduler \"slurm\" \"flux\" {}\nscheduler \"flux\" \"f\" {}\n",
 		"at":           base + "scheduler \"flux\" \"f\" { at = \"n9\" }\n",
 		"alias":        base + "scheduler \"slurm\" \"s\" {\n  alias = { \"nid[1-3]\" = \"n[1-2]\", \"x1\" = \"n7\", \"x1\" = \"n1\" }\n}\n",
+		"alias-twice":  base + "scheduler \"slurm\" \"s\" {\n  alias = { \"a\" = \"n1\", \"b\" = \"n1\", \"a,c\" = \"n[2-3]\" }\n}\n",
 		"alias-kind":   base + "scheduler \"slurm\" \"s\" {\n  alias = [\"a\"]\n}\n",
 		"sum": base + "driver \"lsf\" {\n  command = [\"/opt/weft-lsf\"]\n  sha256 = \"12ab\"\n}\nscheduler \"slurm\" \"s\" {\n  sha256 = \"" + strings.Repeat("0a", 32) + "\"\n" +
 			"  auto_mtls = true\n  in_process = true\n}\n",

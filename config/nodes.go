@@ -71,20 +71,20 @@ func (l *loader) among(attr *hclsyntax.Attribute, what, name string) {
 	}
 }
 
-// pair checks that an alias maps name by name, and counts the names.
-func (l *loader) pair(item hclsyntax.ObjectConsItem, what string, a Alias) int {
-	theirs := l.hosts(item.KeyExpr.Range(), a.Theirs, what)
-	ours := l.hosts(item.ValueExpr.Range(), a.Ours, what)
+// pair checks that an alias maps name by name, and gives the names.
+func (l *loader) pair(item hclsyntax.ObjectConsItem, what string, a Alias) (theirs, ours []string) {
+	theirs = l.hosts(item.KeyExpr.Range(), a.Theirs, what)
+	ours = l.hosts(item.ValueExpr.Range(), a.Ours, what)
 	if theirs == nil || ours == nil {
-		return 0
+		return nil, nil
 	}
 	if len(theirs) != len(ours) {
 		l.add(l.file.At(hclfile.Error, item.ValueExpr.Range(), fmt.Sprintf("%s: %s names %d nodes and %s names %d", what, core.Clip(a.Theirs), len(theirs), core.Clip(a.Ours), len(ours)),
 			"They are paired one by one, in the order written."))
-		return 0
+		return nil, nil
 	}
 	if node, out := l.outside(ours); out {
 		l.add(l.file.At(hclfile.Error, item.ValueExpr.Range(), fmt.Sprintf("%s: %q is not one of nodes", what, node), "On the right stand Weft's names, those of the nodes' certificates."))
 	}
-	return len(ours)
+	return theirs, ours
 }

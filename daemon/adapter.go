@@ -56,16 +56,20 @@ func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *hos
 			if started, err := plugins.Start(ctx, s); started == nil {
 				return a, err
 			}
-			var err error
-			if a.hooks[p.Name], err = plugins.Hooks(p.Name); err != nil {
+			names := aliasesOf(p)
+			hooks, err := plugins.Hooks(p.Name)
+			if err != nil {
 				return a, err
 			}
+			a.hooks[p.Name] = names.hooks(hooks)
 			if p.At != name {
 				continue
 			}
-			if a.schedulers[p.Name], err = plugins.Scheduler(p.Name); err != nil {
+			half, err := plugins.Scheduler(p.Name)
+			if err != nil {
 				return a, err
 			}
+			a.schedulers[p.Name] = names.scheduler(half)
 			continue
 		}
 		// The local adapter holds this node's processes by their pidfds, which a plugin's restart would lose: it runs in the agent.

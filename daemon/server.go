@@ -186,9 +186,11 @@ func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks)
 		if started == nil {
 			return halves{}, err
 		}
-		if out.here[p.Name], err = plugins.Scheduler(p.Name); err != nil {
+		half, err := plugins.Scheduler(p.Name)
+		if err != nil {
 			return halves{}, err
 		}
+		out.here[p.Name] = aliasesOf(p).scheduler(half)
 	}
 	return out, nil
 }

@@ -38,6 +38,7 @@ type setup struct {
 	quarantine string            // default 1s, the least
 	policy     string            // one more file of the policy
 	nodes      []string          // default n1 to n4
+	prefix     string            // of Slurm's name of a node, before Weft's; config.hcl's alias maps them
 	bare       bool              // Slurm without the hooks, Weft's daemons run
 	hooks      map[string]string // other scripts for prolog, taskprolog and epilog: {} stands for the call of weft-hook
 }
@@ -66,7 +67,11 @@ func newSite(t testing.TB, s setup) *site {
 	if !s.bare {
 		lines = append(lines, w.hookLines(dir)...)
 	}
-	w.cluster = newCluster(t, dir, lines, s.nodes...)
+	names := make([]string, len(s.nodes))
+	for i, n := range s.nodes {
+		names[i] = s.prefix + n
+	}
+	w.cluster = newCluster(t, dir, lines, names...)
 	w.identities()
 	w.policies()
 	w.scripts()
@@ -80,7 +85,8 @@ func newSite(t testing.TB, s setup) *site {
 	return w
 }
 
-func (w *site) nodes() []string { return w.cluster.nodes }
+// nodes are Weft's names of the nodes; Slurm's are the cluster's.
+func (w *site) nodes() []string { return w.setup.nodes }
 
 // hookLines is what slurm.conf says about the hooks.
 func (w *site) hookLines(dir string) []string {
@@ -100,7 +106,7 @@ func (w *site) scripts() {
 	w.t.Helper()
 	must(w.t, os.MkdirAll(w.path("hooks"), 0o755))
 	for _, phase := range []string{"prolog", "taskprolog", "epilog"} {
-		call := fmt.Sprintf("%s/weft-hook --dir %s/$SLURMD_NODENAME slurm %s", bin, w.dir, phase)
+		call := fmt.Sprintf("%s/weft-hook --dir %s/${SLURMD_NODENAME#%s} slurm %s", bin, w.dir, w.prefix, phase)
 		text := "exec " + call
 		if phase == "taskprolog" { // its standard error goes nowhere; lines that begin with print reach the user
 			text = "exec 3>&1\nsays=$(" + call + " 2>&1 >&3)\ncode=$?\n[ $code -eq 0 ] || [ -z \"$says\" ] || echo \"print $says\"\nexit $code"
@@ -150,6 +156,13 @@ func (w *site) configs() {
 	limit := ""
 	if w.alloc { // srun waits for every Prolog
 		limit = "\n  prolog_timeout = \"30s\""
+	}
+	if w.prefix != "" {
+		var pairs []string
+		for _, n := range w.nodes() {
+			pairs = append(pairs, fmt.Sprintf("%q = %q", w.prefix+n, n))
+		}
+		limit += "\n  alias = { " + strings.Join(pairs, ", ") + " }"
 	}
 	for _, name := range append([]string{theServer}, w.nodes()...) {
 		text := fmt.Sprintf(`
