@@ -44,7 +44,7 @@ func (s Service) Same(t Service) bool {
 type ServiceSpec struct {
 	Device  string
 	Owner   Owner
-	VNIs    []VNI // 1 to 4
+	VNIs    []VNI // 1 to MaxVNIs; or more, as IsVNIRange says: SHS 13.1 and newer
 	Classes Classes
 	Limits  Limits
 }

@@ -18,6 +18,21 @@ func (v VNI) IsDefault() bool { return v == DefaultVNIs[0] || v == DefaultVNIs[1
 // MaxVNIs is how many VNIs one CXI service can name (struct cxi_svc_desc, vnis[4]).
 const MaxVNIs = 4
 
+// IsVNIRange reports whether vnis are a block that a CXI service can have as a VNI range (cxil_svc_set_vni_range): one after another, a power of two of
+// them, the first a multiple of their number. A service of more than MaxVNIs has to be one.
+func IsVNIRange(vnis []VNI) bool {
+	n := len(vnis)
+	if n == 0 || n&(n-1) != 0 || vnis[0] == 0 || int(vnis[0])%n != 0 {
+		return false
+	}
+	for i, v := range vnis {
+		if int(v) != int(vnis[0])+i {
+			return false
+		}
+	}
+	return true
+}
+
 // ParseVNI reads a decimal VNI, 1 to 65535.
 func ParseVNI(s string) (VNI, error) {
 	n, err := strconv.ParseUint(s, 10, 16)

@@ -161,13 +161,15 @@ func encodeSpec(s core.ServiceSpec) *nicv1.Spec {
 
 func (d *decoder) spec(p *nicv1.Spec) core.ServiceSpec {
 	s := core.ServiceSpec{
-		Device: d.device(p.GetDevice()), Owner: d.owner(p.GetOwner()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs),
+		Device: d.device(p.GetDevice()), Owner: d.owner(p.GetOwner()), VNIs: d.vnis(p.GetVnis(), maxOnNIC),
 		Classes: d.classes(p.GetClasses(), core.AllClasses), Limits: d.wanted(p.GetLimits()),
 	}
 	switch {
 	case d.err != nil:
 	case len(s.VNIs) == 0:
 		d.fail("service on %s: it has no VNI", s.Device)
+	case len(s.VNIs) > core.MaxVNIs && !core.IsVNIRange(s.VNIs):
+		d.fail("service on %s: %d VNIs that are no range; a service names up to %d", s.Device, len(s.VNIs), core.MaxVNIs)
 	case s.Owner.Kind == core.OwnerNone:
 		d.fail("service on %s: it has no owner, so everybody could use it", s.Device)
 	}

@@ -3,20 +3,34 @@ package sim
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
 // Schema describes the driver's block in config.hcl.
 func (d *Driver) Schema() core.Schema {
 	return core.Schema{Fields: []core.Field{
 		{Name: "nics", Kind: core.KindInt, Default: int64(4), Doc: "How many NICs the node has, 1 to 16."},
+		{Name: "shs", Kind: core.KindString, Default: kernel.Behaviours()[0].Release, Doc: "The Slingshot release whose rules the NICs follow: " + known() + "."},
 		{Name: "state", Kind: core.KindString, Default: "", Doc: "Folder that keeps the services, an absolute path; empty keeps them in memory."},
 		{Name: "latency", Kind: core.KindDuration, Default: time.Duration(0), Doc: "What each call to a NIC takes, 0s to 1m."},
 		{Name: "boot", Kind: core.KindString, Default: "", Doc: "The node's boot id: another one clears all services; empty is the machine's own."},
 		{Name: "sync", Kind: core.KindBool, Default: true, Doc: "Wait for the disk before a call answers; false for benchmarks."},
 	}}
+}
+
+// known lists the releases that a simulated NIC can follow.
+func known() string {
+	var names []string
+	for _, b := range kernel.Behaviours() {
+		names = append(names, b.Release)
+	}
+	slices.Reverse(names)
+	return strings.Join(names, ", ")
 }
 
 // Configure sets the driver up. It is called before the driver is used.
@@ -34,6 +48,13 @@ func (d *Driver) Configure(ctx context.Context, values core.Values) error {
 				return bad(name, "%d: a simulated node has 1 to %d NICs", n, MaxNICs)
 			}
 			o.NICs = int(n)
+		case "shs":
+			var release string
+			if release, ok = value.(string); ok {
+				if o.Release = kernel.Named(release); o.Release == nil {
+					return bad(name, "%q: the rules of that release are not known; use %s", core.Clip(release), known())
+				}
+			}
 		case "state":
 			if o.Dir, ok = value.(string); ok && o.Dir != "" && !filepath.IsAbs(o.Dir) {
 				return bad(name, "%q: it must be an absolute path", core.Clip(o.Dir))

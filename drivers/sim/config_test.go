@@ -40,7 +40,7 @@ func TestConfigureRefuses(t *testing.T) {
 		value any
 	}{
 		"no NIC": {"nics", int64(0)}, "17 NICs": {"nics", int64(17)}, "a relative path": {"state", "nodes/n1"}, "a negative latency": {"latency", -time.Second},
-		"an hour's latency": {"latency", time.Hour}, "a boot id with a slash": {"boot", "a/b"}, "a text for a number": {"nics", "4"},
+		"an hour's latency": {"latency", time.Hour}, "a boot id with a slash": {"boot", "a/b"}, "a text for a number": {"nics", "4"}, "a release nobody knows": {"shs", "11.0"}, "a number for a release": {"shs", int64(14)},
 		"a text for a switch": {"sync", "yes"}, "another setting": {"nic", int64(4)},
 	} {
 		err := sim.New(sim.Options{}).Configure(t.Context(), core.Values{c.field: c.value})

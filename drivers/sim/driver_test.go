@@ -228,13 +228,112 @@ func TestOpenErrors(t *testing.T) {
 		want   core.Reason
 	}{
 		"another uid":     {"cxi0", s.ID, 1001, core.NotAllowed},
-		"root":            {"cxi0", s.ID, 0, core.NotAllowed},
 		"default service": {"cxi0", 1, 1000, core.NotAllowed},
 		"unknown service": {"cxi0", 99, 1000, core.BadCall},
 		"unknown NIC":     {"cxi1", s.ID, 1000, core.NICMissing},
 	} {
 		if _, err := d.Open(t.Context(), c.device, c.id, kernel.Caller{EUID: c.uid}); core.AsError(err).Reason != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// TestAdmits: with every release a service lets in its owner and nobody else but root, which is its second member.
+func TestAdmits(t *testing.T) {
+	for _, b := range kernel.Behaviours() {
+		d := sim.New(sim.Options{NICs: 1, Release: b})
+		for owner, who := range map[core.Owner]map[kernel.Caller]bool{
+			core.UID(1000):                   {{EUID: 1000}: true, {EUID: 1001}: false, {EUID: 1001, EGID: 1000}: false, {EUID: 0}: true},
+			core.UID(0):                      {{EUID: 1000, EGID: 1000}: false, {EUID: 0}: true},
+			{Kind: core.OwnerGID, ID: 50}:    {{EUID: 1000, EGID: 50}: true, {EUID: 50, EGID: 1000}: false},
+			{Kind: core.OwnerNetNS, ID: 777}: {{EUID: 1000, NetNS: 777}: true, {EUID: 1000, NetNS: 778}: false},
+		} {
+			s := spec("cxi0", 0, 4034)
+			s.Owner = owner
+			made, err := d.Create(t.Context(), []core.ServiceSpec{s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if owner.Kind == core.OwnerNetNS && b.MemberTypes <= kernel.NetNS {
+				if !errors.Is(made[0].Err, core.Unsupported) || len(jobs(t, d)) != 0 {
+					t.Errorf("SHS %s: %v: a network namespace needs SHS 14", b.Release, made[0].Err)
+				}
+				continue
+			}
+			if made[0].Err != nil {
+				t.Fatal(made[0].Err)
+			}
+			for c, may := range who {
+				l, err := d.Open(t.Context(), "cxi0", made[0].Service.ID, c)
+				if (err == nil) != may {
+					t.Errorf("SHS %s: %+v opens a service of %+v: %v", b.Release, c, owner, err)
+				}
+				if err == nil {
+					l.Close()
+				}
+			}
+			if err := destroy(t, d, made[0].Service); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestVNIRange(t *testing.T) {
+	var block []core.VNI
+	for v := core.VNI(2048); v < 2048+16; v++ {
+		block = append(block, v)
+	}
+	for _, b := range kernel.Behaviours() {
+		d := sim.New(sim.Options{NICs: 1, Release: b})
+		made, err := d.Create(t.Context(), []core.ServiceSpec{spec("cxi0", 1000, block...), spec("cxi0", 1000, block...), spec("cxi0", 1000, block[1:]...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if core.AsError(made[2].Err).Reason != core.BadCall {
+			t.Errorf("SHS %s: %v: 15 VNIs are no range", b.Release, made[2].Err)
+		}
+		if !b.OpenDisabled {
+			if !errors.Is(made[0].Err, core.Unsupported) || len(jobs(t, d)) != 0 {
+				t.Errorf("SHS %s: %v: a range needs SHS 13.1", b.Release, made[0].Err)
+			}
+			continue
+		}
+		if got := made[0].Service; made[0].Err != nil || !got.Enabled || !core.EqualVNIs(got.VNIs, block) || made[1].Service.ID != got.ID {
+			t.Errorf("SHS %s: %+v and %+v: want an enabled service with the range, once", b.Release, made[0], made[1])
+		}
+		made, _ = d.Create(t.Context(), []core.ServiceSpec{spec("cxi0", 1001, block[3])})
+		if !errors.Is(made[0].Err, core.Conflict) {
+			t.Errorf("SHS %s: %v: another's VNI of the range", b.Release, made[0].Err)
+		}
+	}
+}
+
+// TestShortHidden: what was short is named, also by releases whose own report does not.
+func TestShortHidden(t *testing.T) {
+	for _, b := range kernel.Behaviours() {
+		d := sim.New(sim.Options{NICs: 1, Release: b})
+		pooled := func(r core.Resource, n uint16) core.ServiceSpec {
+			s := spec("cxi0", 1000, core.VNI(2000+len(jobs(t, d))))
+			s.Limits = core.Limits{}
+			s.Limits[r] = core.Limit{Max: n, Reserved: n}
+			return s
+		}
+		for _, c := range []struct {
+			r     core.Resource
+			count int
+		}{{core.TLE, 3}, {core.LE, 14}} {
+			for range c.count {
+				create(t, d, pooled(c.r, 8))
+			}
+			made, _ := d.Create(t.Context(), []core.ServiceSpec{pooled(c.r, 8)})
+			if e := core.AsError(made[0].Err); e == nil || !cmp.Equal(e.Short, []core.Shortage{{Device: "cxi0", Resource: c.r, Pool: true, Want: 1}}) {
+				t.Errorf("SHS %s: %v: want a pool of %v to be short", b.Release, made[0].Err, c.r)
+			}
+		}
+		made, _ := d.Create(t.Context(), []core.ServiceSpec{pooled(core.TLE, 1600)})
+		if e := core.AsError(made[0].Err); e == nil || !cmp.Equal(e.Short, []core.Shortage{{Device: "cxi0", Resource: core.TLE, Want: 1600, Have: 1512}}) {
+			t.Errorf("SHS %s: %v: want 1600 TLEs of 1512", b.Release, made[0].Err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
@@ -36,20 +37,48 @@ func failure(device, what string, id uint32, errno kernel.Errno) *core.Error {
 	return core.Errorf(r.reason, "NIC %s: %s: %s: %w", device, what, r.why, errno)
 }
 
-// short is ENOSPC of a creation, with what was short. The driver's report names one resource and never TLEs: they are worked out from what is reserved.
+// short is ENOSPC of a creation, with what was short.
 func short(spec core.ServiceSpec, n *kernel.NIC, fail kernel.FailInfo) *core.Error {
+	c := n.Capacity()
 	r, pool, shown := fail.First(spec.Limits)
-	s := core.Shortage{Device: spec.Device, Resource: r, Pool: pool}
+	s := core.Shortage{Device: spec.Device, Want: 1}
+	if !shown {
+		r, pool = hidden(spec.Limits, c)
+	}
+	s.Resource, s.Pool = r, pool
 	if pool {
-		s.Want = 1
 		return core.Errorf(core.NICShort, "NIC %s: create a service with VNIs %s: no pool for %s is left: %w", spec.Device, core.FormatVNIs(spec.VNIs), r, kernel.ENOSPC).WithShort(s)
 	}
 	s.Want, s.Have = spec.Limits[r].Reserved, fail.Avail[r]
-	if !shown {
-		s.Want, s.Have = max(s.Want, kernel.LeastTLEs), n.Capacity()[core.TLE].Free
+	if r == core.TLE {
+		s.Want, s.Have = max(s.Want, kernel.LeastTLEs), c[core.TLE].Free
 	}
 	return core.Errorf(core.NICShort, "NIC %s: create a service with VNIs %s: %d %s are to be reserved and %d are left: %w",
 		spec.Device, core.FormatVNIs(spec.VNIs), s.Want, r, s.Have, kernel.ENOSPC).WithShort(s)
+}
+
+// hidden is what was short where the driver's report shows nothing: TLEs it never names, pools not before SHS 13.1. The order is the driver's own.
+func hidden(l core.Limits, c core.Capacity) (r core.Resource, pool bool) {
+	if le := l[core.LE]; c[core.LE].PoolsLeft == 0 && (le.Reserved > 0 || c[core.LE].PooledByMax && le.Max > 0) {
+		return core.LE, true
+	}
+	return core.TLE, max(l[core.TLE].Reserved, c[core.TLE].Least) <= c[core.TLE].Free
+}
+
+// taken is EEXIST of a creation, with the service that has the VNI. exact says that this NIC lets services share a VNI, but for that of a range.
+func taken(spec core.ServiceSpec, services []core.Service, exact bool) *core.Error {
+	for _, s := range services {
+		if exact && max(len(s.VNIs), len(spec.VNIs)) <= core.MaxVNIs {
+			continue
+		}
+		for _, v := range s.VNIs {
+			if slices.Contains(spec.VNIs, v) {
+				return core.Errorf(core.NICConflict, "NIC %s: create a service with VNIs %s: service %d of %s has VNI %d already: %w",
+					spec.Device, core.FormatVNIs(spec.VNIs), s.ID, owner(s.Owner), v, kernel.EEXIST)
+			}
+		}
+	}
+	return failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, kernel.EEXIST)
 }
 
 // ended is the error of a call whose context is over.

@@ -107,15 +107,15 @@ func (d *Driver) load() error {
 	case d.nics != nil && bytes.Equal(data, d.read):
 		return d.loadScene()
 	default:
-		boot, nics, err := decodeState(data, d.options.Release)
+		boot, nics, err := decodeState(data)
 		if err != nil {
 			return d.spoiled("state", err)
 		}
 		d.nics, d.read, d.held, d.booted = nics, data, nil, boot
-		if d.adopt || boot == d.boot() {
+		if d.adopt || boot == d.boot() && (len(nics) == 0 || nics[0].Behaviour() == d.options.Release) {
 			break
 		}
-		d.nics, d.booted = nil, d.boot() // a reboot: nothing of the driver's survives it
+		d.nics, d.booted = nil, d.boot() // a reboot, or another driver was loaded: nothing of the driver's survives it
 		if err := d.forgetBoot(); err != nil {
 			return d.broken("clear it after a reboot", err)
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
 func TestServicesOutliveTheProcess(t *testing.T) {
@@ -213,7 +214,7 @@ func TestSpoiledFolder(t *testing.T) {
 		"unknown field":   {"state", `{"version":1,"boot":"b1","nics":[],"x":1}`, "unknown field"},
 		"trailing":        {"state", `{"version":1,"boot":"b1","nics":[]}{}`, "follows"},
 		"17 NICs":         {"state", `{"version":1,"boot":"b1","nics":[` + strings.Repeat("[],", 16) + `[]]}`, "17 NICs"},
-		"service twice":   {"state", `{"version":1,"boot":"b1","nics":[[{"ID":5,"LPR":1,"TLEPool":-1},{"ID":5,"LPR":1,"TLEPool":-1}]]}`, "contradict"},
+		"service twice":   {"state", `{"version":1,"boot":"b1","release":"14.0.1","nics":[[{"ID":5,"LPR":1,"TLEPool":-1},{"ID":5,"LPR":1,"TLEPool":-1}]]}`, "contradict"},
 		"a fault unknown": {"faults", `[{"kind":"fire"}]`, "no such kind"},
 		"faults not JSON": {"faults", `hang`, "faults"},
 	} {
@@ -341,5 +342,24 @@ func TestKilledAnywhere(t *testing.T) {
 				t.Fatalf("made %d, removed %d, and there is %v: a batch is there whole or not at all", made, gone, count)
 			}
 		}
+	}
+}
+
+// TestAnotherRelease: another driver was loaded, which ends every service; who only looks sees the node as it stands.
+func TestAnotherRelease(t *testing.T) {
+	o := sim.Options{NICs: 1, Boot: "b1", Dir: t.TempDir(), NoSync: true, Release: &kernel.R130}
+	create(t, sim.New(o), spec("cxi0", 1000, 4034))
+	if got := jobs(t, sim.At(o.Dir)); len(got) != 1 {
+		t.Errorf("seen from outside: %v", got)
+	}
+	if made, err := sim.At(o.Dir).Create(t.Context(), []core.ServiceSpec{spec("cxi0", 1001, 4034)}); err != nil || !errors.Is(made[0].Err, core.Conflict) {
+		t.Errorf("%v, %v: with SHS 13.0 a VNI is one service's alone, from outside too", made, err)
+	}
+	if got := jobs(t, sim.New(o)); len(got) != 1 {
+		t.Errorf("with the same release: %v", got)
+	}
+	o.Release = &kernel.R1401
+	if got := jobs(t, sim.New(o)); len(got) != 0 {
+		t.Errorf("with another release: %v: want none", got)
 	}
 }

@@ -9,6 +9,9 @@ import (
 // NICs use it without a Driver.
 func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 	d, err := Descriptor(spec)
+	if err == nil {
+		err = able(n.Behaviour(), spec)
+	}
 	if err != nil {
 		return core.Created{Err: err}
 	}
@@ -21,10 +24,13 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 	if errno == kernel.ENOSPC {
 		return core.Created{Err: short(spec, n, fail)}
 	}
-	if errno == kernel.OK && spec.Owner.Kind == core.OwnerNetNS {
-		if errno = admitNetNS(n, id, spec.Owner.ID); errno != kernel.OK {
+	if errno == kernel.OK {
+		if errno = finish(n, id, spec); errno != kernel.OK {
 			_ = n.Destroy(kernel.Root, id)
 		}
+	}
+	if errno == kernel.EEXIST {
+		return core.Created{Err: taken(spec, ServicesOn(n, spec.Device), n.Behaviour().Overlap == kernel.OverlapExact)}
 	}
 	if errno != kernel.OK {
 		return core.Created{Err: failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, errno)}
@@ -36,13 +42,37 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 	return core.Created{Service: View(spec.Device, s)}
 }
 
-// admitNetNS gives a service to a network namespace, which is possible only while the service is disabled.
-func admitNetNS(n *kernel.NIC, id, netns uint32) kernel.Errno {
-	if errno := n.Enable(kernel.Root, id, false); errno != kernel.OK {
-		return errno
+// able refuses what the release cannot do, before anything is made.
+func able(b *kernel.Behaviour, spec core.ServiceSpec) error {
+	switch {
+	case spec.Owner.Kind == core.OwnerNetNS && b.MemberTypes <= kernel.NetNS:
+		return core.Errorf(core.NotSupported, "NIC %s: a service for network namespace %d: it needs SHS 14, and this is SHS %s", spec.Device, spec.Owner.ID, b.Release)
+	case len(spec.VNIs) > kernel.MaxVNIs && !b.OpenDisabled:
+		return core.Errorf(core.NotSupported, "NIC %s: a service with a range of %d VNIs: it needs SHS 13.1, and this is SHS %s", spec.Device, len(spec.VNIs), b.Release)
 	}
-	if errno := n.SetNetNS(kernel.Root, id, netns); errno != kernel.OK {
-		return errno
+	return nil
+}
+
+// finish sets what no descriptor holds: a VNI range, and the network namespace, which can be set only while the service is disabled.
+func finish(n *kernel.NIC, id uint32, spec core.ServiceSpec) kernel.Errno {
+	ranged, netns := len(spec.VNIs) > kernel.MaxVNIs, spec.Owner.Kind == core.OwnerNetNS
+	if !ranged && !netns {
+		return kernel.OK
+	}
+	if netns && !ranged {
+		if errno := n.Enable(kernel.Root, id, false); errno != kernel.OK {
+			return errno
+		}
+	}
+	if ranged {
+		if errno := n.SetVNIRange(kernel.Root, id, uint32(spec.VNIs[0]), uint32(spec.VNIs[len(spec.VNIs)-1])); errno != kernel.OK {
+			return errno
+		}
+	}
+	if netns {
+		if errno := n.SetNetNS(kernel.Root, id, spec.Owner.ID); errno != kernel.OK {
+			return errno
+		}
 	}
 	return n.Enable(kernel.Root, id, true)
 }
@@ -94,5 +124,9 @@ func equal(spec core.ServiceSpec, want *kernel.Desc, s *kernel.Service) bool {
 	if spec.Owner.Kind == core.OwnerNetNS {
 		netns = spec.Owner.ID
 	}
-	return d == s.Desc && s.NetNS == netns && s.VNIMin == 0 && s.ID != kernel.DefaultID
+	var from, to uint16
+	if len(spec.VNIs) > kernel.MaxVNIs {
+		from, to, d.NumVNIs = uint16(spec.VNIs[0]), uint16(spec.VNIs[len(spec.VNIs)-1]), s.NumVNIs
+	}
+	return d == s.Desc && !s.Updated && s.NetNS == netns && s.VNIMin == from && s.VNIMax == to && s.ID != kernel.DefaultID
 }

@@ -26,6 +26,9 @@ type state struct {
 }
 
 func encodeState(boot string, release *kernel.Behaviour, nics []kernel.NIC) ([]byte, error) {
+	if len(nics) > 0 {
+		release = nics[0].Behaviour()
+	}
 	s := state{Version: stateVersion, Boot: boot, Release: release.Release}
 	for i := range nics {
 		s.NICs = append(s.NICs, nics[i].Services())
@@ -34,7 +37,7 @@ func encodeState(boot string, release *kernel.Behaviour, nics []kernel.NIC) ([]b
 }
 
 // decodeState reads a state file. NICs whose services could not stand together are refused: they would be no NIC's.
-func decodeState(data []byte, release *kernel.Behaviour) (boot string, nics []kernel.NIC, err error) {
+func decodeState(data []byte) (boot string, nics []kernel.NIC, err error) {
 	var s state
 	if err := strict(data, &s); err != nil {
 		return "", nil, core.Errorf(core.StoreCorrupt, "it cannot be read: %w", err)
@@ -44,6 +47,10 @@ func decodeState(data []byte, release *kernel.Behaviour) (boot string, nics []ke
 	}
 	if len(s.NICs) > MaxNICs {
 		return "", nil, core.Errorf(core.StoreCorrupt, "it has %d NICs, more than %d", len(s.NICs), MaxNICs)
+	}
+	release := kernel.Named(s.Release)
+	if release == nil {
+		return "", nil, core.Errorf(core.StoreNewer, "it is of SHS %q, whose rules are not known here", core.Clip(s.Release))
 	}
 	for i, services := range s.NICs {
 		n, ok := kernel.Restore(release, services)

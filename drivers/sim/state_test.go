@@ -22,7 +22,7 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"version":1,"boot":"b1","release":"14.0.1","nics":[[{"ID":7,"LPR":1,"TLEPool":-1}]]}`))
 	f.Add([]byte(`{"version":9}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		boot, nics, err := decodeState(data, &kernel.R1401)
+		boot, nics, err := decodeState(data)
 		if err != nil {
 			return
 		}
@@ -30,7 +30,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		boot2, nics2, err := decodeState(again, &kernel.R1401)
+		boot2, nics2, err := decodeState(again)
 		if err != nil || boot2 != boot || len(nics2) != len(nics) {
 			t.Fatalf("what was read cannot be read again: %v", err)
 		}

@@ -7,30 +7,50 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
-// Descriptor is the kernel's form of a spec: members, VNIs and classes restricted, limits applied. What the kernel judges itself is left to it.
+// Descriptor is the kernel's form of a spec: members, VNIs and classes restricted, limits applied. What the kernel judges itself is left to it. A spec of
+// more than MaxVNIs VNIs has none in its descriptor: they are set as a range once the service stands.
 func Descriptor(spec core.ServiceSpec) (kernel.Desc, error) {
 	d := kernel.Desc{RestrictedMembers: true, RestrictedVNIs: true, RestrictedTCs: true, ResourceLimits: true, Limits: spec.Limits}
-	if len(spec.VNIs) == 0 || len(spec.VNIs) > kernel.MaxVNIs {
-		return d, core.Errorf(core.BadCall, "NIC %s: a service with %d VNIs: a CXI service names 1 to %d", spec.Device, len(spec.VNIs), kernel.MaxVNIs)
+	switch {
+	case len(spec.VNIs) > kernel.MaxVNIs && core.IsVNIRange(spec.VNIs):
+		d.RestrictedVNIs = false
+	case len(spec.VNIs) == 0 || len(spec.VNIs) > kernel.MaxVNIs:
+		return d, core.Errorf(core.BadCall, "NIC %s: a service with %d VNIs: a CXI service names 1 to %d, or has an aligned block of a power of two",
+			spec.Device, len(spec.VNIs), kernel.MaxVNIs)
+	default:
+		for i, v := range spec.VNIs {
+			d.VNIs[i] = uint16(v)
+		}
+		d.NumVNIs = uint8(len(spec.VNIs))
 	}
-	for i, v := range spec.VNIs {
-		d.VNIs[i] = uint16(v)
-	}
-	d.NumVNIs = uint8(len(spec.VNIs))
 	for i := range 4 {
 		d.TCs[i] = spec.Classes&(1<<i) != 0
 	}
-	switch spec.Owner.Kind {
-	case core.OwnerUID:
-		d.Members[0] = kernel.Member{ID: spec.Owner.ID, Type: kernel.UID}
-	case core.OwnerGID:
-		d.Members[0] = kernel.Member{ID: spec.Owner.ID, Type: kernel.GID}
-	case core.OwnerNetNS:
-		// no member: the namespace is set once the service stands
-	default:
+	var ok bool
+	if d.Members, ok = members(spec.Owner); !ok {
 		return d, core.Errorf(core.BadCall, "NIC %s: a service with VNIs %s: it has no owner, so nobody could use it", spec.Device, core.FormatVNIs(spec.VNIs))
 	}
 	return d, nil
+}
+
+// members are a descriptor's two members. An ignored second one would let everybody in with SHS 13.0: it is root, or for root's own service group 0. A
+// network namespace is no member: it is set once the service stands, and needs both ignored.
+func members(o core.Owner) (m [kernel.MaxMembers]kernel.Member, ok bool) {
+	m[1] = kernel.Member{Type: kernel.UID}
+	switch o.Kind {
+	case core.OwnerUID:
+		m[0] = kernel.Member{ID: o.ID, Type: kernel.UID}
+		if o.ID == 0 {
+			m[1].Type = kernel.GID
+		}
+	case core.OwnerGID:
+		m[0] = kernel.Member{ID: o.ID, Type: kernel.GID}
+	case core.OwnerNetNS:
+		m[1] = kernel.Member{}
+	default:
+		return m, false
+	}
+	return m, true
 }
 
 // View is a service of the kernel in Weft's words. A VNI range is written out, so that none of its VNIs is overlooked.

@@ -96,10 +96,11 @@ func (n *NIC) overlaps(min, max uint16) bool {
 				return true
 			}
 		}
-		if !s.RestrictedVNIs || n.b.Overlap == OverlapExact && min == max {
+		a := s.enforced()
+		if !a.RestrictedVNIs || n.b.Overlap == OverlapExact && min == max {
 			continue
 		}
-		for _, v := range s.VNIs[:s.NumVNIs] {
+		for _, v := range a.VNIs[:a.NumVNIs] {
 			if min <= v && v <= max {
 				return true
 			}

@@ -46,8 +46,12 @@ func (n *NIC) idle(c Caller, id uint32) (*Service, Errno) {
 	return n.find(id), OK
 }
 
-// Enable switches a service on or off (cxil_svc_enable), the default one too: EPERM, EINVAL unknown, EBUSY in use.
+// Enable switches a service on or off (cxil_svc_enable), the default one too: EPERM, EINVAL unknown, EBUSY in use. Before SHS 13.1 the command is unknown
+// (EINVAL), and Update does it.
 func (n *NIC) Enable(c Caller, id uint32, on bool) Errno {
+	if !n.b.knows(OpEnable) {
+		return EINVAL
+	}
 	s, err := n.idle(c, id)
 	if err == OK {
 		s.Enable = on
@@ -76,6 +80,8 @@ func (n *NIC) SetVNIRange(c Caller, id, min, max uint32) Errno {
 	s := n.find(id)
 	size := max - min + 1
 	switch {
+	case !n.b.knows(OpSetVNIRange):
+		return EINVAL
 	case !c.Admin:
 		return EPERM
 	case s == nil || s.RestrictedVNIs || min == 0 || min > 65535 || max == 0 || max > 65535 || max < min || size&(size-1) != 0 || min&(size-1) != 0:
@@ -95,6 +101,8 @@ func (n *NIC) SetVNIRange(c Caller, id, min, max uint32) Errno {
 func (n *NIC) SetExclusiveCP(c Caller, id uint32, on bool) Errno {
 	s := n.find(id)
 	switch {
+	case !n.b.knows(OpSetExclusiveCP):
+		return EINVAL
 	case !c.Admin:
 		return EPERM
 	case s == nil || s.RestrictedVNIs || s.VNIMin == 0:
@@ -107,14 +115,42 @@ func (n *NIC) SetExclusiveCP(c Caller, id uint32, on bool) Errno {
 	return OK
 }
 
+// Update replaces a service's description (cxil_update_svc): EPERM, EINVAL for what Alloc would refuse, an unknown service and other resource_limits; EBUSY
+// in use. Limits stay as they are. It switches the service on or off. From SHS 13.0 on the members, VNIs and classes that are enforced stay as the
+// service was made, whatever the description says now.
+func (n *NIC) Update(c Caller, d *Desc) Errno {
+	if !c.Admin {
+		return EPERM
+	}
+	if err := n.validate(d); err != OK {
+		return err
+	}
+	s, err := n.idle(c, d.ID)
+	if err != OK {
+		return err
+	}
+	if s.ResourceLimits != d.ResourceLimits {
+		return EINVAL
+	}
+	if !n.b.UpdateEnforced && !s.Updated {
+		s.Updated, s.Made = true, s.access()
+	}
+	limits, system, cntr := s.Limits, s.System, s.CntrPoolID
+	s.Desc = *d
+	s.Limits, s.System, s.CntrPoolID = limits, system, cntr
+	return OK
+}
+
 // SetNetNS lets the processes of a network namespace in (cxil_svc_set_netns): EINVAL unknown, EEXIST unless members are restricted and all are Ignore,
 // EBUSY while the service is enabled.
 func (n *NIC) SetNetNS(c Caller, id, netns uint32) Errno {
 	s := n.find(id)
 	switch {
+	case !n.b.knows(OpSetNetNS):
+		return EINVAL
 	case !c.Admin:
 		return EPERM
-	case s == nil || n.b.MemberTypes <= NetNS:
+	case s == nil:
 		return EINVAL
 	case !s.RestrictedMembers || s.Members[0].Type != Ignore || s.Members[1].Type != Ignore:
 		return EEXIST

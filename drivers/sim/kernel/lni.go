@@ -23,7 +23,7 @@ func (n *NIC) AllocLNI(c Caller, service uint32) (uint32, Errno) {
 		return 0, EINVAL
 	case !s.Enable:
 		return 0, EKEYREVOKED
-	case !s.admits(c):
+	case !n.b.admits(s, c):
 		return 0, EPERM
 	}
 	rgid := n.rgid(s)
@@ -95,15 +95,28 @@ func (n *NIC) Busy(service uint32) bool {
 	return false
 }
 
-// admits reports whether c may open the service: without restricted_members everybody, else by effective uid, effective gid (not a supplementary
-// group, from SHS 13.0 on) or network namespace.
-func (s *Service) admits(c Caller) bool {
-	if !s.RestrictedMembers {
+// admits reports whether c may open the service: without restricted_members everybody, else by effective uid, effective gid (with SHS 12.0 any group of
+// the process) or network namespace. With SHS 13.0 an Ignore member lets everybody in.
+func (b *Behaviour) admits(s *Service, c Caller) bool {
+	a := s.enforced()
+	if !a.RestrictedMembers {
 		return true
 	}
-	for _, m := range s.Members {
-		if m.Type == UID && m.ID == c.EUID || m.Type == GID && m.ID == c.EGID {
-			return true
+	for _, m := range a.Members {
+		switch m.Type {
+		case Ignore:
+			if b.OpenIgnore {
+				return true
+			}
+		case UID:
+			if m.ID == c.EUID {
+				return true
+			}
+		case GID:
+			if m.ID == c.EGID || b.AnyGroup && c.Group != 0 && m.ID == c.Group {
+				return true
+			}
+		case NetNS, memberTypes: // of namespace 0, which no process is in; what no release knows
 		}
 	}
 	return s.NetNS != 0 && s.NetNS == c.NetNS

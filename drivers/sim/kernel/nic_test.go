@@ -14,13 +14,14 @@ import (
 // TestRandomCalls compares the NIC's incremental books with what its list of services says, and that copies are independent.
 func TestRandomCalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := kernel.New(&kernel.R1401)
+		release := rapid.SampledFrom(kernel.Behaviours()).Draw(t, "release")
+		n := kernel.New(release)
 		user := kernel.Caller{EUID: 1000}
 		id := rapid.Uint32Range(1, 12)
 		for range rapid.IntRange(1, 60).Draw(t, "calls") {
 			before := n.Clone()
 			services, lnis := slices.Clone(n.Services()), slices.Clone(n.LNIs())
-			switch rapid.IntRange(0, 6).Draw(t, "call") {
+			switch rapid.IntRange(0, 7).Draw(t, "call") {
 			case 0, 1, 2:
 				d := desc(vnis(rapid.Uint16Range(0, 20).Draw(t, "vni")))
 				for r, total := range kernel.Total {
@@ -45,9 +46,11 @@ func TestRandomCalls(t *testing.T) {
 			case 5:
 				n.FreeLNI(id.Draw(t, "lni"))
 			case 6:
+				n.Update(kernel.Root, desc(func(d *kernel.Desc) { d.ID, d.Enable = id.Draw(t, "id"), true }, vnis(rapid.Uint16Range(1, 20).Draw(t, "vni"))))
+			case 7:
 				n.SetVNIRange(kernel.Root, id.Draw(t, "id"), rapid.Uint32Range(0, 20).Draw(t, "min"), rapid.Uint32Range(0, 20).Draw(t, "max"))
 			}
-			again, ok := kernel.Restore(&kernel.R1401, n.Services())
+			again, ok := kernel.Restore(release, n.Services())
 			if !ok || again.Capacity() != n.Capacity() {
 				t.Fatalf("the services do not add up to the NIC's capacity: %v\n%+v\n%+v", ok, again.Capacity(), n.Capacity())
 			}

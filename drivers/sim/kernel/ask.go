@@ -1,0 +1,38 @@
+package kernel
+
+// LPR is how many LNIs share an RGID (cxil_get_svc_lpr): EINVAL unknown.
+func (n *NIC) LPR(id uint32) (uint32, Errno) {
+	s, err := n.Get(id)
+	return uint32(s.LPR), err
+}
+
+// VNIRange is a service's VNI range (cxil_svc_get_vni_range): EINVAL unknown, with restricted_vnis, without a range, and before SHS 13.1.
+func (n *NIC) VNIRange(id uint32) (min, max uint16, err Errno) {
+	s := n.find(id)
+	if !n.b.knows(OpGetVNIRange) || s == nil || s.RestrictedVNIs || s.VNIMin == 0 {
+		return 0, 0, EINVAL
+	}
+	return s.VNIMin, s.VNIMax, OK
+}
+
+// ExclusiveCP is whether a service's communication profiles are its own (cxil_svc_get_exclusive_cp): EINVAL unknown and before SHS 13.1, ENOENT for a
+// service with no VNI.
+func (n *NIC) ExclusiveCP(id uint32) (bool, Errno) {
+	s := n.find(id)
+	switch {
+	case !n.b.knows(OpGetExclusiveCP) || s == nil:
+		return false, EINVAL
+	case s.VNIMin == 0 && (!s.RestrictedVNIs || s.NumVNIs == 0):
+		return false, ENOENT
+	}
+	return s.ExclusiveCP, OK
+}
+
+// NetNS is the network namespace that a service admits (cxil_svc_get_netns): EINVAL unknown, for none, and before SHS 14.0.
+func (n *NIC) NetNS(id uint32) (uint32, Errno) {
+	s := n.find(id)
+	if !n.b.knows(OpGetNetNS) || s == nil || s.NetNS == 0 {
+		return 0, EINVAL
+	}
+	return s.NetNS, OK
+}
