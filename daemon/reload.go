@@ -46,6 +46,7 @@ type reloader struct {
 	reopen  func()                         // the daemon's log files, which may have been renamed
 	// accept puts in force what is the daemon's own, or nothing of it.
 	accept func(ctx context.Context, old, site *Site) (changed []string, findings []hclfile.Finding, err error)
+	taken  func() // hears of each reload that is in force; nil: nobody does
 }
 
 func (r *reloader) sizes() map[string]int { return r.site.Load().Sizes() }
@@ -111,6 +112,9 @@ func (r *reloader) take(ctx context.Context) (Reloaded, error) {
 	}
 	out.Changed = append(out.Changed, more...)
 	r.site.Store(site)
+	if r.taken != nil {
+		r.taken()
+	}
 	return out, nil
 }
 

@@ -92,11 +92,14 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		return err
 	}
 	live.accept = acceptor(srv)
+	beside := &shade{srv: srv, live: live.site.Load, log: o.Log, audit: audit}
+	undo = append(undo, beside.close)
+	live.taken = beside.reloaded
 	page.Watch(srv)
 	desk := &server.Desk{
-		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused,
+		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shadow: beside.row,
 		Read: map[string]hook.Handler{verbPlugins: pluginsVerb(plugins)},
-		More: map[string]hook.Handler{verbReload: live.verb, verbRestartPlugin: restartVerb(plugins, audit)},
+		More: map[string]hook.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
 	}
 	ln, err := hook.Listen(c.Socket, 0o666)
 	if err != nil {

@@ -91,5 +91,8 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 		return &engine.Said{Began: began, Err: e}
 	}
 	policy := s.policy.Load()
-	return engine.NewSaid(began, job, policy.Decide(engine.Facts{Job: job, System: policy.system}))
+	facts := engine.Facts{Job: job, System: policy.system}
+	decision := policy.Decide(facts)
+	s.saw(facts, decision)
+	return engine.NewSaid(began, job, decision)
 }

@@ -27,6 +27,7 @@ type Desk struct {
 	Sizes      func() map[string]int   // VNIs of each pool
 	Expiry     func() time.Time        // of the server's certificate; nil: it has none
 	Refused    func() *Refusal         // the last reload, where it was refused; nil: none is
+	Shadow     func() *ShadowRow       // the policy that decides beside the one in force; nil: none does
 	Read       map[string]hook.Handler // further verbs, for all
 	More       map[string]hook.Handler // and for those who may write
 }
@@ -131,6 +132,9 @@ func (d *Desk) status(ctx context.Context) (any, error) {
 	}
 	if d.Refused != nil {
 		s.Refused = d.Refused()
+	}
+	if d.Shadow != nil {
+		s.Shadow = d.Shadow()
 	}
 	if e := d.Server.Failure(); e != nil {
 		s.Failure = e.Line()

@@ -21,6 +21,7 @@ type Status struct {
 	Failure    string         `json:"failure,omitempty"`
 	Policy     string         `json:"policy"`
 	Refused    *Refusal       `json:"reload_refused,omitempty"`
+	Shadow     *ShadowRow     `json:"shadow,omitempty"`
 	Nodes      int            `json:"nodes"`
 	Attached   int            `json:"attached"`
 	Drained    int            `json:"drained"`
@@ -28,6 +29,15 @@ type Status struct {
 	Vanished   int            `json:"vanished"` // jobs of an alarm, which wait for `weft forget --vanished`
 	Pools      []PoolRow      `json:"pools"`
 	Expiry     time.Time      `json:"certificate_ends,omitzero"`
+}
+
+// ShadowRow is a policy that decides beside the one in force, and what it has seen, in numbers: which jobs they are is for operators only.
+type ShadowRow struct {
+	Policy  string    `json:"policy"` // hash
+	Since   time.Time `json:"since"`
+	Jobs    int       `json:"jobs"`
+	Changed int       `json:"changed"` // that would have got something else
+	Dropped int       `json:"dropped"` // that were not looked at
 }
 
 // PoolRow is the use of one pool.

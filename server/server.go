@@ -84,6 +84,7 @@ type Server struct {
 	auditor    auditor
 	began      time.Time
 	policy     atomic.Pointer[decider]
+	shadow     atomic.Pointer[Shadow]
 	queue      chan work
 	done       chan struct{}            // closed when the writer has ended
 	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs

@@ -140,6 +140,7 @@ var doors = []door{
 			{name: "`weft recover`", verb: "recover", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft node accept`", verb: "accept", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft reload`", verb: "reload", allow: users(yes, no, no, yes)},
+			{name: "`weft policy apply --shadow`, its report too", verb: daemon.VerbShadow, body: func(*walk) any { return daemon.ShadowArgs{} }, allow: users(yes, no, no, yes)},
 			{name: "`weft plugin list`", verb: "plugins", allow: users(yes, yes, yes, yes)},
 			{name: "`weft plugin restart`", verb: "restart-plugin", body: noPlugin, absent: true, allow: users(yes, no, no, yes)},
 		},
@@ -228,7 +229,7 @@ func TestPermissionsAreWhole(t *testing.T) {
 		form  string
 	}{
 		"server":               {0, []string{"../../server/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
-		"more of the server's": {0, []string{"../../daemon/reload.go", "../../daemon/plugins.go"}, `[vV]erb\w+\s+= ("[a-z-]+")`},
+		"more of the server's": {0, []string{"../../daemon/reload.go", "../../daemon/plugins.go", "../../daemon/shadow.go"}, `[vV]erb\w+\s+= ("[a-z-]+")`},
 		"agent":                {1, []string{"../../agent/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
 		"more of the agent's":  {1, []string{"../../daemon/adapter.go", "../../daemon/plugins.go", "../../daemon/guard.go", "../../daemon/reload.go"}, `Handler\{("begin")|[vV]erb\w+\s+= ("[a-z-]+")`},
 	} {

@@ -26,16 +26,31 @@ type applied struct {
 }
 
 func newPolicyApply(o *options) *cobra.Command {
-	a := &rulesArgs{}
+	a, shadow, seen := &rulesArgs{}, "", false
 	cmd := &cobra.Command{
-		Use: "apply FILES", Short: "Put a policy in force: check it, run its tests, replace the policy's folder, reload", Args: cobra.MinimumNArgs(1),
+		Use: "apply [FILES]", Short: "Put a policy in force: check it, run its tests, replace the policy's folder, reload", Args: cobra.ArbitraryArgs,
 		Long: `Put a policy in force, on the server's host. FILES are files and folders of them, of the policy and of its tests. They are checked and the tests
 are run; where all is well they take the place of everything in the folder that the configuration names, in one step, and the daemons
 of this host reload. Where FILES hold no tests, those in the folder are run and stay. When the reload is refused, the folder is what it
 was. It needs the right to write in that folder, and to reload; the reload stands in the audit.
 
+With --shadow nothing is put in force, and no folder is touched: the server decides by FILES too, beside the policy in force, and counts who
+would have got something else, until --shadow=off or its end. --shadow --report shows what it has seen so far, ` + "`weft status`" + ` how
+many. No job waits for it. Quotas are not counted.
+
 Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 the policy cannot be used. Nothing has changed with 1 and 2.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			quiet := seen || shadow == "off" // no policy is given
+			switch {
+			case shadow != "" && shadow != "on" && shadow != "off":
+				return misuse(cmd, fmt.Errorf("policy apply: --shadow is on or off"))
+			case seen && shadow != "on":
+				return misuse(cmd, fmt.Errorf("policy apply: --report is for --shadow"))
+			case quiet != (len(args) == 0):
+				return misuse(cmd, fmt.Errorf("policy apply: FILES are needed, but with --report and --shadow=off there are none"))
+			case quiet:
+				return o.shadow(cmd.Context(), daemon.ShadowArgs{Off: shadow == "off"})
+			}
 			r := a.load(args)
 			show(r.Findings)
 			if r.Policy == nil {
@@ -48,6 +63,13 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 				show(failed)
 				return &exitError{exitFailed, fmt.Errorf("policy apply: the tests do not pass: %s; nothing was changed", tally(failed))}
 			}
+			if shadow == "on" {
+				packed, err := daemon.PackPolicy(r.Policy)
+				if err != nil {
+					return usage(err)
+				}
+				return o.shadow(cmd.Context(), daemon.ShadowArgs{Text: packed})
+			}
 			out, err := o.apply(cmd.Context(), r)
 			if err != nil {
 				return err
@@ -57,6 +79,9 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			})
 		},
 	}
+	cmd.Flags().StringVar(&shadow, "shadow", "", "decide beside the policy in force and only count what would be otherwise; off ends that")
+	cmd.Flags().Lookup("shadow").NoOptDefVal = "on"
+	cmd.Flags().BoolVar(&seen, "report", false, "what the policy beside has seen")
 	a.flags(cmd)
 	return o.listing(cmd)
 }

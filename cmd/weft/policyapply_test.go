@@ -5,6 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/server"
 )
 
 // apply runs `weft policy apply` and gives its exit code and what it says.
@@ -92,5 +97,97 @@ func TestPolicyApply(t *testing.T) {
 		t.Errorf("%s is in force, and it said %s", st.Policy, said)
 	}
 	holds("a_test.policy.hcl n.policy.hcl")
+	d.clean()
+}
+
+// grant is what k got, but for which VNI and where.
+func (d *daemons) grant(k *task) server.JobDetail {
+	d.t.Helper()
+	var rows []server.JobDetail
+	d.must(hook.Call(d.t.Context(), d.socket(), "job", server.JobArgs{Job: k.job}, &rows))
+	if len(rows) != 1 || len(rows[0].Shares) != 1 {
+		d.t.Fatalf("%s: %+v", k.job, rows)
+	}
+	r := rows[0]
+	r.JobRow, r.Where = server.JobRow{User: r.User, Nodes: r.Nodes}, nil
+	return r
+}
+
+func TestPolicyShadow(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	rules := d.withRules()
+	d.must(os.Remove(filepath.Join(rules, "a_test.policy.hcl")))
+	d.edit(theServer, `tls         = "tls"`, "tls = \"tls\"\n  audit = \"server.audit\"")
+	d.up()
+	config, next := "--config="+d.path("server.hcl"), d.path("next")
+	d.must(os.Mkdir(next, 0o755))
+	text, err := os.ReadFile(filepath.Join(rules, "a.policy.hcl"))
+	d.must(err)
+	d.must(os.WriteFile(filepath.Join(next, "n.policy.hcl"), append(text, "\ndeny \"nobody\" {\n  message = \"closed\"\n}\n"...), 0o644))
+	first := d.status().Policy
+	say := func(want string, args ...string) {
+		t.Helper()
+		if code, said := d.apply(args...); code != 0 || !strings.Contains(said, want) {
+			t.Errorf("%d, and it does not say %q: %s", code, want, said)
+		}
+	}
+	say("no policy decides beside", "--shadow", "--report")
+	plain := d.mustBegin("n1")
+	say("which is in force; it changes nothing", config, "--shadow", next)
+	k := d.mustBegin("n1") // it denies nothing
+	counted := func(want string) {
+		t.Helper()
+		d.until("the difference is counted", func() (bool, string) {
+			_, said := d.apply("--shadow", "--report")
+			return strings.Contains(said, want) && strings.Contains(said, `by deny "nobody" (n.policy.hcl:`), said
+		})
+	}
+	counted("1 of 1 job would have got something else")
+	if d := cmp.Diff(d.grant(plain), d.grant(k)); d != "" || k.vnis == "" {
+		t.Errorf("a job of VNI %q gets something else while a policy decides beside (-before +now):\n%s", k.vnis, d)
+	}
+	say(`"changed": 1`, "--shadow", "--report", "-o", "json")
+	st := d.status()
+	if b := st.Shadow; st.Policy != first || b == nil || b.Jobs != 1 || b.Changed != 1 || b.Policy == first {
+		t.Errorf("%+v, %+v", st, b)
+	}
+	d.must(d.weft("status.log", "--dir", d.path("run"), "status").Wait())
+	if said := d.log("status"); !strings.Contains(said, "1 of 1 job in") || !strings.Contains(said, "`weft policy apply --shadow --report`") {
+		t.Errorf("status says %s", said)
+	}
+
+	// It goes on through reloads; when another policy is in force, it counts against that.
+	d.reload("run")
+	if b := d.status().Shadow; b == nil || b.Jobs != 1 {
+		t.Errorf("%+v", b)
+	}
+	d.must(os.WriteFile(filepath.Join(rules, "b.policy.hcl"), []byte("min_nics = 1\n"), 0o644))
+	d.reload("run")
+	if b := d.status().Shadow; b == nil || b.Jobs != 0 {
+		t.Errorf("%+v", b)
+	}
+	third := d.mustBegin("n1")
+	counted("1 of 1 job would have got something else")
+
+	second := d.status().Policy
+	say("no more", "--shadow=off")
+	say("no policy decides beside", "--shadow", "--report")
+	if st := d.status(); st.Policy != second || st.Shadow != nil {
+		t.Errorf("%+v", st)
+	}
+	for _, job := range []*task{plain, k, third} {
+		job.finish()
+	}
+	audit, err := os.ReadFile(d.path("server.audit"))
+	d.must(err)
+	if n := strings.Count(string(audit), `"msg":"shadow"`); n != 2 {
+		t.Errorf("%d lines of the audit tell of it, want 2 (on, off):\n%s", n, audit)
+	}
+	for _, args := range [][]string{{"--report"}, {"--shadow=maybe", next}, {"--shadow=off", next}, {}} {
+		if code, said := d.apply(args...); code != 2 {
+			t.Errorf("%q: %d: %s", args, code, said)
+		}
+	}
 	d.clean()
 }

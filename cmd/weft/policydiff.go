@@ -113,7 +113,12 @@ func printDiff(w io.Writer, r compare.Report) {
 	if r.Unused > 0 {
 		fmt.Fprintf(w, "%s left out: no job that can be on this system\n", plural(r.Unused, "line"))
 	}
-	for _, g := range r.Groups {
+	printGroups(w, r.Groups)
+	printCapacity(w, r)
+}
+
+func printGroups(w io.Writer, groups []compare.Group) {
+	for _, g := range groups {
 		verb := "by"
 		if g.In == "old" {
 			verb = "no more by"
@@ -123,6 +128,9 @@ func printDiff(w io.Writer, r compare.Report) {
 			fmt.Fprintf(w, "  %s: %s\n  %*s  %s\n", c.Job, c.Old, len(c.Job), "", c.New)
 		}
 	}
+}
+
+func printCapacity(w io.Writer, r compare.Report) {
 	for i, p := range r.After.Pools {
 		fmt.Fprintf(w, "pool %s of %d: at most %d wanted, before %d", p.Pool, p.Size, p.Peak, r.Before.Pools[i].Peak)
 		if p.Short > 0 {

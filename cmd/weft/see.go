@@ -48,6 +48,10 @@ func printStatus(w io.Writer, s server.Status) {
 	if s.Refused != nil {
 		fmt.Fprintf(w, "THE LAST RELOAD WAS REFUSED %s ago; policy %.12s and the configuration from before stay in force: %s\n", ago(s.Refused.At), s.Policy, s.Refused.Why)
 	}
+	if b := s.Shadow; b != nil {
+		fmt.Fprintf(w, "policy %.12s decides beside %.12s, which is in force: %d of %s in %s would have got something else (`weft policy apply --shadow --report`)\n",
+			b.Policy, s.Policy, b.Changed, plural(b.Jobs, "job"), ago(b.Since))
+	}
 	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < 30*24*time.Hour {
 		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
 	}
