@@ -1,0 +1,174 @@
+package fake
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/weft-hpc/weft/plugins/flux/broker"
+)
+
+// instance is what the job manager and the resource module know.
+type instance struct {
+	jobs    map[uint64]*job
+	clock   float64
+	hosts   []string // by rank
+	drained map[int]string
+	attrs   map[string]string
+}
+
+type job struct {
+	id       uint64
+	uid      uint32
+	jobspec  object
+	r        any
+	events   []event
+	inactive bool
+}
+
+type event struct {
+	name string
+	text json.RawMessage
+}
+
+// First is the time at which the fake's clock begins, in Unix seconds; each event is a quarter of a second later than the one before.
+const First = 1795817734
+
+func (i *instance) init() {
+	i.jobs, i.clock, i.drained, i.attrs = map[uint64]*job{}, First, map[int]string{}, map[string]string{}
+	i.hosts = []string{"node01", "node02"}
+}
+
+// redacted is the jobspec as the journal shows it.
+func (j *job) redacted() any {
+	spec := maps.Clone(j.jobspec)
+	if attributes, ok := spec["attributes"].(object); ok {
+		attributes = maps.Clone(attributes)
+		if system, ok := attributes["system"].(object); ok {
+			system = maps.Clone(system)
+			delete(system, "environment")
+			attributes["system"] = system
+		}
+		spec["attributes"] = attributes
+	}
+	return spec
+}
+
+// Hosts are the names of the instance's nodes, by rank.
+func (b *Broker) Hosts(hosts ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.instance.hosts = hosts
+}
+
+// Attr sets a broker's attribute.
+func (b *Broker) Attr(name, value string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.instance.attrs[name] = value
+}
+
+// Submit makes a job that waits for resources. attributes are attributes.system of its jobspec.
+func (b *Broker) Submit(id uint64, uid uint32, attributes map[string]any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j := &job{id: id, uid: uid, jobspec: object{"version": 1, "attributes": object{"system": attributes}}}
+	b.instance.jobs[id] = j
+	b.post(j, "submit", object{"userid": uid, "urgency": 16, "flags": 0, "version": 1})
+	for _, name := range []string{"validate", "depend", "priority"} {
+		b.post(j, name, nil)
+	}
+}
+
+// Alloc gives a job its resources: R_lite's entries and the nodes in the order of their ranks.
+func (b *Broker) Alloc(id uint64, lite any, nodes ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j := b.instance.jobs[id]
+	j.r = object{"version": 1, "execution": object{"R_lite": lite, "starttime": b.instance.clock, "expiration": 0.0, "nodelist": nodes}}
+	b.post(j, "alloc", object{"annotations": object{}})
+}
+
+// Lite is one entry of R_lite.
+func Lite(ranks, cores string) map[string]any {
+	return object{"rank": ranks, "children": object{"core": cores}}
+}
+
+// Post posts an event to a job's eventlog.
+func (b *Broker) Post(id uint64, name string, context any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.post(b.instance.jobs[id], name, context)
+}
+
+// End posts what a job without prolog and epilog has at its end.
+func (b *Broker) End(id uint64) {
+	for _, name := range []string{"finish", "release", "free", "clean"} {
+		b.Post(id, name, nil)
+	}
+}
+
+// Purge forgets an inactive job.
+func (b *Broker) Purge(id uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.instance.jobs, id)
+}
+
+// Drained is the reason for which a rank is drained.
+func (b *Broker) Drained(rank int) (string, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	reason, ok := b.instance.drained[rank]
+	return reason, ok
+}
+
+// Drain drains a rank as an administrator, or Flux itself, does.
+func (b *Broker) Drain(rank int, reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.instance.drained[rank] = reason
+}
+
+// Events are the names and contexts of a job's eventlog.
+func (b *Broker) Events(id uint64) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []string
+	if j := b.instance.jobs[id]; j != nil {
+		for _, e := range j.events {
+			all = append(all, string(e.text))
+		}
+	}
+	return all
+}
+
+// post appends an event and tells it to every follower; b.mu is held.
+func (b *Broker) post(j *job, name string, context any) {
+	i := &b.instance
+	i.clock += 0.25
+	entry := object{"timestamp": i.clock, "name": name}
+	if context != nil {
+		entry["context"] = context
+	}
+	text, err := json.Marshal(entry)
+	if err != nil {
+		panic(fmt.Sprintf("event %s: %v", name, err))
+	}
+	j.events = append(j.events, event{name, text})
+	j.inactive = j.inactive || name == "clean"
+	answer := object{"id": j.id, "events": []json.RawMessage{text}}
+	switch name {
+	case "submit":
+		answer["jobspec"] = j.redacted()
+	case "alloc":
+		answer["R"] = j.r
+	}
+	for c := range b.clients {
+		for tag, f := range c.streams {
+			if f.wants(name) {
+				c.respond(f.topic, tag, broker.FlagStreaming, 0, answer)
+			}
+		}
+	}
+}

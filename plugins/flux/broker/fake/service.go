@@ -1,0 +1,266 @@
+package fake
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/plugins/flux/broker"
+)
+
+// no is an answer that is an error.
+type no struct {
+	errno syscall.Errno
+	text  string
+}
+
+// streaming is the answer of a service that has answered, or will, by itself.
+var streaming any = &struct{ int }{}
+
+// service is one that the fake has.
+type service struct {
+	owner bool
+	serve func(c *client, m *broker.Message, in []byte) (any, *no)
+}
+
+type object = map[string]any
+
+var services map[string]service
+
+func init() {
+	services = map[string]service{
+		"job-manager.events-journal":        {true, (*client).journal},
+		"job-manager.events-journal-cancel": {true, (*client).journalCancel},
+		"job-manager.stats-get": {false, func(*client, *broker.Message, []byte) (any, *no) {
+			return object{"housekeeping": object{"running": object{}}}, nil
+		}},
+		"job-manager.raise":           {false, (*client).raise},
+		"job-manager.post-event.post": {true, (*client).post},
+		"job-info.lookup":             {false, (*client).lookup},
+		"resource.drain":              {true, (*client).drain},
+		"resource.status":             {false, (*client).status},
+		"attr.get":                    {false, (*client).attr},
+		"config.get":                  {false, func(c *client, _ *broker.Message, _ []byte) (any, *no) { return c.b.Config, nil }},
+	}
+}
+
+func decode(in []byte, v any) *no {
+	if err := json.Unmarshal(in, v); err != nil {
+		return &no{syscall.EPROTO, ""}
+	}
+	return nil
+}
+
+func (c *client) journal(m *broker.Message, in []byte) (any, *no) {
+	var req struct {
+		Full  bool           `json:"full"`
+		Allow map[string]int `json:"allow"`
+		Deny  map[string]int `json:"deny"`
+	}
+	if bad := decode(in, &req); bad != nil {
+		return nil, bad
+	}
+	if m.Flags&broker.FlagStreaming == 0 {
+		return nil, &no{syscall.EPROTO, "job-manager.events requires streaming RPC flag"}
+	}
+	f := filter{topic: m.Topic, allow: req.Allow, deny: req.Deny}
+	for _, j := range c.b.instance.jobs { // in no order, as a hash has
+		if j.inactive && !req.Full {
+			continue
+		}
+		answer := object{"id": j.id, "events": []json.RawMessage{}, "jobspec": j.redacted()}
+		events := make([]json.RawMessage, 0, len(j.events))
+		for _, e := range j.events {
+			if f.wants(e.name) {
+				events = append(events, e.text)
+			}
+		}
+		answer["events"] = events
+		if j.r != nil {
+			answer["R"] = j.r
+		}
+		c.respond(m.Topic, m.Tag(), broker.FlagStreaming, 0, answer)
+	}
+	c.respond(m.Topic, m.Tag(), broker.FlagStreaming, 0, object{"id": -1, "events": []any{}})
+	c.streams[m.Tag()] = f
+	return streaming, nil
+}
+
+func (f filter) wants(name string) bool {
+	_, allowed := f.allow[name]
+	_, denied := f.deny[name]
+	return (f.allow == nil || allowed) && !denied
+}
+
+func (c *client) journalCancel(_ *broker.Message, in []byte) (any, *no) {
+	var req struct {
+		Tag uint32 `json:"matchtag"`
+	}
+	if bad := decode(in, &req); bad != nil {
+		return nil, bad
+	}
+	if f, ok := c.streams[req.Tag]; ok {
+		delete(c.streams, req.Tag)
+		c.respond(f.topic, req.Tag, broker.FlagStreaming, syscall.ENODATA, nil)
+	}
+	return streaming, nil
+}
+
+func (c *client) raise(_ *broker.Message, in []byte) (any, *no) {
+	var e struct {
+		ID       uint64 `json:"id"`
+		Type     string `json:"type"`
+		Severity int    `json:"severity"`
+		Note     string `json:"note"`
+	}
+	if bad := decode(in, &e); bad != nil {
+		return nil, bad
+	}
+	if e.Type == "" || strings.ContainsAny(e.Type, " =") || e.Severity < 0 || e.Severity > 7 {
+		return nil, &no{syscall.EPROTO, ""}
+	}
+	j := c.b.instance.jobs[e.ID]
+	if j == nil || j.inactive {
+		return nil, &no{syscall.ENOENT, "job is inactive or unknown"}
+	}
+	if c.roles&broker.RoleOwner == 0 && c.uid != j.uid {
+		return nil, &no{syscall.EPERM, ""}
+	}
+	c.b.post(j, "exception", object{"type": e.Type, "severity": e.Severity, "note": e.Note, "userid": c.uid})
+	return nil, nil
+}
+
+func (c *client) post(_ *broker.Message, in []byte) (any, *no) {
+	var e struct {
+		ID      uint64 `json:"id"`
+		Name    string `json:"name"`
+		Context any    `json:"context"`
+	}
+	if bad := decode(in, &e); bad != nil {
+		return nil, bad
+	}
+	j := c.b.instance.jobs[e.ID]
+	if j == nil || j.inactive {
+		return nil, &no{syscall.ENOENT, ""}
+	}
+	c.b.post(j, e.Name, e.Context)
+	return nil, nil
+}
+
+func (c *client) lookup(_ *broker.Message, in []byte) (any, *no) {
+	var req struct {
+		ID    uint64   `json:"id"`
+		Keys  []string `json:"keys"`
+		Flags int      `json:"flags"`
+	}
+	if bad := decode(in, &req); bad != nil {
+		return nil, bad
+	}
+	j := c.b.instance.jobs[req.ID]
+	if j == nil {
+		return nil, &no{syscall.ENOENT, ""}
+	}
+	if c.roles&broker.RoleOwner == 0 && c.uid != j.uid {
+		return nil, &no{syscall.EPERM, ""}
+	}
+	answer := object{"id": j.id}
+	for _, key := range req.Keys {
+		var v any
+		switch key {
+		case "R":
+			if v = j.r; j.r == nil {
+				return nil, &no{syscall.ENOENT, ""}
+			}
+		case "jobspec":
+			v = j.jobspec
+		case "eventlog":
+			var b strings.Builder
+			for _, e := range j.events {
+				b.Write(e.text)
+				b.WriteByte('\n')
+			}
+			answer[key] = b.String()
+			continue
+		default:
+			return nil, &no{syscall.ENOENT, ""}
+		}
+		if req.Flags&1 == 0 {
+			text, err := json.Marshal(v)
+			if err != nil {
+				panic(err)
+			}
+			v = string(text)
+		}
+		answer[key] = v
+	}
+	return answer, nil
+}
+
+func (c *client) drain(m *broker.Message, in []byte) (any, *no) {
+	var req struct {
+		Targets string `json:"targets"`
+		Reason  string `json:"reason"`
+		Mode    string `json:"mode"`
+	}
+	if bad := decode(in, &req); bad != nil {
+		return nil, bad
+	}
+	if m.First != 0 {
+		return nil, &no{syscall.ENOSYS, ""}
+	}
+	i := &c.b.instance
+	rank := -1
+	for r, host := range i.hosts {
+		if host == req.Targets || strconv.Itoa(r) == req.Targets {
+			rank = r
+		}
+	}
+	if rank < 0 {
+		return nil, &no{syscall.EINVAL, "invalid targets"}
+	}
+	_, was := i.drained[rank]
+	switch {
+	case req.Mode == "overwrite", !was:
+		i.drained[rank] = req.Reason
+	case req.Mode == "update":
+		if i.drained[rank] == "" {
+			i.drained[rank] = req.Reason
+		}
+	default:
+		return nil, &no{syscall.EEXIST, "already drained"}
+	}
+	return nil, nil
+}
+
+func (c *client) status(*broker.Message, []byte) (any, *no) {
+	i := &c.b.instance
+	drained := object{}
+	for rank, reason := range i.drained {
+		drained[strconv.Itoa(rank)] = object{"timestamp": 1.5, "reason": reason}
+	}
+	last := strconv.Itoa(len(i.hosts) - 1)
+	return object{
+		"R": object{"version": 1, "execution": object{
+			"R_lite": []any{object{"rank": "0-" + last, "children": object{"core": "0-3"}}}, "nodelist": []string{hostlist.Fold(i.hosts)},
+		}},
+		"drain": drained, "online": "0-" + last, "offline": "", "exclude": "", "torpid": "",
+	}, nil
+}
+
+func (c *client) attr(_ *broker.Message, in []byte) (any, *no) {
+	var req struct {
+		Name string `json:"name"`
+	}
+	if bad := decode(in, &req); bad != nil {
+		return nil, bad
+	}
+	all := map[string]string{"rank": "0", "instance-level": "0", "jobid-path": "/", "security.owner": strconv.FormatUint(uint64(c.b.Owner), 10)}
+	maps.Copy(all, c.b.instance.attrs)
+	if v, ok := all[req.Name]; ok {
+		return object{"value": v, "flags": 0}, nil
+	}
+	return nil, &no{syscall.ENOENT, ""}
+}
