@@ -84,6 +84,8 @@ func TestEveryRecordedMessageIsRead(t *testing.T) {
 				says["errnum"] = strconv.Itoa(int(m.Errno()))
 			case Event:
 				says["seq"] = strconv.Itoa(int(m.First))
+			case Control:
+				t.Errorf("%s: message %d: no control message was recorded", name, i+1)
 			}
 			told := map[string]any{}
 			for k := range says {
