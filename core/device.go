@@ -9,6 +9,14 @@ type Device struct {
 	Open     bool   // the default service is enabled: every user of the node has VNIs 1 and 10, which voids isolation
 	Fault    string // why the NIC cannot be used, in words; empty when it can
 	Capacity Capacity
+	Classes  Classes // of the fabric's active QoS profile; a service may name others, but its traffic fails. 0: not known
+	RGIDs    Stock   // resource group ids: each application that opens a service takes one, several may share it where the service allows it
+}
+
+// Stock is how many of something there are in all, and how many of them nobody has. Total 0: not known.
+type Stock struct {
+	Total uint16
+	Free  uint16
 }
 
 // Capacity is what a NIC has and the hardware's rules about it, as data, indexed by Resource: core/limits knows no device by name.

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -104,6 +105,15 @@ func TestEdges(t *testing.T) {
 		{"address", func(n uint32) func(*decoder) {
 			return func(d *decoder) { d.nic(&nicv1.Device{Name: "cxi0", Address: n}) }
 		}, 1<<20 - 1, 1 << 20},
+		{"RGIDs", func(n uint32) func(*decoder) {
+			return func(d *decoder) { d.nic(&nicv1.Device{Name: "cxi0", RgidsTotal: n}) }
+		}, math.MaxUint16, math.MaxUint16 + 1},
+		{"free RGIDs", func(n uint32) func(*decoder) {
+			return func(d *decoder) { d.nic(&nicv1.Device{Name: "cxi0", RgidsFree: n}) }
+		}, math.MaxUint16, math.MaxUint16 + 1},
+		{"a profile's classes", func(n uint32) func(*decoder) {
+			return func(d *decoder) { d.nic(&nicv1.Device{Name: "cxi0", Classes: n}) }
+		}, uint32(core.AllClasses), uint32(core.AllClasses) + 1},
 		{"fewest NICs", func(n uint32) func(*decoder) { return grant(func(g *corev1.Grant) { g.MinNics = n }) }, 1<<31 - 1, 1 << 31},
 		{"nodes of a share", func(n uint32) func(*decoder) {
 			return job(func(j *schedulerv1.Job) { j.Shares = []*schedulerv1.Share{{Nodes: n}} })

@@ -47,7 +47,7 @@ var decoders = []hostile{
 		validLimits(t, s.Limits)
 	}),
 	as((*decoder).nic, func(t *testing.T, v core.Device) {
-		if core.CheckName("NIC", v.Name, maxDevice) != nil || v.Address >= 1<<20 {
+		if core.CheckName("NIC", v.Name, maxDevice) != nil || v.Address >= 1<<20 || v.Classes&^core.AllClasses != 0 {
 			t.Errorf("%+v", v)
 		}
 	}),

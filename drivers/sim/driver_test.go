@@ -28,8 +28,8 @@ func TestDevices(t *testing.T) {
 		taken := fresh
 		taken[core.TXQ].Free -= 8
 		want := []core.Device{
-			{Name: "cxi0", Address: 0x100, Up: true, Retry: true, Capacity: fresh},
-			{Name: "cxi1", Address: 0x101, Up: true, Retry: true, Capacity: taken},
+			{Name: "cxi0", Address: 0x100, Up: true, Retry: true, Capacity: fresh, Classes: core.AllClasses, RGIDs: core.Stock{Total: 255, Free: 253}},
+			{Name: "cxi1", Address: 0x101, Up: true, Retry: true, Capacity: taken, Classes: core.AllClasses, RGIDs: core.Stock{Total: 255, Free: 253}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

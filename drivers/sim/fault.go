@@ -23,11 +23,13 @@ const (
 	LinkDown FaultKind = "link-down" // the link is down
 	NoRetry  FaultKind = "no-retry"  // the retry handler does not run
 	Open     FaultKind = "open"      // the default service shows as enabled
+	Profile  FaultKind = "profile"   // the active QoS profile has BEST_EFFORT alone
+	NoRGIDs  FaultKind = "no-rgids"  // all RGIDs show as taken
 )
 
 // FaultKinds lists the kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{Latency, Busy, Fail, Hang, Vanish, LinkDown, NoRetry, Open}
+	return []FaultKind{Latency, Busy, Fail, Hang, Vanish, LinkDown, NoRetry, Open, Profile, NoRGIDs}
 }
 
 // Call names a method of the driver, for Fault.

@@ -206,19 +206,23 @@ func TestVanish(t *testing.T) {
 
 func TestLink(t *testing.T) {
 	bubbles(t, func(t *testing.T, d *sim.Driver) {
-		for _, f := range []sim.Fault{{Kind: sim.LinkDown, Device: "cxi0"}, {Kind: sim.NoRetry, Device: "cxi1"}, {Kind: sim.Open}} {
+		for _, f := range []sim.Fault{{Kind: sim.LinkDown, Device: "cxi0"}, {Kind: sim.NoRetry, Device: "cxi1"}, {Kind: sim.Open}, {Kind: sim.Profile, Device: "cxi0"}, {Kind: sim.NoRGIDs, Device: "cxi1"}} {
 			set(t, d, f)
 		}
 		devices, err := d.Devices(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		type shown struct{ Up, Retry, Open bool }
+		type shown struct {
+			Up, Retry, Open bool
+			Classes         core.Classes
+			RGIDs           uint16
+		}
 		var got []shown
 		for _, dev := range devices {
-			got = append(got, shown{dev.Up, dev.Retry, dev.Open})
+			got = append(got, shown{dev.Up, dev.Retry, dev.Open, dev.Classes, dev.RGIDs.Free})
 		}
-		if diff := cmp.Diff([]shown{{false, true, true}, {true, false, true}}, got); diff != "" {
+		if diff := cmp.Diff([]shown{{false, true, true, core.BestEffort, 253}, {true, false, true, core.AllClasses, 0}}, got); diff != "" {
 			t.Error(diff)
 		}
 	})

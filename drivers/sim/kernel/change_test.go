@@ -127,6 +127,9 @@ func TestRGIDs(t *testing.T) {
 				t.Fatalf("lpr %d, LNI %d: %v", c.lpr, i, err)
 			}
 		}
+		if free := n.FreeRGIDs(); free != 0 {
+			t.Errorf("lpr %d: %d RGIDs are free", c.lpr, free)
+		}
 		if _, err := n.AllocLNI(user, id); err != kernel.ENOSPC {
 			t.Errorf("lpr %d: LNI %d: %v: want ENOSPC, RGIDs are exhausted", c.lpr, c.most, err)
 		}
@@ -165,5 +168,12 @@ func TestUse(t *testing.T) {
 	}
 	if err := n.Use(lni2, core.TXQ, 1); err != kernel.OK {
 		t.Errorf("after it is given back: %v", err)
+	}
+}
+
+func TestFreeRGIDs(t *testing.T) {
+	n := kernel.New(&kernel.R1401)
+	if got := n.FreeRGIDs(); got != kernel.RGIDs-2 { // the ethernet service and the retry handler have one each
+		t.Fatalf("%d RGIDs are free on a new NIC", got)
 	}
 }

@@ -114,6 +114,9 @@ type Device struct {
 	Open          bool                   `protobuf:"varint,5,opt,name=open,proto3" json:"open,omitempty"`       // the default service is enabled, which voids isolation
 	Fault         string                 `protobuf:"bytes,6,opt,name=fault,proto3" json:"fault,omitempty"`      // why the NIC cannot be used, in words; empty when it can
 	Capacity      *Capacity              `protobuf:"bytes,7,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	Classes       uint32                 `protobuf:"varint,8,opt,name=classes,proto3" json:"classes,omitempty"`                         // of the fabric's active QoS profile, as in Spec; 0: not known
+	RgidsTotal    uint32                 `protobuf:"varint,9,opt,name=rgids_total,json=rgidsTotal,proto3" json:"rgids_total,omitempty"` // resource group ids that there are, at most 65535; 0: not known
+	RgidsFree     uint32                 `protobuf:"varint,10,opt,name=rgids_free,json=rgidsFree,proto3" json:"rgids_free,omitempty"`   // those of them that nobody has, at most 65535
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -195,6 +198,27 @@ func (x *Device) GetCapacity() *Capacity {
 		return x.Capacity
 	}
 	return nil
+}
+
+func (x *Device) GetClasses() uint32 {
+	if x != nil {
+		return x.Classes
+	}
+	return 0
+}
+
+func (x *Device) GetRgidsTotal() uint32 {
+	if x != nil {
+		return x.RgidsTotal
+	}
+	return 0
+}
+
+func (x *Device) GetRgidsFree() uint32 {
+	if x != nil {
+		return x.RgidsFree
+	}
+	return 0
 }
 
 // Capacity is what a NIC has and the hardware's rules about it.
@@ -829,7 +853,7 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\x15weft/nic/v1/nic.proto\x12\vweft.nic.v1\x1a\x17weft/core/v1/core.proto\"\x10\n" +
 	"\x0eDevicesRequest\"=\n" +
 	"\fDevicesReply\x12-\n" +
-	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xb9\x01\n" +
+	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\x93\x02\n" +
 	"\x06Device\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\rR\aaddress\x12\x0e\n" +
@@ -837,7 +861,13 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\x05retry\x18\x04 \x01(\bR\x05retry\x12\x12\n" +
 	"\x04open\x18\x05 \x01(\bR\x04open\x12\x14\n" +
 	"\x05fault\x18\x06 \x01(\tR\x05fault\x121\n" +
-	"\bcapacity\x18\a \x01(\v2\x15.weft.nic.v1.CapacityR\bcapacity\"\xca\x02\n" +
+	"\bcapacity\x18\a \x01(\v2\x15.weft.nic.v1.CapacityR\bcapacity\x12\x18\n" +
+	"\aclasses\x18\b \x01(\rR\aclasses\x12\x1f\n" +
+	"\vrgids_total\x18\t \x01(\rR\n" +
+	"rgidsTotal\x12\x1d\n" +
+	"\n" +
+	"rgids_free\x18\n" +
+	" \x01(\rR\trgidsFree\"\xca\x02\n" +
 	"\bCapacity\x12'\n" +
 	"\x04ptes\x18\x01 \x01(\v2\x13.weft.nic.v1.SupplyR\x04ptes\x12'\n" +
 	"\x04txqs\x18\x02 \x01(\v2\x13.weft.nic.v1.SupplyR\x04txqs\x12'\n" +
