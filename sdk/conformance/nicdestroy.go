@@ -1,0 +1,129 @@
+package conformance
+
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+var nicDestroyCases = []Case{
+	{"a service whose VNIs are others is left, and told as conflict", "D5", OfNIC, func(t *T) {
+		t.leaves(func(s *core.Service) { s.VNIs = t.vnis(2)[1:2] })
+	}},
+	{"a service with one VNI more is left, and told as conflict", "D5", OfNIC, func(t *T) {
+		t.leaves(func(s *core.Service) { s.VNIs = t.vnis(2)[:2] })
+	}},
+	{"a service of another owner is left, and told as conflict", "D5", OfNIC, func(t *T) {
+		t.leaves(func(s *core.Service) { s.Owner = core.UID(stranger) })
+	}},
+	{"a service of an owner of another kind is left, and told as conflict", "D5", OfNIC, func(t *T) {
+		t.leaves(func(s *core.Service) { s.Owner.Kind = core.OwnerGID })
+	}},
+	{"a service is gone from the NIC when it is told as gone", "D5", OfNIC, func(t *T) {
+		d := t.nics(1)[0]
+		t.vnis(2)
+		s, other := t.made(t.spec(d, 0)), t.made(t.spec(d, 1))
+		if err := t.destroy(s)[0]; err != nil {
+			t.Fatalf("Destroy: %v", err)
+		}
+		all := t.services()
+		if held, ok := on(all, s); ok && held.Same(s) {
+			t.Errorf("Services still has %s/%d, which Destroy told as gone", s.Device, s.ID)
+		}
+		if _, ok := on(all, other); !ok {
+			t.Errorf("%s/%d is gone too, which nobody asked for", other.Device, other.ID)
+		}
+	}},
+	{"a service that is gone already is told as gone", "D5", OfNIC, func(t *T) {
+		t.heedful()
+		s := t.made(t.spec(t.nics(1)[0], 0))
+		for i := range 3 {
+			if err := t.destroy(s)[0]; err != nil {
+				t.Errorf("Destroy, time %d: %v", i+1, err)
+			}
+		}
+		for i, err := range t.destroy(s, s) {
+			if err != nil {
+				t.Errorf("Destroy of it twice in one call, result %d: %v", i+1, err)
+			}
+		}
+	}},
+	{"a service in use is told as busy at once, and stays", "D5", OfNIC, func(t *T) {
+		if t.Site.Hold == nil {
+			t.Skipf("nothing here can hold a service in use: see --hold")
+		}
+		s := t.made(t.spec(t.nics(1)[0], 0))
+		release, err := t.Site.Hold(t.ctx, s)
+		if err != nil {
+			t.Fatalf("the application that was to hold %s/%d: %v", s.Device, s.ID, err)
+		}
+		free := once(release)
+		defer free()
+		for range 2 {
+			t.code("Destroy", t.destroy(s)[0], core.Busy)
+		}
+		if _, ok := on(t.services(), s); !ok {
+			t.Errorf("%s/%d is gone, with an application in it", s.Device, s.ID)
+		}
+		free()
+		if err := t.destroy(s)[0]; err != nil {
+			t.Errorf("Destroy when nobody uses it any more: %v", err)
+		}
+	}},
+	{"an attempt to remove the system's services is refused", "D6", OfNIC, func(t *T) {
+		if !t.Site.Expendable {
+			t.Skipf("a wrong driver would take the node's network down: see --expendable")
+		}
+		var all []core.Service
+		for _, s := range t.services() {
+			if s.System || s.Default {
+				all = append(all, s)
+			}
+		}
+		if len(all) == 0 {
+			t.Skipf("its NICs have no system service and no default service")
+		}
+		before := lasting(all)
+		for i, err := range t.destroy(all...) {
+			t.code(oneService(all[i]), err, core.Conflict, core.Denied, core.Invalid)
+		}
+		for _, s := range all {
+			spec := core.ServiceSpec{Device: s.Device, Owner: s.Owner, VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits}
+			if s.Owner.Kind == core.OwnerNone || len(s.VNIs) == 0 || len(s.VNIs) > core.MaxVNIs {
+				continue
+			}
+			if c := t.create(spec)[0]; c.Err == nil && c.Service.ID == s.ID {
+				t.Errorf("%s: it was given out as a job's", oneService(s))
+			}
+		}
+		if after := lasting(t.services()); !slices.Equal(before, after) {
+			t.Errorf("they were %v and are %v", before, after)
+		}
+	}},
+}
+
+// leaves checks that Destroy leaves a service that differs from what it is given.
+func (t *T) leaves(change func(*core.Service)) {
+	s := t.made(t.spec(t.nics(1)[0], 0))
+	other := s
+	change(&other)
+	err := t.destroy(other)[0]
+	if held, ok := on(t.services(), s); !ok || !held.Same(s) {
+		t.Errorf("%s was removed, and it is not the one that was named", oneService(s))
+	}
+	t.code("Destroy", err, core.Conflict)
+}
+
+func oneService(s core.Service) string {
+	return core.Errorf(core.BadCall, "service %s/%d with VNIs %s", s.Device, s.ID, core.FormatVNIs(s.VNIs)).What
+}
+
+func once(f func()) func() {
+	done := false
+	return func() {
+		if !done && f != nil {
+			done = true
+			f()
+		}
+	}
+}

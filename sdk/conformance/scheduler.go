@@ -1,0 +1,239 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// noJob and noNode are what no scheduler has: the id is above the highest that Slurm gives (MaxJobId), and a job of another scheduler is not called so.
+var (
+	noJob  = core.Key{JobID: core.JobID{Scheduler: "weft-verify", Job: "67108862"}}
+	noNode = "weft-verify-no-such-node"
+)
+
+var schedulerCases = []Case{
+	{"a job that its scheduler does not know is told as not found, or as gone", "S2", OfScheduler, func(t *T) {
+		for range 2 {
+			job, err := t.Scheduler.Describe(t.ctx, noJob, t.note(), core.Peer{})
+			t.here("Describe", err)
+			if err == nil && job.Gone {
+				continue
+			}
+			if err == nil {
+				t.Fatalf("Describe of a job that does not exist answers %+v: what a hook claims is not the scheduler's truth", job.Run)
+			}
+			t.code("Describe", err, core.NotFound, core.Denied, core.Invalid)
+		}
+	}},
+	{"a job that runs is told as its scheduler has it, whatever is claimed of it", "S2", OfScheduler, func(t *T) {
+		j := t.job()
+		job, err := t.Scheduler.Describe(t.ctx, j.Key, j.Note, j.From)
+		t.unsupported("Describe", err)
+		if err != nil {
+			t.Fatalf("Describe: %v", err)
+		}
+		if job.Run != j.Run || job.Gone || len(job.Shares) == 0 {
+			t.Errorf("Describe: %+v, gone %v, %d shares; want %+v with its nodes", job.Run, job.Gone, len(job.Shares), j.Run)
+		}
+		for _, s := range job.Shares {
+			if s.Hosts == "" || s.Nodes < 1 || s.Cores < 1 {
+				t.Errorf("Describe: share %+v: it needs hosts, nodes and cores", s)
+			}
+		}
+		if j.Generation > 0 { // of an earlier run, as a late hook would claim
+			claim := j.Key
+			claim.Generation--
+			job, err := t.Scheduler.Describe(t.ctx, claim, j.Note, j.From)
+			if err == nil && !job.Gone && job.Generation == claim.Generation {
+				t.Errorf("Describe tells run %d as alive because it was asked for; the scheduler has run %d", claim.Generation, j.Generation)
+			}
+		}
+	}},
+	{"Watch tells that it asks, then the complete answer", "S3", OfScheduler, func(t *T) {
+		all, err := t.watch()
+		if len(all) == 0 {
+			t.here("Watch", err)
+			t.Fatalf("Watch told nothing: %v", err)
+		}
+		if first := all[0]; !first.Asking || first.Complete || len(first.Jobs) > 0 {
+			t.Errorf("Watch told first: asking %v, complete %v, %d jobs; an answer that was not announced may be older than a prepare", first.Asking, first.Complete, len(first.Jobs))
+		}
+		asked := false
+		for _, told := range all {
+			switch {
+			case told.Asking && (told.Complete || len(told.Jobs) > 0):
+				t.Errorf("Watch told at once that it asks and %d jobs", len(told.Jobs))
+			case told.Complete && !asked:
+				t.Errorf("Watch told a complete answer without asking before")
+			}
+			asked = told.Asking || asked && !told.Complete
+			t.statuses(told)
+		}
+		last := all[len(all)-1]
+		if !last.Complete {
+			t.Skipf("its scheduler gave no complete answer here within the case's time")
+		}
+		if j := t.Site.Job; j != nil {
+			found := false
+			for _, s := range last.Jobs {
+				found = found || s.Run == j.Run && s.State == core.JobRunning
+			}
+			if !found {
+				t.Errorf("the complete answer lacks job %s as running: it would be taken for gone", j.Key)
+			}
+		}
+	}},
+	{"Watch ends with the error that it is told", "S3", OfScheduler, func(t *T) {
+		enough := errors.New("weft-verify: enough")
+		done := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.ctx)
+		defer cancel()
+		go t.watching(ctx, done, func(core.Jobs) error { return enough })
+		t.endsWatch(done, "tell failed")
+	}},
+	{"Watch ends when nobody listens any more", "S3", OfScheduler, func(t *T) {
+		done := make(chan error, 1)
+		heard := make(chan struct{}, 1)
+		ctx, cancel := context.WithCancel(t.ctx)
+		defer cancel()
+		go t.watching(ctx, done, func(core.Jobs) error {
+			select {
+			case heard <- struct{}{}:
+			default:
+			}
+			return nil
+		})
+		select {
+		case <-heard:
+		case err := <-done:
+			done <- err
+		case <-t.ctx.Done():
+		}
+		cancel()
+		t.endsWatch(done, "its context ended")
+	}},
+	{"what its scheduler cannot do is told as unsupported, and what does not exist as such", "S4", OfScheduler, func(t *T) {
+		calls := map[string]func() error{
+			"Drain of a node that does not exist": func() error { return t.Scheduler.Drain(t.ctx, noNode, "weft plugin verify") },
+			"Fail of a job that does not exist":   func() error { return t.Scheduler.Fail(t.ctx, noJob, "weft plugin verify") },
+		}
+		if t.Requeuer != nil {
+			calls["Requeue of a job that does not exist"] = func() error { return t.Requeuer.Requeue(t.ctx, noJob, "weft plugin verify") }
+		}
+		if t.Annotator != nil {
+			calls["Annotate of a job that does not exist"] = func() error { return t.Annotator.Annotate(t.ctx, noJob, core.Grant{Run: core.Run{Key: noJob}}) }
+		}
+		for what, call := range calls {
+			var first error
+			for n := range 2 {
+				err := guarded(what, call)
+				if err != nil {
+					t.code(what, err, core.Unsupported, core.NotFound, core.Unavailable, core.Timeout, core.Denied, core.Invalid, core.Conflict)
+				}
+				if n == 1 && core.AsError(err) != nil != (core.AsError(first) != nil) {
+					t.Errorf("%s: first %v, then %v", what, first, err)
+				}
+				first = err
+			}
+		}
+	}},
+	{"Fail of a job that is over already is no error", "S6", OfScheduler, func(t *T) {
+		j := t.job()
+		if !j.Doomed {
+			t.Skipf("no job may be ended here")
+		}
+		err := t.Scheduler.Fail(t.ctx, j.Key, "weft: verified")
+		t.unsupported("Fail", err)
+		if err != nil {
+			t.Fatalf("Fail: %v", err)
+		}
+		for n := range 2 {
+			if err := t.Scheduler.Fail(t.ctx, j.Key, "weft: verified"); err != nil {
+				t.Errorf("Fail of a job that it ended, time %d: %v", n+2, err)
+			}
+		}
+		if t.Requeuer != nil {
+			if err := t.Requeuer.Requeue(t.ctx, j.Key, "weft: verified"); err != nil && core.AsError(err).Code != core.Unsupported {
+				t.Errorf("Requeue of a job that is over: %v", err)
+			}
+		}
+	}},
+}
+
+// note is one that Parse leaves, so that Describe does not refuse a job for its note.
+func (t *T) note() []byte {
+	if t.Hooks == nil || t.Phased == nil {
+		return nil
+	}
+	all, err := t.Phased.Phases(t.ctx)
+	if err != nil {
+		return nil
+	}
+	for _, p := range all {
+		if got := t.parse(t.Hooks, phaseCall(p)); got.err == nil && len(got.ask.Note) > 0 {
+			return got.ask.Note
+		}
+	}
+	return nil
+}
+
+func (t *T) job() Job {
+	if t.Site.Job == nil {
+		t.Skipf("no job of its scheduler is known here: only a test gives one (Site.Job)")
+	}
+	return *t.Site.Job
+}
+
+// watching runs Watch beside the case.
+func (t *T) watching(ctx context.Context, done chan<- error, tell func(core.Jobs) error) {
+	done <- guarded("Watch", func() error { return t.Scheduler.Watch(ctx, tell) })
+}
+
+// watch gathers what Watch tells up to its first complete answer, or until half of the case's time is over.
+func (t *T) watch() ([]core.Jobs, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, t.Site.Patience/2)
+	defer cancel()
+	enough := errors.New("weft-verify: enough")
+	var all []core.Jobs
+	err := t.Scheduler.Watch(ctx, func(j core.Jobs) error {
+		if all = append(all, j); j.Complete || len(all) > 100 {
+			return enough
+		}
+		return nil
+	})
+	return all, err
+}
+
+// statuses checks what is told of jobs.
+func (t *T) statuses(told core.Jobs) {
+	seen := map[core.Key]bool{}
+	for _, s := range told.Jobs {
+		switch {
+		case s.State < core.JobQueued || s.State > core.JobFinal:
+			t.Errorf("job %s: state %d does not exist", s.Key, s.State)
+		case core.CheckJobID(s.Job) != nil:
+			t.Errorf("job %q: it is no job's id", s.Job)
+		case told.Complete && seen[s.Key]:
+			t.Errorf("job %s: it is twice in a complete answer", s.Key)
+		}
+		seen[s.Key] = true
+	}
+}
+
+// endsWatch waits for a Watch that must end now.
+func (t *T) endsWatch(done <-chan error, why string) {
+	timer := time.NewTimer(soon)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		t.unsupported("Watch", err)
+		if err == nil {
+			t.Errorf("Watch ended without an error, and %s", why)
+		}
+	case <-timer.C:
+		t.Errorf("Watch goes on %s after %s", soon, why)
+	}
+}
