@@ -71,7 +71,8 @@ func (a *Agent) aside(f func(context.Context) node.Input) {
 
 func (a *Agent) reserve(act node.Reserve) {
 	a.aside(func(ctx context.Context) node.Input {
-		ctx, cancel := context.WithTimeout(ctx, act.Until-a.now().Run) // the hook's own limit: how long a job's start waits for a server that is away
+		left := act.Until - a.now().Run // the hook's own limit: how long a job's start waits for a server that is away
+		ctx, cancel := context.WithTimeout(ctx, left-a.telling(act.Ask, left))
 		defer cancel()
 		defer a.hooked()()
 		g, err := a.needs.Authority.Reserve(ctx, a.needs.Node, act.Ask, act.Peer)

@@ -23,6 +23,7 @@ type Needs struct {
 	Driver     core.NICDriver
 	Hooks      map[string]core.Hooks     // adapters' translating halves, by label
 	Schedulers map[string]core.Scheduler // adapters' other halves that run on this node; what they tell is forwarded
+	Requeuers  map[string]core.Requeuer  // adapters that can tell their scheduler from this node while the server is away
 	Authority  core.Authority
 	Store      node.Store
 	Environ    string       // folder for the jobs' environments, Rundir.Environs(); empty: none is left
@@ -43,6 +44,7 @@ type Limits struct {
 	Commit    time.Duration
 	Driver    time.Duration // that a driver's call may take
 	Heard     time.Duration // that the server may take to note that a scheduler's half on this node asks
+	Tell      time.Duration // that a scheduler may take to be told of a job while the server is away
 	Hook      time.Duration // that a hook waits when its caller has no limit of his own
 	Tick      time.Duration
 	Retry     time.Duration // least pause before the server is tried again
@@ -53,14 +55,14 @@ type Limits struct {
 
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
-	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Heard: 10 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
+	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Heard: 10 * time.Second, Tell: 5 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
 	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Reports: 128,
 }
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits
 	for _, f := range [][2]*time.Duration{
-		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Heard, &l.Heard}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
+		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Heard, &l.Heard}, {&d.Tell, &l.Tell}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
 		{&d.RetryMost, &l.RetryMost}, {&d.Call, &l.Call},
 	} {
 		if *f[1] > 0 {

@@ -27,6 +27,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		failed := out.Err != nil
 		a.exception(ask, call.Peer, &out)
 		bypassed = failed && out.Err == nil
+		a.requeue(ctx, ask, call.Peer, out.Err)
 	}
 	reply, failure := h.Render(ctx, call, out)
 	a.auditHook(call, ask, out, bypassed)

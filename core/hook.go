@@ -41,6 +41,7 @@ type Ask struct {
 	Began  int64  // from the HookCall
 	Boot   string // the node's boot id; set by the agent
 	Call   string // call id, for logs
+	Speaks bool   // Prepare: while the server is away, this node and no other of the job's tells the scheduler (see Requeuer)
 }
 
 // MaxNote bounds Ask.Note, in bytes.

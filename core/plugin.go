@@ -57,7 +57,8 @@ type Checker interface {
 }
 
 // Requeuer is implemented by a scheduler that can put a job back into its queue whose failure is of class system: what Weft cannot give now it may give later.
-// A job that cannot come back is ended as Fail does. It returns when the scheduler has been told.
+// A job that cannot come back is ended as Fail does. It returns when the scheduler has been told. The server calls it, and while the server is away the agent of
+// the node whose Ask says Speaks.
 type Requeuer interface {
 	Requeue(ctx context.Context, key Key, reason string) error
 }

@@ -17,6 +17,7 @@ import (
 type adapters struct {
 	hooks      map[string]core.Hooks
 	schedulers map[string]core.Scheduler
+	requeuers  map[string]core.Requeuer // of those that this node may speak to
 	types      map[string]string
 	own        []string // labels of type local
 	verbs      map[string]hook.Handler
@@ -42,7 +43,7 @@ type BeginArgs struct {
 
 func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *host.Host, in *blocks, o Options) (*adapters, error) {
 	a := &adapters{
-		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
+		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, requeuers: map[string]core.Requeuer{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
 		gone: make(chan ended, local.MaxJobs),
 	}
 	a.verbs = map[string]hook.Handler{"begin": a.begin}
@@ -62,14 +63,18 @@ func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *hos
 				return a, err
 			}
 			a.hooks[p.Name] = names.hooks(hooks)
-			if p.At != name {
+			if p.At != "" && p.At != name { // the scheduler's commands are elsewhere
 				continue
 			}
 			half, err := plugins.Scheduler(p.Name)
 			if err != nil {
 				return a, err
 			}
-			a.schedulers[p.Name] = names.scheduler(half)
+			half = names.scheduler(half)
+			a.requeuers[p.Name], _ = half.(core.Requeuer) // one that is none answers so
+			if p.At == name {
+				a.schedulers[p.Name] = half
+			}
 			continue
 		}
 		// The local adapter holds this node's processes by their pidfds, which a plugin's restart would lose: it runs in the agent.

@@ -100,7 +100,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	})
 	a, err := agent.New(ctx, agent.Needs{
 		Meter: page,
-		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Authority: way, Store: records,
+		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Requeuers: adapters.requeuers, Authority: way, Store: records,
 		Environ: run.Environs(), Rundir: run, First: untold, Front: front.told, Log: o.Log, Audit: audit, Machine: machine.Config{SelfService: adapters.own},
 	})
 	if err != nil {

@@ -143,7 +143,7 @@ var (
 	genAsk = rapid.Custom(func(t *rapid.T) core.Ask {
 		a := core.Ask{
 			Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")), Key: genKey.Draw(t, "key"), UID: rapid.Uint32().Draw(t, "uid"),
-			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"),
+			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"), Speaks: rapid.Bool().Draw(t, "speaks"),
 			Boot: genWord.Draw(t, "boot"), Call: genWord.Draw(t, "call"),
 		}
 		if a.Action >= core.Running && rapid.Bool().Draw(t, "of no job") {

@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		env   map[string]string
 		want  core.Ask
 	}{
-		"prolog": {"prolog", prolog, core.Ask{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"n[1-3]","cpus":"5,1(x2)"}`)}},
+		"prolog": {"prolog", prolog, core.Ask{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"n[1-3]","cpus":"5,1(x2)"}`), Speaks: true}},
 		"component of a het job": {"prolog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Ask{
 			Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"2","nodes":"n[1-3]","cpus":"5,1(x2)"}`),
 		}},
@@ -47,10 +47,11 @@ func TestParse(t *testing.T) {
 		"forged step":        {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0\nexport LD_PRELOAD=x"}, core.Ask{Action: core.Environment, Key: key("1", 0), UID: 1001}},
 		"epilog":             {"epilog", prolog, core.Ask{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
 		"epilog of a part":   {"epilog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Ask{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
+		"another node":       {"prolog", with("SLURM_NODELIST", "m1,n[1-3]"), core.Ask{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"m1,n[1-3]","cpus":"5,1(x2)"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Began, c.want.Call = 5, "id"
-			call := core.HookCall{ID: "id", Scheduler: "tioga", Phase: c.phase, Env: c.env, Began: 5}
+			call := core.HookCall{ID: "id", Scheduler: "tioga", Phase: c.phase, Env: c.env, Node: "n1", Began: 5}
 			if c.phase == PhaseTaskProlog {
 				call.Peer.UID = 1001
 			}

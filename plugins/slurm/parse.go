@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
 )
 
 var actions = map[string]core.Action{PhaseProlog: core.Prepare, PhaseTaskProlog: core.Environment, PhaseEpilog: core.CleanUp}
@@ -42,8 +43,21 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) 
 	if ask.Key.Generation, err = restarts(first(call.Env, envRestarts, envRestarted)); err != nil {
 		return ask, err
 	}
+	ask.Speaks = own == id && call.Node != "" && leads(first(call.Env, envNodes, envJobNodes), call.Node)
 	ask.Note, err = note{Job: own, Nodes: first(call.Env, envNodes, envJobNodes), CPUs: call.Env[envCPUs]}.encode()
 	return ask, err
+}
+
+// leads reports whether a node is the first of a job's: the one on which its batch script runs, and so has its Prolog in any case.
+func leads(nodes, node string) bool {
+	list, err := hostlist.Parse(nodes)
+	if err != nil {
+		return false
+	}
+	for name := range list.Expand() {
+		return name == node
+	}
+	return false
 }
 
 // restarts reads a restart count; Slurm sets none where there was none.

@@ -1229,11 +1229,12 @@ type Ask struct {
 	Key           *Key                   `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`  // the generation counts in PREPARE only; not set where the action is about no job
 	Uid           uint32                 `protobuf:"varint,3,opt,name=uid,proto3" json:"uid,omitempty"` // the job's owner as the hook knows it
 	Step          string                 `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`
-	Note          []byte                 `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`    // opaque to everybody but the adapter's Describe; at most 65536 bytes
-	Alive         []*Key                 `protobuf:"bytes,6,rep,name=alive,proto3" json:"alive,omitempty"`  // RUNNING: the complete list
-	Began         int64                  `protobuf:"varint,7,opt,name=began,proto3" json:"began,omitempty"` // CLOCK_BOOTTIME in ns, from the call
-	Boot          string                 `protobuf:"bytes,8,opt,name=boot,proto3" json:"boot,omitempty"`    // the node's boot id
-	Call          string                 `protobuf:"bytes,9,opt,name=call,proto3" json:"call,omitempty"`    // call id, for logs
+	Note          []byte                 `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`       // opaque to everybody but the adapter's Describe; at most 65536 bytes
+	Alive         []*Key                 `protobuf:"bytes,6,rep,name=alive,proto3" json:"alive,omitempty"`     // RUNNING: the complete list
+	Began         int64                  `protobuf:"varint,7,opt,name=began,proto3" json:"began,omitempty"`    // CLOCK_BOOTTIME in ns, from the call
+	Boot          string                 `protobuf:"bytes,8,opt,name=boot,proto3" json:"boot,omitempty"`       // the node's boot id
+	Call          string                 `protobuf:"bytes,9,opt,name=call,proto3" json:"call,omitempty"`       // call id, for logs
+	Speaks        bool                   `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"` // PREPARE: while the server is away, this node and no other of the job's tells the scheduler
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1329,6 +1330,13 @@ func (x *Ask) GetCall() string {
 		return x.Call
 	}
 	return ""
+}
+
+func (x *Ask) GetSpeaks() bool {
+	if x != nil {
+		return x.Speaks
+	}
+	return false
 }
 
 // Grant is what a reservation gives to one node of its job.
@@ -1737,7 +1745,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x06system\x18\b \x01(\bR\x06system\x12\x18\n" +
 	"\adefault\x18\t \x01(\bR\adefault\x12\x18\n" +
 	"\aenabled\x18\n" +
-	" \x01(\bR\aenabled\"\xf9\x01\n" +
+	" \x01(\bR\aenabled\"\x91\x02\n" +
 	"\x03Ask\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
@@ -1747,7 +1755,9 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x05alive\x18\x06 \x03(\v2\x11.weft.core.v1.KeyR\x05alive\x12\x14\n" +
 	"\x05began\x18\a \x01(\x03R\x05began\x12\x12\n" +
 	"\x04boot\x18\b \x01(\tR\x04boot\x12\x12\n" +
-	"\x04call\x18\t \x01(\tR\x04call\"\xfd\x02\n" +
+	"\x04call\x18\t \x01(\tR\x04call\x12\x16\n" +
+	"\x06speaks\x18\n" +
+	" \x01(\bR\x06speaks\"\xfd\x02\n" +
 	"\x05Grant\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +

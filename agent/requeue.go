@@ -1,0 +1,35 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// telling is how long of the time that a hook has left is kept back from waiting for the server, for telling the scheduler: at most limits.Tell, and never more
+// than a quarter.
+func (a *Agent) telling(ask core.Ask, left time.Duration) time.Duration {
+	if !ask.Speaks || a.needs.Requeuers[ask.Key.Scheduler] == nil {
+		return 0
+	}
+	return min(a.limits.Tell, left/4)
+}
+
+// requeue puts a job back into its queue that was refused because the server is away: nobody else can, for that failure was judged here. It comes before the
+// hook's reply: once the hook returns the job's tasks start and fail, and a job that is over cannot be put back.
+func (a *Agent) requeue(ctx context.Context, ask core.Ask, peer core.Peer, err *core.Error) {
+	r := a.needs.Requeuers[ask.Key.Scheduler]
+	if r == nil || err == nil || err.Reason != core.ServerAway || ask.Action != core.Prepare || !ask.Speaks || !peer.Root() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Tell)
+	defer cancel()
+	switch failure := core.AsError(r.Requeue(ctx, ask.Key, err.Line())); {
+	case failure == nil:
+		a.log.Info("the server is away: the scheduler was told to put the job back into its queue, or to end it if it cannot come back",
+			core.LogJob, ask.Key.String(), core.LogCall, ask.Call)
+	case failure.Code != core.Unsupported:
+		a.log.Warn("the server is away, and the scheduler could not be told: the job's tasks fail", core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogError, failure)
+	}
+}

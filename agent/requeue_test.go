@@ -1,0 +1,107 @@
+package agent_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// away is a server that does not answer, or that refuses.
+type away struct {
+	*authority
+	says error
+}
+
+func (a away) Reserve(ctx context.Context, _ string, _ core.Ask, _ core.Peer) (core.Grant, error) {
+	if a.says != nil {
+		return core.Grant{}, a.says
+	}
+	<-ctx.Done()
+	return core.Grant{}, ctx.Err()
+}
+
+// speaking is an adapter one of whose job's nodes speaks.
+type speaking struct {
+	speaks bool
+	hangs  bool
+	told   []string
+}
+
+func (s *speaking) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+	a := ask(core.Prepare, "s", "1", 7)
+	a.Began, a.Speaks = call.Began, s.speaks
+	return a, nil
+}
+
+func (s *speaking) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.HookReply, error) {
+	return core.HookReply{Stderr: []byte(out.Err.Line())}, nil
+}
+
+func (s *speaking) Requeue(ctx context.Context, key core.Key, reason string) error {
+	if s.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	s.told = append(s.told, key.Job+": "+reason)
+	return nil
+}
+
+// TestAwayServersJobGoesBackIntoTheQueue: who judged acts, once a job, within the hook's limit, and whatever comes of it the hook's answer is the same.
+func TestAwayServersJobGoesBackIntoTheQueue(t *testing.T) {
+	for name, c := range map[string]struct {
+		adapter speaking
+		says    error
+		uid     uint32
+		told    bool
+	}{
+		"the node that speaks":   {adapter: speaking{speaks: true}, told: true},
+		"another node":           {},
+		"a server that refuses":  {adapter: speaking{speaks: true}, says: core.Errorf(core.PoolEmpty, "pool jobs: it is empty")}, // which has told it
+		"a scheduler that hangs": {adapter: speaking{speaks: true, hangs: true}},
+		"who is not root":        {adapter: speaking{speaks: true}, uid: 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &c.adapter
+				a, err := agent.New(t.Context(), agent.Needs{
+					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: away{&authority{orders: make(chan core.Orders)}, c.says},
+					Store: &ledger.Memory{}, Hooks: map[string]core.Hooks{"s": s}, Requeuers: map[string]core.Requeuer{"s": s}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				run, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); _ = a.Run(run) }()
+				defer func() { cancel(); <-done }()
+				synctest.Wait()
+
+				const limit = 8 * time.Second
+				ctx, end := context.WithTimeout(t.Context(), limit)
+				defer end()
+				began := time.Now()
+				reply, err := a.Hook(ctx, core.HookCall{Scheduler: "s", Phase: "prolog", Began: began.UnixNano(), Peer: core.Peer{UID: c.uid}})
+				if took := time.Since(began); err != nil || took > limit {
+					t.Errorf("the hook was answered after %s: %v", took, err)
+				}
+				why := string(reply.Stderr)
+				if c.told && !slices.Equal(s.told, []string{"1: " + why}) || !c.told && len(s.told) > 0 {
+					t.Errorf("the scheduler was told %q, the hook %q", s.told, why)
+				}
+				if c.adapter.speaks && c.says == nil && c.uid == 0 && !strings.Contains(why, "server") {
+					t.Errorf("the hook was told %q", why)
+				}
+			})
+		})
+	}
+}
