@@ -9,6 +9,7 @@ import (
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
@@ -20,6 +21,7 @@ var builtins = map[host.Kind]map[string]func(name string) any{
 	host.Driver: {"sim": func(string) any { return sim.New(sim.Options{}) }},
 	host.Scheduler: {
 		"local": func(name string) any { return local.New(name) },
+		"pbs":   func(name string) any { return pbs.New(name) },
 		"slurm": func(name string) any { return slurm.New(name) },
 	},
 }

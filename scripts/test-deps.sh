@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs from Debian what `make test` can use beside Go: a real Slurm for e2e/, a C compiler for the race detector, strace to count syncs. Only what is
-# missing is installed, and nothing is started: the tests run a Slurm of their own.
+# Installs from Debian what `make test` can use beside Go: a real Slurm for e2e/, a C compiler for the race detector, strace to count syncs, Python for PBS's
+# hook file. Only what is missing is installed, and nothing is started: the tests run a Slurm of their own.
 set -eu
 
 missing=""
@@ -10,6 +10,7 @@ need() { # command packages…
 	missing="$missing $*"
 }
 need strace strace
+need python3 python3
 need "$(go env CC)" gcc libc6-dev
 need slurmctld slurmctld slurm-wlm-basic-plugins
 need slurmd slurmd slurm-wlm-basic-plugins

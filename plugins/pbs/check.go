@@ -1,0 +1,74 @@
+package pbs
+
+import (
+	"context"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/pbs/install"
+)
+
+// Qmgr asks qmgr, as root on pbs_server's host may.
+func (p *Plugin) Qmgr(ctx context.Context, directive string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	text, err := p.run(ctx, "qmgr", "-c", directive)
+	return text, away(err)
+}
+
+// Installed are the resources as an installation takes them.
+func Installed() []install.Resource {
+	all := make([]install.Resource, len(resources))
+	for i, r := range resources {
+		all[i] = install.Resource{Name: r.Name(), Type: r.Type}
+	}
+	return all
+}
+
+// Check looks for what in PBS's own configuration stands in Weft's way.
+func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
+	if _, err := p.jobs(ctx); err != nil {
+		e := core.AsError(err)
+		return []core.Finding{{Severity: core.Critical, What: "pbs_server does not answer", Evidence: e.What, Mend: e.Mend}}, nil
+	}
+	site, err := install.Ask(ctx, p.Qmgr)
+	if err != nil {
+		e := core.AsError(err)
+		return []core.Finding{{
+			Severity: core.Notice, What: "pbs_server answers, and its hooks cannot be seen from here", Evidence: e.What, Mend: "run `weft init pbs` as root on pbs_server's host",
+		}}, nil
+	}
+	return findings(site), nil
+}
+
+func findings(s *install.Site) []core.Finding {
+	var all []core.Finding
+	add := func(sev core.Severity, what, evidence, mend string) {
+		all = append(all, core.Finding{Severity: sev, What: what, Evidence: evidence, Mend: mend})
+	}
+	const mend = "run `weft init pbs`, and its lines through qmgr"
+	h := s.Hooks[install.NodeHook]
+	switch {
+	case h == nil:
+		add(core.Critical, "PBS has no hook "+install.NodeHook+": no job gets a VNI", "list hook", mend)
+	case h["enabled"] == "false":
+		add(core.Critical, "PBS's hook "+install.NodeHook+" is switched off: no job gets a VNI", "enabled = false", "qmgr -c 'set hook "+install.NodeHook+" enabled = true'")
+	default:
+		for e := range strings.SplitSeq(install.NodeEvents, ",") {
+			if !strings.Contains(h["event"], e) {
+				add(core.Critical, "PBS does not run Weft's hook in "+e, "event = "+h["event"], mend)
+			}
+		}
+		if h["fail_action"] != "offline_vnodes" {
+			add(core.Warning, "a node whose hook cannot even start draws job after job and lets PBS hold each", "fail_action = "+h["fail_action"],
+				"qmgr -c 'set hook "+install.NodeHook+" fail_action = offline_vnodes'")
+		}
+	}
+	if h := s.Hooks[install.ServerHook]; h == nil || h["enabled"] == "false" || !strings.Contains(h["event"], install.RoomEvent) {
+		add(core.Warning, "PBS does not ask Weft whether a VNI is free before it starts a job: where none is, the job is tried 21 times and held", "hook "+install.ServerHook, mend)
+	}
+	if len(all) == 0 {
+		add(core.Good, "pbs_server answers, and its hooks are set", "list hook", "")
+	}
+	return all
+}

@@ -1,0 +1,197 @@
+package complex
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/plugins/pbs"
+)
+
+// Exit codes of PBS's commands: the error's number, modulo 256.
+const (
+	exitUnknown  = 153
+	exitBadState = 168
+	exitHistory  = 35
+)
+
+// maxComment is what pbsnodes -C keeps of a comment, in bytes.
+const maxComment = 79
+
+// Command answers PBS's commands, and id and getent for the users of jobs. It is a pbs.Runner.
+func (c *Complex) Command(_ context.Context, name string, args ...string) ([]byte, error) {
+	no := func(code int, format string, v ...any) ([]byte, error) {
+		return nil, &pbs.Failure{Command: name, Says: fmt.Sprintf(name+": "+format, v...), Code: code}
+	}
+	last := ""
+	if len(args) > 0 {
+		last = args[len(args)-1]
+	}
+	switch name {
+	case "qstat":
+		return c.qstat(args)
+	case "pbsnodes":
+		return c.pbsnodes(args)
+	case "/usr/bin/id":
+		return identify(args)
+	case "/usr/bin/getent":
+		uid, ok := uidOf(last)
+		if !ok {
+			return no(2, "")
+		}
+		return fmt.Appendf(nil, "%s:x:%d:\n", last, uid), nil
+	}
+	j := c.Job(last)
+	switch {
+	case j == nil:
+		return no(exitUnknown, "Unknown Job Id %s", last)
+	case j.State == "F":
+		return no(exitHistory, "Job has finished %s", last)
+	case j.State != "R" && (name == "qrerun" || name == "qmsg"):
+		return no(exitBadState, "Request invalid for state of job %s", last)
+	}
+	switch name {
+	case "qalter":
+		comment, ok := strings.CutPrefix(args[slices.Index(args, "-W")+1], "comment=")
+		if !ok {
+			return no(2, "illegal -W value")
+		}
+		c.set(j, func() { j.Comment = strings.Trim(comment, `"`) })
+	case "qmsg":
+		c.set(j, func() { j.Messages = append(j.Messages, args[len(args)-2]) })
+	case "qdel":
+		c.Delete(last)
+	case "qrerun":
+		if !j.Rerunable {
+			return no(15029%256, "Job not rerunable %s", last)
+		}
+		c.Rerun(last)
+	default:
+		return no(127, "command not found")
+	}
+	return nil, nil
+}
+
+// uidOf is the number of a user and of the group of the same name: tester is 1001, tester2 1002 …
+func uidOf(name string) (int, bool) {
+	rest, ok := strings.CutPrefix(name, "tester")
+	if rest == "" {
+		return 1001, ok
+	}
+	n, err := strconv.Atoi(rest)
+	return 1000 + n, ok && err == nil
+}
+
+func identify(args []string) ([]byte, error) {
+	user := args[len(args)-1]
+	uid, ok := uidOf(user)
+	switch {
+	case !ok:
+		return nil, &pbs.Failure{Command: "/usr/bin/id", Says: "/usr/bin/id: '" + user + "': no such user", Code: 1}
+	case args[0] == "-Gnz":
+		return []byte(user + "\x00staff\x00"), nil
+	}
+	return fmt.Appendf(nil, "%d\n", uid), nil
+}
+
+func (c *Complex) qstat(args []string) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	some, id := c.jobs, args[len(args)-1]
+	if !slices.Contains([]string{"json", "-f"}, id) {
+		j := c.find(id)
+		if j == nil {
+			return nil, &pbs.Failure{Command: "qstat", Says: "qstat: Unknown Job Id " + id, Code: exitUnknown}
+		}
+		some = []*Job{j}
+	}
+	all := map[string]any{}
+	for _, j := range some {
+		if j.State == "F" && !slices.Contains(args, "-x") {
+			continue
+		}
+		all[j.ID] = j.attributes()
+	}
+	root := map[string]any{"timestamp": c.clock, "pbs_version": "23.06.06", "pbs_server": Server}
+	if len(all) > 0 {
+		root["Jobs"] = all
+	}
+	return json.MarshalIndent(root, "", "    ")
+}
+
+// attributes are a job's as qstat -f -F json shows them: times as ctime(3) writes them, and whatever reads as a number as one.
+func (j *Job) attributes() map[string]any {
+	at := func(t int64) string { return time.Unix(t, 0).UTC().Format(time.ANSIC) }
+	wanted := map[string]any{"ncpus": j.Hosts * j.Cores, "nodect": j.Hosts, "place": "pack", "select": fmt.Sprintf("%d:ncpus=%d", j.Hosts, j.Cores)}
+	for k, v := range j.Resources {
+		wanted[k] = loose(v)
+	}
+	a := map[string]any{
+		"Job_Name": "STDIN", "Job_Owner": j.User + "@" + Server, "job_state": j.State, "substate": j.Substate, "queue": loose(j.Queue), "server": Server, "ctime": at(j.Submitted),
+		"qtime": at(j.Submitted), "Rerunable": map[bool]string{true: "True", false: "False"}[j.Rerunable], "Resource_List": wanted, "euser": loose(j.User), "egroup": loose(j.Group),
+		"Variable_List": map[string]any{"PBS_O_HOME": "/users/" + j.User, "PBS_O_LANG": "C"}, "comment": j.Comment, "project": "_pbs_project_default", "Account_Name": j.Account,
+	}
+	if j.Account == "" {
+		delete(a, "Account_Name")
+	}
+	if j.Runs > 0 {
+		a["run_count"] = j.Runs
+	}
+	if len(j.On) > 0 {
+		a["exec_host"], a["exec_vnode"], a["stime"] = j.execHost(), j.ExecVnode(), at(j.Submitted+5)
+	}
+	if j.State == "F" {
+		a["Exit_status"] = j.Exit
+	}
+	return a
+}
+
+// loose is a value as pbs_json_insert_parsed has it: what is JSON by itself is not quoted.
+func loose(v string) any {
+	if json.Valid([]byte(v)) {
+		return json.RawMessage(v)
+	}
+	return v
+}
+
+func (c *Complex) pbsnodes(args []string) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	host := args[len(args)-1]
+	i := slices.IndexFunc(c.hosts, func(h *Host) bool { return h.Name == host })
+	if slices.Contains(args, "-o") {
+		if i < 0 {
+			return nil, &pbs.Failure{Command: "pbsnodes", Says: "Error marking node " + host + " - Unknown node", Code: 15062 % 256}
+		}
+		comment := args[slices.Index(args, "-C")+1]
+		for _, v := range c.hosts[i].Vnodes {
+			v.Offline, v.Comment = true, comment[:min(len(comment), maxComment)]
+		}
+		return nil, nil
+	}
+	nodes := map[string]any{}
+	if i >= 0 {
+		for _, v := range c.hosts[i].Vnodes {
+			state := []string{"free"}
+			if v.Offline || v.Down {
+				state = nil
+			}
+			if v.Offline {
+				state = append(state, "offline")
+			}
+			if v.Down {
+				state = append(state, "down")
+			}
+			n := map[string]any{"Mom": host, "state": strings.Join(state, ","), "resources_available": map[string]any{"host": host, "vnode": v.Name}}
+			if v.Comment != "" {
+				n["comment"] = v.Comment
+			}
+			nodes[v.Name] = n
+		}
+	}
+	return json.MarshalIndent(map[string]any{"timestamp": c.clock, "nodes": nodes}, "", "    ")
+}

@@ -1,0 +1,100 @@
+package pbs
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Describe tells a job's facts as qstat has them. Inside of runjob and jobobit, where pbs_server waits for the hook and answers nobody, they are those that the
+// hook gave: only root on pbs_server's own host can have done so.
+func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from core.Peer) (core.Job, error) {
+	if !from.Root() {
+		return core.Job{}, core.Errorf(core.NotAllowed, "job %s: uid %d is not PBS", key.JobID, from.UID)
+	}
+	if err := checkJob(key.Job); err != nil {
+		return core.Job{}, err
+	}
+	n, err := readNote(text)
+	if err != nil {
+		return core.Job{}, err
+	}
+	if n.Facts != nil {
+		if from.Node != "" {
+			return core.Job{}, core.Errorf(core.NotAllowed, "job %s: node %s tells facts that only pbs_server's own host may tell", key.JobID, from.Node)
+		}
+		return p.claimed(ctx, key, *n.Facts)
+	}
+	r, err := p.job(ctx, key.Job)
+	if err != nil {
+		return core.Job{}, err
+	}
+	if r == nil {
+		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: PBS does not know it", key.Job)
+	}
+	u, err := p.user(ctx, r.user, r.group)
+	if err != nil {
+		return core.Job{}, err
+	}
+	job := r.described(key.Scheduler, u)
+	if !r.lives() || r.runs > key.Generation {
+		job.Gone = true
+		return job, nil
+	}
+	if err := checkWords(r.id, r.queue, r.account); err != nil {
+		return core.Job{}, err
+	}
+	if job.Shares, err = shares(r.id, r.hosts); err != nil {
+		return core.Job{}, err
+	}
+	job.Request, err = ParseRequest(r.wanted)
+	return job, err
+}
+
+func (r row) described(scheduler string, u user) core.Job {
+	return core.Job{
+		Run: core.Run{
+			Key:         core.Key{JobID: core.JobID{Scheduler: scheduler, Job: r.id}, Generation: r.runs},
+			Fingerprint: core.Fingerprint{UID: u.uid, Submitted: r.submitted},
+		},
+		GID: u.gid, User: r.user, Groups: u.groups, Account: r.account, Queue: r.queue,
+	}
+}
+
+// lives reports whether a job has nodes and is not about to lose them: one that exits gets nothing new.
+func (r row) lives() bool { return stateOf(r.state) == core.JobRunning && r.state != stateExiting }
+
+// claimed are the facts of a job that is not on nodes yet, or not any more.
+func (p *Plugin) claimed(ctx context.Context, key core.Key, f facts) (core.Job, error) {
+	u, err := p.user(ctx, f.User, f.Group)
+	if err != nil {
+		return core.Job{}, err
+	}
+	r := row{id: key.Job, user: f.User, queue: f.Queue, account: f.Account, submitted: f.Submitted, runs: key.Generation}
+	if err := checkWords(r.id, r.queue, r.account); err != nil {
+		return core.Job{}, err
+	}
+	job := r.described(key.Scheduler, u)
+	if f.Vnodes != "" {
+		chunks, err := vnodes(f.Vnodes)
+		if err != nil {
+			return core.Job{}, err
+		}
+		job.Shares = grouped(chunks)
+	}
+	job.Request, err = ParseRequest(f.Wanted)
+	return job, err
+}
+
+// checkWords refuses what is no name: policy would decide on something else than what a person sees.
+func checkWords(job string, words ...string) error {
+	for _, w := range words {
+		if !utf8.ValidString(w) || strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			return core.Errorf(core.BadRequest, "job %s: its account or queue %q is no name", job, core.Clip(w))
+		}
+	}
+	return nil
+}

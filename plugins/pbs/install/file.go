@@ -1,0 +1,174 @@
+package install
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Script is the hook file's text, without its seal.
+//
+//go:embed weft_hook.py
+var Script string
+
+// Names of the files.
+const (
+	hookFile   = "weft_hook.py"
+	configFile = "weft.json"
+	linesFile  = "install.qmgr"
+)
+
+// maxFile bounds a file that is looked at, in bytes.
+const maxFile = 1 << 20
+
+// seal ends a file that Weft wrote, so that one that was edited by hand is known.
+const seal = "# weft seal "
+
+func sealed(text string) []byte {
+	return []byte(text + seal + sum(text) + "\n")
+}
+
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:8])
+}
+
+// Config is what the hook file is told, as PBS's hook configuration.
+type Config struct {
+	Hook      string   `json:"weft_hook"`
+	Scheduler string   `json:"scheduler"`
+	Dir       string   `json:"dir,omitempty"`        // the agent's run directory; empty: weft-hook's default
+	ServerDir string   `json:"server_dir,omitempty"` // where the Weft server listens for hooks
+	Resources []string `json:"resources"`
+	Seal      string   `json:"seal"`
+}
+
+func (c Config) text() []byte {
+	plain := func(c Config) string {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		_ = e.Encode(c) // strings alone
+		return b.String()
+	}
+	c.Seal = ""
+	c.Seal = sum(plain(c))
+	return []byte(plain(c))
+}
+
+// isOurs reports whether a file is one of Weft's at all, and whether it is as Weft wrote it.
+func isOurs(path string, text []byte) (ours, intact bool) {
+	if filepath.Base(path) == configFile {
+		var c Config
+		if json.Unmarshal(text, &c) != nil || c.Seal == "" {
+			return false, false
+		}
+		return true, bytes.Equal(c.text(), text)
+	}
+	i := strings.LastIndex(string(text), seal)
+	if i < 0 {
+		return false, false
+	}
+	return true, bytes.Equal(sealed(string(text[:i])), text)
+}
+
+// read gives a regular file's text, nil where there is none.
+func read(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = errors.New("it is too long to be Weft's")
+	}
+	return text, err
+}
+
+// put replaces a file in one moment.
+func put(path string, text []byte) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Change is one file that changes.
+type Change struct {
+	Path string
+	Text []byte // nil: it is removed
+	Was  []byte // nil: it is new
+}
+
+// What is done with the file.
+func (c Change) What() string {
+	switch {
+	case c.Text == nil:
+		return "remove"
+	case c.Was == nil:
+		return "create"
+	}
+	return "change"
+}
+
+// Write makes the plan's changes, each of which is there whole or not at all.
+func (p *Plan) Write() error {
+	if p.Refused() {
+		return core.Errorf(core.BadCall, "nothing is written while a finding refuses")
+	}
+	for _, c := range p.Changes {
+		var err error
+		if c.Text != nil {
+			err = put(c.Path, c.Text)
+		} else if err = os.Remove(c.Path); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err != nil {
+			return core.Errorf(core.BadCall, "%s: %w", c.Path, err).WithMend("run it again once that is mended: what is written already stays right")
+		}
+		if c.Text == nil {
+			_ = syscall.Rmdir(filepath.Dir(c.Path)) // goes only when nothing is in it
+		}
+	}
+	return nil
+}

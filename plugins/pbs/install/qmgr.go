@@ -1,0 +1,126 @@
+package install
+
+import (
+	"context"
+	"strings"
+)
+
+// The two hooks of PBS that share the hook file.
+const (
+	NodeHook   = "weft"
+	ServerHook = "weft_server"
+)
+
+// The events of each. runjob comes with Options.Room.
+const (
+	NodeEvents = "execjob_begin,execjob_launch,execjob_end,execjob_abort,exechost_startup,exechost_periodic"
+	ObitEvent  = "jobobit"
+	RoomEvent  = "runjob"
+)
+
+// order runs Weft's hooks after pbs_cgroups, whose order is 100.
+const order = "200"
+
+// Qmgr asks qmgr for what it prints of a directive; nil: it cannot be asked here.
+type Qmgr func(ctx context.Context, directive string) ([]byte, error)
+
+// Site is what qmgr says of a PBS server.
+type Site struct {
+	Hooks     map[string]map[string]string // by hook: its attributes
+	Resources map[string]map[string]string // by resource
+	Server    map[string]string
+}
+
+// Ask reads a site.
+func Ask(ctx context.Context, qmgr Qmgr) (*Site, error) {
+	s := &Site{Hooks: map[string]map[string]string{}, Resources: map[string]map[string]string{}, Server: map[string]string{}}
+	for _, directive := range []string{"list hook", "list pbshook", "print resource", "print server"} {
+		text, err := qmgr(ctx, directive)
+		if err != nil {
+			if directive == "list pbshook" { // of older releases, or of none that has built-in hooks
+				continue
+			}
+			return nil, err
+		}
+		s.read(string(text))
+	}
+	return s, nil
+}
+
+// read takes qmgr's lines in: `Hook NAME` with indented `key = value` lines of `list hook`, and the directives of `print`.
+func (s *Site) read(text string) {
+	hook := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		key, value, assigned := strings.Cut(line, " = ")
+		key = strings.TrimSpace(key)
+		words := strings.Fields(key)
+		switch {
+		case strings.HasPrefix(line, "#") || len(words) == 0:
+		case len(words) == 2 && words[0] == "Hook" && !assigned:
+			hook = words[1]
+			s.Hooks[hook] = map[string]string{}
+		case len(words) == 1 && assigned && hook != "":
+			s.Hooks[hook][key] = unquote(value)
+		case len(words) == 3 && words[0] == "create" && words[1] == "resource":
+			s.Resources[words[2]] = map[string]string{}
+		case len(words) == 4 && words[0] == "set" && words[1] == "resource" && assigned && s.Resources[words[2]] != nil:
+			s.Resources[words[2]][words[3]] = unquote(value)
+		case len(words) == 3 && words[0] == "set" && words[1] == "server" && assigned:
+			s.Server[words[2]] = unquote(value)
+		}
+	}
+}
+
+func unquote(s string) string { return strings.Trim(strings.TrimSpace(s), `"`) }
+
+// lines are the directives for qmgr that a site still needs; of a site that could not be asked, all. A hook that is there is imported anew: PBS keeps copies.
+func (o Options) lines(s *Site) []string {
+	var all []string
+	for _, r := range o.Resources {
+		if s == nil || s.Resources[r.Name] == nil {
+			all = append(all, "create resource "+r.Name+" type = "+r.Type)
+		}
+	}
+	for _, h := range []struct{ name, events, alarm string }{{NodeHook, NodeEvents, "30"}, {ServerHook, o.serverEvents(), "5"}} {
+		set := func(key, value string) { all = append(all, "set hook "+h.name+" "+key+" = "+value) }
+		if s == nil || s.Hooks[h.name] == nil {
+			all = append(all, "create hook "+h.name)
+		}
+		set("enabled", "false")
+		set("event", `"`+h.events+`"`)
+		set("user", "pbsadmin")
+		set("alarm", h.alarm)
+		set("order", order)
+		if h.name == NodeHook {
+			set("fail_action", "offline_vnodes")
+			set("freq", "120")
+		}
+		all = append(all, "import hook "+h.name+" application/x-config default "+o.path(configFile), "import hook "+h.name+" application/x-python default "+o.path(hookFile))
+		set("enabled", "true")
+	}
+	return all
+}
+
+func (o Options) serverEvents() string {
+	if o.Room {
+		return ObitEvent + "," + RoomEvent
+	}
+	return ObitEvent
+}
+
+// removal are the directives that take everything out. A resource that a job names, be it one of the history, cannot go: those lines come last.
+func (o Options) removal(s *Site) []string {
+	var all []string
+	for _, name := range []string{ServerHook, NodeHook} {
+		if s == nil || s.Hooks[name] != nil {
+			all = append(all, "delete hook "+name)
+		}
+	}
+	for _, r := range o.Resources {
+		if s == nil || s.Resources[r.Name] != nil {
+			all = append(all, "delete resource "+r.Name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,35 @@
+package pbs
+
+import (
+	"github.com/weft-hpc/weft/core"
+)
+
+// Plugin is the adapter of one PBS complex: both halves, of which an agent uses the hooks and a server the rest.
+type Plugin struct {
+	name     string
+	settings settings
+	run      Runner
+	fixed    bool // run is not PBS's own commands, and no block changes that
+	users    users
+}
+
+var (
+	_ core.Hooks        = (*Plugin)(nil)
+	_ core.Phased       = (*Plugin)(nil)
+	_ core.Scheduler    = (*Plugin)(nil)
+	_ core.Requeuer     = (*Plugin)(nil)
+	_ core.Configurable = (*Plugin)(nil)
+	_ core.Checker      = (*Plugin)(nil)
+)
+
+// New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
+func New(name string) *Plugin {
+	p := &Plugin{name: name, settings: defaults()}
+	p.run = newCommands(p.settings).run
+	return p
+}
+
+// NewWith is New with another way to run PBS's commands: that of a simulated complex.
+func NewWith(name string, run Runner) *Plugin {
+	return &Plugin{name: name, settings: defaults(), run: run, fixed: true}
+}

@@ -1,0 +1,99 @@
+package pbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// What the hook file is told to do.
+const (
+	doAccept  = "accept"
+	doReject  = "reject"  // say why; a job that begins goes back into the queue
+	doDelete  = "delete"  // the job, and say why
+	doOffline = "offline" // this node's vnodes, with what is said as their comment; what can be rejected is
+)
+
+// answer is what the hook file is told, as JSON on weft-hook's standard output.
+type answer struct {
+	Version int               `json:"v"`
+	Do      string            `json:"do"`
+	Say     string            `json:"say,omitempty"`
+	Log     []string          `json:"log,omitempty"` // for the daemon's log
+	Unset   []string          `json:"unset,omitempty"`
+	Set     map[string]string `json:"set,omitempty"` // as they are: commas are escaped by who knows PBS's lists
+}
+
+// Render says what came of an event. The hook file does what it is told; weft-hook's own exit code says only whether there is an answer.
+func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
+	a := answer{Version: eventVersion, Do: doAccept}
+	for _, w := range o.Warnings {
+		a.Log = append(a.Log, oneLine(w, "a warning without words"))
+	}
+	if o.Pending {
+		a.Log = append(a.Log, fmt.Sprintf("job %s: its services are still in use; the node goes on removing them", o.Key.Job))
+	}
+	if o.Err != nil {
+		a.Do, a.Say = verdict(call.Phase, o.Err), "weft: "+oneLine(o.Err.Line(), "it failed")
+	} else if call.Phase == PhaseLaunch {
+		if err := a.environment(o); err != nil {
+			return core.HookReply{}, err
+		}
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: its answer: %w", o.Key.Job, err)
+	}
+	return core.HookReply{Stdout: append(text, '\n')}, nil
+}
+
+// verdict is what a failure means in an event. Only a fault of the node's own takes it out of service, and only what its user can mend deletes a job: one that
+// is over already, or is not placed where it begins, is no fault of its user's.
+func verdict(phase string, err *core.Error) string {
+	switch phase {
+	case PhaseRun, PhaseLaunch:
+		return doReject
+	case PhaseBegin:
+		switch {
+		case err.Class() == core.ClassNode:
+			return doOffline
+		case err.Class() != core.ClassJob, err.Reason == core.JobEnded, err.Reason == core.NotPlaced, err.Reason == core.JobUnknown:
+			return doReject
+		}
+		return doDelete
+	case PhaseEnd, PhaseAbort:
+		if err.Class() == core.ClassNode {
+			return doOffline
+		}
+	}
+	return doAccept
+}
+
+// environment is what a task is told.
+func (a *answer) environment(o core.Outcome) error {
+	a.Set = map[string]string{}
+	for _, v := range o.Environment {
+		if !variable(v) {
+			return core.Errorf(core.InternalFault, "job %s: variable %q cannot be told to a task", o.Key.Job, core.Clip(v.Name))
+		}
+		if v.Unset {
+			a.Unset = append(a.Unset, v.Name)
+		} else {
+			a.Set[v.Name] = v.Value
+		}
+	}
+	return nil
+}
+
+// variable reports whether v can stand in PBS's list of variables.
+func variable(v core.Variable) bool {
+	for i, r := range v.Name {
+		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return v.Name != "" && !strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
+}

@@ -1,0 +1,84 @@
+package pbs
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
+)
+
+// maxNodes bounds a job.
+const maxNodes = 100_000
+
+// shares groups the hosts of exec_host by the job's cores there.
+func shares(job, hosts string) ([]core.Share, error) {
+	chunks, err := hostlist.ParseExecHost(hosts)
+	if err != nil || len(chunks) > maxNodes {
+		return nil, core.Errorf(core.SchedulerAway, "job %s: qstat shows no exec_host that can be read: %v", job, err)
+	}
+	return grouped(chunks), nil
+}
+
+func grouped(chunks []hostlist.Chunk) []core.Share {
+	by := map[int][]string{}
+	for _, c := range chunks {
+		n := max(c.Cores, 1) // a chunk may ask for no core
+		by[n] = append(by[n], c.Host)
+	}
+	var all []core.Share
+	for _, n := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
+		slices.SortFunc(by[n], hostlist.Compare)
+		all = append(all, core.Share{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
+	}
+	return all
+}
+
+// vnodes reads exec_vnode, "(n1[0]:ncpus=2:mem=1gb+n1[1]:ncpus=2)+(n2:ncpus=4)": the only list that a job has before it runs. Vnodes of one host, told by the
+// brackets behind its name, are added up.
+func vnodes(text string) ([]hostlist.Chunk, error) {
+	var out []hostlist.Chunk
+	at := map[string]int{}
+	for item := range strings.SplitSeq(text, "+") {
+		parts := strings.Split(strings.Trim(item, "()"), ":")
+		host, _, _ := strings.Cut(parts[0], "[")
+		if !hostlist.Valid(host) {
+			return nil, core.Errorf(core.BadCall, "exec_vnode %q: it names no host", core.Clip(item))
+		}
+		i, seen := at[host]
+		if !seen {
+			if len(out) == maxNodes {
+				return nil, core.Errorf(core.NotSupported, "exec_vnode: it has more than %d hosts", maxNodes)
+			}
+			i = len(out)
+			at[host] = i
+			out = append(out, hostlist.Chunk{Host: host})
+		}
+		for _, r := range parts[1:] {
+			if v, ok := strings.CutPrefix(r, "ncpus="); ok {
+				n, err := strconv.ParseUint(v, 10, 24)
+				if err != nil {
+					return nil, core.Errorf(core.BadCall, "exec_vnode %q: %q is no number of cores", core.Clip(item), core.Clip(v))
+				}
+				out[i].Cores += int(n)
+			}
+		}
+	}
+	return out, nil
+}
+
+// hostsOf is a hostlist of exec_host; empty where it cannot be read.
+func hostsOf(execHost string) string {
+	chunks, err := hostlist.ParseExecHost(execHost)
+	if execHost == "" || err != nil {
+		return ""
+	}
+	names := make([]string, len(chunks))
+	for i, c := range chunks {
+		names[i] = c.Host
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,51 @@
+"""Runs a hook file on one event: python3 run.py HOOK CONFIG < EVENT. It prints what the hook did, as JSON."""
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+import pbs  # noqa: E402
+
+pbs.given = json.load(sys.stdin)
+pbs.hook_config_filename = sys.argv[2]
+real = subprocess.run
+calls = []
+
+
+def run(command, **how):
+    """PBS's clock is the test's: what hangs is over at once, and a slow machine is not taken for one that hangs."""
+    calls.append({"command": command, "limit": how.get("timeout"), "env": sorted(how.get("env") or os.environ)})
+    if pbs.given.get("hangs"):
+        raise subprocess.TimeoutExpired(command, how["timeout"])
+    how["timeout"] = 120
+    time.sleep = nap  # subprocess waits so
+    done = real(command, **how)
+    time.sleep = sleep
+    if pbs.given["event"] in pbs.IN_SERVER:
+        done.returncode = 0  # pbs_server waits for all its children, and has it
+    return done
+
+
+def sleep(*_):
+    raise AssertionError("the hook sleeps")
+
+
+nap = time.sleep
+subprocess.run, time.sleep = run, sleep
+failed = ""
+try:
+    with open(sys.argv[1]) as f:
+        exec(compile(f.read(), sys.argv[1], "exec"), {"__name__": "__main__"})
+    failed = "it neither accepted nor rejected"
+except SystemExit:
+    pass
+except BaseException:
+    failed = traceback.format_exc()
+out = dict(pbs.done, failed=failed, calls=calls)
+if pbs.given["event"] == "execjob_launch":
+    out["env"] = pbs.event().env.arrives()
+json.dump(out, sys.stdout)

@@ -1,0 +1,39 @@
+package pbs
+
+import (
+	"context"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/poll"
+)
+
+// Watch asks qstat for all jobs, and again some time after each answer. One that has ended is not in it; jobobit tells that sooner and for certain.
+func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
+	return poll.Watch(ctx, p.settings.every, p.list, tell)
+}
+
+func (p *Plugin) list(ctx context.Context) ([]core.JobStatus, error) {
+	all, err := p.jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]core.JobStatus, 0, len(all))
+	for _, r := range all {
+		s := core.JobStatus{State: stateOf(r.state), Hosts: hostsOf(r.hosts)}
+		s.Key = core.Key{JobID: core.JobID{Scheduler: p.name, Job: r.id}, Generation: r.runs}
+		s.Submitted = r.submitted
+		u, err := p.user(ctx, r.user, r.group)
+		if stranger(err) {
+			continue // nothing was ever granted to a user whom this host does not know, and one such job must not keep all others' VNIs
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.UID = u.uid
+		if s.State == core.JobRunning && r.substate != prerun {
+			s.Started = r.started
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
