@@ -3,6 +3,7 @@ package pbs_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -20,6 +21,8 @@ import (
 	"github.com/weft-hpc/weft/plugins/pbs/complex"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // scriptedHook names the folder from which this test's program answers as weft-hook, with an adapter and without an agent.
 const scriptedHook = "WEFT_SCRIPTED_HOOK"

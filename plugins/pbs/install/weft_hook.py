@@ -149,7 +149,7 @@ def ask(phase, told, config):
 
 def log(message):
     if message:
-        pbs.logmsg(pbs.LOG_WARNING, "weft: " + message)
+        pbs.logmsg(pbs.LOG_WARNING, message if message.startswith("weft: ") else "weft: " + message)
 
 
 def is_local(name, vnode, here):
@@ -204,6 +204,7 @@ def main():
         log(line)
     do, say = answer["do"], answer.get("say") or "weft: it cannot run"
     if do == "accept":
+        log(answer.get("say"))
         event.accept()
     if do == "offline":
         take_offline(event, say)

@@ -1,0 +1,329 @@
+package pbs_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/pbs"
+	"github.com/weft-hpc/weft/plugins/pbs/complex"
+)
+
+func key(job string, generation uint32) core.Key {
+	return core.Key{JobID: core.JobID{Scheduler: "tioga", Job: job}, Generation: generation}
+}
+
+// asked is what execjob_begin leaves for Describe.
+func asked(t *testing.T, j *complex.Job, runs uint32) core.Ask {
+	t.Helper()
+	ask, err := pbs.New("tioga").Parse(t.Context(), core.HookCall{
+		Scheduler: "tioga", Phase: "execjob_begin", Began: 5, Stdin: []byte(`{"v":1,"job":"` + j.ID + `","user":"tester","uid":1001,"run_count":` + string('0'+rune(runs)) + `}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ask
+}
+
+func reason(err error) core.Reason {
+	if err == nil {
+		return ""
+	}
+	return core.AsError(err).Reason
+}
+
+// answers are the complete answers of a Watch, one for each time that it asks.
+func answer1(t *testing.T, p *pbs.Plugin) map[string]core.JobStatus {
+	t.Helper()
+	var got map[string]core.JobStatus
+	enough := errors.New("enough")
+	err := p.Watch(t.Context(), func(jobs core.Jobs) error {
+		if !jobs.Complete {
+			return nil
+		}
+		got = map[string]core.JobStatus{}
+		for _, j := range jobs.Jobs {
+			got[j.Job] = j
+		}
+		return enough
+	})
+	if !errors.Is(err, enough) {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestDescribe(t *testing.T) {
+	c := complex.New(3)
+	p := pbs.NewWith("tioga", c.Command)
+	j := c.Submit(complex.Job{Hosts: 2, Cores: 4, Queue: "large", Account: "42", Resources: map[string]string{"slingshot_tcs": "LOW_LATENCY", "slingshot_depth": "8"}})
+	c.Schedule()
+	ask := asked(t, j, 1)
+	got, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{Node: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := core.Job{
+		Run: core.Run{Key: key(j.ID, 1), Fingerprint: core.Fingerprint{UID: 1001, Submitted: j.Submitted}}, GID: 1001, User: "tester", Groups: []string{"staff", "tester"},
+		Account: "42", Queue: "large", Shares: []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
+		Request: core.Request{Classes: core.LowLatency, Depth: 8},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A run that is over, is overtaken, or never was gets nothing.
+func TestDescribeOfWhatIsOver(t *testing.T) {
+	c := complex.New(1)
+	p := pbs.NewWith("tioga", c.Command)
+	j := c.Submit(complex.Job{})
+	c.Schedule()
+	first := asked(t, j, 1)
+	c.Rerun(j.ID)
+	if got, err := p.Describe(t.Context(), first.Key, first.Note, core.Peer{}); err != nil || !got.Gone {
+		t.Errorf("back in the queue: %+v, %v", got, err)
+	}
+	c.Schedule()
+	if got, err := p.Describe(t.Context(), first.Key, first.Note, core.Peer{}); err != nil || !got.Gone || got.Generation != 2 {
+		t.Errorf("overtaken: %+v, %v", got, err)
+	}
+	second := asked(t, j, 2)
+	if got, err := p.Describe(t.Context(), second.Key, second.Note, core.Peer{}); err != nil || got.Gone {
+		t.Errorf("the second run: %+v, %v", got, err)
+	}
+	c.End(j.ID)
+	if got, err := p.Describe(t.Context(), second.Key, second.Note, core.Peer{}); err != nil || !got.Gone {
+		t.Errorf("ended: %+v, %v", got, err)
+	}
+	if _, err := p.Describe(t.Context(), key("9.pbs1", 1), second.Note, core.Peer{}); reason(err) != core.JobUnknown {
+		t.Errorf("a job that never was: %v", err)
+	}
+}
+
+func TestDescribeRefuses(t *testing.T) {
+	c := complex.New(1)
+	p := pbs.NewWith("tioga", c.Command)
+	j := c.Submit(complex.Job{Resources: map[string]string{"slingshot_tcs": "FAST"}})
+	c.Schedule()
+	ask := asked(t, j, 1)
+	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{}); reason(err) != core.BadRequest {
+		t.Errorf("a class that is none: %v", err)
+	}
+	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{UID: 1001}); reason(err) != core.NotAllowed {
+		t.Errorf("a user: %v", err)
+	}
+	facts := []byte(`{"v":1,"facts":{"user":"tester","queue":"vip"}}`)
+	if _, err := p.Describe(t.Context(), ask.Key, facts, core.Peer{Node: "n1"}); reason(err) != core.NotAllowed {
+		t.Errorf("a node that tells a job's facts: %v", err)
+	}
+	for _, note := range []string{"", "{", `{"v":0}`, `{"v":2}`, `{"v":1,"x":"` + strings.Repeat("x", core.MaxNote) + `"}`} {
+		if _, err := p.Describe(t.Context(), ask.Key, []byte(note), core.Peer{}); err == nil {
+			t.Errorf("note %.20q", note)
+		}
+	}
+	stranger := c.Submit(complex.Job{User: "mallory"})
+	c.End(j.ID)
+	c.Schedule()
+	ask = asked(t, stranger, 1)
+	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{}); reason(err) != core.SchedulerAway || !strings.Contains(err.Error(), "mallory") {
+		t.Errorf("a user whom this host does not know: %v", err)
+	}
+	if got := answer1(t, p); len(got) != 0 {
+		t.Errorf("one such job spoils the answer about others: %v", got)
+	}
+}
+
+// What runjob and jobobit tell is all that can be known while pbs_server waits for them.
+func TestFactsOfTheServersHooks(t *testing.T) {
+	asked := 0
+	p := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
+		if !strings.HasPrefix(name, "/usr/bin/") {
+			asked++
+		}
+		return complex.New(1).Command(ctx, name, args...)
+	})
+	stdin := []byte(`{"v":1,"job":"43[7].pbs1","user":"tester2","uid":1002,"group":"tester","queue":"large","account":"a1","submitted":1795836284,"run_count":null,
+		"exec_vnode":"(n1[0]:ncpus=2+n1[1]:ncpus=2)+(n2:ncpus=4)","resources":{"slingshot_tcs":"BULK_DATA","ncpus":"8"}}`)
+	for phase, generation := range map[string]uint32{"runjob": 1, "jobobit": 0} {
+		ask, err := p.Parse(t.Context(), core.HookCall{Scheduler: "tioga", Phase: phase, Stdin: stdin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := core.Job{
+			Run: core.Run{Key: key("43[7].pbs1", generation), Fingerprint: core.Fingerprint{UID: 1002, Submitted: 1795836284}}, GID: 1001, User: "tester2",
+			Groups: []string{"staff", "tester", "tester2"}, Account: "a1", Queue: "large", Shares: []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
+			Request: core.Request{Classes: core.BulkData},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", phase, diff)
+		}
+	}
+	if asked > 0 {
+		t.Error("pbs_server was asked, which waits for the hook")
+	}
+}
+
+func TestWatchTellsWhereJobsStand(t *testing.T) {
+	c := complex.New(2)
+	p := pbs.NewWith("tioga", c.Command)
+	run, wait := c.Submit(complex.Job{Hosts: 2}), c.Submit(complex.Job{Hosts: 2, User: "tester3", Group: "tester3"})
+	task := c.Submit(complex.Job{ID: "43[7].pbs1", Hosts: 2})
+	c.Submit(complex.Job{ID: "43[].pbs1", Hosts: 99})
+	c.Schedule()
+	got := answer1(t, p)
+	status := func(j *complex.Job, uid uint32, runs uint32, state core.JobState, hosts string, started int64) core.JobStatus {
+		return core.JobStatus{Run: core.Run{Key: key(j.ID, runs), Fingerprint: core.Fingerprint{UID: uid, Submitted: j.Submitted}}, State: state, Hosts: hosts, Started: started}
+	}
+	want := map[string]core.JobStatus{
+		run.ID: status(run, 1001, 1, core.JobRunning, "n1,n2", run.Submitted+5), wait.ID: status(wait, 1003, 0, core.JobQueued, "", 0), task.ID: status(task, 1001, 0, core.JobQueued, "", 0),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// Requeued: the run that was is over, since the same generation is back in the queue.
+	c.Rerun(run.ID)
+	if got := answer1(t, p)[run.ID]; got.State != core.JobQueued || got.Generation != 1 {
+		t.Errorf("requeued: %+v", got)
+	}
+	// Lost sister: the job is there until PBS gives it up.
+	c.Schedule()
+	c.Lose("n2")
+	if got := answer1(t, p)[run.ID]; got.State != core.JobRunning || got.Generation != 2 || got.Hosts != "n1,n2" {
+		t.Errorf("a lost sister: %+v", got)
+	}
+	c.Expire("n2")
+	if got := answer1(t, p)[run.ID]; got.State != core.JobQueued || got.Generation != 2 {
+		t.Errorf("given up: %+v", got)
+	}
+	c.Delete(run.ID)
+	if _, there := answer1(t, p)[run.ID]; there {
+		t.Error("a job that ended is in the answer")
+	}
+}
+
+// While pbs_server sends a run to MOM, stime is that of the run before.
+func TestWatchOfARunThatBegins(t *testing.T) {
+	c := complex.New(1)
+	p := pbs.NewWith("tioga", c.Command)
+	seen := core.JobStatus{}
+	c.Hook = func(e complex.Event) complex.Result {
+		if e.Name == "execjob_begin" {
+			seen = answer1(t, p)[e.Job.ID]
+		}
+		return complex.Result{}
+	}
+	j := c.Submit(complex.Job{})
+	c.Schedule()
+	if seen.State != core.JobRunning || seen.Generation != 1 || seen.Started != 0 || seen.Submitted != j.Submitted {
+		t.Errorf("while it begins: %+v", seen)
+	}
+}
+
+func TestWatchTellsNothingThatItCouldNotRead(t *testing.T) {
+	for name, says := range map[string]string{"no JSON": "qstat: connection refused", "half": `{"Jobs":{"1.pbs1":{"job_st`, "strange": `{"Jobs":[]}`} {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := pbs.NewWith("tioga", func(context.Context, string, ...string) ([]byte, error) {
+			cancel()
+			return []byte(says), nil
+		})
+		err := p.Watch(ctx, func(jobs core.Jobs) error {
+			if jobs.Complete {
+				t.Errorf("%s: it tells %v", name, jobs)
+			}
+			return nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFail(t *testing.T) {
+	c := complex.New(1)
+	p := pbs.NewWith("tioga", c.Command)
+	j := c.Submit(complex.Job{})
+	c.Schedule()
+	if err := p.Fail(t.Context(), key(j.ID, 9), "another run"); err != nil || j.State != "R" {
+		t.Errorf("another run: %v, %s", err, j.State)
+	}
+	if err := p.Fail(t.Context(), key(j.ID, 1), "DEDICATED_ACCESS \"needs\"\nmembership, of ops"); err != nil || j.State != "F" {
+		t.Errorf("%v, %s", err, j.State)
+	}
+	const says = "weft: DEDICATED_ACCESS 'needs' membership, of ops"
+	if j.Comment != says || len(j.Messages) != 1 || !strings.Contains(j.Messages[0], "membership, of ops") {
+		t.Errorf("the user is told %q and %q", j.Comment, j.Messages)
+	}
+	for range 2 { // over, and never known
+		if err := p.Fail(t.Context(), key(j.ID, 1), "again"); err != nil {
+			t.Error(err)
+		}
+		j.ID = "9.pbs1"
+	}
+	if err := p.Fail(t.Context(), key("-W force", 1), "x"); reason(err) != core.BadCall {
+		t.Errorf("an id that is an option: %v", err)
+	}
+}
+
+func TestRequeue(t *testing.T) {
+	c := complex.New(1)
+	p := pbs.NewWith("tioga", c.Command)
+	j := c.Submit(complex.Job{Rerunable: true})
+	c.Schedule()
+	if err := p.Requeue(t.Context(), key(j.ID, 1), "pool jobs: no VNI is free"); err != nil || j.State != "Q" || j.Comment != "weft: pool jobs: no VNI is free" {
+		t.Errorf("%v, %s %q", err, j.State, j.Comment)
+	}
+	// Its own execjob_begin may have sent it back, or PBS started it anew meanwhile: neither is touched.
+	for range 2 {
+		runs := j.Runs
+		if err := p.Requeue(t.Context(), key(j.ID, 1), "late"); err != nil || j.Runs != runs || strings.Contains(j.Comment, "late") {
+			t.Errorf("%v, %+v", err, j)
+		}
+		c.Schedule()
+	}
+	once := c.Submit(complex.Job{})
+	c.End(j.ID)
+	c.Schedule()
+	if err := p.Requeue(t.Context(), key(once.ID, 1), "no VNI is free"); err != nil || once.State != "F" {
+		t.Errorf("a job that may not run twice: %v, %s", err, once.State)
+	}
+}
+
+func TestDrain(t *testing.T) {
+	c := complex.New(2)
+	c.Split("n1", 2)
+	p := pbs.NewWith("tioga", c.Command)
+	long := "cxi1 is gone: " + strings.Repeat("x", 200)
+	for _, why := range []string{"cxi0 is gone", long} {
+		if err := p.Drain(t.Context(), "n1", why); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, v := range c.Host("n1").Vnodes {
+		if !v.Offline || !strings.HasPrefix(v.Comment, "weft: cxi1 is gone: x") || len(v.Comment) > 79 || !strings.HasSuffix(v.Comment, "…") {
+			t.Errorf("%+v", v)
+		}
+	}
+	if c.Host("n2").Vnodes[0].Offline {
+		t.Error("another node went too")
+	}
+	v := c.Host("n2").Vnodes[0]
+	v.Offline, v.Comment = true, "ann: memory is tested"
+	if err := p.Drain(t.Context(), "n2", "cxi0 is gone"); err != nil || v.Comment != "ann: memory is tested" {
+		t.Errorf("%v, %q", err, v.Comment)
+	}
+	if err := p.Drain(t.Context(), "n9", "x"); reason(err) != core.NotSupported {
+		t.Errorf("a node that PBS does not have: %v", err)
+	}
+	if err := p.Drain(t.Context(), "-C", "x"); reason(err) != core.BadCall {
+		t.Errorf("an option: %v", err)
+	}
+}
