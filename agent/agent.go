@@ -95,6 +95,7 @@ type Agent struct {
 	calls    map[uint64]chan core.Outcome
 	serial   uint64
 	session  *session
+	outage   outage
 	environs environs
 	untold   []string // schedulers of Needs.First
 	front    atomic.Pointer[rundir.Hooks]
@@ -116,6 +117,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 		a.log = slog.Default()
 	}
 	a.log = a.log.With(core.LogNode, needs.Node)
+	a.outage.log = a.log
 	a.audit = newAudit(needs, a.log)
 	if a.meter = needs.Meter; a.meter == nil {
 		a.meter = unmetered{}

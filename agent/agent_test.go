@@ -32,6 +32,7 @@ type authority struct {
 	vnis    map[core.Key]core.VNI
 	reports []core.Report
 	down    bool
+	refusal *core.Error // while it is down; nil: it is away
 	tried   []time.Time // sessions while it was down
 	orders  chan core.Orders
 	cut     chan error    // ends a session
@@ -68,7 +69,11 @@ func (a *authority) Attend(ctx context.Context, _ string, first core.Report, nex
 	a.mu.Lock()
 	if a.down {
 		a.tried = append(a.tried, time.Now())
+		err := a.refusal
 		a.mu.Unlock()
+		if err != nil {
+			return err
+		}
 		return core.Errorf(core.ServerAway, "server: down")
 	}
 	a.reports = append(a.reports, first)
@@ -143,6 +148,7 @@ type rig struct {
 	driver *driver
 	store  *broken
 	dir    string
+	log    *slog.Logger
 	stop   func()
 }
 
@@ -151,6 +157,7 @@ func start(t *testing.T) *rig {
 	r := &rig{
 		server: &authority{orders: make(chan core.Orders)}, driver: &driver{NICDriver: sim.New(sim.Options{NICs: 2, Boot: "b"})},
 		store: &broken{Store: &ledger.Memory{}}, dir: t.TempDir(),
+		log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	r.begin(t)
 	return r
@@ -161,7 +168,7 @@ func (r *rig) begin(t *testing.T) {
 	t.Helper()
 	a, err := agent.New(t.Context(), agent.Needs{
 		Node: "n1", Boot: "b", Driver: r.driver, Authority: r.server, Store: r.store, Environ: r.dir, Machine: node.Config{SelfService: []string{"local"}},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: r.log,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,8 +32,9 @@ func (a *Agent) link(ctx context.Context) {
 		if a.now().Run-began > a.limits.RetryMost {
 			wait = a.limits.Retry
 		}
-		a.log.Info("no session with the server", core.LogError, err, core.LogWait, wait)
-		if !a.between(ctx, began, wait/2+rand.N(wait)) {
+		rest := wait/2 + rand.N(wait)
+		a.outage.ended(a.now().Run, err, rest)
+		if !a.between(ctx, began, rest) {
 			return
 		}
 		wait = min(2*wait, a.limits.RetryMost)
@@ -108,6 +109,7 @@ func (a *Agent) attend(ctx context.Context) error {
 				if !up { // the server has answered the first report
 					up = true
 					a.meter.Linked(true)
+					a.outage.over(a.now().Run)
 				}
 				a.ordered(ctx, s, o)
 			})

@@ -12,9 +12,11 @@ const (
 	LogReason    = "reason" // a Reason
 	LogCall      = "call"   // one id from weft-hook to the driver
 
-	LogAudit   = "audit" // true on lines of the audit that share the log
+	LogAddress = "address" // of the other end of a connection
+	LogAudit   = "audit"   // true on lines of the audit that share the log
 	LogCount   = "count"
 	LogError   = "err"
+	LogLeftOut = "left_out" // lines of this kind that were not written since the one before
 	LogLimit   = "limit"
 	LogOwner   = "owner" // uid whose job it is; LogUID is who calls
 	LogPanic   = "panic"
