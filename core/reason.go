@@ -38,6 +38,7 @@ const (
 	TimedOut      Reason = "timed-out"
 	NodeAway      Reason = "node-away"
 	NodeDrained   Reason = "node-drained"
+	NodeUnnamed   Reason = "node-unnamed"
 	Cancelled     Reason = "cancelled"
 	PluginAway    Reason = "plugin-away"
 
@@ -90,6 +91,7 @@ var reasons = []About{
 	{TimedOut, Timeout, ClassSystem, "the work did not end within its time limit", "try again; if it recurs, `weft status` shows which part is slow"},
 	{NodeAway, Unavailable, ClassSystem, "the node's agent has not reported to the server since one of them started", "check on the node that the agent runs and that it reaches the server"},
 	{NodeDrained, Unavailable, ClassSystem, "the node is drained in Weft and takes no new job", "`weft nodes` shows why; `weft resume NODE` when it is mended"},
+	{NodeUnnamed, Denied, ClassSystem, "`nodes` of config.hcl does not name the node, though the site's authority signed its certificate; it holds nothing and gets nothing", "add the node to `nodes` in config.hcl on the server's host and run `weft reload` there; if it is not to be one, stop its agent and remove its certificate from it"},
 	{NICShort, Exhausted, ClassSystem, "a NIC has too little left of a resource, even after the request was fitted", "`weft services` on the node shows who holds it; those that belong to no job are removed by `cxi_service delete`"},
 	{Cancelled, Unavailable, ClassSystem, "a clean-up of the job, or the caller's own end, cancelled the prepare; what it had made is removed", "no action is needed"},
 	{PluginAway, Unavailable, ClassSystem, "the plugin of a scheduler's hooks or of the fabric manager does not answer or does not start", "`weft plugin list` and the daemon's log show why it ended; it is started again by itself"},

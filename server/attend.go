@@ -20,8 +20,11 @@ type session struct {
 
 // Attend takes a node's reports and tells it its orders, until ctx ends, a newer session of the node begins, or the node falls too far behind. The caller
 // has proved that it is node.
-func (s *Server) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+func (s *Server) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) (err error) {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	if err := s.admit(ctx, node, first); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -36,6 +39,9 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	if old != nil {
 		old.cancel(core.Errorf(core.Cancelled, "node %s: it began a newer session", node))
 	}
+	s.came(node, old != nil)
+	began := s.now().Run
+	defer func() { s.left(node, s.now().Run-began, err) }()
 	defer s.leave(node, ses)
 	sent := make(chan struct{})
 	go func() {

@@ -44,5 +44,7 @@ func (s *Server) change(c Change) error {
 	}
 	s.needs.Config, s.needs.Policy, s.needs.Allocator = c.Config, c.Policy, c.Allocator
 	s.policy.Store(&decider{c.Policy, c.Config.System})
+	s.names.Store(nameAll(c.Config.Nodes))
+	s.dropUnnamed()
 	return nil
 }

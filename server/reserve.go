@@ -37,6 +37,11 @@ func (s *Server) Reserve(ctx context.Context, node string, ask core.Ask, peer co
 	}
 	peer.Node = node
 	began := time.Now()
+	if !s.named(node) {
+		err := unnamed(node)
+		s.meter.Reserved(ask.Key.Scheduler, err.Reason, time.Since(began))
+		return core.Grant{}, err
+	}
 	a := s.ask(ctx, func(id uint64) engine.Input { return engine.Reserve{Call: id, Node: node, Ask: ask, Peer: peer} })
 	s.meter.Reserved(ask.Key.Scheduler, a.reason(), time.Since(began))
 	if a.err != nil {

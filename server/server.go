@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/throttle"
 )
 
 // Needs are what a Server is made of.
@@ -85,6 +86,9 @@ type Server struct {
 	began      time.Time
 	policy     atomic.Pointer[decider]
 	shadow     atomic.Pointer[Shadow]
+	names      atomic.Pointer[names]
+	visits     *throttle.Lines // of sessions that begin and end
+	strangers  *throttle.Lines // of nodes that config.hcl does not name
 	queue      chan work
 	done       chan struct{}            // closed when the writer has ended
 	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs
@@ -108,7 +112,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	s := &Server{
 		needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}),
 		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers),
-		slots: map[string]chan struct{}{},
+		slots: map[string]chan struct{}{}, visits: &throttle.Lines{Burst: 100, Every: time.Second}, strangers: &throttle.Lines{Burst: 20, Every: 10 * time.Second},
 	}
 	if s.schedulers == nil {
 		s.schedulers = map[string]core.Scheduler{}
@@ -132,6 +136,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 		s.newcomers.open(name)
 	}
 	s.policy.Store(&decider{needs.Policy, needs.Config.System})
+	s.names.Store(nameAll(needs.Config.Nodes))
 	if err := s.load(ctx, needs.Witness); err != nil {
 		return nil, err
 	}

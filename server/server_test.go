@@ -29,6 +29,8 @@ type system struct {
 	store *memory.Hooked
 	sched *scheduler
 	stop  func()
+
+	allocator func(engine.Config) (engine.Allocator, error)
 }
 
 // scheduler describes whatever it is asked for, as its fields say.
@@ -115,6 +117,7 @@ func start(t *testing.T, change func(*server.Needs)) *system {
 	if change != nil {
 		change(&needs)
 	}
+	s.allocator = needs.Allocator
 	var err error
 	if s.Server, err = server.New(t.Context(), needs); err != nil {
 		t.Fatal(err)

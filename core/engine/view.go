@@ -100,6 +100,14 @@ func (m *Machine) Nodes() []NodeStatus {
 	return out
 }
 
+// Open is how many reservations' services a node may hold.
+func (m *Machine) Open(name string) int {
+	if n := m.nodes[name]; n != nil {
+		return len(n.open)
+	}
+	return 0
+}
+
 // Use is how many VNIs of each pool are taken.
 func (m *Machine) Use() map[string]int { return m.alloc.Use() }
 
