@@ -108,26 +108,32 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	}
 	adapters.agent = a
 	page.Watch(a)
-	live.accept = func(ctx context.Context, old, site *Site) ([]string, []hclfile.Finding, error) {
+	live.accept = func(ctx context.Context, old, site *Site) (changed []string, _ []hclfile.Finding, _ error) {
 		findings := adapters.reconfigure(ctx, config.Reconfigured(old.Config.Schedulers, site.Config.Schedulers))
 		var err error
 		if to := site.Config.Agent.Server; findings == nil && to != old.Config.Agent.Server {
 			err = way.move(to)
 		}
+		if findings == nil && err == nil {
+			var renewed bool
+			if renewed, err = way.renew(); renewed {
+				changed = append(changed, "agent: this node's certificate was renewed: in force now")
+			}
+		}
 		if findings != nil || err != nil {
 			adapters.reconfigure(ctx, config.Reconfigured(site.Config.Schedulers, old.Config.Schedulers))
 		}
-		return nil, findings, err
+		return changed, findings, err
 	}
 	adapters.verbs[verbReload] = rootOnly(verbReload, live.verb)
 	adapters.verbs[verbPlugins] = pluginsVerb(plugins)
 	adapters.verbs[verbRestartPlugin] = rootOnly(verbRestartPlugin, restartVerb(plugins, audit))
 	adapters.verbs[VerbBypass] = rootOnly(VerbBypass, bypassVerb(audit))
-	return serveHooks(ctx, c, a, adapters, front, page, live, o)
+	return serveHooks(ctx, c, a, adapters, front, page, live, way, o)
 }
 
 // serveHooks opens the node's two sockets and runs the agent.
-func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front *front, page http.Handler, live *reloader, o Options) error {
+func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front *front, page http.Handler, live *reloader, way *line, o Options) error {
 	run := rundir.Dir(c.Dir)
 	root, err := hook.Listen(run.RootSocket(), 0o600)
 	if err != nil {
@@ -153,6 +159,10 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 		o.Watch.run(ctx, func(ctx context.Context) error { return a.Look(ctx, func(*machine.Machine) {}) }, o.Log)
 	})
 	all.Go(func() { adapters.run(ctx) })
+	all.Go(func() { way.keep(ctx, o.Log) })
+	all.Go(func() {
+		warnExpiry(ctx, o.Log, "this node's", live.expiry, "renew it with `weft tls node NAME` where the site's authority is and bring the two files here, which needs no restart")
+	})
 	all.Go(func() { front.keep(ctx, live.plugins) })
 	for _, f := range []struct {
 		ln     net.Listener

@@ -104,7 +104,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	defer func() { cancel(); all.Wait() }()
-	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs("server").Server()), newNodeBounds())...)...)
+	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs("server").Server()), newNodeBounds(slog.New(slog.DiscardHandler)))...)...)
 	rpc.ServeAuthority(g, srv, caller)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -147,7 +147,7 @@ func openStation(b testing.TB, sched *batch) *station {
 	var all sync.WaitGroup
 	port := freePort(b)
 	s.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	if _, err := serveNodes(ctx, &all, cancel, config.Server{Listen: s.address, TLS: filepath.Join(dir, "tls")}, srv); err != nil {
+	if _, err := serveNodes(ctx, &all, cancel, config.Server{Listen: s.address, TLS: filepath.Join(dir, "tls")}, srv, newNodeBounds(slog.New(slog.DiscardHandler))); err != nil {
 		b.Fatal(err)
 	}
 	all.Go(func() { _ = srv.Run(ctx) })

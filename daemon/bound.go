@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/throttle"
 )
 
 // Bounds of what one node, and all together, can take of the server. A node is a machine on which users run what they like, and may be theirs.
@@ -35,7 +37,9 @@ const (
 
 // nodeBounds counts what nodes take. Its zero value is not ready: see newNodeBounds.
 type nodeBounds struct {
-	now func() time.Time
+	now     func() time.Time
+	log     *slog.Logger
+	refused throttle.Lines // connections
 
 	mu    sync.Mutex
 	nodes map[string]*nodeUse
@@ -44,12 +48,39 @@ type nodeBounds struct {
 // nodeUse is what one node takes. There are as many as the site's authority has signed nodes.
 type nodeUse struct {
 	connections int
+	ends        time.Time // of the certificate that it showed last
 	tokens      float64
 	at          time.Time
 }
 
-func newNodeBounds() *nodeBounds {
-	return &nodeBounds{now: time.Now, nodes: map[string]*nodeUse{}}
+func newNodeBounds(log *slog.Logger) *nodeBounds {
+	return &nodeBounds{now: time.Now, log: log, refused: throttle.Lines{Burst: 20, Every: 10 * time.Second}, nodes: map[string]*nodeUse{}}
+}
+
+// refuse tells of a connection that was refused. Whoever reaches the port can bring that about.
+func (b *nodeBounds) refuse(from net.Conn, err error) {
+	leftOut, ok := b.refused.Take(b.now())
+	if !ok {
+		return
+	}
+	attrs := []any{core.LogAddress, from.RemoteAddr().String(), core.LogError, core.Clip(err.Error())}
+	if leftOut > 0 {
+		attrs = append(attrs, core.LogLeftOut, leftOut)
+	}
+	b.log.Warn("a connection to the port for nodes was refused", attrs...)
+}
+
+// shown gives when the certificates end that the nodes which are connected have shown.
+func (b *nodeBounds) shown() map[string]time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make(map[string]time.Time, len(b.nodes))
+	for node, u := range b.nodes {
+		if u.connections > 0 {
+			out[node] = u.ends
+		}
+	}
+	return out
 }
 
 // use is a node's; b.mu is held.
@@ -62,8 +93,8 @@ func (b *nodeBounds) use(node string) *nodeUse {
 	return u
 }
 
-// enter counts a connection of a node.
-func (b *nodeBounds) enter(node string) error {
+// enter counts a connection of a node, whose certificate ends at ends.
+func (b *nodeBounds) enter(node string, ends time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.use(node)
@@ -71,6 +102,7 @@ func (b *nodeBounds) enter(node string) error {
 		return core.Errorf(core.Overloaded, "node %s: it has %d connections and may have no more", node, u.connections).WithMend("see whether several agents run with its certificate")
 	}
 	u.connections++
+	u.ends = ends
 	return nil
 }
 
@@ -167,6 +199,7 @@ func (c bounded) Clone() credentials.TransportCredentials {
 func (c bounded) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, auth, err := c.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
+		c.bounds.refuse(raw, err)
 		return conn, auth, err
 	}
 	proved(raw)
@@ -175,11 +208,13 @@ func (c bounded) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 		conn.Close()
 		return nil, nil, core.Errorf(core.NotAllowed, "node: the connection has no certificate")
 	}
-	node, err := identity.Node(info.State.PeerCertificates[0])
+	leaf := info.State.PeerCertificates[0]
+	node, err := identity.Node(leaf)
 	if err == nil {
-		err = c.bounds.enter(node)
+		err = c.bounds.enter(node, leaf.NotAfter)
 	}
 	if err != nil {
+		c.bounds.refuse(raw, err)
 		conn.Close()
 		return nil, nil, err
 	}
@@ -201,11 +236,12 @@ func (c *counted) Close() error {
 // gate bounds the connections that have not proved who they are; one beyond is closed at once.
 type gate struct {
 	net.Listener
-	slots chan struct{}
+	slots  chan struct{}
+	bounds *nodeBounds
 }
 
-func newGate(ln net.Listener, room int) *gate {
-	return &gate{ln, make(chan struct{}, room)}
+func newGate(ln net.Listener, room int, b *nodeBounds) *gate {
+	return &gate{ln, make(chan struct{}, room), b}
 }
 
 func (g *gate) Accept() (net.Conn, error) {
@@ -218,6 +254,7 @@ func (g *gate) Accept() (net.Conn, error) {
 		case g.slots <- struct{}{}:
 			return &counted{Conn: conn, leave: func() { <-g.slots }}, nil
 		default:
+			g.bounds.refuse(conn, core.Errorf(core.Overloaded, "server: %d connections have not proved yet who they are", cap(g.slots)))
 			conn.Close()
 		}
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newNodeBounds()
+		b := newNodeBounds(slog.New(slog.DiscardHandler))
 		for i := range maxBurst {
 			if wait := b.spend("n1"); wait != 0 {
 				t.Fatalf("message %d of a burst of %d waits %s", i, maxBurst, wait)
@@ -64,7 +65,7 @@ func TestGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	g := newGate(ln, 1)
+	g := newGate(ln, 1, newNodeBounds(slog.New(slog.DiscardHandler)))
 	dial := func() net.Conn {
 		t.Helper()
 		c, err := net.Dial("tcp", ln.Addr().String())
@@ -127,7 +128,7 @@ func TestConnectionsOfANode(t *testing.T) {
 		}
 		return s
 	}
-	bounds := newNodeBounds()
+	bounds := newNodeBounds(slog.New(slog.DiscardHandler))
 	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(source("server").Server()), bounds)...)...)
 	rpc.ServeAuthority(g, quiet{}, caller)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -135,7 +136,7 @@ func TestConnectionsOfANode(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := make(chan error)
-	go func() { served <- g.Serve(newGate(ln, 8)) }()
+	go func() { served <- g.Serve(newGate(ln, 8, bounds)) }()
 	defer func() { g.Stop(); <-served }()
 	var conns []*grpc.ClientConn
 	ask := func(node string) core.Reason {

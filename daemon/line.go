@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -21,26 +22,57 @@ import (
 type line struct {
 	certs *identity.Source
 
-	mu    sync.Mutex
-	conn  *grpc.ClientConn
-	to    core.Authority
-	hurry time.Time // before which the connection's pause is not ended once more
+	mu      sync.Mutex
+	address string
+	ends    time.Time // of the certificate that was in the files when it was led there
+	conn    *grpc.ClientConn
+	to      core.Authority
+	hurry   time.Time // before which the connection's pause is not ended once more
 }
 
 // move leads the line to an address. What was asked at the one before ends as if that server had gone away.
 func (l *line) move(address string) error {
+	ends := l.certs.Expiry() // before the handshake: what is renewed meanwhile is noticed later
 	conn, err := dial(address, l.certs)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	before := l.conn
+	l.address, l.ends = address, ends
 	l.conn, l.to = conn, rpc.NewAuthority(conn)
 	l.mu.Unlock()
 	if before != nil {
 		return before.Close()
 	}
 	return nil
+}
+
+// renew leads the line to where it leads anew when this node's certificate was renewed: the server knows a certificate by the handshake alone, and that of this
+// connection may end.
+func (l *line) renew() (renewed bool, err error) {
+	l.mu.Lock()
+	address, ends := l.address, l.ends
+	l.mu.Unlock()
+	if now := l.certs.Expiry(); now.Equal(ends) {
+		return false, nil
+	}
+	return true, l.move(address)
+}
+
+// keep does so while ctx lasts.
+func (l *line) keep(ctx context.Context, log *slog.Logger) {
+	if !rest(ctx, rand.N(expiryRenew)) { // the nodes of a system do not all come anew in the same moment
+		return
+	}
+	every(ctx, expiryRenew, func() {
+		switch renewed, err := l.renew(); {
+		case err != nil:
+			log.Error("the renewed certificate cannot be used", core.LogError, err)
+		case renewed:
+			log.Info("this node's certificate was renewed; the server is connected to with it", core.LogLimit, l.certs.Expiry().UTC().Format(time.RFC3339))
+		}
+	})
 }
 
 func (l *line) close() error {

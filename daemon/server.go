@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -72,9 +73,19 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	bounds := newNodeBounds(o.Log)
 	page := metrics.NewServer(metrics.ServerOptions{
 		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Schedulers: site.Engine.Schedulers,
 		Sizes: live.sizes, Store: figures(store), Refused: func() bool { return live.refused() != nil },
+		NodeExpiry: func() time.Time {
+			first := time.Time{}
+			for _, t := range bounds.shown() {
+				if first.IsZero() || t.Before(first) {
+					first = t
+				}
+			}
+			return first
+		},
 	})
 	var past server.History
 	if c.History != "" {
@@ -97,7 +108,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	live.taken = beside.reloaded
 	page.Watch(srv)
 	desk := &server.Desk{
-		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shadow: beside.row,
+		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shown: bounds.shown, Shadow: beside.row,
 		Read: map[string]hook.Handler{verbPlugins: pluginsVerb(plugins)},
 		More: map[string]hook.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
 	}
@@ -109,9 +120,13 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if c.Listen != "" {
-		if live.certs, err = serveNodes(ctx, &all, cancel, c, srv); err != nil {
+		if live.certs, err = serveNodes(ctx, &all, cancel, c, srv, bounds); err != nil {
 			return errors.Join(err, ln.Close())
 		}
+		all.Go(func() {
+			warnExpiry(ctx, o.Log, "the server's", live.expiry, "renew it with `weft tls init`, which needs no restart")
+		})
+		all.Go(func() { warnNodes(ctx, o.Log, bounds.shown) })
 	}
 	if err := serveMetrics(ctx, &all, cancel, c.Metrics, page); err != nil {
 		return errors.Join(err, ln.Close())
@@ -199,7 +214,7 @@ func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks)
 }
 
 // serveNodes listens for agents. Who they are is what their certificates say.
-func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc, c config.Server, srv *server.Server) (*identity.Source, error) {
+func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc, c config.Server, srv *server.Server, bounds *nodeBounds) (*identity.Source, error) {
 	certs, err := identity.Open(identity.Files{CA: filepath.Join(c.TLS, identity.CAFile), Cert: filepath.Join(c.TLS, "server.crt"), Key: filepath.Join(c.TLS, "server.key")})
 	if err != nil {
 		return nil, err
@@ -208,10 +223,10 @@ func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelC
 	if err != nil {
 		return nil, core.Errorf(core.BadConfig, "server: listen %s: %w", c.Listen, err)
 	}
-	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs.Server()), newNodeBounds())...)...)
+	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs.Server()), bounds)...)...)
 	rpc.ServeAuthority(g, srv, caller)
 	all.Go(func() {
-		if err := g.Serve(newGate(ln, maxStrangers)); err != nil && ctx.Err() == nil {
+		if err := g.Serve(newGate(ln, maxStrangers, bounds)); err != nil && ctx.Err() == nil {
 			cancel(core.Errorf(core.InternalFault, "server: listen %s: %w", c.Listen, err))
 		}
 	})

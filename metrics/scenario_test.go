@@ -183,8 +183,9 @@ func start(t *testing.T) *system {
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1031}}}}
 	s.serverPage = metrics.NewServer(metrics.ServerOptions{
 		Process: process, Schedulers: []string{"tioga", "idle"}, Sizes: func() map[string]int { return map[string]int{"jobs": 8} },
-		Refused: func() bool { return true },
-		Store:   func() (int64, int64, error) { return 32768, 4096, nil },
+		Refused:    func() bool { return true },
+		NodeExpiry: func() time.Time { return time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Store:      func() (int64, int64, error) { return 32768, 4096, nil },
 	})
 	process.Plugins = func() []metrics.Plugin {
 		return []metrics.Plugin{{Kind: "driver", Name: "sim", State: "ready", Starts: 3, Deaths: 2}}

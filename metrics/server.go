@@ -27,6 +27,7 @@ type ServerOptions struct {
 	Schedulers []string                              // labels of config.hcl
 	Sizes      func() map[string]int                 // VNIs of each pool
 	Refused    func() bool                           // the last reload was; nil: there is none
+	NodeExpiry func() time.Time                      // when the first certificate of the nodes that are connected ends; nil or zero: they have none
 	Store      func() (bytes, free int64, err error) // of the store's file; nil: it has none
 }
 

@@ -28,6 +28,7 @@ var (
 	storeUp       = desc("store_writable", "1 while the store takes what is written; at 0 nothing is granted.")
 	storeBytes    = desc("store_bytes", "Size of the store's file.")
 	storeFree     = desc("store_free_bytes", "Bytes of it that are used again before it grows.")
+	nodeExpiry    = desc("node_certificate_expiry_timestamp_seconds", "When the first certificate ends of the nodes that are connected, in Unix time; `weft nodes` shows each. Renew it with `weft tls node NAME`.")
 	answerAge     = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
 )
 
@@ -35,7 +36,7 @@ var (
 func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, reloadRefused, queueLength,
-		queueLimit, storeUp, storeBytes, storeFree, answerAge,
+		queueLimit, storeUp, storeBytes, storeFree, nodeExpiry, answerAge,
 	} {
 		ch <- d
 	}
@@ -55,6 +56,11 @@ func (s *Server) Collect(ch chan<- prometheus.Metric) {
 	}
 	if s.options.Refused != nil {
 		gauge(ch, reloadRefused, truth(s.options.Refused()))
+	}
+	if s.options.NodeExpiry != nil {
+		if t := s.options.NodeExpiry(); !t.IsZero() {
+			gauge(ch, nodeExpiry, float64(t.Unix()))
+		}
 	}
 	p := s.of.Load()
 	if p == nil {

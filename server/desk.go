@@ -24,12 +24,13 @@ type Desk struct {
 	Server     *Server
 	AdminGroup string
 	Version    string
-	Sizes      func() map[string]int   // VNIs of each pool
-	Expiry     func() time.Time        // of the server's certificate; nil: it has none
-	Refused    func() *Refusal         // the last reload, where it was refused; nil: none is
-	Shadow     func() *ShadowRow       // the policy that decides beside the one in force; nil: none does
-	Read       map[string]hook.Handler // further verbs, for all
-	More       map[string]hook.Handler // and for those who may write
+	Sizes      func() map[string]int       // VNIs of each pool
+	Expiry     func() time.Time            // of the server's certificate; nil: it has none
+	Shown      func() map[string]time.Time // when the certificates of the nodes that are connected end; nil: they have none
+	Refused    func() *Refusal             // the last reload, where it was refused; nil: none is
+	Shadow     func() *ShadowRow           // the policy that decides beside the one in force; nil: none does
+	Read       map[string]hook.Handler     // further verbs, for all
+	More       map[string]hook.Handler     // and for those who may write
 }
 
 // JobArgs name a job, or a reservation by its serial.
@@ -129,6 +130,9 @@ func (d *Desk) status(ctx context.Context) (any, error) {
 	s := Status{Version: d.Version, Live: map[string]int{}, Up: time.Since(d.Server.began).Round(time.Second).String()}
 	if d.Expiry != nil {
 		s.Expiry = d.Expiry()
+	}
+	if d.Shown != nil {
+		s.Ending = EndingOf(d.Shown())
 	}
 	if d.Refused != nil {
 		s.Refused = d.Refused()
@@ -293,9 +297,13 @@ func (d *Desk) vnis(ctx context.Context, req hook.Request) (any, error) {
 
 func (d *Desk) nodes(ctx context.Context, req hook.Request) (any, error) {
 	var rows []NodeRow
+	var shown map[string]time.Time
+	if d.Shown != nil {
+		shown = d.Shown()
+	}
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		for _, n := range m.Nodes() {
-			r := NodeRow{Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot, Awaited: n.Awaited}
+			r := NodeRow{Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot, Awaited: n.Awaited, Expiry: shown[n.Name]}
 			switch {
 			case !n.Attached && n.Boot == "":
 				r.State = "never seen"

@@ -52,8 +52,11 @@ func printStatus(w io.Writer, s server.Status) {
 		fmt.Fprintf(w, "policy %.12s decides beside %.12s, which is in force: %d of %s in %s would have got something else (`weft policy apply --shadow --report`)\n",
 			b.Policy, s.Policy, b.Changed, plural(b.Jobs, "job"), ago(b.Since))
 	}
-	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < 30*24*time.Hour {
+	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < server.ExpiresSoon {
 		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
+	}
+	if e := s.Ending; e != nil {
+		fmt.Fprintf(w, "%s certificates that end soon, the first, of %s, on %s: `weft nodes` shows each; renew one with `weft tls node NAME`\n", have(e.Nodes, "node"), e.First, e.Ends.Format(time.DateOnly))
 	}
 	if s.Vanished > 0 {
 		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", plural(s.Vanished, "job"))
@@ -205,12 +208,24 @@ func newNodes(o *options) *cobra.Command {
 
 func printNodes(w io.Writer, nodes []server.NodeRow) {
 	rows := make([][]string, 0, len(nodes))
+	certified := slices.ContainsFunc(nodes, func(n server.NodeRow) bool { return !n.Expiry.IsZero() }) // there are none in `weft dev`
 	for _, n := range nodes {
 		state := n.State
 		if n.Away != "" {
 			state += " " + n.Away
 		}
 		rows = append(rows, []string{n.Node, state, fmt.Sprintf("%d/%d", len(n.NICs), len(n.Inventory)), fmt.Sprint(n.Jobs), n.Drained})
+		if certified {
+			ends := ""
+			if !n.Expiry.IsZero() {
+				ends = n.Expiry.Format(time.DateOnly)
+			}
+			rows[len(rows)-1] = slices.Insert(rows[len(rows)-1], 4, ends)
+		}
+	}
+	if certified {
+		columns(w, "NODE STATE NICS JOBS CERTIFICATE-ENDS DRAINED", rows)
+		return
 	}
 	columns(w, "NODE STATE NICS JOBS DRAINED", rows)
 }

@@ -1,0 +1,204 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/rpc"
+)
+
+// journal is a log that a test reads.
+type journal struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *journal) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(b)
+}
+
+func (l *journal) with(text string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.all.String()) {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func (l *journal) log() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+func TestACertificateThatEndsSoonIsSpokenOf(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		left  time.Duration
+		after time.Duration
+		lines int
+		level string
+	}{
+		{"it lasts", 31 * 24 * time.Hour, time.Hour, 0, ""},
+		{"it ends soon", 30*24*time.Hour - time.Minute, time.Hour, 1, "WARN"},
+		{"twice a day", 20 * 24 * time.Hour, 25 * time.Hour, 3, "WARN"},
+		{"it comes near while the daemon runs", 31 * 24 * time.Hour, 37 * time.Hour, 2, "WARN"},
+		{"it has ended", -time.Minute, time.Hour, 1, "ERROR"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &journal{}
+				ends := time.Now().Add(tt.left)
+				ctx, cancel := context.WithTimeout(t.Context(), tt.after)
+				defer cancel()
+				warnExpiry(ctx, l.log(), "the server's", func() time.Time { return ends }, "renew it")
+				if got := l.with("the server's certificate"); len(got) != tt.lines {
+					t.Errorf("%d lines, want %d: %q", len(got), tt.lines, got)
+				}
+				if got := l.with("level=" + tt.level); tt.lines > 0 && len(got) != tt.lines {
+					t.Errorf("not all lines are %s", tt.level)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &journal{}
+		now := time.Now()
+		shown := map[string]time.Time{"n1": now.Add(9 * 24 * time.Hour), "n2": now.Add(8 * 24 * time.Hour), "n3": now.Add(300 * 24 * time.Hour), "n4": {}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		warnNodes(ctx, l.log(), func() map[string]time.Time { return shown })
+		if got := l.with("certificates end soon"); len(got) != 1 || !strings.Contains(got[0], "count=2") || !strings.Contains(got[0], "node=n2") {
+			t.Errorf("of the nodes' certificates the log says %q", got)
+		}
+	})
+}
+
+// post is the server's port for nodes, with an Authority that refuses every job.
+type post struct {
+	dir     string
+	address string
+	bounds  *nodeBounds
+	log     *journal
+}
+
+func openPost(t *testing.T) *post {
+	t.Helper()
+	p := &post{dir: t.TempDir(), log: &journal{}}
+	if err := identity.Init(p.dir, []string{"127.0.0.1"}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	p.bounds = newNodeBounds(p.log.log())
+	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(p.source(t, "server").Server()), p.bounds)...)...)
+	rpc.ServeAuthority(g, quiet{}, caller)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.address = ln.Addr().String()
+	served := make(chan error)
+	go func() { served <- g.Serve(newGate(ln, 8, p.bounds)) }()
+	t.Cleanup(func() { g.Stop(); <-served })
+	return p
+}
+
+func (p *post) source(t *testing.T, name string) *identity.Source {
+	t.Helper()
+	s, err := identity.Open(identity.Files{CA: filepath.Join(p.dir, identity.CAFile), Cert: filepath.Join(p.dir, name+".crt"), Key: filepath.Join(p.dir, name+".key")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A connection that is refused leaves a line that says from where and why, whatever was wrong with it; one that knocks without end does not fill the log.
+func TestARefusedConnectionIsInTheLog(t *testing.T) {
+	p := openPost(t)
+	knock := func(say func(net.Conn)) {
+		t.Helper()
+		c, err := net.Dial("tcp", p.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		say(c)
+		_, _ = io.Copy(io.Discard, c) // until the server has closed it
+	}
+	knock(func(c net.Conn) { _, _ = c.Write([]byte("GET / HTTP/1.0\r\n\r\n")) })
+	if got := p.log.with("refused"); len(got) != 1 || !strings.Contains(got[0], "address=127.0.0.1:") || !strings.Contains(got[0], "TLS handshake") {
+		t.Errorf("of plain TCP the log says %q", got)
+	}
+	knock(func(c net.Conn) {
+		s := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		if s.Handshake() == nil {
+			_, _ = s.Read(make([]byte, 1))
+		}
+	})
+	if got := p.log.with("certificate"); len(got) != 1 {
+		t.Errorf("of a caller without a certificate the log says %q", got)
+	}
+	for range 100 {
+		knock(func(c net.Conn) { _, _ = c.Write([]byte("GET / HTTP/1.0\r\n\r\n")) })
+	}
+	if n := len(p.log.with("refused")); n < 20 || n > 60 {
+		t.Errorf("102 connections that were refused left %d lines", n)
+	}
+}
+
+// The server knows when each node's certificate ends, and knows of a renewal as soon as the node does.
+func TestTheServerSeesWhenANodesCertificateEnds(t *testing.T) {
+	p := openPost(t)
+	issue := func(now time.Time) {
+		t.Helper()
+		if err := identity.IssueNode(p.dir, "n1", now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	issue(time.Now().Add(-390 * 24 * time.Hour))
+	way := &line{certs: p.source(t, "n1")}
+	if err := way.move(p.address); err != nil {
+		t.Fatal(err)
+	}
+	defer way.close()
+	ask := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := way.Reserve(ctx, "", core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "local", Job: "n1.1"}}, UID: 1}, core.Peer{UID: 1})
+		if e := core.AsError(err); e == nil || e.Reason != core.NotPlaced {
+			t.Fatal(err)
+		}
+	}
+	ask()
+	old := way.certs.Expiry()
+	if got := p.bounds.shown(); len(got) != 1 || !got["n1"].Equal(old) {
+		t.Errorf("the server saw %v; the certificate ends on %v", got, old)
+	}
+	if renewed, err := way.renew(); renewed || err != nil {
+		t.Errorf("a certificate that is the same was renewed: %v", err)
+	}
+	issue(time.Now())
+	if renewed, err := way.renew(); !renewed || err != nil {
+		t.Fatalf("the certificate was renewed, and the line not: %v", err)
+	}
+	ask()
+	if got := p.bounds.shown()["n1"]; !got.After(old) || !got.Equal(way.certs.Expiry()) {
+		t.Errorf("after its renewal the server sees that it ends on %v", got)
+	}
+}
