@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-hpc/weft/config"
@@ -34,22 +35,37 @@ func Builtin(kind, typ, name string) (any, error) {
 	return nil, core.Errorf(core.BadCall, "plugin %s %q: weft has none of that type built in", core.Clip(kind), core.Clip(typ))
 }
 
+// unknownType complains of a block whose type is no plugin of weft's own and that names no program either.
+func unknownType(kind host.Kind, p config.Plugin) []hclfile.Finding {
+	if len(p.Command) > 0 || builtins[kind][p.Type] != nil {
+		return nil
+	}
+	return []hclfile.Finding{p.NoType(slices.Sorted(maps.Keys(builtins[kind])))}
+}
+
+// unknownTypes are the complaints about all plugins of a configuration: each daemon starts some of them only, and the file is the same everywhere.
+func unknownTypes(c *config.Config) (findings []hclfile.Finding) {
+	for _, p := range c.Schedulers {
+		findings = append(findings, unknownType(host.Scheduler, p)...)
+	}
+	for _, p := range c.Drivers {
+		findings = append(findings, unknownType(host.Driver, p)...)
+	}
+	return findings
+}
+
 // spec says how the plugin of a block is run, and puts the block in force.
 func (b *blocks) spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
 	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
 	b.set(p)
-	switch f := builtins[kind][p.Type]; {
+	if findings := unknownType(kind, p); findings != nil {
+		return s, findings
+	}
+	switch {
 	case len(p.Command) > 0:
 		s.Program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
-	case f == nil:
-		known := make([]string, 0, len(builtins[kind]))
-		for t := range builtins[kind] {
-			known = append(known, t)
-		}
-		slices.Sort(known)
-		return s, []hclfile.Finding{p.NoType(known)}
 	case p.InProcess:
-		s.Value = f(p.Name)
+		s.Value = builtins[kind][p.Type](p.Name)
 	default:
 		s.Program = verb(append(slices.Clone(ServeVerb), string(kind), p.Type, p.Name)...)
 	}

@@ -62,8 +62,12 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	if hclfile.Failed(findings) && c.Nodes == "" && len(c.Pools) == 0 {
 		return nil, findings // it could not be read at all: what policy lacks would follow from that
 	}
+	findings = append(findings, unknownTypes(c)...)
 	sources, tests, more := policy.Gather([]string{c.Policy})
 	findings = append(findings, more...)
+	if hclfile.Failed(more) {
+		return nil, hclfile.Sort(findings) // what the policy lacks would follow from that
+	}
 	env := Env(c)
 	rules, more := policy.Load(sources, env)
 	findings = hclfile.Sort(append(findings, more...))
