@@ -271,7 +271,8 @@ func proved(conn net.Conn) {
 func nodeOptions(creds credentials.TransportCredentials, b *nodeBounds) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		// A system has a connection for each of its nodes, most of which say nothing for minutes: 64 KiB of buffers for each would be most of the server's memory.
-		grpc.ReadBufferSize(4 << 10), // of writing they share theirs, by grpc's default
+		// TLS keeps what it has read of a record, so that to read without another buffer costs no further call to the kernel.
+		grpc.ReadBufferSize(0), // of writing they share theirs, by grpc's default
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.Creds(bounded{creds, b}), grpc.ConnectionTimeout(handshake), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ChainUnaryInterceptor(b.unary), grpc.ChainStreamInterceptor(b.stream),

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"testing"
@@ -298,6 +300,8 @@ func BenchmarkReserve(b *testing.B) {
 func BenchmarkBigJob(b *testing.B) {
 	for _, kind := range []string{"callers", "agents"} {
 		b.Run(kind, func(b *testing.B) {
+			limitMemory(elCapitan) // as Server does
+			b.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64) })
 			empty := used()
 			s := openStation(b, &batch{change: make(chan core.Jobs), hosts: fmt.Sprintf("n[00000-%05d]", elCapitan-1), nodes: elCapitan})
 			defer s.stop()

@@ -130,6 +130,9 @@ func acceptor(srv *server.Server) func(ctx context.Context, old, site *Site) ([]
 		}
 		// The schedulers of the start stay until a restart: no adapter was started for others.
 		site.Engine.Schedulers = old.Engine.Schedulers
+		if site.Config.Server.Listen != "" {
+			limitMemory(len(site.Nodes))
+		}
 		return changed, nil, srv.Reload(ctx, server.Change{
 			Config: site.Engine, Policy: site.Policy, Allocator: site.allocator, Resize: func(a engine.Allocator) error {
 				in, ok := a.(*allocator.Allocator)

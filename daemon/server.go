@@ -120,6 +120,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if c.Listen != "" {
+		limitMemory(len(site.Nodes))
 		if live.certs, err = serveNodes(ctx, &all, cancel, c, srv, bounds); err != nil {
 			return errors.Join(err, ln.Close())
 		}

@@ -30,6 +30,7 @@ type material struct {
 	stamps [3]stamp
 	cert   tls.Certificate
 	pool   *x509.CertPool
+	server *tls.Config
 }
 
 type stamp struct {
@@ -88,6 +89,15 @@ func (m *material) load(f Files) error {
 	if m.cert.Leaf, err = x509.ParseCertificate(m.cert.Certificate[0]); err != nil {
 		return core.Errorf(core.BadConfig, "tls: %s: %w", f.Cert, err)
 	}
+	// Each connection keeps the one it was made with, so all have the same. Without tickets every handshake shows the certificates as they are now.
+	m.server = &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{m.cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: m.pool, NextProtos: []string{"h2"},
+		SessionTicketsDisabled: true,
+		VerifyConnection: func(c tls.ConnectionState) error {
+			_, err := Node(c.PeerCertificates[0])
+			return err
+		},
+	}
 	return nil
 }
 
@@ -118,13 +128,7 @@ func (s *Source) Server() *tls.Config {
 			if err != nil {
 				return nil, err
 			}
-			return &tls.Config{
-				MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{m.cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: m.pool, NextProtos: []string{"h2"},
-				VerifyConnection: func(c tls.ConnectionState) error {
-					_, err := Node(c.PeerCertificates[0])
-					return err
-				},
-			}, nil
+			return m.server, nil
 		},
 	}
 }

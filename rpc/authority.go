@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,7 +17,7 @@ const AuthorityService = "weft.authority.v1.Authority"
 
 // Bounds of one Attend on the server: what is past them waits at the node (reports) or ends the call (orders), whose node then begins with a full report.
 const (
-	reportsWaiting = 8 // and what fits into the connection's window
+	reportsWaiting = 1 // and what fits into the connection's window; room is taken for each node, whether it tells anything or not
 	ordersWaiting  = 256
 	lastOrders     = time.Second // that orders told before the end of a session have to go out
 )
@@ -146,35 +145,20 @@ func (a *attendance) attend(authority core.Authority, first core.Report) error {
 			}
 		}
 	}()
-	down := make(chan *core.Orders, ordersWaiting) // pointers: there is one of these for every node of a system, and hardly ever does an order wait
+	down := newMailbox()
 	sent := make(chan struct{})
 	go func() { // a Send that hangs ends with the stream too
 		defer close(sent)
-		for o := range down {
-			if err := a.stream.Send(&authorityv1.AttendReply{Orders: encodeOrders(*o)}); err != nil {
-				cancel(core.Errorf(core.Cancelled, "node %s: its session broke: %w", a.node, err))
-				return
-			}
+		if err := a.send(down); err != nil {
+			cancel(core.Errorf(core.Cancelled, "node %s: its session broke: %w", a.node, err))
 		}
 	}()
-	var mu sync.Mutex // told may be called while Attend returns
-	closed := false
-	err := authority.Attend(ctx, a.node, first, next, func(o core.Orders) {
-		mu.Lock()
-		defer mu.Unlock()
-		if closed {
-			return
-		}
-		select {
-		case down <- &o:
-		default:
-			cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", a.node, len(down)))
+	err := authority.Attend(ctx, a.node, first, next, func(o core.Orders) { // may be called while Attend returns
+		if !down.put(o, ordersWaiting) {
+			cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", a.node, ordersWaiting))
 		}
 	})
-	mu.Lock()
-	closed = true
-	close(down)
-	mu.Unlock()
+	down.close()
 	if ctx.Err() != nil { // also where the node is told nothing more: next was closed as well, and Attend may have seen that first
 		return core.AsError(context.Cause(ctx))
 	}
@@ -186,6 +170,22 @@ func (a *attendance) attend(authority core.Authority, first core.Report) error {
 	case <-last.C:
 	}
 	return err
+}
+
+// send sends what comes into the mailbox until it is closed.
+func (a *attendance) send(from *mailbox) error {
+	for range from.bell {
+		orders, closed := from.take()
+		for _, o := range orders {
+			if err := a.stream.Send(&authorityv1.AttendReply{Orders: encodeOrders(o)}); err != nil {
+				return err
+			}
+		}
+		if closed {
+			return nil
+		}
+	}
+	return nil
 }
 
 type authorityClient struct {
