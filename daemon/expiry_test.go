@@ -24,13 +24,33 @@ import (
 
 // journal is a log that a test reads.
 type journal struct {
-	mu  sync.Mutex
-	all bytes.Buffer
+	mu    sync.Mutex
+	all   bytes.Buffer
+	wrote chan struct{} // holds one; nil: nobody waits
+}
+
+// await waits for n lines with text: the connection may be closed before the line is written.
+func (l *journal) await(t *testing.T, text string, n int) []string {
+	t.Helper()
+	for late := time.After(time.Minute); ; {
+		if found := l.with(text); len(found) >= n {
+			return found
+		}
+		select {
+		case <-l.wrote:
+		case <-late:
+			t.Fatalf("%d lines with %q: the log has %q", n, text, l.with(""))
+		}
+	}
 }
 
 func (l *journal) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case l.wrote <- struct{}{}:
+	default:
+	}
 	return l.all.Write(b)
 }
 
@@ -100,7 +120,7 @@ type post struct {
 
 func openPost(t *testing.T) *post {
 	t.Helper()
-	p := &post{dir: t.TempDir(), log: &journal{}}
+	p := &post{dir: t.TempDir(), log: &journal{wrote: make(chan struct{}, 1)}}
 	if err := identity.Init(p.dir, []string{"127.0.0.1"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +161,7 @@ func TestARefusedConnectionIsInTheLog(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c) // until the server has closed it
 	}
 	knock(func(c net.Conn) { _, _ = c.Write([]byte("GET / HTTP/1.0\r\n\r\n")) })
-	if got := p.log.with("refused"); len(got) != 1 || !strings.Contains(got[0], "address=127.0.0.1:") || !strings.Contains(got[0], "TLS handshake") {
+	if got := p.log.await(t, "refused", 1); len(got) != 1 || !strings.Contains(got[0], "address=127.0.0.1:") || !strings.Contains(got[0], "TLS handshake") {
 		t.Errorf("of plain TCP the log says %q", got)
 	}
 	knock(func(c net.Conn) {
@@ -150,13 +170,13 @@ func TestARefusedConnectionIsInTheLog(t *testing.T) {
 			_, _ = s.Read(make([]byte, 1))
 		}
 	})
-	if got := p.log.with("certificate"); len(got) != 1 {
+	if got := p.log.await(t, "certificate", 1); len(got) != 1 {
 		t.Errorf("of a caller without a certificate the log says %q", got)
 	}
 	for range 100 {
 		knock(func(c net.Conn) { _, _ = c.Write([]byte("GET / HTTP/1.0\r\n\r\n")) })
 	}
-	if n := len(p.log.with("refused")); n < 20 || n > 60 {
+	if n := len(p.log.await(t, "refused", 20)); n > 60 {
 		t.Errorf("102 connections that were refused left %d lines", n)
 	}
 }
