@@ -9,6 +9,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/plugins/flux"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/slurm"
@@ -21,6 +22,7 @@ var ServeVerb = []string{"plugin", "serve"}
 var builtins = map[host.Kind]map[string]func(name string) any{
 	host.Driver: {"sim": func(string) any { return sim.New(sim.Options{}) }},
 	host.Scheduler: {
+		"flux":  func(name string) any { return flux.New(name) },
 		"local": func(name string) any { return local.New(name) },
 		"pbs":   func(name string) any { return pbs.New(name) },
 		"slurm": func(name string) any { return slurm.New(name) },

@@ -18,6 +18,9 @@ import (
 	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
 )
 
+// stranger is nobody's uid.
+const stranger = 64321
+
 const journal = "job-manager.events-journal"
 
 func start(t *testing.T) *fake.Broker {
@@ -110,7 +113,7 @@ func TestAGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Crash)
-	b.Owner++
+	b.OwnedBy(stranger)
 	c := dial(t, b)
 	s, err := c.Stream(journal, broker.AnyNode, map[string]bool{"full": false})
 	if err != nil {

@@ -104,3 +104,15 @@ func (s *Stream) cancel() *Message {
 	m.Flags |= FlagNoResponse
 	return m
 }
+
+// Poll decodes the next response into out if one has come already.
+func (s *Stream) Poll(out any) (bool, error) {
+	m, err := s.take()
+	switch {
+	case m == nil:
+		return false, err
+	case m.Errno() != 0:
+		return false, newFault(m)
+	}
+	return true, unmarshal(s.topic, m.Payload, out)
+}

@@ -14,17 +14,15 @@ import (
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
-// Broker is the fake. Its exported fields are set before it is used.
+// Broker is the fake.
 type Broker struct {
-	Owner     uint32 // of the instance
-	RootOwner bool   // [access] allow-root-owner
-	Config    any    // what config.get answers
-
 	path     string
 	listener net.Listener
 	group    sync.WaitGroup
 
 	mu       sync.Mutex
+	owner    uint32 // of the instance
+	config   any    // what config.get answers
 	starting bool
 	closed   bool
 	clients  map[*client]bool
@@ -52,7 +50,7 @@ type filter struct {
 
 // New is a broker whose socket lies in dir. The instance's owner is who runs the test.
 func New(dir string) (*Broker, error) {
-	b := &Broker{Owner: uint32(os.Geteuid()), path: filepath.Join(dir, "local-0"), clients: map[*client]bool{}, asked: map[string]int{}} //nolint:gosec // a uid
+	b := &Broker{owner: uint32(os.Geteuid()), path: filepath.Join(dir, "local-0"), clients: map[*client]bool{}, asked: map[string]int{}} //nolint:gosec // a uid
 	b.instance.init()
 	return b, b.Start()
 }
@@ -75,6 +73,20 @@ func (b *Broker) Start() error {
 
 // URI of the broker.
 func (b *Broker) URI() string { return "local://" + b.path }
+
+// OwnedBy makes another user the instance's owner, for connections that are still to come.
+func (b *Broker) OwnedBy(uid uint32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owner = uid
+}
+
+// Configure sets what config.get answers.
+func (b *Broker) Configure(config any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.config = config
+}
 
 // Starting makes the job manager one that is not there yet (ENOSYS), or there.
 func (b *Broker) Starting(yes bool) {
@@ -129,10 +141,10 @@ func (b *Broker) accept(l net.Listener) {
 		}
 		uid, err := peer(n)
 		c := &client{b: b, net: n, uid: uid, roles: broker.RoleUser | broker.RoleLocal, streams: map[uint32]filter{}}
-		if uid == b.Owner || b.RootOwner && uid == 0 {
+		b.mu.Lock()
+		if uid == b.owner {
 			c.roles = broker.RoleOwner | broker.RoleLocal
 		}
-		b.mu.Lock()
 		if b.closed || err != nil {
 			b.mu.Unlock()
 			_ = n.Close()
@@ -220,7 +232,7 @@ func (c *client) request(m *broker.Message) {
 // respond sends a response: JSON, or of an error its text. A connection that does not take it is over.
 func (c *client) respond(topic string, tag uint32, more broker.Flags, errno syscall.Errno, v any) {
 	m := &broker.Message{
-		Kind: broker.Response, Flags: broker.FlagTopic | broker.FlagRoute | more, User: c.b.Owner, Roles: broker.RoleOwner | broker.RoleLocal,
+		Kind: broker.Response, Flags: broker.FlagTopic | broker.FlagRoute | more, User: c.b.owner, Roles: broker.RoleOwner | broker.RoleLocal,
 		First: uint32(errno), Second: tag, Topic: topic,
 	}
 	var text []byte

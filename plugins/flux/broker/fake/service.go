@@ -43,7 +43,8 @@ func init() {
 		"resource.drain":              {true, (*client).drain},
 		"resource.status":             {false, (*client).status},
 		"attr.get":                    {false, (*client).attr},
-		"config.get":                  {false, func(c *client, _ *broker.Message, _ []byte) (any, *no) { return c.b.Config, nil }},
+		"broker.getenv":               {true, func(*client, *broker.Message, []byte) (any, *no) { return object{"env": object{}}, nil }},
+		"config.get":                  {false, func(c *client, _ *broker.Message, _ []byte) (any, *no) { return c.b.config, nil }},
 	}
 }
 
@@ -257,7 +258,7 @@ func (c *client) attr(_ *broker.Message, in []byte) (any, *no) {
 	if bad := decode(in, &req); bad != nil {
 		return nil, bad
 	}
-	all := map[string]string{"rank": "0", "instance-level": "0", "jobid-path": "/", "security.owner": strconv.FormatUint(uint64(c.b.Owner), 10)}
+	all := map[string]string{"rank": "0", "instance-level": "0", "jobid-path": "/", "security.owner": strconv.FormatUint(uint64(c.b.owner), 10)}
 	maps.Copy(all, c.b.instance.attrs)
 	if v, ok := all[req.Name]; ok {
 		return object{"value": v, "flags": 0}, nil

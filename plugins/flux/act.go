@@ -1,0 +1,173 @@
+package flux
+
+import (
+	"context"
+	"strings"
+	"syscall"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/plugins/flux/broker"
+)
+
+// Exception is the type of the exception by which Weft ends a job, and the name of the event by which it tells in the job's eventlog what it gave.
+const Exception = "weft"
+
+// Fail ends a job that cannot have what it asked for by an exception of severity 0, whose note is the reason: `flux job attach`, `flux jobs` and the job's
+// eventlog show it. One that is over already is left alone.
+func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
+	id, err := parseID(key.Job)
+	if err != nil {
+		return err
+	}
+	err = p.link.call(ctx, "job-manager.raise", broker.AnyNode, struct {
+		ID       uint64 `json:"id"`
+		Type     string `json:"type"`
+		Severity int    `json:"severity"`
+		Note     string `json:"note"`
+	}{id, Exception, 0, line(reason, "it cannot run")}, nil)
+	if isFault(err, syscall.ENOENT) {
+		return nil
+	}
+	return p.away("job "+key.JobID.String()+": exception", err)
+}
+
+// The modes of resource.drain. Without one a node that is drained already is EEXIST.
+const modeOverwrite = "overwrite"
+
+// fluxsOwn begin the reasons that Flux gives by itself, and that say less than ours.
+var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", "weft: "}
+
+// Drain takes a node out of service. A reason that somebody else gave for it stays.
+func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	drain := func(mode string) error {
+		// Only rank 0 knows of drained nodes; from another's socket AnyNode finds no such service.
+		return p.link.call(ctx, "resource.drain", 0, struct {
+			Targets string `json:"targets"`
+			Reason  string `json:"reason"`
+			Mode    string `json:"mode,omitempty"`
+		}{node, "weft: " + line(reason, "its NICs are at fault"), mode}, nil)
+	}
+	err := drain("")
+	if isFault(err, syscall.EEXIST) {
+		was, known, asked := p.drained(ctx, node)
+		if asked != nil {
+			return p.away("node "+node, asked)
+		}
+		err = nil
+		if known && replaceable(was) {
+			err = drain(modeOverwrite)
+		}
+	}
+	if isFault(err, syscall.EINVAL) {
+		return core.Errorf(core.NotSupported, "node %s: instance %s has no node of that name", node, p.name)
+	}
+	return p.away("node "+node+": drain", err)
+}
+
+func replaceable(reason string) bool {
+	for _, own := range fluxsOwn {
+		if strings.HasPrefix(reason, own) {
+			return true
+		}
+	}
+	return reason == ""
+}
+
+// drained is the reason for which a node is drained.
+func (p *Plugin) drained(ctx context.Context, node string) (reason string, known bool, err error) {
+	var s struct {
+		R     resources `json:"R"`
+		Drain map[string]struct {
+			Reason string `json:"reason"`
+		} `json:"drain"`
+	}
+	if err := p.link.call(ctx, "resource.status", 0, struct{}{}, &s); err != nil {
+		return "", false, err
+	}
+	list, err := hostlist.Parse(s.R.hosts())
+	if err != nil {
+		return "", false, err
+	}
+	rank := 0
+	at := map[int]bool{}
+	for name := range list.Expand() { // the instance's R has every rank
+		if name == node {
+			at[rank] = true
+		}
+		if rank++; rank > maxNodes {
+			break
+		}
+	}
+	for ranks, d := range s.Drain {
+		spans, err := parseIDs(ranks)
+		if err != nil {
+			return "", false, err
+		}
+		for _, s := range spans {
+			for rank := range at {
+				if rank >= s.low && rank <= s.high {
+					return d.Reason, true, nil
+				}
+			}
+		}
+	}
+	return "", false, nil
+}
+
+// Annotate posts an event to the job's eventlog that says what it was given: `flux job eventlog` shows it to the job's owner, and to the owner alone.
+func (p *Plugin) Annotate(ctx context.Context, key core.Key, g core.Grant) error {
+	id, err := parseID(key.Job)
+	if err != nil {
+		return err
+	}
+	err = p.link.call(ctx, "job-manager.post-event.post", broker.AnyNode, struct {
+		ID      uint64 `json:"id"`
+		Name    string `json:"name"`
+		Context any    `json:"context"`
+	}{id, Exception, note(g)}, nil)
+	switch {
+	case isFault(err, syscall.ENOSYS):
+		return core.Errorf(core.NotSupported, "job %s: this Flux takes no event of others: %w", key.JobID, err)
+	case isFault(err, syscall.ENOENT):
+		return nil
+	}
+	return p.away("job "+key.JobID.String()+": event", err)
+}
+
+// annotation is the event's context: VNIs in the order of SLINGSHOT_VNIS, and what the service on each NIC admits and reserves. Nothing in it is secret.
+type annotation struct {
+	VNIs        []core.VNI           `json:"vnis"`
+	Classes     []string             `json:"tcs,omitempty"`
+	NICs        []string             `json:"nics,omitempty"`
+	Limits      map[string]limitNote `json:"limits,omitempty"`
+	Collectives int                  `json:"multicast_addresses,omitempty"`
+	Warnings    []string             `json:"warnings,omitempty"`
+}
+
+type limitNote struct {
+	Reserved uint16 `json:"reserved"`
+	Max      uint16 `json:"max"`
+}
+
+// note is what of a grant may be seen.
+func note(g core.Grant) annotation {
+	a := annotation{VNIs: g.VNIs, Warnings: g.Warnings}
+	if len(g.VNIs) == 0 {
+		a.VNIs = []core.VNI{}
+		return a
+	}
+	a.Classes, a.NICs, a.Limits = g.Classes.Names(), g.Inventory, map[string]limitNote{}
+	for i, l := range g.Limits {
+		if l != (core.Limit{}) {
+			a.Limits[core.Resource(i).String()] = limitNote{l.Reserved, l.Max} //nolint:gosec // fewer than NumResources
+		}
+	}
+	if g.Collective != nil {
+		a.Collectives = g.Collective.Addresses
+	}
+	return a
+}

@@ -1,0 +1,93 @@
+package flux
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+func last(events []string) string { return events[len(events)-1] }
+
+func TestFail(t *testing.T) {
+	p, b := adapter(t)
+	submitted(b, one, nil)
+	if err := p.Fail(t.Context(), key(oneF58), "dedicated access is for operations\n(rule 3)"); err != nil {
+		t.Fatal(err)
+	}
+	if got := last(b.Events(one)); !strings.Contains(got, `"type":"weft"`) || !strings.Contains(got, `"severity":0`) || !strings.Contains(got, `"note":"dedicated access is for operations (rule 3)"`) {
+		t.Error(got)
+	}
+	b.End(one)
+	for _, job := range []string{oneF58, "ƒzz"} { // over, and never heard of
+		if err := p.Fail(t.Context(), key(job), "x"); err != nil {
+			t.Errorf("%s: %v", job, err)
+		}
+	}
+	checkError(t, p.Fail(t.Context(), key("no"), "x"), core.BadCall, "job id")
+}
+
+func TestDrain(t *testing.T) {
+	p, b := adapter(t)
+	drained := func(want string) {
+		t.Helper()
+		if got, _ := b.Drained(1); got != want {
+			t.Errorf("drained for %q, want %q", got, want)
+		}
+	}
+	for range 2 {
+		if err := p.Drain(t.Context(), "node02", "cxi1 is gone"); err != nil {
+			t.Fatal(err)
+		}
+		drained("weft: cxi1 is gone")
+	}
+	// Ours is the newer, and says more than Flux's own.
+	for _, was := range []string{"weft: something older", "prolog failed for job ƒL9zLoUb", ""} {
+		b.Drain(1, was)
+		if err := p.Drain(t.Context(), "node02", "cxi1 is gone"); err != nil {
+			t.Fatal(err)
+		}
+		drained("weft: cxi1 is gone")
+	}
+	b.Drain(1, "disk is full, see ticket 7")
+	if err := p.Drain(t.Context(), "node02", "cxi1 is gone"); err != nil {
+		t.Fatal(err)
+	}
+	drained("disk is full, see ticket 7")
+	if _, other := b.Drained(0); other {
+		t.Error("another node was drained")
+	}
+	checkError(t, p.Drain(t.Context(), "login1", "x"), core.NotSupported, "login1")
+	checkError(t, p.Drain(t.Context(), "0-1", "x"), core.NotSupported, "0-1")
+	checkError(t, p.Drain(t.Context(), "a b", "x"), core.BadCall, "a b")
+}
+
+func TestAnnotate(t *testing.T) {
+	p, b := adapter(t)
+	submitted(b, one, nil)
+	g := core.Grant{
+		Run: core.Run{Key: key(oneF58)}, VNIs: []core.VNI{1024, 1030}, Classes: core.LowLatency | core.BestEffort, Inventory: []string{"cxi0", "cxi1"},
+		Collective: &core.Collective{JobID: "c", Token: "secret", URL: "https://fm", Addresses: 24},
+		Warnings:   []string{"hwcoll: fewer"},
+	}
+	g.Limits[core.LE] = core.Limit{Max: 16384, Reserved: 64}
+	if err := p.Annotate(t.Context(), key(oneF58), g); err != nil {
+		t.Fatal(err)
+	}
+	got := last(b.Events(one))
+	want := `{"context":{"limits":{"les":{"max":16384,"reserved":64}},"multicast_addresses":24,"nics":["cxi0","cxi1"],"tcs":["LOW_LATENCY","BEST_EFFORT"],"vnis":[1024,1030],"warnings":["hwcoll: fewer"]},"name":"weft",`
+	if !strings.HasPrefix(got, want) || strings.Contains(got, "secret") {
+		t.Error(got)
+	}
+	if err := p.Annotate(t.Context(), key(oneF58), core.Grant{}); err != nil || !strings.Contains(last(b.Events(one)), `"context":{"vnis":[]}`) {
+		t.Errorf("no network: %v, %s", err, last(b.Events(one)))
+	}
+	b.End(one)
+	if err := p.Annotate(t.Context(), key(oneF58), g); err != nil {
+		t.Errorf("a job that is over: %v", err)
+	}
+	if slices.ContainsFunc(b.Events(one), func(e string) bool { return strings.Contains(e, "secret") || strings.Contains(e, "https") }) {
+		t.Error("the token is in the eventlog")
+	}
+}

@@ -1,0 +1,161 @@
+package flux
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/flux/broker"
+)
+
+// fluxConfig is what of Flux's configuration concerns Weft. config.get shows it to every user.
+type fluxConfig struct {
+	Slingshot  map[string]any `json:"cray-slingshot"`
+	JobManager struct {
+		Plugins []struct {
+			Load string `json:"load"`
+		} `json:"plugins"`
+		Prolog       *perilog `json:"prolog"`
+		Epilog       *perilog `json:"epilog"`
+		Housekeeping *perilog `json:"housekeeping"`
+	} `json:"job-manager"`
+	Exec struct {
+		IMP string `json:"imp"`
+	} `json:"exec"`
+}
+
+type perilog struct {
+	Command []string `json:"command"`
+	PerRank bool     `json:"per-rank"`
+	Timeout any      `json:"timeout"` // FSD, "30m", or seconds
+}
+
+// prologTimeout is Flux's own limit of a prolog where its configuration has none.
+const prologTimeout = 30 * time.Minute
+
+// Check looks at the rights that Weft has with the broker, and for what in Flux's configuration stands in its way.
+func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	var all []core.Finding
+	add := func(s core.Severity, what, evidence, mend string) {
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Mend: mend})
+	}
+	// Owners alone may ask for the broker's environment; nothing changes by it.
+	err := p.link.call(ctx, "broker.getenv", broker.AnyNode, struct {
+		Names []string `json:"names"`
+	}{[]string{"PATH"}}, nil)
+	if e := core.AsError(p.away("broker", err)); isFault(err, syscall.EPERM) {
+		add(core.Critical, "the broker takes Weft for a guest: it tells no jobs, ends none and drains no node", e.What, e.Mend)
+	} else if e != nil {
+		add(core.Critical, "no Flux broker answers", e.What, e.Mend)
+		return all, nil
+	}
+	if level, err := p.attribute(ctx, "instance-level"); err != nil {
+		return nil, p.away("broker's attributes", err)
+	} else if level != "0" {
+		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+level, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
+	}
+	var c fluxConfig
+	var raw json.RawMessage
+	if err := p.link.call(ctx, "config.get", broker.AnyNode, nil, &raw); err != nil {
+		return nil, p.away("Flux's configuration", err)
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		add(core.Warning, "Flux's configuration is not understood, so nothing is said of it", "its job-manager, exec or cray-slingshot is not of flux-core 0.88's form", "compare it with docs/flux.md")
+		return all, nil
+	}
+	all = append(all, p.configured(c)...)
+	if len(all) == 0 {
+		add(core.Good, "the broker answers its owner, and its hooks are set", "job-manager.prolog, epilog and housekeeping", "")
+	}
+	return all, nil
+}
+
+func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
+	var a struct {
+		Value string `json:"value"`
+	}
+	err := p.link.call(ctx, "attr.get", broker.AnyNode, struct {
+		Name string `json:"name"`
+	}{name}, &a)
+	return a.Value, err
+}
+
+// configured judges Flux's configuration.
+func (p *Plugin) configured(c fluxConfig) []core.Finding {
+	var all []core.Finding
+	add := func(s core.Severity, what, evidence, mend string) {
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Mend: mend})
+	}
+	const mend = "`weft init flux` prints the lines; then `flux config reload`"
+	loaded := map[string]bool{}
+	for _, l := range c.JobManager.Plugins {
+		loaded[path.Base(l.Load)] = true
+	}
+	if loaded["cray-slingshot.so"] || c.Slingshot["cxi-enable"] == true {
+		add(core.Critical, "flux-coral2 gives out VNIs by itself, beside Weft: two jobs can get one VNI", "cray-slingshot.so is loaded, or cray-slingshot.cxi-enable is true",
+			"take both out of Flux's configuration, and `flux jobtap remove cray-slingshot.so`")
+	}
+	if !loaded["perilog.so"] {
+		add(core.Critical, "Flux runs no prolog: no job gets a VNI, and each fails", "job-manager.plugins has no perilog.so", mend)
+	}
+	for _, h := range []struct {
+		name string
+		is   *perilog
+		miss string
+		how  core.Severity
+	}{
+		{PhaseProlog, c.JobManager.Prolog, "no job gets a VNI, and each fails", core.Critical},
+		{PhaseEpilog, c.JobManager.Epilog, "services stay until the server learns of the job's end", core.Warning},
+		{PhaseHousekeeping, c.JobManager.Housekeeping, "what the epilog leaves behind waits for the agent alone", core.Notice},
+	} {
+		if h.is == nil || len(h.is.Command) == 0 && c.Exec.IMP == "" {
+			add(h.how, "Flux runs no "+h.name+": "+h.miss, "job-manager."+h.name+" has no command, and exec.imp is not set", mend)
+		} else if h.name != PhaseHousekeeping && !h.is.PerRank {
+			add(core.Critical, "Flux runs its "+h.name+" on rank 0 alone", "job-manager."+h.name+".per-rank is not true", mend)
+		}
+	}
+	if c.JobManager.Prolog != nil {
+		if limit, ok := c.JobManager.Prolog.limit(); ok && p.settings.prolog >= limit {
+			add(core.Critical, fmt.Sprintf("Flux ends a prolog after %s, and Weft's may wait %s: the node would be drained when the server is away", limit, p.settings.prolog),
+				"job-manager.prolog.timeout", "lower `"+fieldProlog+"` in config.hcl, or raise the timeout")
+		}
+	}
+	return all
+}
+
+// limit is how long Flux lets a prolog run; false for no limit, or one that is not understood.
+func (p *perilog) limit() (time.Duration, bool) {
+	switch v := p.Timeout.(type) {
+	case nil:
+		return prologTimeout, true
+	case float64:
+		return time.Duration(v * float64(time.Second)), v > 0
+	case string:
+		return parseFSD(v)
+	}
+	return 0, false
+}
+
+// parseFSD reads a Flux Standard Duration (RFC 23): a number with ms, s, m, h or d, or seconds. 0, inf and infinity are no limit.
+func parseFSD(text string) (time.Duration, bool) {
+	text = strings.ToLower(text)
+	for _, u := range []struct {
+		suffix string
+		is     time.Duration
+	}{{"ms", time.Millisecond}, {"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}, {"", time.Second}} {
+		if digits, ok := strings.CutSuffix(text, u.suffix); ok {
+			n, err := strconv.ParseFloat(digits, 64)
+			d := n * float64(u.is)
+			return time.Duration(d), err == nil && n > 0 && d < float64(1<<62)
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,174 @@
+package flux
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+)
+
+func TestDescribe(t *testing.T) {
+	p, b := adapter(t)
+	submitted(b, one, map[string]any{
+		"queue": "batch", "bank": "physics", "job": map[string]any{"name": "mpi\thello"}, "environment": map[string]string{"TOKEN": "x"},
+		"shell": map[string]any{"options": map[string]any{"cray-slingshot": map[string]int{"vnicount": 2}}},
+	})
+	want := core.Job{
+		Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: fake.First}},
+		GID: 100, User: "alice", Groups: []string{"ops", "users"}, Account: "physics", Queue: "batch", Name: "mpi?hello",
+		Shares:  []core.Share{{Hosts: "node01", Nodes: 1, Cores: 4}, {Hosts: "node02", Nodes: 1, Cores: 2}},
+		Request: core.Request{VNIs: 2},
+	}
+	for range 2 { // the second over the connection of the first
+		got, err := p.Describe(t.Context(), key(oneF58), nil, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestAUserWhomThisHostDoesNotKnow(t *testing.T) {
+	p, b := adapter(t)
+	b.Submit(2, 4242, nil)
+	b.Alloc(2, []any{fake.Lite("0", "0")}, "node01")
+	got, err := p.Describe(t.Context(), key("ƒ3"), nil, root)
+	if err != nil || got.UID != 4242 || got.User != "" || got.GID != core.NoUID || got.Groups != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAJobThatGetsNothingNew(t *testing.T) {
+	for name, end := range map[string]func(b *fake.Broker){
+		"it is over":           func(b *fake.Broker) { b.End(one) },
+		"it has finished":      func(b *fake.Broker) { b.Post(one, "finish", map[string]int{"status": 0}) },
+		"an exception ends it": func(b *fake.Broker) { b.Post(one, "exception", map[string]any{"type": "cancel", "severity": 0}) },
+		"its prolog failed, as recording 06": func(b *fake.Broker) {
+			b.Post(one, "exception", map[string]any{"type": "prolog", "severity": 0})
+			b.Post(one, "free", nil)
+			b.Post(one, "clean", nil)
+		},
+		"its prolog failed after an epilog's": func(b *fake.Broker) {
+			b.Post(one, "epilog-start", nil)
+			b.Post(one, "exception", map[string]any{"type": "prolog", "severity": 0})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, b := adapter(t)
+			submitted(b, one, nil)
+			b.Post(one, "exception", map[string]any{"type": "epilog", "severity": 2}) // ends nothing
+			if got, err := p.Describe(t.Context(), key(oneF58), nil, root); err != nil || got.Gone {
+				t.Fatalf("before: %+v, %v", got, err)
+			}
+			end(b)
+			if got, err := p.Describe(t.Context(), key(oneF58), nil, root); err != nil || !got.Gone {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestDescribeRefuses(t *testing.T) {
+	p, b := adapter(t)
+	b.Submit(2, 1000, nil) // without resources
+	b.Submit(3, 1000, map[string]any{"queue": "a\x1b[31m"})
+	b.Alloc(3, []any{fake.Lite("0", "0")}, "node01")
+	b.Submit(4, 1000, map[string]any{"shell": map[string]any{"options": map[string]any{"slingshot": map[string]any{"colour": "blue"}}}})
+	b.Alloc(4, []any{fake.Lite("0", "0")}, "node01")
+	b.Submit(5, 1000, nil)
+	b.Alloc(5, []any{fake.Lite("0", "0")}, "node[01-02]")
+	for job, want := range map[string]core.Reason{"ƒ2": core.JobUnknown, "ƒ3": core.JobUnknown, "ƒ4": core.BadRequest, "ƒ5": core.BadRequest, "ƒ6": core.SchedulerAway, "7_1": core.BadCall} {
+		_, err := p.Describe(t.Context(), key(job), nil, root)
+		checkError(t, err, want, "")
+	}
+	_, err := p.Describe(t.Context(), key("ƒ2"), nil, core.Peer{UID: 1000})
+	checkError(t, err, core.NotAllowed, "uid 1000")
+}
+
+// TestABrokerThatDoesNotAnswer costs the caller's own time; what nobody can tell is no refusal of the job.
+func TestABrokerThatDoesNotAnswer(t *testing.T) {
+	p, b := adapter(t)
+	submitted(b, one, nil)
+	hold := make(chan struct{})
+	b.Before(func(topic string) {
+		if topic == "job-info.lookup" {
+			<-hold
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := p.Describe(ctx, key(oneF58), nil, root)
+	checkError(t, err, core.SchedulerAway, "job tioga/"+oneF58)
+	close(hold)
+	b.Before(nil)
+	if _, err := p.Describe(t.Context(), key(oneF58), nil, root); err != nil {
+		t.Errorf("when it answers again: %v", err)
+	}
+	b.Stop()
+	_, err = p.Describe(t.Context(), key(oneF58), nil, root)
+	checkError(t, err, core.SchedulerAway, "uri")
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.Starting(true)
+	_, err = p.Describe(t.Context(), key(oneF58), nil, root)
+	checkError(t, err, core.SchedulerAway, "has started")
+	b.Starting(false)
+	if got, err := p.Describe(t.Context(), key(oneF58), nil, root); err != nil || got.Gone {
+		t.Errorf("by a broker that was restarted: %+v, %v", got, err)
+	}
+}
+
+// TestTheInstancesOwner: root is a guest of a broker whose owner is another, and connects as the owner where the block says so.
+func TestTheInstancesOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can connect as another user")
+	}
+	const flux = 64321
+	b, err := fake.New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Crash)
+	b.OwnedBy(flux)
+	p := New("tioga")
+	t.Cleanup(p.link.close)
+	p.settings.uri = b.URI()
+	p.people.run = func(ctx context.Context, args ...string) (string, error) {
+		if args[len(args)-1] == "flux" {
+			return map[string]string{"passwd": "flux:x:64321:64321::/:/sbin/nologin\n", "-Gnz": "flux\x00"}[args[1]], nil
+		}
+		return alice(ctx, args...)
+	}
+	// The socket lies in a folder that only this test's user can enter: its permissions are no part of what is tested.
+	open(t, b.URI())
+	submitted(b, one, nil)
+	_, err = p.Describe(t.Context(), key(oneF58), nil, root)
+	checkError(t, err, core.SchedulerAway, "`user`")
+	p.link.close()
+	p.settings.user = "flux"
+	for range 3 {
+		if _, err := p.Describe(t.Context(), key(oneF58), nil, root); err != nil {
+			t.Error(err)
+		}
+		p.link.close()
+	}
+	if os.Geteuid() != 0 || syscall.Geteuid() != 0 {
+		t.Error("the process is another user now")
+	}
+	p.settings.user = "nobody-at-all"
+	_, err = p.Describe(t.Context(), key(oneF58), nil, root)
+	checkError(t, err, core.SchedulerAway, "nobody-at-all")
+	if !errors.Is(err, errNobody) {
+		t.Errorf("%v", err)
+	}
+}

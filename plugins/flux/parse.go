@@ -1,0 +1,40 @@
+package flux
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+var actions = map[string]core.Action{
+	PhaseProlog: core.Prepare, PhaseShell: core.Environment, PhaseEpilog: core.CleanUp, PhaseHousekeeping: core.CleanUp,
+}
+
+// Parse reads a hook's variables.
+func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+	ask := core.Ask{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
+	if ask.Action == 0 {
+		return ask, core.Errorf(core.BadCall, "phase %q: Flux has no such hook that Weft takes part in", core.Clip(call.Phase)).
+			WithMend("use " + strings.Join([]string{PhaseProlog, PhaseShell, PhaseEpilog, PhaseHousekeeping}, ", "))
+	}
+	id, err := parseID(call.Env[envJob])
+	if err != nil {
+		return ask, err
+	}
+	ask.Key = core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: formatID(id)}}
+	if ask.Action == core.Environment {
+		ask.UID = call.Peer.UID
+		if path := call.Env[envPath]; path != "" {
+			ask.Step, err = parsePath(path)
+		}
+		return ask, err
+	}
+	uid, err := strconv.ParseUint(call.Env[envUser], 10, 32)
+	if err != nil {
+		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", ask.Key.Job, envUser, core.Clip(call.Env[envUser])).WithMend("run the hook by Flux, which sets it")
+	}
+	ask.UID = uint32(uid)
+	return ask, nil
+}

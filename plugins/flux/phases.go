@@ -1,0 +1,40 @@
+package flux
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// The phases, in Flux's own words.
+const (
+	PhaseProlog       = "prolog"
+	PhaseShell        = "shell"
+	PhaseEpilog       = "epilog"
+	PhaseHousekeeping = "housekeeping"
+)
+
+// What the hooks' variables are called. In prolog, epilog and housekeeping Flux sets them for root; the shell plugin has them of the job's shell.
+const (
+	envJob  = "FLUX_JOB_ID"
+	envUser = "FLUX_JOB_USERID"
+	envPath = "FLUX_JOB_ID_PATH"
+)
+
+// Time limits of hooks that do not wait for the server: a job's shell may look for an agent that restarts; epilog and housekeeping leave the work to it.
+const (
+	shellLimit   = 20 * time.Second
+	cleanUpLimit = 10 * time.Second
+)
+
+// Phases of Flux's hooks.
+func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
+	ids, wants := []string{envJob}, []string{envJob, envUser}
+	return []core.HookPhase{
+		{Name: PhaseProlog, Action: core.Prepare, Root: true, Job: ids, Variables: wants, Limit: p.settings.prolog},
+		{Name: PhaseShell, Action: core.Environment, Job: ids, Step: []string{envPath}, Variables: []string{envJob, envPath}, Limit: shellLimit},
+		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
+		{Name: PhaseHousekeeping, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
+	}, nil
+}

@@ -1,0 +1,29 @@
+package flux
+
+import (
+	"github.com/weft-hpc/weft/core"
+)
+
+// Plugin is the adapter of one Flux instance: both halves, of which an agent uses the hooks, and a server, or the agent of a broker's host, the rest.
+type Plugin struct {
+	name     string
+	settings settings
+	link     *link
+	people   people
+}
+
+var (
+	_ core.Hooks        = (*Plugin)(nil)
+	_ core.Phased       = (*Plugin)(nil)
+	_ core.Scheduler    = (*Plugin)(nil)
+	_ core.Annotator    = (*Plugin)(nil)
+	_ core.Configurable = (*Plugin)(nil)
+	_ core.Checker      = (*Plugin)(nil)
+)
+
+// New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
+func New(name string) *Plugin {
+	p := &Plugin{name: name, settings: defaults(), people: people{run: command}}
+	p.link = newLink(p.dial)
+	return p
+}

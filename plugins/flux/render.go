@@ -1,0 +1,96 @@
+package flux
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Exit codes of Weft's call in a scriptlet.
+const (
+	// ExitFailed fails the hook: Flux drains the node.
+	ExitFailed = 1
+	// ExitAgain is that Weft cannot now and may later, as sysexits.h has it (EX_TEMPFAIL): the prolog's scriptlet waits and tries again.
+	ExitAgain = 75
+)
+
+// Render says what came of a hook in Flux's way. Only a failure of the node's own makes prolog or epilog fail, since Flux drains the node then. A job that
+// cannot have what it asked for gets nothing, and its shell ends it.
+func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
+	if call.Phase == PhaseShell {
+		return renderShell(o)
+	}
+	var errs bytes.Buffer
+	for _, w := range o.Warnings {
+		say(&errs, "warning: "+w)
+	}
+	if o.Pending {
+		say(&errs, fmt.Sprintf("job %s: its services are still in use; the node goes on removing them", o.Key.Job))
+	}
+	r := core.HookReply{}
+	if o.Err != nil {
+		say(&errs, o.Err.Line())
+		switch class := o.Err.Class(); {
+		case class == core.ClassNode:
+			r.Exit = ExitFailed
+		case class == core.ClassSystem && call.Phase == PhaseProlog && o.Err.Reason != core.Cancelled:
+			r.Exit = ExitAgain
+		}
+	}
+	r.Stderr = errs.Bytes()
+	return r, nil
+}
+
+// renderShell makes the lines that the shell plugin obeys: `unset NAME`, `export NAME=VALUE`, and `print TEXT` for what a user is to read.
+func renderShell(o core.Outcome) (core.HookReply, error) {
+	var out bytes.Buffer
+	if o.Err != nil {
+		say(&out, o.Err.Line(), "print ")
+		return core.HookReply{Stdout: out.Bytes(), Exit: ExitFailed}, nil
+	}
+	for _, v := range o.Environment {
+		if !variable(v) {
+			return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: variable %q cannot be told to a job's shell: a line is one variable", o.Key.Job, core.Clip(v.Name))
+		}
+		if v.Unset {
+			fmt.Fprintf(&out, "unset %s\n", v.Name)
+		}
+	}
+	for _, v := range o.Environment {
+		if !v.Unset {
+			fmt.Fprintf(&out, "export %s=%s\n", v.Name, v.Value)
+		}
+	}
+	return core.HookReply{Stdout: out.Bytes()}, nil
+}
+
+// variable reports whether v can stand in a line of its own.
+func variable(v core.Variable) bool {
+	for i, r := range v.Name {
+		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return v.Name != "" && !strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// say writes a message as one line, behind what may stand before it.
+func say(b *bytes.Buffer, text string, before ...string) {
+	fmt.Fprintf(b, "%sweft: %s\n", strings.Join(before, ""), line(text, "it failed"))
+}
+
+// line makes outside text one printable line; instead stands for none.
+func line(text, instead string) string {
+	const most = 512
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	if text == "" {
+		return instead
+	}
+	return text
+}

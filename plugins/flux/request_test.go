@@ -1,0 +1,101 @@
+package flux
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+func u16(n uint16) *uint16 { return &n }
+
+func TestOptions(t *testing.T) {
+	limits := core.Request{Depth: 64}
+	limits.Limits[core.TXQ] = core.LimitRequest{PerCore: u16(4)}
+	limits.Limits[core.LE] = core.LimitRequest{Reserved: u16(0), Max: u16(4096)}
+	for text, want := range map[string]core.Request{
+		`{}`: {},
+		`{"rlimit":{"core":0},"cray-slingshot":{"vnicount":2}}`: {VNIs: 2}, // recording 01
+		`{"cray-slingshot":"off"}`:                              {Off: true},
+		`{"cray-slingshot":{"vnicount":0}}`:                     {Off: true},
+		`{"cray-slingshot":{}}`:                                 {},
+		`{"slingshot":"off"}`:                                   {Off: true},
+		`{"slingshot":{"off":1}}`:                               {Off: true},
+		`{"slingshot":{}}`:                                      {},
+		`{"slingshot":{"vnis":2,"job_vni":1}}`:                  {VNIs: 2, JobVNI: true},
+		`{"cray-slingshot":{"vnicount":1},"slingshot":{"vnis":"3","single_node_vni":true,"hwcoll":0}}`: {VNIs: 3, SingleNode: true},
+		`{"slingshot":{"tcs":"LOW_LATENCY:bulk_data"}}`:                                                {Classes: core.LowLatency | core.BulkData},
+		`{"slingshot":{"hwcoll":1}}`:                                                                   {Collectives: true},
+		`{"slingshot":{"depth":64,"def_txqs":4,"res_les":0,"max_les":4096}}`:                           limits,
+		`{"slingshot":{"disable_rdzv_get":1}}`: {NoRendezvous: true, Warnings: []string{
+			"slingshot.disable_rdzv_get has no effect: the switch is the NIC's, not the job's, and Weft leaves it alone",
+		}},
+	} {
+		var options map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &options); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseOptions(options)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+func TestOptionsRefused(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"slingshot":"on"}`:                              "option slingshot:",
+		`{"slingshot":1}`:                                 "option slingshot:",
+		`{"slingshot":[]}`:                                "option slingshot:",
+		`{"slingshot":{"colour":"blue"}}`:                 "option slingshot.colour: there is no such option",
+		`{"slingshot":{"%d":"blue"}}`:                     "option slingshot.%d: there is no such option",
+		`{"slingshot":{"vnis":5}}`:                        "option slingshot.vnis:",
+		`{"slingshot":{"vnis":0}}`:                        "option slingshot.vnis:",
+		`{"slingshot":{"vnis":1.5}}`:                      "option slingshot.vnis:",
+		`{"slingshot":{"vnis":{"a":1}}}`:                  "option slingshot.vnis:",
+		`{"slingshot":{"vnis":null}}`:                     "option slingshot.vnis:",
+		`{"slingshot":{"depth":1025}}`:                    "option slingshot.depth:",
+		`{"slingshot":{"tcs":"FAST"}}`:                    `"FAST"`,
+		`{"slingshot":{"job_vni":"maybe"}}`:               "option slingshot.job_vni:",
+		`{"slingshot":{"max_les":65536}}`:                 "option slingshot.max_les:",
+		`{"slingshot":{"res_les":9,"max_les":8}}`:         "option slingshot.res_les: 9 is more than max_les",
+		`{"slingshot":{"off":1,"vnis":2}}`:                "option slingshot.off:",
+		`{"cray-slingshot":"off","slingshot":{"vnis":2}}`: "option slingshot.off:",
+		`{"cray-slingshot":"on"}`:                         "option cray-slingshot:",
+		`{"cray-slingshot":{"vnicount":5}}`:               "option cray-slingshot.vnicount:",
+		`{"cray-slingshot":{"vnis":1}}`:                   "option cray-slingshot.vnis:",
+	} {
+		var options map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &options); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ParseOptions(options)
+		checkError(t, err, core.BadRequest, says)
+	}
+}
+
+func FuzzParseOptions(f *testing.F) {
+	f.Add([]byte(`{"slingshot":{"depth":64,"def_txqs":4},"cray-slingshot":{"vnicount":2}}`))
+	f.Add([]byte(`{"slingshot":"off"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var options map[string]json.RawMessage
+		if json.Unmarshal(text, &options) != nil {
+			return
+		}
+		r, err := ParseOptions(options)
+		if err != nil {
+			if e := core.AsError(err); e.Reason != core.BadRequest {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		if r.VNIs < 0 || r.VNIs > core.MaxVNIs || r.Depth < 0 || r.Depth > maxDepth || r.Off && r.VNIs != 0 {
+			t.Errorf("%s: %+v", text, r)
+		}
+	})
+}
