@@ -50,6 +50,12 @@ func (a *Agent) asked(ctx context.Context, c core.Call, began time.Time) core.Re
 		return core.Reply{ID: c.ID, Job: &job}
 	case core.CallFail:
 		return fail(sched.Fail(ctx, c.Key, c.Reason))
+	case core.CallRequeue:
+		r, ok := sched.(core.Requeuer)
+		if !ok {
+			return fail(core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", c.Scheduler))
+		}
+		return fail(r.Requeue(ctx, c.Key, c.Reason))
 	case core.CallDrain:
 		return fail(sched.Drain(ctx, c.Node, c.Reason))
 	default:

@@ -57,7 +57,7 @@ func (h *half) Drain(_ context.Context, node, reason string) error {
 }
 
 // withHalf is an agent on whose node the half of scheduler f runs.
-func withHalf(t *testing.T, h *half) (*authority, func()) {
+func withHalf(t *testing.T, h core.Scheduler) (*authority, func()) {
 	t.Helper()
 	server := &authority{orders: make(chan core.Orders)}
 	a, err := agent.New(t.Context(), agent.Needs{
@@ -156,6 +156,38 @@ func TestAHalfThatHangsFillsItsOwnRoom(t *testing.T) {
 		}
 		if n := h.running.Load(); n != core.MaxCalls {
 			t.Errorf("%d calls run", n)
+		}
+	})
+}
+
+// requeuing is a half that puts jobs back into its queue.
+type requeuing struct {
+	half
+	again atomic.Pointer[string]
+}
+
+func (r *requeuing) Requeue(_ context.Context, key core.Key, reason string) error {
+	text := key.Job + ": " + reason
+	r.again.Store(&text)
+	return nil
+}
+
+// A half on a node puts a job back into its queue where it can; where it cannot, it says so, and the server ends nothing by mistake.
+func TestAHalfOnTheNodeRequeues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := core.Call{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallRequeue, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "7"}}, Reason: "pool jobs is empty"}
+		can := &requeuing{}
+		server, stop := withHalf(t, can)
+		server.orders <- core.Orders{Calls: []core.Call{call}}
+		if got := server.replies(); len(got) != 1 || got[0].Err != nil || can.again.Load() == nil || *can.again.Load() != "7: pool jobs is empty" {
+			t.Errorf("%+v", got)
+		}
+		stop()
+		server, stop = withHalf(t, &half{})
+		defer stop()
+		server.orders <- core.Orders{Calls: []core.Call{call}}
+		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
+			t.Errorf("a half that cannot: %+v", got)
 		}
 	})
 }

@@ -10,6 +10,7 @@ const (
 	CallDescribe Verb = iota + 1
 	CallFail
 	CallDrain
+	CallRequeue // of a half that is a Requeuer
 )
 
 func (v Verb) String() string {
@@ -20,6 +21,8 @@ func (v Verb) String() string {
 		return "fail"
 	case CallDrain:
 		return "drain"
+	case CallRequeue:
+		return "requeue"
 	}
 	return "unknown"
 }
@@ -31,11 +34,11 @@ type Call struct {
 	Scheduler string
 	Within    time.Duration // from when it was sent; above 0. A call whose time has passed is not begun
 	Verb      Verb
-	Key       Key    // CallDescribe, CallFail
+	Key       Key    // CallDescribe, CallFail, CallRequeue
 	Note      []byte // CallDescribe: what the adapter's Parse left; at most MaxNote bytes
 	From      Peer   // CallDescribe
 	Node      string // CallDrain: the node to take out of service
-	Reason    string // CallFail, CallDrain
+	Reason    string // CallFail, CallDrain, CallRequeue
 }
 
 // MaxCalls is how many calls a node has under way at most; those beyond are refused at once.

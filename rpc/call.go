@@ -20,6 +20,8 @@ func encodeNodeCall(c core.Call) *authorityv1.Call {
 		p.Verb = &authorityv1.Call_Describe{Describe: &schedulerv1.DescribeRequest{Key: encodeKey(c.Key), Note: c.Note, Caller: encodePeer(c.From)}}
 	case core.CallFail:
 		p.Verb = &authorityv1.Call_Fail{Fail: &schedulerv1.FailRequest{Key: encodeKey(c.Key), Reason: text(c.Reason)}}
+	case core.CallRequeue:
+		p.Verb = &authorityv1.Call_Requeue{Requeue: &schedulerv1.RequeueRequest{Key: encodeKey(c.Key), Reason: text(c.Reason)}}
 	case core.CallDrain:
 		p.Verb = &authorityv1.Call_Drain{Drain: &schedulerv1.DrainRequest{Node: utf(c.Node), Reason: text(c.Reason)}}
 	}
@@ -35,6 +37,8 @@ func (d *decoder) nodeCall(p *authorityv1.Call) core.Call {
 		c.Note = d.bytes("note", v.Describe.GetNote(), core.MaxNote)
 	case *authorityv1.Call_Fail:
 		c.Verb, c.Key, c.Reason = core.CallFail, d.key(v.Fail.GetKey()), text(v.Fail.GetReason())
+	case *authorityv1.Call_Requeue:
+		c.Verb, c.Key, c.Reason = core.CallRequeue, d.key(v.Requeue.GetKey()), text(v.Requeue.GetReason())
 	case *authorityv1.Call_Drain:
 		c.Verb, c.Node, c.Reason = core.CallDrain, d.name("node", v.Drain.GetNode(), core.MaxNodeName), text(v.Drain.GetReason())
 	}

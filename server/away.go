@@ -39,6 +39,12 @@ func (a away) Fail(ctx context.Context, key core.Key, reason string) error {
 	return err
 }
 
+// Requeue implements core.Requeuer: whether the half is one is known on its node.
+func (a away) Requeue(ctx context.Context, key core.Key, reason string) error {
+	_, err := a.ask(ctx, core.Call{Verb: core.CallRequeue, Key: key, Reason: reason})
+	return err
+}
+
 // Drain implements core.Scheduler.
 func (a away) Drain(ctx context.Context, node, reason string) error {
 	_, err := a.ask(ctx, core.Call{Verb: core.CallDrain, Node: node, Reason: reason})
@@ -59,11 +65,12 @@ func (a away) ask(ctx context.Context, c core.Call) (core.Reply, error) {
 		return core.Reply{}, core.Errorf(core.SchedulerAway, "scheduler %s: the agent of node %s, where its half runs, has no session here", a.name, a.node).
 			WithMend("check on the node that the agent runs and that it reaches the server")
 	}
-	id, done, err := ses.calls.begin(a.name, a.node)
+	tells := c.Verb != core.CallDescribe
+	id, done, err := ses.calls.begin(a.name, a.node, tells)
 	if err != nil {
 		return core.Reply{}, err
 	}
-	defer ses.calls.end(id)
+	defer ses.calls.end(id, tells)
 	deadline, _ := ctx.Deadline()
 	c.ID, c.Scheduler, c.Within = id, a.name, time.Until(deadline)
 	if c.Within > 0 {
@@ -86,17 +93,24 @@ func (a away) ask(ctx context.Context, c core.Call) (core.Reply, error) {
 type awaited struct {
 	mu     sync.Mutex
 	serial uint64
+	told   int // of these, that tell the half something
 	wait   map[uint64]chan core.Reply
 }
 
-func (w *awaited) begin(scheduler, node string) (uint64, <-chan core.Reply, error) {
+// maxTold bounds the calls that tell a half something: jobs start by those that ask it, which a half that was slow must find room for when it answers again.
+const maxTold = core.MaxCalls / 4
+
+func (w *awaited) begin(scheduler, node string, tells bool) (uint64, <-chan core.Reply, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.wait) >= core.MaxCalls {
+	if len(w.wait) >= core.MaxCalls || tells && w.told >= maxTold {
 		return 0, nil, core.Errorf(core.Overloaded, "scheduler %s: node %s, where its half runs, has %d calls under way", scheduler, node, len(w.wait))
 	}
 	if w.wait == nil {
 		w.wait = map[uint64]chan core.Reply{}
+	}
+	if tells {
+		w.told++
 	}
 	w.serial++
 	c := make(chan core.Reply, 1)
@@ -104,9 +118,12 @@ func (w *awaited) begin(scheduler, node string) (uint64, <-chan core.Reply, erro
 	return w.serial, c, nil
 }
 
-func (w *awaited) end(id uint64) {
+func (w *awaited) end(id uint64, tells bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if tells {
+		w.told--
+	}
 	delete(w.wait, id)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/server"
 )
@@ -41,14 +42,19 @@ func (s *system) half(ctx context.Context, node string) *half {
 	return h
 }
 
-// call is the next that the server wants of it.
+// call is the next that the server wants of it, but for jobs that it is to put back into its queue.
 func (h *half) call(t *testing.T) core.Call {
+	t.Helper()
+	return h.find(t, func(c core.Call) bool { return c.Verb != core.CallRequeue })
+}
+
+func (h *half) find(t *testing.T, is func(core.Call) bool) core.Call {
 	t.Helper()
 	for {
 		synctest.Wait()
 		select {
 		case o := <-h.orders:
-			if len(o.Calls) == 1 {
+			if len(o.Calls) == 1 && is(o.Calls[0]) {
 				return o.Calls[0]
 			}
 		default:
@@ -275,6 +281,38 @@ func TestANodeTellsOfItsOwnSchedulersOnly(t *testing.T) {
 		s.stop()
 		if n := strings.Count(log.String(), "not believed"); n != 2 {
 			t.Errorf("%d warnings of 2 nodes:\n%s", n, &log)
+		}
+	})
+}
+
+// A job that cannot be served now goes back into the queue of a scheduler whose half is on a node, as with one whose half is here.
+func TestAHalfOnANodeIsToldToRequeue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, func(n *server.Needs) {
+			atLogin(n)
+			n.Allocator = func(engine.Config) (engine.Allocator, error) {
+				return allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1024}}}})
+			}
+		})
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		login := s.half(ctx, "login")
+		for _, job := range []string{"1", "2"} {
+			wait := s.reserve(ctx, "n1", askOf("f", job))
+			c := login.call(t)
+			login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+			if job == "2" {
+				again := login.find(t, func(c core.Call) bool { return c.Verb == core.CallRequeue })
+				if again.Key.Job != "2" || again.Reason == "" {
+					t.Errorf("the half is told %+v", again)
+				}
+				login.reply(core.Reply{ID: again.ID})
+			}
+			if g := <-wait; job == "1" && g.err != nil || job == "2" && core.AsError(g.err).Reason != core.PoolEmpty {
+				t.Errorf("job %s: %v", job, g.err)
+			}
 		}
 	})
 }

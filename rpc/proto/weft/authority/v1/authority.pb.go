@@ -721,6 +721,7 @@ type Call struct {
 	//	*Call_Describe
 	//	*Call_Fail
 	//	*Call_Drain
+	//	*Call_Requeue
 	Verb          isCall_Verb `protobuf_oneof:"verb"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -811,6 +812,15 @@ func (x *Call) GetDrain() *v11.DrainRequest {
 	return nil
 }
 
+func (x *Call) GetRequeue() *v11.RequeueRequest {
+	if x != nil {
+		if x, ok := x.Verb.(*Call_Requeue); ok {
+			return x.Requeue
+		}
+	}
+	return nil
+}
+
 type isCall_Verb interface {
 	isCall_Verb()
 }
@@ -827,11 +837,17 @@ type Call_Drain struct {
 	Drain *v11.DrainRequest `protobuf:"bytes,6,opt,name=drain,proto3,oneof"`
 }
 
+type Call_Requeue struct {
+	Requeue *v11.RequeueRequest `protobuf:"bytes,7,opt,name=requeue,proto3,oneof"`
+}
+
 func (*Call_Describe) isCall_Verb() {}
 
 func (*Call_Fail) isCall_Verb() {}
 
 func (*Call_Drain) isCall_Verb() {}
+
+func (*Call_Requeue) isCall_Verb() {}
 
 // Reply is what came of a call.
 type Reply struct {
@@ -998,14 +1014,15 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\"P\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
-	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\"\x85\x02\n" +
+	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\"\xc4\x02\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1c\n" +
 	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x16\n" +
 	"\x06within\x18\x03 \x01(\x03R\x06within\x12@\n" +
 	"\bdescribe\x18\x04 \x01(\v2\".weft.scheduler.v1.DescribeRequestH\x00R\bdescribe\x124\n" +
 	"\x04fail\x18\x05 \x01(\v2\x1e.weft.scheduler.v1.FailRequestH\x00R\x04fail\x127\n" +
-	"\x05drain\x18\x06 \x01(\v2\x1f.weft.scheduler.v1.DrainRequestH\x00R\x05drainB\x06\n" +
+	"\x05drain\x18\x06 \x01(\v2\x1f.weft.scheduler.v1.DrainRequestH\x00R\x05drain\x12=\n" +
+	"\arequeue\x18\a \x01(\v2!.weft.scheduler.v1.RequeueRequestH\x00R\arequeueB\x06\n" +
 	"\x04verb\"l\n" +
 	"\x05Reply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12(\n" +
@@ -1065,8 +1082,9 @@ var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(*v11.DescribeRequest)(nil), // 22: weft.scheduler.v1.DescribeRequest
 	(*v11.FailRequest)(nil),     // 23: weft.scheduler.v1.FailRequest
 	(*v11.DrainRequest)(nil),    // 24: weft.scheduler.v1.DrainRequest
-	(*v11.Job)(nil),             // 25: weft.scheduler.v1.Job
-	(*v1.Error)(nil),            // 26: weft.core.v1.Error
+	(*v11.RequeueRequest)(nil),  // 25: weft.scheduler.v1.RequeueRequest
+	(*v11.Job)(nil),             // 26: weft.scheduler.v1.Job
+	(*v1.Error)(nil),            // 27: weft.core.v1.Error
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
 	13, // 0: weft.authority.v1.ReserveRequest.ask:type_name -> weft.core.v1.Ask
@@ -1093,18 +1111,19 @@ var file_weft_authority_v1_authority_proto_depIdxs = []int32{
 	22, // 21: weft.authority.v1.Call.describe:type_name -> weft.scheduler.v1.DescribeRequest
 	23, // 22: weft.authority.v1.Call.fail:type_name -> weft.scheduler.v1.FailRequest
 	24, // 23: weft.authority.v1.Call.drain:type_name -> weft.scheduler.v1.DrainRequest
-	25, // 24: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
-	26, // 25: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
-	20, // 26: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	1,  // 27: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	3,  // 28: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	2,  // 29: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	4,  // 30: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	29, // [29:31] is the sub-list for method output_type
-	27, // [27:29] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	25, // 24: weft.authority.v1.Call.requeue:type_name -> weft.scheduler.v1.RequeueRequest
+	26, // 25: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
+	27, // 26: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
+	20, // 27: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	1,  // 28: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	3,  // 29: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	2,  // 30: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	4,  // 31: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	30, // [30:32] is the sub-list for method output_type
+	28, // [28:30] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1116,6 +1135,7 @@ func file_weft_authority_v1_authority_proto_init() {
 		(*Call_Describe)(nil),
 		(*Call_Fail)(nil),
 		(*Call_Drain)(nil),
+		(*Call_Requeue)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
