@@ -78,6 +78,10 @@ func (h Hooks) scheduler(name string) (Scheduler, error) {
 		return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares several of that type", core.Clip(name)).
 			WithMend("name one of: " + strings.Join(names, ", "))
 	}
+	if len(names) == 0 {
+		return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares no scheduler whose hooks can be called", core.Clip(name)).
+			WithMend(`declare it there, as scheduler "TYPE" "NAME" { }, and restart the agent`)
+	}
 	return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares none of that name", core.Clip(name)).
 		WithMend("name one of: " + strings.Join(names, ", "))
 }

@@ -94,6 +94,15 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Where nothing is declared there is no list to choose from, and the mend says where to declare.
+func TestFindAmongNone(t *testing.T) {
+	_, _, err := Hooks{}.Find("slurm", "prolog")
+	e := core.AsError(err)
+	if e == nil || !strings.Contains(e.What, "declares no scheduler") || !strings.Contains(e.Mend, `scheduler "TYPE" "NAME"`) || strings.Contains(e.Line(), "one of") {
+		t.Errorf("got %v", e)
+	}
+}
+
 func TestHooksThatAreRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*Phase){
 		"no action":            func(p *Phase) { p.Action = 0 },
