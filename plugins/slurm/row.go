@@ -186,8 +186,10 @@ func (p *Plugin) jobs(ctx context.Context, ids []string) ([]row, error) {
 	return p.query(ctx, about(narrow), "-j", strings.Join(ids, ","))
 }
 
+// query runs squeue. --local leaves the jobs of a federation's other clusters out, which are not this adapter's, and with them a question to slurmctld whether
+// there is a federation: one of three that a squeue asks (strace of 22.05.8).
 func (p *Plugin) query(ctx context.Context, t table, more ...string) ([]row, error) {
-	text, err := p.run(ctx, "squeue", append([]string{"-h", "-a", "-t", "all", "-O", t.format()}, more...)...)
+	text, err := p.run(ctx, "squeue", append([]string{"-h", "-a", "--local", "-t", "all", "-O", t.format()}, more...)...)
 	if f, ok := errors.AsType[*failure](err); ok && strings.Contains(f.says, "Invalid job id") {
 		return nil, nil
 	}
