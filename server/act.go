@@ -33,7 +33,7 @@ func (s *Server) act(d done) {
 			for name := range s.schedulers {
 				s.tellScheduler(name, "drain", func(ctx context.Context, sched core.Scheduler) error {
 					return sched.Drain(ctx, a.Node, a.Reason)
-				})
+				}, func(bool) {})
 			}
 		case engine.Say:
 			s.say(d.in, a)
@@ -72,18 +72,32 @@ func (s *Server) say(in engine.Input, a engine.Say) {
 	s.log.Log(context.Background(), level, a.Text, attrs...)
 }
 
-// failed tells a job's scheduler that it cannot have what it asked for, now or ever.
+// failed tells a job's scheduler that it cannot have what it asked for, now or ever: once a run of the job, however many nodes it has.
 func (s *Server) failed(a engine.Fail) <-chan struct{} {
-	if !a.Again {
-		return s.tellScheduler(a.Key.Scheduler, "fail", func(ctx context.Context, sched core.Scheduler) error { return sched.Fail(ctx, a.Key, a.Reason) })
+	what := telling{a.Key, a.Again}
+	if first := s.tellings.begun(what, s.now().Run); first != nil {
+		return first
 	}
-	return s.tellScheduler(a.Key.Scheduler, "requeue", func(ctx context.Context, sched core.Scheduler) error {
-		r, ok := sched.(core.Requeuer)
-		if !ok {
-			return core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", a.Key.Scheduler)
+	verb, call := "fail", func(ctx context.Context, sched core.Scheduler) error { return sched.Fail(ctx, a.Key, a.Reason) }
+	if a.Again {
+		verb, call = "requeue", func(ctx context.Context, sched core.Scheduler) error {
+			r, ok := sched.(core.Requeuer)
+			if !ok {
+				return core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", a.Key.Scheduler)
+			}
+			return r.Requeue(ctx, a.Key, a.Reason)
 		}
-		return r.Requeue(ctx, a.Key, a.Reason)
+	}
+	noted := make(chan struct{})
+	first := s.tellScheduler(a.Key.Scheduler, verb, call, func(ok bool) {
+		<-noted
+		s.tellings.end(what, ok, s.now().Run)
 	})
+	if first != nil {
+		s.tellings.begin(what, first)
+	}
+	close(noted)
+	return first
 }
 
 // mostTold is how long a node waits for its answer while the scheduler is told that the job fails.
@@ -109,14 +123,16 @@ func (s *Server) refused(a engine.Refused, told <-chan struct{}) {
 }
 
 // tellScheduler runs a call to a scheduler beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it. The channel is
-// closed after the first; nil: there is nobody to tell.
-func (s *Server) tellScheduler(name, what string, f func(context.Context, core.Scheduler) error) <-chan struct{} {
+// closed after the first; nil: there is nobody to tell. over is told in the end whether it took it.
+func (s *Server) tellScheduler(name, what string, f func(context.Context, core.Scheduler) error, over func(ok bool)) <-chan struct{} {
 	sched := s.schedulers[name]
 	if sched == nil || s.ctx == nil {
 		return nil
 	}
 	told := make(chan struct{})
 	s.beside.Go(func() {
+		ok := false
+		defer func() { over(ok) }()
 		for try := range 3 {
 			ctx, cancel := context.WithTimeout(s.ctx, s.limits.Describe)
 			err := f(ctx, sched)
@@ -125,6 +141,7 @@ func (s *Server) tellScheduler(name, what string, f func(context.Context, core.S
 				close(told)
 			}
 			if err == nil || core.AsError(err).Code == core.Unsupported {
+				ok = true
 				return
 			}
 			if try == 2 {

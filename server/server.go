@@ -94,6 +94,7 @@ type Server struct {
 	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs
 
 	mu        sync.Mutex
+	tellings  tellings
 	newcomers newcomers
 	calls     map[uint64]*call
 	sessions  map[string]*session
