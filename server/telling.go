@@ -9,8 +9,8 @@ import (
 
 // A job of 11,136 nodes that cannot have what it asked for is refused 11,136 times, and its scheduler is told once.
 const (
-	keepTold = time.Minute // for which those of its nodes that come late tell nobody anew
-	maxTold  = 4096        // jobs whose schedulers were told; those under way are not counted
+	keepTold     = time.Minute // for which those of its nodes that come late tell nobody anew
+	mostTellings = 4096        // jobs whose schedulers were told; those under way are not counted
 )
 
 // telling is what a scheduler is told of one run of a job.
@@ -60,7 +60,7 @@ func (t *tellings) end(what telling, ok bool, now time.Duration) {
 	if !ok {
 		delete(t.of, what)
 	}
-	if len(t.of) <= maxTold {
+	if len(t.of) <= mostTellings {
 		return
 	}
 	for what, of := range t.of {
@@ -69,7 +69,7 @@ func (t *tellings) end(what telling, ok bool, now time.Duration) {
 		}
 	}
 	for what, of := range t.of {
-		if len(t.of) <= maxTold {
+		if len(t.of) <= mostTellings {
 			return
 		}
 		if of.until != 0 {
