@@ -17,6 +17,7 @@ import (
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/history"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/host"
@@ -40,6 +41,9 @@ type Options struct {
 
 // Server runs the server of a site until ctx ends. Everything that can fail at the start fails before Ready.
 func Server(ctx context.Context, site *Site, o Options) (err error) {
+	if failed := Try(site.Policy, Env(site.Config), site.Tests); hclfile.Failed(failed) {
+		return findingsError(failed) // as after an error in the policy itself: what a reload would not put in force, a restart must not either
+	}
 	c := site.Config.Server
 	run, err := filepath.Abs(filepath.Dir(c.Socket))
 	if err != nil {

@@ -94,5 +94,5 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 	facts := engine.Facts{Job: job, System: policy.system}
 	decision := policy.Decide(facts)
 	s.saw(facts, decision)
-	return engine.NewSaid(began, job, decision)
+	return engine.NewSaid(began, job, decision, policy.text)
 }

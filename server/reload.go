@@ -19,6 +19,7 @@ type Change struct {
 type decider struct {
 	engine.Policy
 	system engine.System
+	text   engine.Text
 }
 
 // Reload puts a Change in force without dropping a job: what live reservations hold outside the new pools stays held. It is in force when it returns.
@@ -43,7 +44,7 @@ func (s *Server) change(c Change) error {
 		return err
 	}
 	s.needs.Config, s.needs.Policy, s.needs.Allocator = c.Config, c.Policy, c.Allocator
-	s.policy.Store(&decider{c.Policy, c.Config.System})
+	s.policy.Store(&decider{c.Policy, c.Config.System, c.Config.Policy})
 	s.names.Store(nameAll(c.Config.Nodes))
 	s.dropUnnamed()
 	return nil

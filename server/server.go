@@ -136,7 +136,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 		s.slots[name] = make(chan struct{}, s.limits.Describes)
 		s.newcomers.open(name)
 	}
-	s.policy.Store(&decider{needs.Policy, needs.Config.System})
+	s.policy.Store(&decider{needs.Policy, needs.Config.System, needs.Config.Policy})
 	s.names.Store(nameAll(needs.Config.Nodes))
 	if err := s.load(ctx, needs.Witness); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/core"
@@ -459,6 +460,71 @@ func TestAReloadKeepsWhatIsHeldOutsideTheNewPools(t *testing.T) {
 		denied.UID = 8
 		if _, err := s.Reserve(ctx, "n1", denied, core.Peer{}); core.AsError(err).Reason != core.PolicyDenied {
 			t.Errorf("the new policy is not in force: %v", err)
+		}
+	})
+}
+
+// slow decides as generous does, under a name, once it may.
+type slow struct {
+	generous
+	hash string
+	may  chan struct{}
+}
+
+func (s slow) Decide(f engine.Facts) engine.Decision {
+	if s.may != nil {
+		<-s.may
+	}
+	d := s.generous.Decide(f)
+	d.Policy = s.hash
+	return d
+}
+
+func TestAJobKeepsTheTextOfItsPolicyThroughAnyNumberOfReloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		may := make(chan struct{})
+		var config engine.Config
+		s := start(t, func(n *server.Needs) {
+			n.Policy, n.Config.Policy = slow{hash: "p1", may: may}, engine.Text{Hash: "p1", Text: "the first"}
+			config = n.Config
+		})
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		granted := make(chan error, 1)
+		go func() {
+			_, err := s.Reserve(ctx, "n1", ask("1", "b"), core.Peer{})
+			granted <- err
+		}()
+		synctest.Wait() // it is being decided on by the first
+		for _, hash := range []string{"p2", "p3", "p4"} {
+			config.Policy = engine.Text{Hash: hash, Text: "text of " + hash}
+			change := server.Change{Config: config, Policy: slow{hash: hash}, Resize: func(engine.Allocator) error { return nil }}
+			if err := s.Reload(ctx, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(may)
+		if err := <-granted; err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Reserve(ctx, "n1", ask("2", "b"), core.Peer{}); err != nil {
+			t.Fatal(err)
+		}
+		var of, text []string
+		if err := s.Look(ctx, func(m *engine.Machine) {
+			for v := range m.Reservations(0) {
+				of, text = append(of, v.Grant.Policy), append(text, m.Text(v.Grant.Policy))
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"p1", "p4"}, of); d != "" {
+			t.Errorf("the jobs were decided on by (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff([]string{"the first", "text of p4"}, text); d != "" {
+			t.Errorf("the texts are (-want +got):\n%s", d)
 		}
 	})
 }

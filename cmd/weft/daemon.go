@@ -89,7 +89,7 @@ func daemonOptions(ctx context.Context) (_ daemon.Options, done func()) {
 func told(err error) error {
 	if e, ok := errors.AsType[*daemon.FindingsError](err); ok {
 		show(e.Findings)
-		return usage(fmt.Errorf("the configuration cannot be used"))
+		return usage(fmt.Errorf("the configuration or its policy cannot be used"))
 	}
 	return err
 }

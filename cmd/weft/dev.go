@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-hpc/weft/daemon"
 	"github.com/weft-hpc/weft/dev"
+	"github.com/weft-hpc/weft/hclfile"
 )
 
 // devArgs are the flags that `weft dev` and `weft demo` share.
@@ -30,6 +32,10 @@ func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
 	s, err := read(d.config, d.quarantine)
 	if err != nil {
 		return dev.Options{}, err
+	}
+	if failed := daemon.Try(s.Policy, daemon.Env(s.Config), s.Tests); hclfile.Failed(failed) {
+		show(failed)
+		return dev.Options{}, usage(fmt.Errorf("the tests of the policy of %s do not pass", d.config))
 	}
 	label, perUser, nics, latency, err := s.simulated()
 	if err != nil {

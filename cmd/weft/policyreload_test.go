@@ -52,6 +52,20 @@ func (d *daemons) status() server.Status {
 	return st
 }
 
+// explain is what `weft policy explain --live` says of a job, which policy want granted.
+func (d *daemons) explain(k *task, want string) string {
+	d.t.Helper()
+	d.must(os.RemoveAll(d.path("explain.log")))
+	d.must(d.weft("explain.log", "--dir", d.path("run"), "policy", "explain", "--live", k.job).Wait())
+	said := d.log("explain")
+	for _, part := range []string{"policy " + want[:12], "  vnis ", "a.policy.hcl:"} {
+		if !strings.Contains(said, part) {
+			d.t.Errorf("of job %s it is not said %q:\n%s", k.job, part, said)
+		}
+	}
+	return said
+}
+
 func TestPolicyReload(t *testing.T) {
 	t.Parallel()
 	d := newDaemons(t, "2000-2009", "", "n1")
@@ -95,13 +109,52 @@ func TestPolicyReload(t *testing.T) {
 	})
 
 	// What is right is in force at once, and nothing is refused any more.
-	d.must(os.WriteFile(more, []byte("min_nics = 1\n"), 0o644))
+	d.must(os.WriteFile(more, []byte("rule \"wary\" {\n  min_nics = 1\n}\n"), 0o644))
 	if said := d.reload("run"); !strings.Contains(said, "policy files: in force now") {
 		t.Error(said)
 	}
 	if st := d.status(); st.Refused != nil || st.Policy == first.Policy {
 		t.Errorf("after a reload that was taken: %+v, %+v", st, st.Refused)
 	}
+
+	// What each job got is explained by the policy that granted it, whatever is in force by now, and after a crash too.
+	later := d.mustBegin("n1")
+	for _, when := range []string{"after the reload", "after a crash"} {
+		if said := d.explain(k, first.Policy); !strings.Contains(said, "granted by a policy that is not in force any more") || strings.Contains(said, "wary") {
+			t.Errorf("%s of a job from before it is said:\n%s", when, said)
+		}
+		if said := d.explain(later, d.status().Policy); !strings.Contains(said, "granted by the policy in force") || !strings.Contains(said, `rule "wary" (b.policy.hcl:1)`) {
+			t.Errorf("%s of a newer job it is said:\n%s", when, said)
+		}
+		if when == "after the reload" {
+			d.kill(theServer)
+			d.start(theServer)
+			if !d.serves() {
+				t.Fatal(d.log(theServer))
+			}
+			d.attached()
+		}
+	}
+	later.finish()
 	k.finish()
+
+	// A start puts no policy in force that a reload would refuse.
+	d.must(os.WriteFile(more, []byte(failing), 0o644))
+	d.kill(theServer)
+	d.must(os.RemoveAll(d.path("server.log")))
+	d.start(theServer)
+	_ = d.procs[theServer].Wait()
+	code, said := d.procs[theServer].ProcessState.ExitCode(), d.log(theServer)
+	for _, part := range []string{"a_test.policy.hcl:1", `the test case "a job has a network" fails: decision: want granted`, "`weft policy test` shows all of it", "its policy cannot be used"} {
+		if code != 2 || !strings.Contains(said, part) {
+			t.Errorf("with a test that fails it ends with %d, and does not say %q:\n%s", code, part, said)
+		}
+	}
+	d.must(os.Remove(more))
+	d.start(theServer)
+	if !d.serves() {
+		t.Fatal(d.log(theServer))
+	}
+	d.attached()
 	d.clean()
 }

@@ -23,7 +23,7 @@ func crowd(b *testing.B, n int) *world {
 		node := nodes[i%len(nodes)]
 		j := job(fmt.Sprint(i), node)
 		in := w.ask(node, j)
-		in.Said = NewSaid(w.now.Run, j, app())
+		in.Said = NewSaid(w.now.Run, j, app(), Text{})
 		w.m.Step(w.now, in)
 	}
 	if got := w.m.Use()["jobs"]; got != n {
@@ -44,7 +44,7 @@ func BenchmarkStep(b *testing.B) {
 				j := job(fmt.Sprintf("b%d", i), "n[0001-0002]")
 				in := w.ask("n0001", j)
 				m.Step(w.now, in)
-				in.Said = NewSaid(w.now.Run, j, app())
+				in.Said = NewSaid(w.now.Run, j, app(), Text{})
 				m.Step(w.now, in)
 				m.Step(w.now, w.ask("n0002", j))
 				w.now.Run += time.Microsecond
@@ -82,7 +82,7 @@ func BenchmarkBigJob(b *testing.B) {
 				for k, n := range names {
 					in := w.ask(n, j)
 					if k == 0 {
-						in.Said = NewSaid(w.now.Run, j, app())
+						in.Said = NewSaid(w.now.Run, j, app(), Text{})
 					}
 					m.Step(w.now, in)
 				}

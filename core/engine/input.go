@@ -24,13 +24,14 @@ type Said struct {
 	Began    time.Duration // Moment.Run when the scheduler was asked
 	Job      core.Job
 	Decision Decision    // by policy, of Job
+	Policy   Text        // that policy: by the time of the Step another may be in force, or the third already
 	Err      *core.Error // instead of both
 	shares   []hosts     // of Job, parsed
 }
 
 // NewSaid is what came of a Describe. It reads the job's hostlists, which can take a while, in the caller's time rather than the writer's.
-func NewSaid(began time.Duration, job core.Job, decision Decision) *Said {
-	return &Said{Began: began, Job: job, Decision: decision, shares: parseAll(job)}
+func NewSaid(began time.Duration, job core.Job, decision Decision, by Text) *Said {
+	return &Said{Began: began, Job: job, Decision: decision, Policy: by, shares: parseAll(job)}
 }
 
 // share is the index of the share of Job that lists node, or -1.

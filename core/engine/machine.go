@@ -22,7 +22,6 @@ type Machine struct {
 	quotas  map[tally]*use
 	texts   map[string]int    // live reservations that were decided by it
 	kept    map[string]string // texts of the policies that the store keeps, by hash
-	before  Text              // the policy before this one
 	ended   map[core.Run]uint64
 	endedAt []Tombstone             // in the order they ended, oldest first
 	closing map[uint64]*reservation // draining and held
@@ -172,9 +171,6 @@ func (m *Machine) watch(s string) *watch {
 }
 
 func (m *Machine) configure(cfg Config) {
-	if m.cfg.Policy.Hash != cfg.Policy.Hash {
-		m.before = m.cfg.Policy
-	}
 	m.cfg, m.rules = cfg, cfg.Rules.orDefault()
 	m.pools, m.least = make(map[string]*Pool, len(cfg.Pools)), m.rules.Quarantine
 	for i := range cfg.Pools {

@@ -155,8 +155,20 @@ func TestPolicyTexts(t *testing.T) {
 	w.tell("n1", heldAs(core.HeldClean, b.Run))
 	w.tick(time.Hour)
 	texts()
+	// And two came in meanwhile.
+	w.by = Text{"p2", "vnis = []"}
+	w.cfg.Policy = Text{"p4", "vnis = [] "}
+	w.step(Configure{w.cfg})
 	w.granted("n1", job("c", "n1"), next)
 	texts("p2")
+	if got := w.m.Text("p2"); got != w.by.Text {
+		t.Errorf("the text of p2 is %q", got)
+	}
+	w.restart()
+	texts("p2")
+	if got := w.m.Text("p2"); got != w.by.Text {
+		t.Errorf("after a restart the text of p2 is %q", got)
+	}
 }
 
 func TestTombstonesAreBounded(t *testing.T) {

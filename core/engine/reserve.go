@@ -188,7 +188,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	}
 	m.meta.Serial++
 	rec := Reservation{Serial: m.meta.Serial, Job: job, VNIs: taken, Grant: d, Made: m.now.Wall, First: Join{Serial: m.meta.Serial, Node: n.Name, Boot: n.Boot}}
-	m.keep(d.Policy)
+	m.keep(d.Policy, in.Said.Policy)
 	r := m.insert(rec, Active)
 	m.place(r)
 	m.join(r, rec.First)

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// keep has the store keep the policy of that hash, which a reservation names from now on. A decision may be of the policy before: it was made beside the
-// writer.
-func (m *Machine) keep(hash string) {
+// keep has the store keep the policy of that hash, which a reservation names from now on. It comes with the decision, which was made beside the writer.
+func (m *Machine) keep(hash string, by Text) {
 	if _, kept := m.kept[hash]; kept || hash == "" {
 		return
 	}
-	for _, t := range [...]Text{m.cfg.Policy, m.before} {
+	for _, t := range [...]Text{by, m.cfg.Policy} {
 		if t.Hash == hash {
 			m.write(t)
 			m.kept[hash] = t.Text

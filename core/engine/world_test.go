@@ -26,6 +26,7 @@ type world struct {
 	boots   map[string]string
 	last    []Action
 	written []Record // by the newest step, without Meta
+	by      Text     // comes with decisions; none: only that of cfg is known
 	id      int
 }
 
@@ -212,7 +213,7 @@ func (w *world) reserve(node string, j core.Job, d Decision) (core.Grant, *core.
 	in := w.ask(node, j)
 	acts := w.step(in)
 	if described(acts, in.Call) {
-		in.Said = &Said{Began: w.now.Run, Job: j, Decision: d}
+		in.Said = &Said{Began: w.now.Run, Job: j, Decision: d, Policy: w.by}
 		acts = append(slices.Clone(acts), w.step(in)...)
 	}
 	return w.outcome(acts, in.Call)
