@@ -58,6 +58,9 @@ func within(path string) ([]string, []hclfile.Finding) {
 		return []string{path}, nil
 	}
 	entries, err := os.ReadDir(path)
+	if err != nil && strings.HasSuffix(path, Suffix) {
+		return nil, []hclfile.Finding{{Severity: hclfile.Error, Summary: "the policy file cannot be read: " + err.Error(), File: path}}
+	}
 	if err != nil {
 		return nil, []hclfile.Finding{{Severity: hclfile.Error, Summary: "the policy's folder cannot be read: " + err.Error(), File: path,
 			Detail: `config.hcl says where it is: policy = "policy", as seen from config.hcl.`}}

@@ -60,6 +60,17 @@ type ruleset struct {
 	Findings []hclfile.Finding
 }
 
+// loadTested is load, but where files are tests alone they are held against the policy that the configuration names.
+func (a *rulesArgs) loadTested(files []string) ruleset {
+	r := a.load(files)
+	if len(files) == 0 || len(r.Files) > 0 || len(r.Tests) == 0 {
+		return r
+	}
+	rest := a.load(nil)
+	rest.Tests = r.Tests
+	return rest
+}
+
 // load reads the policy of files, or that which the configuration names. All that is wrong with either is among the findings.
 func (a *rulesArgs) load(files []string) ruleset {
 	c, findings := config.Load(a.path())
@@ -122,7 +133,7 @@ them; without any, it is the policy that the configuration names. The configurat
 
 Exit codes: 0 nothing is wrong; 1 there are warnings or notices, and the policy can be used; 2 it cannot.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r := a.load(args)
+			r := a.loadTested(args)
 			_, more := cases.Load(r.Tests)
 			if r.Findings = hclfile.Sort(append(r.Findings, more...)); hclfile.Failed(more) {
 				r.Policy = nil

@@ -17,7 +17,7 @@ func newPolicyTest(o *options) *cobra.Command {
 		Use: "test [FILES]", Short: "Run the tests of a policy: what jobs must get", Args: cobra.ArbitraryArgs,
 		Long: `Run the cases of the files that end in _test.policy.hcl beside a policy: each is a job, what is in use, and what must come of it. A case that
 fails shows each attribute that is otherwise, and the rule and line that set it. FILES are files and folders of them, of the policy and of its
-tests; without any, it is the policy that the configuration names.
+tests; without any, and where they are tests alone, it is the policy that the configuration names.
 
 Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot be used, or no case was run.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -28,7 +28,7 @@ Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot b
 					return misuse(cmd, fmt.Errorf("policy test: run %q: %w", core.Clip(only), err))
 				}
 			}
-			r := a.load(args)
+			r := a.loadTested(args)
 			tests, findings := cases.Load(r.Tests)
 			if r.Policy == nil || tests == nil {
 				show(append(r.Findings, findings...))
