@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -36,6 +37,11 @@ const (
 // Init makes a site's authority and the server's certificate in dir. hosts are the names and addresses that agents reach the server by. An authority that is
 // there stays, so that running it again renews the server's certificate only.
 func Init(dir string, hosts []string, now time.Time) error {
+	for _, h := range hosts { // before anything is made: a server that no name leads to is noticed by every agent but not here
+		if err := checkHost(h); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return core.Errorf(core.BadConfig, "tls: %w", err)
 	}
@@ -62,6 +68,30 @@ func Init(dir string, hosts []string, now time.Time) error {
 		}
 	}
 	return issue(dir, "server", t)
+}
+
+// checkHost refuses what is neither an address nor a name that a certificate can hold.
+func checkHost(h string) error {
+	if net.ParseIP(h) != nil {
+		return nil
+	}
+	bad := func(why string) error {
+		return core.Errorf(core.BadCall, "host %q: %s", core.Clip(h), why).WithMend("give the names and addresses that agents reach the server by, such as weft.example.org or 10.0.0.1, each an argument of its own and without a port")
+	}
+	if len(h) > 253 {
+		return bad("it has more than 253 bytes")
+	}
+	for label := range strings.SplitSeq(h, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return bad("it is no name of a host")
+		}
+		for _, c := range []byte(label) {
+			if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+				return bad("it is no name of a host")
+			}
+		}
+	}
+	return nil
 }
 
 // IssueNode makes a node's certificate in dir, signed by the authority there. It goes to that node and no other, as NAME.crt and NAME.key, with ca.crt.

@@ -5,9 +5,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/identity"
 )
 
@@ -145,5 +147,33 @@ func TestKeysAreSecretAndNamesAreChecked(t *testing.T) {
 	}
 	if _, err := identity.Open(files(t.TempDir(), "n1")); err == nil {
 		t.Error("files that are not there were opened")
+	}
+}
+
+// What no agent could reach the server by is refused, and nothing is made of it.
+func TestHostsAreChecked(t *testing.T) {
+	for _, h := range []string{"", "bad host", "weft:6464", "a..b", "-a", "a-", "weft/x", "*.example.org", "h\n", strings.Repeat("a", 64), strings.Repeat("a.", 127) + "aa"} {
+		dir := t.TempDir()
+		err := identity.Init(dir, []string{"weft.example.org", h}, time.Now())
+		if e := core.AsError(err); e == nil || e.Reason != core.BadCall || e.Mend == "" {
+			t.Errorf("host %q: %v", h, err)
+		}
+		if made, _ := os.ReadDir(dir); len(made) > 0 {
+			t.Errorf("host %q: %d files were made", h, len(made))
+		}
+	}
+	if err := identity.Init(t.TempDir(), []string{"weft1", "Weft_2.example.org", "10.0.0.1", "fd00::1"}, time.Now()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A certificate beside the key of another says which two do not belong together, and what to do.
+func TestAKeyOfAnotherCertificate(t *testing.T) {
+	dir := site(t, time.Now(), "n1", "n2")
+	f := files(dir, "n1")
+	f.Key = files(dir, "n2").Key
+	_, err := identity.Open(f)
+	if e := core.AsError(err); e == nil || !strings.Contains(e.What, "n1.crt") || !strings.Contains(e.What, "n2.key") || !strings.Contains(e.Mend, "weft tls") || !strings.Contains(e.Mend, "pair") {
+		t.Errorf("%v", err)
 	}
 }

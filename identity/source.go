@@ -84,7 +84,8 @@ func (m *material) load(f Files) error {
 	m.pool = x509.NewCertPool()
 	m.pool.AddCert(ca)
 	if m.cert, err = tls.LoadX509KeyPair(f.Cert, f.Key); err != nil {
-		return core.Errorf(core.BadConfig, "tls: %s: %w", f.Cert, err)
+		return core.Errorf(core.BadConfig, "tls: %s, %s: %w", f.Cert, f.Key, err).
+			WithMend("the two are a pair that one run of `weft tls` made: bring both anew from where the site's authority is")
 	}
 	if m.cert.Leaf, err = x509.ParseCertificate(m.cert.Certificate[0]); err != nil {
 		return core.Errorf(core.BadConfig, "tls: %s: %w", f.Cert, err)

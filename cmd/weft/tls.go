@@ -41,7 +41,8 @@ func newTLS() *cobra.Command {
 					if err := certs.IssueNode(dir, name, time.Now()); err != nil {
 						return err
 					}
-					fmt.Fprintf(stdout(), "bring %s, %s and ca.crt to %s, as /etc/weft/tls there\n", filepath.Join(dir, name+".crt"), name+".key", name)
+					fmt.Fprintf(stdout(), "bring %s, %s and ca.crt to %s, into the folder that tls in its agent block names (%s unless it does)\n",
+						filepath.Join(dir, name+".crt"), name+".key", name, config.DefaultTLS)
 				}
 				return nil
 			},
