@@ -69,6 +69,12 @@ func (o *options) node(name string) (string, error) {
 	}
 	folder := dev.Folder(o.dir, name)
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(o.dir, "server.sock")); err == nil && filepath.Clean(o.dir) != defaultDir {
+			if _, err := os.Stat(filepath.Dir(folder)); errors.Is(err, fs.ErrNotExist) { // a real system: its agents are on their own hosts
+				return "", core.Errorf(core.NotThere, "node %q: its agent does not run on this host, and answers on its own only", core.Clip(name)).
+					WithMend("run this on the node itself; `weft nodes` lists the nodes there are")
+			}
+		}
 		return "", core.Errorf(core.NotThere, "node %q: the system in %s has none of that name", core.Clip(name), o.dir).WithMend("`weft nodes` lists them")
 	}
 	return folder, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +99,9 @@ func (r *runArgs) run(ctx context.Context, o *options) error {
 	if err := o.askNode(ctx, hosts[0], "begin", dev.Begin{Wish: r.wish, Hosts: hosts}, &job); err != nil {
 		return err
 	}
+	said := notice(os.Stderr, r.waits(o, job.Job))
 	environs, err := r.prepare(ctx, o, job)
+	said()
 	if err != nil {
 		return err
 	}
@@ -115,6 +119,28 @@ func (r *runArgs) run(ctx context.Context, o *options) error {
 	}
 	err = syscall.Exec(path, r.command, environs[0])
 	return &exitError{exitExec, fmt.Errorf("run %s: it cannot be executed: %w", path, err)}
+}
+
+// runPatience is how long a job is prepared without a word.
+const runPatience = 2 * time.Second
+
+// notice writes a line when runPatience has passed before over is called.
+func notice(w io.Writer, text string) (over func()) {
+	t := time.AfterFunc(runPatience, func() { fmt.Fprintln(w, "weft: "+text) })
+	return func() { t.Stop() }
+}
+
+// waits says what a job's start waits for, and until when.
+func (r *runArgs) waits(o *options, job string) string {
+	until := ""
+	if dir, _, ok := o.here(); ok {
+		if hooks, err := dir.Hooks(); err == nil {
+			if _, phase, err := hooks.Find(r.label, local.PhasePrepare); err == nil {
+				until = ", until " + time.Now().Add(phase.Limit).Format(time.TimeOnly) + " at most"
+			}
+		}
+	}
+	return "job " + job + " waits for its node and for the server's grant" + until + "; `weft status` on the server's host says whether it grants; Ctrl-C ends the wait"
 }
 
 // find is COMMAND's file, as a shell would find it.
