@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
@@ -15,6 +16,7 @@ import (
 type Desk struct {
 	Agent *Agent
 	More  map[string]hook.Handler // further verbs, by name: those of an adapter
+	Site  Site
 }
 
 // EnvArgs name a job.
@@ -57,6 +59,10 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 		return d.env(ctx, peer, req)
 	case "services":
 		return d.services(ctx, req)
+	case "doctor":
+		return d.doctor(ctx, peer, req)
+	case auditClean:
+		return d.clean(ctx, peer, req)
 	}
 	if more := d.More[req.Verb]; more != nil {
 		return more(ctx, peer, req)
@@ -120,7 +126,8 @@ func (d *Desk) services(ctx context.Context, req hook.Request) (any, error) {
 		return nil, d.Agent.driverError(err)
 	}
 	var entries []node.Entry
-	if err := d.Agent.Look(ctx, func(m *node.Machine) { entries = m.Entries() }); err != nil {
+	var orphans []core.Service
+	if err := d.Agent.Look(ctx, func(m *node.Machine) { entries, orphans = m.Entries(), m.Orphans(services) }); err != nil {
 		return nil, err
 	}
 	rows := make([]ServiceRow, 0, len(services))
@@ -135,7 +142,7 @@ func (d *Desk) services(ctx context.Context, req hook.Request) (any, error) {
 		case s.System:
 			r.Kind = "system"
 		default:
-			if e := holder(entries, s); e != nil {
+			if e := holder(entries, s); e != nil && !slices.ContainsFunc(orphans, s.Same) {
 				r.Kind, r.Job = "job", e.Key.JobID.String()
 			}
 		}
@@ -144,6 +151,39 @@ func (d *Desk) services(ctx context.Context, req hook.Request) (any, error) {
 	key := func(r ServiceRow) string { return fmt.Sprintf("%s %010d", r.Device, r.Service) }
 	slices.SortFunc(rows, func(a, b ServiceRow) int { return cmp.Compare(key(a), key(b)) })
 	return hook.Slice(req, rows, key)
+}
+
+// doctor examines the node. It starts the commands of plugins, so it is not everybody's.
+func (d *Desk) doctor(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	var args DoctorArgs
+	if err := req.Decode(&args); err != nil {
+		return nil, err
+	}
+	if err := privileged(peer, "doctor"); err != nil {
+		return nil, err
+	}
+	return d.Agent.Doctor(ctx, d.Site, args.Limit), nil
+}
+
+// clean removes orphans.
+func (d *Desk) clean(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	var args CleanArgs
+	if err := req.Decode(&args); err != nil {
+		return nil, err
+	}
+	if err := privileged(peer, auditClean); err != nil {
+		d.Agent.audit.Info(auditRefuse, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogVerb, auditClean, core.LogReason, string(err.Reason))
+		return nil, err
+	}
+	return d.Agent.Clean(ctx, d.Site, peer, req.ID, args.DryRun)
+}
+
+// privileged refuses all but root and who runs the agent.
+func privileged(peer core.Peer, verb string) *core.Error {
+	if peer.Root() || int64(peer.UID) == int64(os.Geteuid()) {
+		return nil
+	}
+	return core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithMend("only root may, on the node itself")
 }
 
 func holder(entries []node.Entry, s core.Service) *node.Entry {

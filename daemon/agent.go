@@ -146,7 +146,7 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 	if err := run.WriteHooks(front.told); err != nil {
 		return errors.Join(err, root.Close(), users.Close())
 	}
-	desk := &agent.Desk{Agent: a, More: adapters.verbs}
+	desk := &agent.Desk{Agent: a, More: adapters.verbs, Site: live.examined()}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup

@@ -70,6 +70,12 @@ func (s *System) newNode(name string, address uint32) (*Node, error) {
 	return n, nil
 }
 
+// site is what of the system this node's doctor knows.
+func (n *Node) site(of agent.Site) agent.Site {
+	of.Checks = map[string]core.Checker{"driver sim": n.driver}
+	return of
+}
+
 // start runs the node's agent and its socket.
 func (n *Node) start(s *System) error {
 	a, err := agent.New(s.ctx, agent.Needs{
@@ -84,7 +90,7 @@ func (n *Node) start(s *System) error {
 	if err != nil {
 		return wrap(n.name, err)
 	}
-	desk := &agent.Desk{Agent: a, More: map[string]hook.Handler{"begin": n.begin(s), "join": n.join(s)}}
+	desk := &agent.Desk{Agent: a, Site: n.site(s.o.Site), More: map[string]hook.Handler{"begin": n.begin(s), "join": n.join(s)}}
 	front := &hook.Front{Bounds: hook.Users(), Log: s.log}
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
@@ -42,6 +43,7 @@ type Options struct {
 	Log     *slog.Logger
 	Latency time.Duration // of a simulated NIC
 	Server  server.Limits
+	Site    agent.Site // what `weft doctor` and `weft clean` know of the system; each node adds its driver
 }
 
 // System is running from Start to Stop.

@@ -11,7 +11,7 @@ import (
 var (
 	entries  = desc("node_jobs", "Jobs that this node holds something for. Making: services are being made; ready: they stand; cleaning: they are being removed; clean: removed, and the server has not acknowledged it yet.", "phase")
 	services = desc("nic_services", "Services of jobs that Weft made on a NIC.", "nic")
-	unknown  = desc("node_unknown_services", "Services on the node's NICs that belong to no job and are neither the system's nor the default; their VNIs stay held. `cxi_service delete` removes them.")
+	unknown  = desc("node_unknown_services", "Services on the node's NICs that belong to no job and are neither the system's nor the default; their VNIs stay held. `weft doctor` shows them, `weft clean` removes those of Weft's VNIs.")
 	nicLink  = desc("nic_link_up", "1 while the NIC's link is up.", "nic")
 	nicSound = desc("nic_usable", "1 while the NIC's driver reports no fault.", "nic")
 	nicRetry = desc("nic_retry_handler", "1 while the NIC's retry handler runs; libfabric does not use a NIC without it.", "nic")

@@ -92,7 +92,7 @@ func (s *story) twoUsers() error {
 	if err != nil {
 		return err
 	}
-	s.shown("weft services --node "+n[0], func(w io.Writer) { printServices(w, rows) })
+	s.shown("weft services --node "+n[0], func(w io.Writer) { printServices(w, rows, false) })
 	s.tell("Each NIC has one service a job: it names its owner, who alone may use it, its VNI, its classes, and what is guaranteed to it.")
 	for _, r := range rows {
 		if len(r.VNIs) != 1 || uint16(r.VNIs[0]) != va && uint16(r.VNIs[0]) != vb {

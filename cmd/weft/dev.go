@@ -47,7 +47,7 @@ func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
 	}
 	return dev.Options{
 		Address: address, Dir: dir, Nodes: s.Nodes, NICs: nics, Local: label, PerUser: perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
-		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: latency,
+		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: latency, Site: daemon.Examined(func() *daemon.Site { return s.Site }, nil),
 	}, nil
 }
 

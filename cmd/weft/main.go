@@ -107,8 +107,8 @@ Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 w
 		&cobra.Group{ID: "daemon", Title: "To run it:"},
 	)
 	for id, cmds := range map[string][]*cobra.Command{
-		"see":    {newStatus(o), newJobs(o), newJob(o), newVNIs(o), newNodes(o), newServices(o), newEnv(o), newVersion()},
-		"change": {newForget(o), newDrain(o), newResume(o), newRecover(o), newNode(o)},
+		"see":    {newStatus(o), newJobs(o), newJob(o), newVNIs(o), newNodes(o), newServices(o), newDoctor(o), newEnv(o), newVersion()},
+		"change": {newForget(o), newDrain(o), newResume(o), newRecover(o), newNode(o), newClean(o)},
 		"work":   {newRun(o), newPolicy(o), newDev(o), newDemo(), newSim(o), newStore()},
 		"daemon": {newServer(), newAgent(o), newTLS(), newInit(o), newPlugin(o), newReload(o)},
 	} {

@@ -115,6 +115,8 @@ func ofNode(root, owner, other, admin string) []operation {
 		{name: "`weft run`: a job of one's own", verb: "begin", body: func(*walk) any { return daemon.BeginArgs{} }, allow: all(users(yes, yes, yes, yes))},
 		{name: "`weft run --user`: another's job", verb: "begin", body: func(w *walk) any { return daemon.BeginArgs{Wish: local.Wish{User: "nobody"}} }, allow: all(users(yes, no, no, no))},
 		{name: "`weft services`", verb: "services", allow: all(users(yes, yes, yes, yes))},
+		{name: "`weft doctor`", verb: "doctor", body: func(*walk) any { return agent.DoctorArgs{} }, allow: all(users(yes, no, no, no))},
+		{name: "`weft clean`", verb: "clean", body: func(*walk) any { return agent.CleanArgs{DryRun: true} }, allow: all(users(yes, no, no, no))},
 		{name: "`weft reload`", verb: "reload", allow: all(users(yes, no, no, no))},
 		{name: "`weft plugin list`", verb: "plugins", allow: all(users(yes, yes, yes, yes))},
 		{name: "`weft plugin restart`", verb: "restart-plugin", body: noPlugin, absent: true, allow: all(users(yes, no, no, no))},

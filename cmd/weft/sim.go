@@ -19,7 +19,7 @@ import (
 func getenv(name string) string { return os.Getenv(name) }
 
 func newSim(o *options) *cobra.Command {
-	return holder("sim", "Play an application or a fault on simulated NICs", newSimApp(o), newSimFault(o))
+	return holder("sim", "Play an application, a fault or another tool on simulated NICs", newSimApp(o), newSimFault(o), newSimService(o))
 }
 
 func newSimApp(o *options) *cobra.Command {

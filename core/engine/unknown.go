@@ -85,5 +85,5 @@ func strayRun(node string, s core.Service) core.Run {
 }
 
 func strayWhy(node string) string {
-	return "unknown services on " + node + "; `weft services` there shows them, and `cxi_service delete` removes them"
+	return "unknown services on " + node + "; `weft doctor` there shows them, and `weft clean` removes them"
 }

@@ -99,7 +99,7 @@ func (m *Machine) prove(r *run, in Read) {
 		}
 	}
 	if other != nil {
-		m.stay(r, false, describe(other)+" holds a VNI of the job and was not made for it; `cxi_service delete` removes it")
+		m.stay(r, false, describe(other)+" holds a VNI of the job and was not made for it; `weft clean` removes it")
 		return
 	}
 	m.cleaned(r)

@@ -55,6 +55,9 @@ type Linked struct{ Up bool }
 // Ordered are the server's orders.
 type Ordered struct{ Orders core.Orders }
 
+// Reread has the NICs read anew, for the report: somebody saw, or did, what the last reading cannot have shown.
+type Reread struct{}
+
 // Tick lets time pass; the agent sends one about once a second, and at Next.
 type Tick struct{}
 
@@ -65,4 +68,5 @@ func (Made) input()     {}
 func (Removed) input()  {}
 func (Linked) input()   {}
 func (Ordered) input()  {}
+func (Reread) input()   {}
 func (Tick) input()     {}

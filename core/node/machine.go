@@ -166,6 +166,8 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.link(in.Up)
 	case Ordered:
 		m.ordered(in.Orders)
+	case Reread:
+		m.want()
 	case Tick:
 	}
 	if m.due <= m.now {

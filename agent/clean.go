@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+)
+
+// CleanArgs say what is to go.
+type CleanArgs struct {
+	DryRun bool `json:"dry_run,omitempty"`
+}
+
+// CleanRow is one service without a record, and what became of it.
+type CleanRow struct {
+	Device  string     `json:"device"`
+	Service uint32     `json:"service"`
+	Owner   string     `json:"owner"`
+	VNIs    []core.VNI `json:"vnis"`
+	Result  string     `json:"result"` // removed, orphan (a dry run), busy, kept, failed
+	Why     string     `json:"why,omitempty"`
+}
+
+// auditClean is the event of an operator's word that orphans go.
+const auditClean = "clean"
+
+// Clean removes the services that no run of this node explains, as far as all their VNIs are of Weft's pools; the others are listed as kept. Never one of the
+// system, never a default service.
+func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call string, dry bool) ([]CleanRow, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
+	defer cancel()
+	services, err := a.needs.Driver.Services(ctx)
+	if err != nil && (dry || len(services) == 0) {
+		return nil, a.driverError(err)
+	}
+	// A run is recorded before its services are made, so what the reading showed and the machine does not know now is nobody's.
+	var orphans []core.Service
+	if err := a.Look(ctx, func(m *node.Machine) { orphans = m.Orphans(services) }); err != nil {
+		return nil, err
+	}
+	rows := make([]CleanRow, 0, len(orphans))
+	var going []core.Service
+	var at []int
+	for _, s := range orphans {
+		r := CleanRow{Device: s.Device, Service: s.ID, Owner: owner(s.Owner), VNIs: s.VNIs, Result: "orphan"}
+		if !site.ours(s.VNIs) {
+			r.Result, r.Why = "kept", "it has a VNI of none of Weft's pools, so it is somebody else's"
+		} else if !dry {
+			going, at = append(going, s), append(at, len(rows))
+		}
+		rows = append(rows, r)
+	}
+	if len(going) == 0 {
+		return rows, nil
+	}
+	errs, err := a.needs.Driver.Destroy(ctx, going)
+	if err == nil && len(errs) != len(going) {
+		err = core.Errorf(core.DriverAway, "NIC driver: it answered %d results for %d services", len(errs), len(going))
+	}
+	for i, s := range going {
+		r := &rows[at[i]]
+		one := err
+		if err == nil {
+			one = errs[i]
+		}
+		attrs := []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, call, core.LogNIC, s.Device, core.LogService, s.ID, core.LogVNI, core.FormatVNIs(s.VNIs), core.LogOwner, r.Owner}
+		if e := a.driverError(one); e != nil {
+			r.Result, r.Why = "failed", e.What
+			if e.Code == core.Busy {
+				r.Result = "busy"
+			}
+			attrs = append(attrs, core.LogReason, string(e.Reason), core.LogError, e.What)
+		} else {
+			r.Result = "removed"
+		}
+		a.audit.Info(auditClean, attrs...)
+	}
+	if slices.ContainsFunc(rows, func(r CleanRow) bool { return r.Result == "removed" }) {
+		return rows, a.insist(ctx, work{in: node.Reread{}}) // the server learns of it at once
+	}
+	return rows, nil
+}

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// fewRGIDs is when a NIC's resource group ids are about to end: an application takes one, and a node runs some at once.
+const fewRGIDs = 8
+
+// diagnose says what is wrong with a node. It is pure.
+func diagnose(s state) []core.Finding {
+	if s.lookErr != nil {
+		return []core.Finding{{Severity: core.Critical, What: "the agent cannot tell what this node holds", Evidence: core.AsError(s.lookErr).What, Mend: "see the agent's log; `systemctl restart weft-agent` touches no job"}}
+	}
+	found := s.nics()
+	found = append(found, s.held()...)
+	found = append(found, s.self()...)
+	bad := false
+	for _, f := range found {
+		bad = bad || f.Severity >= core.Warning
+	}
+	if !bad {
+		found = append(found, core.Finding{Severity: core.Good, What: "the NICs can be used, and every service on them has its job", Evidence: fmt.Sprintf("%d NICs, %d services", len(s.devices), len(s.services))})
+	}
+	return found
+}
+
+// nics are findings about the NICs themselves.
+func (s *state) nics() []core.Finding {
+	if s.devicesErr != nil {
+		return []core.Finding{{Severity: core.Critical, What: "the NICs cannot be read", Evidence: core.AsError(s.devicesErr).What, Mend: "`weft plugin list` shows whether the driver runs; the agent's log says why not"}}
+	}
+	var found []core.Finding
+	add := func(severity core.Severity, evidence, mend, format string, args ...any) {
+		found = append(found, core.Finding{Severity: severity, What: fmt.Sprintf(format, args...), Evidence: evidence, Mend: mend})
+	}
+	want := 0
+	if s.site.NICs != nil {
+		want = s.site.NICs()
+	}
+	switch n := len(s.devices); {
+	case n == 0:
+		add(core.Critical, "the driver lists none", "look for the NICs with `lspci` and in the kernel's log", "the node has no NIC")
+	case n < want:
+		add(core.Warning, fmt.Sprintf("topology's nics_per_node is %d, and the driver lists %d", want, n), "mend the NIC or reboot the node; `weft node accept NODE` where it has no more", "the node has fewer NICs than config.hcl says")
+	}
+	for i := range s.devices {
+		s.nic(&s.devices[i], add)
+	}
+	return found
+}
+
+// nic is one NIC.
+func (s *state) nic(d *core.Device, add func(severity core.Severity, evidence, mend, format string, args ...any)) {
+	if d.Fault != "" {
+		add(core.Critical, d.Fault, "look for the NIC in the kernel's log; a reboot of the node ends every service on it", "NIC %s cannot be used", d.Name)
+		return
+	}
+	if d.Open {
+		add(core.Critical, "service 1 is enabled", fmt.Sprintf("`cxi_service disable -d %s -s 1`, and cxi_ss1.disable_default_svc=1 for the next boot", d.Name),
+			"NIC %s: its default service is enabled: every user of the node can use VNIs 1 and 10 without a job, which voids isolation", d.Name)
+	}
+	if !d.Up {
+		add(core.Critical, "link state: down", fmt.Sprintf("`cxi_stat -d %s` shows the link; check cable and switch port", d.Name), "NIC %s has no link", d.Name)
+	}
+	if !d.Retry {
+		add(core.Critical, "no event queue of a retry handler", fmt.Sprintf("`systemctl restart cxi_rh@%s`", d.Name), "NIC %s has no retry handler running, and libfabric does not use a NIC without one", d.Name)
+	}
+	if s.site.Classes != nil && d.Classes != 0 {
+		if lacks := s.site.Classes() &^ d.Classes; lacks != 0 {
+			add(core.Warning, fmt.Sprintf("the profile has %s", strings.Join(d.Classes.Names(), ", ")),
+				"choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
+				"NIC %s: the fabric's QoS profile lacks %s, which policy gives to jobs: their traffic in it fails", d.Name, strings.Join(lacks.Names(), ", "))
+		}
+	}
+	if d.RGIDs.Total > 0 && d.RGIDs.Free < fewRGIDs {
+		add(core.Warning, fmt.Sprintf("%d of %d RGIDs are free", d.RGIDs.Free, d.RGIDs.Total), "`weft services` shows whose applications have them; they are free when those end",
+			"NIC %s: few more applications can open a service on it", d.Name)
+	}
+	if has := d.Capacity[core.LE]; has.Pooled && has.PooledByMax && has.PoolsLeft == 0 {
+		add(core.Warning, "no LE pool is left, and this driver takes one for each service", "`weft services --all` shows who has them; `weft clean` removes those of nobody", "NIC %s can take no further job", d.Name)
+	}
+	if has := d.Capacity[core.TLE]; has.Pooled && has.PoolsLeft == 0 {
+		add(core.Notice, "no TLE pool is left: a NIC has 4", "none is needed; a job that must have them waits for another to end", "NIC %s: the next job gets no triggered operations", d.Name)
+	}
+}
+
+// held are findings about the services.
+func (s *state) held() []core.Finding {
+	var found []core.Finding
+	if s.servErr != nil {
+		found = append(found, core.Finding{Severity: core.Critical, What: "the services cannot be read, so this node cannot be seen to be clean", Evidence: core.AsError(s.servErr).What, Mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"})
+	}
+	for i := range s.orphans {
+		found = append(found, s.orphan(&s.orphans[i]))
+	}
+	if s.servErr == nil {
+		for i := range s.missing {
+			found = append(found, core.Finding{Severity: core.Warning, What: "a running job's service is gone", Evidence: evidence(&s.missing[i]) + " was made for it and is not on the NIC", Mend: "somebody removed it by hand: end the job, which cannot use that NIC, and start it again"})
+		}
+	}
+	for _, r := range s.stuck {
+		found = append(found, core.Finding{Severity: core.Warning, What: "job " + r.Key.JobID.String() + " cannot be cleaned up yet", Evidence: r.Why, Mend: "end the application that holds it; the node goes on trying, and a reboot ends it for certain"})
+	}
+	return found
+}
+
+// orphan is a service that no record explains.
+func (s *state) orphan(t *core.Service) core.Finding {
+	f := core.Finding{Severity: core.Warning, Evidence: evidence(t), Mend: "`weft clean --dry-run` shows what would go, `weft clean` removes it"}
+	mine := s.site.ours(t.VNIs)
+	if !mine {
+		f.Severity, f.Mend = core.Notice, fmt.Sprintf("none, if you know it; else `cxi_service delete -d %s -s %d`", t.Device, t.ID)
+	}
+	switch {
+	case t.Owner.Kind == core.OwnerNone && t.Enabled:
+		f.Severity, f.What = core.Warning, "a service belongs to nobody and lets every user of the node in"
+		if mine {
+			f.Severity = core.Critical
+		}
+	case t.Owner.Kind == core.OwnerNone:
+		f.What = "a service belongs to nobody"
+	case t.Owner.Kind == core.OwnerUID && !s.users[t.Owner.ID]:
+		f.What = fmt.Sprintf("a service is of uid %d, who has no job on this node", t.Owner.ID)
+	default:
+		f.What = "a service is of no job that this node knows"
+	}
+	return f
+}
+
+// ours reports whether all VNIs are of Weft's pools: a service with another one is somebody else's.
+func (s *Site) ours(vnis []core.VNI) bool {
+	if s.Ours == nil || len(vnis) == 0 {
+		return false
+	}
+	for _, v := range vnis {
+		if !s.Ours(v) {
+			return false
+		}
+	}
+	return true
+}
+
+func evidence(t *core.Service) string {
+	return fmt.Sprintf("NIC %s: service %d of %s with VNIs %s", t.Device, t.ID, owner(t.Owner), core.FormatVNIs(t.VNIs))
+}
+
+// self are findings about the agent.
+func (s *state) self() []core.Finding {
+	var found []core.Finding
+	if s.fault != "" {
+		found = append(found, core.Finding{Severity: core.Warning, What: "this node was taken out of service", Evidence: s.fault, Mend: "mend that, then `weft resume NODE`, and in the scheduler"})
+	}
+	if !s.linked {
+		found = append(found, core.Finding{Severity: core.Warning, What: "the agent has no session with the server: new jobs wait, running ones do not notice", Evidence: "no connection stands", Mend: "`weft status` on the server's host; then the network, and `agent { server }` in config.hcl"})
+	}
+	switch {
+	case s.bypassErr != nil:
+		found = append(found, core.Finding{Severity: core.Warning, What: "the file of a bypass is not obeyed", Evidence: core.AsError(s.bypassErr).What, Mend: "`weft agent bypass --end`"})
+	case !s.bypass.IsZero():
+		found = append(found, core.Finding{Severity: core.Critical, What: "Weft is bypassed on this node: jobs run without isolation of their own", Evidence: "until " + s.bypass.Format(time.RFC3339), Mend: "`weft agent bypass --end` ends it"})
+	}
+	return found
+}

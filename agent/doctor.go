@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+)
+
+// Site is what a doctor must know of the system beside what the node itself shows. A nil function knows nothing.
+type Site struct {
+	Checks  map[string]core.Checker // plugins that look for trouble by themselves, by kind and label: "driver cxi"
+	Ours    func(core.VNI) bool     // is it of a pool or service of config.hcl
+	Classes func() core.Classes     // that policy gives to some job
+	NICs    func() int              // that each node has by config.hcl; 0: it does not say
+}
+
+// doctorLimit bounds an examination: a part that has not answered by then is a finding itself.
+const doctorLimit = 20 * time.Second
+
+// FindingRow is one finding of `weft doctor`.
+type FindingRow struct {
+	Severity string `json:"severity"` // good, notice, warning, critical
+	Of       string `json:"of"`       // who found it: node, or a plugin's kind and label
+	What     string `json:"what"`
+	Evidence string `json:"evidence,omitempty"`
+	Mend     string `json:"mend,omitempty"`
+}
+
+// DoctorArgs bound an examination.
+type DoctorArgs struct {
+	Limit time.Duration `json:"limit,omitempty"` // 0: 20 s, which is also the most
+}
+
+// state is a node as an examination saw it.
+type state struct {
+	now        time.Time
+	site       Site
+	devices    []core.Device
+	devicesErr error
+	services   []core.Service
+	servErr    error
+	lookErr    error
+	orphans    []core.Service
+	missing    []core.Service
+	stuck      []node.Stuck
+	users      map[uint32]bool // owners of runs here
+	fault      string
+	linked     bool
+	bypass     time.Time
+	bypassErr  error
+}
+
+// Doctor looks for trouble on this node: the NICs, the services, this agent, and what plugins find by themselves. The worst come first.
+func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []FindingRow {
+	if limit <= 0 || limit > doctorLimit {
+		limit = doctorLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var mu sync.Mutex
+	var rows []FindingRow
+	add := func(of string, found []core.Finding) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, f := range found {
+			rows = append(rows, FindingRow{f.Severity.String(), of, f.What, f.Evidence, f.Mend})
+		}
+	}
+	var all sync.WaitGroup
+	for of, c := range site.Checks {
+		all.Go(func() { add(of, checked(ctx, of, c)) })
+	}
+	all.Go(func() { add("node", diagnose(a.examine(ctx, site))) })
+	all.Wait()
+	slices.SortStableFunc(rows, func(x, y FindingRow) int { return rank(y.Severity) - rank(x.Severity) })
+	return rows
+}
+
+// rank orders severities; one that is not known is the worst.
+func rank(severity string) int {
+	for s := core.Good; s <= core.Critical; s++ {
+		if s.String() == severity {
+			return int(s)
+		}
+	}
+	return int(core.Critical)
+}
+
+// checked asks one plugin. One that does not answer is trouble too; the call is left behind then, since a plugin in this process may not heed its context.
+func checked(ctx context.Context, of string, c core.Checker) []core.Finding {
+	type answer struct {
+		found []core.Finding
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		found, err := c.Check(ctx)
+		done <- answer{found, err}
+	}()
+	var got answer
+	select {
+	case got = <-done:
+	case <-ctx.Done():
+		got.err = core.Errorf(core.TimedOut, "%s: it did not answer in time", of)
+	}
+	if got.err != nil {
+		e := core.AsError(got.err)
+		return []core.Finding{{Severity: core.Warning, What: of + " cannot look for trouble", Evidence: e.What, Mend: "`weft plugin list` shows why; the agent's log has its last words"}}
+	}
+	return got.found
+}
+
+// examine gathers what there is to see. What cannot be seen is noted, and the rest is seen all the same.
+func (a *Agent) examine(ctx context.Context, site Site) state {
+	s := state{now: time.Now(), site: site, users: map[uint32]bool{}}
+	var before []core.Service
+	if s.lookErr = a.Look(ctx, func(m *node.Machine) { before = m.Missing(nil) }); s.lookErr != nil {
+		return s
+	}
+	s.devices, s.devicesErr = a.needs.Driver.Devices(ctx)
+	s.services, s.servErr = a.needs.Driver.Services(ctx)
+	s.lookErr = a.Look(ctx, func(m *node.Machine) {
+		s.orphans, s.missing, s.stuck, s.fault = m.Orphans(s.services), m.Missing(s.services), m.Stuck(), m.Fault()
+		for _, e := range m.Entries() {
+			if e.Phase != node.Clean {
+				s.users[e.UID] = true
+			}
+		}
+	})
+	s.missing = slices.DeleteFunc(s.missing, func(t core.Service) bool { return !slices.ContainsFunc(before, t.Same) })
+	if len(s.orphans)+len(s.missing) > 0 && s.lookErr == nil { // the server is to know as soon as who asked does
+		s.lookErr = a.insist(ctx, work{in: node.Reread{}})
+	}
+	a.mu.Lock()
+	s.linked = a.session != nil
+	a.mu.Unlock()
+	if a.needs.Rundir != "" {
+		until, on, err := a.needs.Rundir.Bypass(s.now)
+		if s.bypassErr = err; on {
+			s.bypass = until
+		}
+	}
+	return s
+}

@@ -1,0 +1,55 @@
+package node
+
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Orphans are those of services, read from the NICs before, that no run explains and that are neither the system's nor a default service: who made them is
+// not known here.
+func (m *Machine) Orphans(services []core.Service) []core.Service {
+	var out []core.Service
+	for i := range services {
+		if s := &services[i]; !s.System && !s.Default && !m.known(s) {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// Missing are the services of ready runs that are not among services, which were read from the NICs after the runs became ready: somebody else removed them.
+func (m *Machine) Missing(services []core.Service) []core.Service {
+	var out []core.Service
+	for _, r := range m.runs {
+		if r.Phase != Ready {
+			continue
+		}
+		for i := range r.Services {
+			if !slices.ContainsFunc(services, r.Services[i].Same) {
+				out = append(out, r.Services[i])
+			}
+		}
+	}
+	return out
+}
+
+// Stuck is a run that is being cleaned and waits for something.
+type Stuck struct {
+	Key core.Key
+	Why string
+}
+
+// Stuck are the runs whose cleaning waits, oldest first.
+func (m *Machine) Stuck() []Stuck {
+	var out []Stuck
+	for _, r := range m.runs {
+		if r.Phase == Cleaning && r.waits != "" {
+			out = append(out, Stuck{r.Key, r.waits})
+		}
+	}
+	return out
+}
+
+// Fault is why this process last took the node out of service; empty: it did not.
+func (m *Machine) Fault() string { return m.fault.reason }

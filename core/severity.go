@@ -1,0 +1,5 @@
+package core
+
+func (s Severity) String() string {
+	return [...]string{"good", "notice", "warning", "critical"}[min(s, Critical)]
+}
