@@ -188,7 +188,7 @@ func (d *Driver) consult(device int, call Call) (delay time.Duration, hang, fail
 			counted = true
 			f.Nth--
 			failed = failed || f.Nth == 0
-		case Busy, Vanish, LinkDown, NoRetry, Open:
+		case Busy, Vanish, LinkDown, NoRetry, Open, Profile, NoRGIDs:
 			// these are no matter of a call
 		}
 	}
