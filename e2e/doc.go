@@ -1,3 +1,25 @@
 // Package e2e tries whole systems: a real scheduler, Weft's daemons, plugins and hooks as processes, simulated NICs, and users who are not root. It has
 // tests only. They need root and the scheduler; where either is missing they skip, and the end of `make test` says what was not tried.
+//
+// What is promised of Slurm, and the test that shows it; each runs with and without PrologFlags=Alloc unless it says otherwise:
+//
+//	srun -N2: environment, ids of the node's own, services on the NICs         TestStart
+//	batch shell, its children, one node, a first step on a node later,
+//	salloc without a step, weft env                                            TestShells
+//	two users never share a VNI, four jobs on one node, stale variables        TestShared
+//	scancel before, during and after Prolog, time limit                        TestCancel
+//	requeue with a slow Epilog                                                 TestRequeue
+//	het job; two components on one node are a table in plugins/slurm           TestHet
+//	array of 20                                                                TestArray
+//	a released node, a suspended job (Alloc alone)                             TestShrink
+//	policy denies an array of eight, a bad token, an empty pool, no server     TestClasses
+//	a NIC fails: drained with its reason, job requeued                         TestNICFails
+//	a service is busy at the end and goes later                                TestBusy
+//	slurmd and agent killed                                                    TestNodeLost
+//	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts
+//	the server killed while jobs start and end (Alloc alone)                   TestServerKilled
+//	the server away for two minutes (Alloc alone)                              TestServerAway
+//	Weft comes and goes while jobs run                                         TestMoveOver, TestMoveOverWithoutServer
+//	200 short jobs, four at a time (Alloc alone)                               TestMany
+//	Slurm's names of nodes are others than Weft's                              TestAlias
 package e2e
