@@ -14,7 +14,8 @@ FUZZTIME       ?= 10s
 BENCH          ?= .
 BENCHTIME      ?= 1s
 
-# The binaries are static and say which commit they are; nothing else of the machine that built them goes in.
+# weft-hook is static. weft needs a C library where it runs, since its cxi driver loads libcxi, and no compiler where it is built. Both say which commit
+# they are; nothing else of the machine that built them goes in.
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 
 .DEFAULT_GOAL := help

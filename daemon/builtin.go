@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/host"
@@ -20,7 +21,10 @@ var ServeVerb = []string{"plugin", "serve"}
 
 // builtins are the plugins that are part of weft, by kind and type: this list is the only place that knows them all.
 var builtins = map[host.Kind]map[string]func(name string) any{
-	host.Driver: {"sim": func(string) any { return sim.New(sim.Options{}) }},
+	host.Driver: {
+		"cxi": func(string) any { return cxi.New() },
+		"sim": func(string) any { return sim.New(sim.Options{}) },
+	},
 	host.Scheduler: {
 		"flux":  func(name string) any { return flux.New(name) },
 		"local": func(name string) any { return local.New(name) },

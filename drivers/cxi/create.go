@@ -1,0 +1,244 @@
+package cxi
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Create makes services; see core.NICDriver. The NICs work beside each other.
+func (d *Driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
+	ctx, stop := beforeEnd(ctx)
+	defer stop()
+	out := make([]core.Created, len(specs))
+	err := each(ctx, d, "create", len(specs), func(i int) string { return specs[i].Device }, func(n *nic, of []int, tell func(int, core.Created)) {
+		m := maker{d: d, n: n}
+		for at, i := range of {
+			tell(at, m.create(&specs[i]))
+		}
+	}, func(i int, c core.Created) { out[i] = c }, func(i int, err *core.Error) { out[i] = core.Created{Err: err} })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// maker makes services on one NIC in one visit.
+type maker struct {
+	d        *Driver
+	n        *nic
+	read     bool
+	services []desc
+	traits   traits
+}
+
+func (m *maker) create(spec *core.ServiceSpec) core.Created {
+	s, err := m.make(spec)
+	if err != nil {
+		return core.Created{Err: err}
+	}
+	return core.Created{Service: s}
+}
+
+func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
+	want, bad := descriptor(spec)
+	if bad != nil {
+		return core.Service{}, bad
+	}
+	if !m.read {
+		list, err := m.n.list()
+		if err != ok {
+			return core.Service{}, failure(spec.Device, "list its services", 0, err)
+		}
+		m.services, m.traits, m.read = list, m.d.traits(m.n, list), true
+	}
+	if bad := m.able(spec); bad != nil {
+		return core.Service{}, bad
+	}
+	id, have, whole := m.find(spec, &want)
+	if whole {
+		return m.readBack(spec, &want, id)
+	}
+	if id == 0 {
+		var fail failInfo
+		var err errno
+		if id, fail, err = m.n.alloc(&want); err != ok {
+			return core.Service{}, m.refused(spec, &fail, err)
+		}
+		have = want
+		have.id = id
+		if !ranged(spec) || !m.traits.ranges {
+			have.flags |= enabled
+		}
+		m.services = append(m.services, have)
+	}
+	if err := m.finish(spec, &have); err != ok {
+		return core.Service{}, m.undo(spec, id, m.refused(spec, nil, err), err)
+	}
+	return m.readBack(spec, &want, id)
+}
+
+// able refuses what the driver or the library cannot do, before anything is made.
+func (m *maker) able(spec *core.ServiceSpec) *core.Error {
+	needs := func(release, what string, driver, library bool) *core.Error {
+		this := "SHS " + m.traits.release
+		if driver {
+			this = "a libcxi of " + m.n.lib.newest()
+		}
+		if driver && library {
+			return nil
+		}
+		return core.Errorf(core.NotSupported, "NIC %s: %s: it needs SHS %s, and this is %s", spec.Device, what, release, this)
+	}
+	if spec.Owner.Kind == core.OwnerNetNS {
+		err := needs("14", "a service for "+owner(spec.Owner), m.traits.netns, m.n.lib.setNetNS != nil && m.n.lib.getNetNS != nil && m.n.lib.enable != nil)
+		if err != nil {
+			return err
+		}
+	}
+	if ranged(spec) {
+		what := fmt.Sprintf("a service with a range of %d VNIs", len(spec.VNIs))
+		return needs("13.1", what, m.traits.ranges, m.n.lib.setRange != nil && m.n.lib.getRange != nil && m.n.lib.enable != nil)
+	}
+	return nil
+}
+
+// find looks for a service that equals the spec; or for one that is half made, because whoever made it was killed between two calls: it is finished.
+func (m *maker) find(spec *core.ServiceSpec, want *desc) (id uint32, have desc, whole bool) {
+	full, extra := stands(*want), extrasOf(spec)
+	for i := range m.services {
+		s := m.services[i]
+		if s.id == defaultID || s.has(systemService) {
+			continue
+		}
+		as := s
+		as.flags |= enabled
+		if len(differences(&full, &as)) > 0 {
+			continue
+		}
+		e := m.n.extras(&s)
+		switch {
+		case e == extra && s.has(enabled):
+			return s.id, s, true
+		case extra == (extras{}):
+			// a plain service is whole when it stands: this one was disabled by somebody
+		case (e.from == extra.from && e.to == extra.to || e.from == 0) && (e.netns == extra.netns || e.netns == 0):
+			id, have = s.id, s
+		}
+	}
+	return id, have, false
+}
+
+// finish sets what no descriptor holds: LNIs an RGID, a VNI range, and the network namespace, which can be set only while the service is disabled.
+func (m *maker) finish(spec *core.ServiceSpec, have *desc) errno {
+	if lpr := m.d.lnisPerRGID(spec.Device); lpr > 1 && m.n.lib.setLPR != nil {
+		if err := m.n.setLPR(have.id, lpr); err != ok {
+			return err
+		}
+	}
+	want := extrasOf(spec)
+	if want == (extras{}) {
+		return ok
+	}
+	e := m.n.extras(have)
+	if have.has(enabled) {
+		if err := m.n.enable(have.id, false); err != ok {
+			return err
+		}
+	}
+	if want.from != 0 && e.from == 0 {
+		if err := m.n.setRange(have.id, spec.VNIs); err != ok {
+			return err
+		}
+	}
+	if want.netns != 0 && e.netns == 0 {
+		if err := m.n.setNetNS(have.id, want.netns); err != ok {
+			return err
+		}
+	}
+	return m.n.enable(have.id, true)
+}
+
+// readBack compares what the kernel holds with what was asked for. A service that is another is removed, since nobody knows whom it lets in.
+func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Service, *core.Error) {
+	have, err := m.n.get(id)
+	if err != ok {
+		return core.Service{}, failure(spec.Device, "read back service", id, err)
+	}
+	full := stands(*want)
+	differ := differences(&full, &have)
+	e := m.n.extras(&have)
+	if m.n.over() {
+		return core.Service{}, failure(spec.Device, "read back service", id, ecanceled)
+	}
+	if e != extrasOf(spec) {
+		differ = append(differ, "VNI range or network namespace")
+	}
+	if have.id != id {
+		differ = append(differ, "id")
+	}
+	if len(differ) > 0 {
+		return core.Service{}, m.undo(spec, id, core.Errorf(core.NICFailed,
+			"NIC %s: create a service with VNIs %s: service %d, read back, has other %s than were asked for", spec.Device, core.FormatVNIs(spec.VNIs), id, strings.Join(differ, ", ")), ok)
+	}
+	for i := range m.services {
+		if m.services[i].id == id {
+			m.services[i] = have
+		}
+	}
+	return view(spec.Device, &have, e, use{}), nil
+}
+
+// undo removes a service that must not stand; one whose caller is gone stays, and the next call finishes it.
+func (m *maker) undo(spec *core.ServiceSpec, id uint32, why *core.Error, err errno) *core.Error {
+	if err == ecanceled {
+		return why
+	}
+	if err := m.n.destroy(id, true); err != ok {
+		return core.Errorf(why.Reason, "%w; and it could not be removed: %w", why, failure(spec.Device, "destroy service", id, err)).WithShort(why.Short...)
+	}
+	for i := range m.services {
+		if m.services[i].id == id {
+			m.services = append(m.services[:i], m.services[i+1:]...)
+			break
+		}
+	}
+	return why
+}
+
+// refused is why a service was not made.
+func (m *maker) refused(spec *core.ServiceSpec, fail *failInfo, err errno) *core.Error {
+	switch err {
+	case enospc:
+		list, err := m.n.list()
+		if err != ok || fail == nil {
+			list, fail = m.services, &failInfo{}
+		}
+		return short(spec, capacity(m.n.info.totals(), list, m.traits), fail)
+	case eexist:
+		all, _ := m.n.services() // what cannot be read now is not named
+		return taken(spec, all, m.traits.exact)
+	default:
+		return failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, err)
+	}
+}
+
+// lnisPerRGID is how many LNIs of a service share an RGID: more than one only where a NIC has fewer free than a job has processes for it (as Slurm's
+// switch/hpe_slingshot divides them: processes over NICs times RGIDs).
+func (d *Driver) lnisPerRGID(nic string) uint32 {
+	s := d.now()
+	processes := uint32(s.processes)
+	if processes == 0 {
+		processes = uint32(runtime.NumCPU())
+	}
+	cards, err := s.sys.cards()
+	free, known := s.sys.rgids(nic)
+	if err != nil || !known {
+		return 1
+	}
+	room := max(free, 1) * uint32(len(cards))
+	return min((processes+room-1)/room, maxLPR)
+}

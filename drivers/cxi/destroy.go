@@ -1,0 +1,65 @@
+package cxi
+
+import (
+	"context"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Destroy removes services; see core.NICDriver. On a NIC that is not there nothing is known to be gone.
+func (d *Driver) Destroy(ctx context.Context, services []core.Service) ([]error, error) {
+	ctx, stop := beforeEnd(ctx)
+	defer stop()
+	out := make([]error, len(services))
+	err := each(ctx, d, "destroy", len(services), func(i int) string { return services[i].Device }, func(n *nic, of []int, tell func(int, error)) {
+		for at, i := range of {
+			tell(at, n.remove(&services[i]))
+		}
+	}, func(i int, err error) { out[i] = err }, func(i int, err *core.Error) { out[i] = err })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// remove destroys a service that is still the one that s names: an id is used again at once.
+func (n *nic) remove(s *core.Service) error {
+	have, there, err := n.look(s.ID)
+	switch {
+	case err != ok:
+		return failure(s.Device, "read service", s.ID, err)
+	case !there:
+		return nil
+	}
+	now := view(s.Device, &have, n.extras(&have), use{})
+	switch {
+	case n.over():
+		return failure(s.Device, "read service", s.ID, ecanceled)
+	case !s.Same(now):
+		return core.Errorf(core.NICConflict, "NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
+			s.Device, s.ID, core.FormatVNIs(now.VNIs), owner(now.Owner), core.FormatVNIs(s.VNIs), owner(s.Owner))
+	case now.System || now.Default:
+		return core.Errorf(core.NICConflict, "NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)
+	}
+	err = n.destroy(s.ID, false)
+	if err == einval { // unknown: somebody else was faster
+		if _, there, now := n.look(s.ID); now == ok && !there {
+			return nil
+		}
+	}
+	if err != ok {
+		return failure(s.Device, "destroy service", s.ID, err)
+	}
+	return nil
+}
+
+// look finds a service in the driver's list, which alone tells one that is gone from a call that is refused.
+func (n *nic) look(id uint32) (have desc, there bool, err errno) {
+	list, err := n.list()
+	for i := range list {
+		if list[i].id == id {
+			return list[i], true, err
+		}
+	}
+	return desc{}, false, err
+}

@@ -1,0 +1,184 @@
+package cxi
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Driver is the NIC driver of the node that it runs on. It is safe for concurrent use and keeps nothing of the NICs but what release they behave as.
+type Driver struct {
+	lanes   lanes
+	loading chan struct{} // who loads the library
+
+	mu       sync.Mutex
+	settings settings
+	loaded   map[string]*library
+	known    map[string]knownTraits
+}
+
+var (
+	_ core.NICDriver    = (*Driver)(nil)
+	_ core.Configurable = (*Driver)(nil)
+	_ core.Checker      = (*Driver)(nil)
+)
+
+// New is a driver with the defaults of its block. Nothing is loaded before its first call.
+func New() *Driver {
+	return &Driver{settings: defaults, loading: make(chan struct{}, 1), loaded: map[string]*library{}, known: map[string]knownTraits{}}
+}
+
+func (d *Driver) now() settings {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.settings
+}
+
+// library loads libcxi once; a file that is not there is looked for again by the next call.
+func (d *Driver) library(ctx context.Context) (*library, error) {
+	d.mu.Lock()
+	path := d.settings.library
+	l := d.loaded[path]
+	d.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	select {
+	case d.loading <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ended(ctx, "libcxi: "+path+": another call is still loading it")
+	}
+	type result struct {
+		l   *library
+		err error
+	}
+	out := make(chan result, 1)
+	go func() { // a file on a server that does not answer takes this thread with it, and no other call
+		defer func() { <-d.loading }()
+		d.mu.Lock()
+		l := d.loaded[path]
+		d.mu.Unlock()
+		var err error
+		if l == nil {
+			if l, err = openLibrary(path); err == nil {
+				d.mu.Lock()
+				d.loaded[path] = l
+				d.mu.Unlock()
+			}
+		}
+		out <- result{l, err}
+	}()
+	select {
+	case r := <-out:
+		return r.l, r.err
+	case <-ctx.Done():
+		return nil, ended(ctx, "libcxi: "+path+": loading it")
+	}
+}
+
+// begin is what each call needs: the library and the NICs.
+func (d *Driver) begin(ctx context.Context, what string) (*library, []card, error) {
+	if ctx.Err() != nil {
+		return nil, nil, ended(ctx, what)
+	}
+	lib, err := d.library(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	cards, err := d.now().sys.cards()
+	return lib, cards, err
+}
+
+// Devices lists the NICs. One that cannot be opened or does not answer has Fault set. A node without any is NICMissing.
+func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
+	ctx, stop := beforeEnd(ctx)
+	defer stop()
+	lib, cards, err := d.begin(ctx, "list the NICs")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]core.Device, len(cards))
+	parallel(len(cards), func(i int) {
+		visit(ctx, d, lib, cards[i], "read it", 1, func(n *nic, tell func(int, core.Device)) {
+			tell(0, d.device(n))
+		}, func(_ int, v core.Device) {
+			out[i] = v
+		}, func(_ int, err *core.Error) {
+			out[i] = core.Device{Name: cards[i].name, Fault: err.What}
+		})
+	})
+	return out, nil
+}
+
+func (d *Driver) device(n *nic) core.Device {
+	out := core.Device{Name: n.name, Address: n.info.nid & (1<<20 - 1)}
+	services, err := n.list()
+	if err != ok {
+		out.Fault = failure(n.name, "list its services", 0, err).What
+		return out
+	}
+	out.Up, out.Retry = n.info.linkState != 0, n.info.pctEQ != 0
+	for i := range services {
+		if services[i].id == defaultID && services[i].has(enabled) {
+			out.Open = true
+		}
+	}
+	out.Capacity = capacity(n.info.totals(), services, d.traits(n, services))
+	return out
+}
+
+// Services reads every service of every NIC. Where one cannot be read the error says which, and what the others hold comes with it.
+func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
+	ctx, stop := beforeEnd(ctx)
+	defer stop()
+	lib, cards, err := d.begin(ctx, "list the services")
+	if err != nil {
+		return nil, err
+	}
+	lists, errs := make([][]core.Service, len(cards)), make([]*core.Error, len(cards))
+	type listed struct {
+		services []core.Service
+		err      *core.Error
+	}
+	parallel(len(cards), func(i int) {
+		visit(ctx, d, lib, cards[i], "list its services", 1, func(n *nic, tell func(int, listed)) {
+			s, err := n.services()
+			tell(0, listed{s, err})
+		}, func(_ int, v listed) {
+			lists[i], errs[i] = v.services, v.err
+		}, func(_ int, err *core.Error) {
+			errs[i] = err
+		})
+	})
+	var all []core.Service
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// services are all of the NIC's, in Weft's words.
+func (n *nic) services() ([]core.Service, *core.Error) {
+	list, err := n.list()
+	if err != ok {
+		return nil, failure(n.name, "list its services", 0, err)
+	}
+	uses, err := n.uses()
+	if err != ok {
+		return nil, failure(n.name, "read what its services use", 0, err)
+	}
+	out := make([]core.Service, 0, len(list))
+	for i := range list {
+		out = append(out, view(n.name, &list[i], n.extras(&list[i]), uses[list[i].id]))
+	}
+	if n.over() {
+		return nil, failure(n.name, "list its services", 0, ecanceled)
+	}
+	return out, nil
+}

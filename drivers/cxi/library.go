@@ -1,0 +1,117 @@
+package cxi
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// library is libcxi, loaded. Functions of symbol versions after LIBCXI_1.0 are nil where the library lacks them. None is ever unloaded: a thread may hang
+// in it.
+//
+// All of them may be called by several threads at the same time, also with one device's handle: each is one write(2) to the driver.
+type library struct {
+	openDevice  func(id uint32, dev *unsafe.Pointer) int32
+	closeDevice func(dev unsafe.Pointer)
+	allocSvc    func(dev unsafe.Pointer, d *desc, fail *failInfo) int32
+	destroySvc  func(dev unsafe.Pointer, id uint32) int32
+	svcList     func(dev unsafe.Pointer, list *unsafe.Pointer) int32
+	freeSvcList func(list unsafe.Pointer)
+
+	getSvc      func(dev unsafe.Pointer, id uint32, d *desc) int32          // LIBCXI_1.2
+	useList     func(dev unsafe.Pointer, list *unsafe.Pointer) int32        // 1.5
+	freeUseList func(list unsafe.Pointer)                                   // 1.5
+	setLPR      func(dev unsafe.Pointer, id, lpr uint32) int32              // 1.8
+	enable      func(dev unsafe.Pointer, id uint32, on bool) int32          // 1.9, SHS 13.1
+	setRange    func(dev unsafe.Pointer, id uint32, from, to uint16) int32  // 1.9
+	getRange    func(dev unsafe.Pointer, id uint32, from, to *uint16) int32 // 1.9
+	setNetNS    func(dev unsafe.Pointer, id, netns uint32) int32            // 1.10, SHS 14.0
+	getNetNS    func(dev unsafe.Pointer, id uint32, netns *uint32) int32    // 1.10
+	file        string                                                      // where it was found, when the loader tells
+}
+
+// symbols are what is looked up, and whether the driver can do without.
+func (l *library) symbols() []struct {
+	name     string
+	function any
+	optional bool
+} {
+	return []struct {
+		name     string
+		function any
+		optional bool
+	}{
+		{"cxil_open_device", &l.openDevice, false},
+		{"cxil_close_device", &l.closeDevice, false},
+		{"cxil_alloc_svc", &l.allocSvc, false},
+		{"cxil_destroy_svc", &l.destroySvc, false},
+		{"cxil_get_svc_list", &l.svcList, false},
+		{"cxil_free_svc_list", &l.freeSvcList, false},
+		{"cxil_get_svc", &l.getSvc, true},
+		{"cxil_get_svc_rsrc_list", &l.useList, true},
+		{"cxil_free_svc_rsrc_list", &l.freeUseList, true},
+		{"cxil_set_svc_lpr", &l.setLPR, true},
+		{"cxil_svc_enable", &l.enable, true},
+		{"cxil_svc_set_vni_range", &l.setRange, true},
+		{"cxil_svc_get_vni_range", &l.getRange, true},
+		{"cxil_svc_set_netns", &l.setNetNS, true},
+		{"cxil_svc_get_netns", &l.getNetNS, true},
+	}
+}
+
+// openLibrary loads libcxi from a path, or by a name that the loader looks up.
+func openLibrary(path string) (*library, error) {
+	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, unusable(path, "it cannot be loaded", err)
+	}
+	l := &library{file: mapped(path)}
+	for _, s := range l.symbols() {
+		at, err := purego.Dlsym(handle, s.name)
+		switch {
+		case err == nil:
+			purego.RegisterFunc(s.function, at)
+		case !s.optional:
+			return nil, unusable(path, "it is no libcxi: it has no "+s.name, err)
+		}
+	}
+	if (l.useList == nil) != (l.freeUseList == nil) {
+		return nil, unusable(path, "it is no libcxi", errors.New("a list that it makes cannot be freed"))
+	}
+	return l, nil
+}
+
+func unusable(path, why string, err error) *core.Error {
+	return core.Errorf(core.NICFailed, "libcxi: %s: %s: %w", path, why, err).
+		WithMend("install libcxi of the Slingshot host software, or name its file by `library` in the block of driver \"cxi\"")
+}
+
+// newest is the newest symbol version that the library has.
+func (l *library) newest() string {
+	switch {
+	case l.setNetNS != nil:
+		return "LIBCXI_1.10 or newer, as SHS 14.0 ships"
+	case l.enable != nil:
+		return "LIBCXI_1.9, as SHS 13.1 ships"
+	case l.setLPR != nil:
+		return "LIBCXI_1.8, as SHS 12.0 and 13.0 ship"
+	}
+	return "older than LIBCXI_1.8, which SHS 12.0 ships"
+}
+
+// items copies a list that libcxi made, whose items follow a count at the given offset. More than most items are no list.
+func items[T any](list unsafe.Pointer, offset uintptr) ([]T, error) {
+	const most = 1 << 16
+	if list == nil {
+		return nil, nil
+	}
+	count := *(*uint32)(list)
+	if count > most {
+		return nil, fmt.Errorf("a list of %d services", count)
+	}
+	return append([]T(nil), unsafe.Slice((*T)(unsafe.Add(list, offset)), count)...), nil
+}

@@ -1,0 +1,171 @@
+package cxi
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// nic is a NIC whose handle is open, for one visit: a handle that stayed open would show the link as it was and keep the driver from being unloaded.
+type nic struct {
+	ctx    context.Context // of the visit: once it is over nothing more is begun
+	lib    *library
+	name   string
+	handle unsafe.Pointer
+	info   devinfo
+}
+
+// over reports that nobody waits any more.
+func (n *nic) over() bool { return n.ctx.Err() != nil }
+
+func openNIC(ctx context.Context, l *library, name string, id uint32) (*nic, errno) {
+	n := &nic{ctx: ctx, lib: l, name: name}
+	if n.over() {
+		return nil, ecanceled
+	}
+	if _, err := code(l.openDevice(id, &n.handle)); err != ok {
+		return nil, err
+	}
+	if n.handle == nil {
+		return nil, eio
+	}
+	n.info = *(*devinfo)(n.handle)
+	return n, ok
+}
+
+func (n *nic) close() { n.lib.closeDevice(n.handle) }
+
+// list is every service of the NIC, as the driver lists them.
+func (n *nic) list() ([]desc, errno) {
+	if n.over() {
+		return nil, ecanceled
+	}
+	var list unsafe.Pointer
+	if _, err := code(n.lib.svcList(n.handle, &list)); err != ok {
+		return nil, err
+	}
+	defer n.lib.freeSvcList(list)
+	all, err := items[desc](list, 4)
+	if err != nil {
+		return nil, eio
+	}
+	return all, ok
+}
+
+// uses is what applications have allocated, by service; nothing with a library that cannot tell.
+func (n *nic) uses() (map[uint32]use, errno) {
+	if n.lib.useList == nil {
+		return nil, ok
+	}
+	if n.over() {
+		return nil, ecanceled
+	}
+	var list unsafe.Pointer
+	if _, err := code(n.lib.useList(n.handle, &list)); err != ok {
+		return nil, err
+	}
+	defer n.lib.freeUseList(list)
+	all, err := items[use](list, 4)
+	if err != nil {
+		return nil, eio
+	}
+	out := make(map[uint32]use, len(all))
+	for _, u := range all {
+		out[u.id] = u
+	}
+	return out, ok
+}
+
+// get is one service; einval for an unknown one.
+func (n *nic) get(id uint32) (desc, errno) {
+	if n.lib.getSvc == nil {
+		all, err := n.list()
+		for _, d := range all {
+			if d.id == id {
+				return d, ok
+			}
+		}
+		if err == ok {
+			err = einval
+		}
+		return desc{}, err
+	}
+	if n.over() {
+		return desc{}, ecanceled
+	}
+	var d desc
+	_, err := code(n.lib.getSvc(n.handle, id, &d))
+	return d, err
+}
+
+// alloc makes a service and gives its id.
+func (n *nic) alloc(d *desc) (uint32, failInfo, errno) {
+	if n.over() {
+		return 0, failInfo{}, ecanceled
+	}
+	var fail failInfo
+	want := *d
+	id, err := code(n.lib.allocSvc(n.handle, &want, &fail))
+	if err == ok && id == 0 {
+		err = eio
+	}
+	return id, fail, err
+}
+
+// destroy removes a service. A service that this visit made is removed even when nobody waits any more: undo says so.
+func (n *nic) destroy(id uint32, undo bool) errno {
+	if n.over() && !undo {
+		return ecanceled
+	}
+	_, err := code(n.lib.destroySvc(n.handle, id))
+	return err
+}
+
+// do runs a setting, unless the library lacks it or nobody waits any more.
+func (n *nic) do(has bool, f func() int32) errno {
+	switch {
+	case !has:
+		return eopnotsupp
+	case n.over():
+		return ecanceled
+	}
+	_, err := code(f())
+	return err
+}
+
+func (n *nic) enable(id uint32, on bool) errno {
+	return n.do(n.lib.enable != nil, func() int32 { return n.lib.enable(n.handle, id, on) })
+}
+
+func (n *nic) setLPR(id, lpr uint32) errno {
+	return n.do(n.lib.setLPR != nil, func() int32 { return n.lib.setLPR(n.handle, id, lpr) })
+}
+
+func (n *nic) setRange(id uint32, vnis []core.VNI) errno {
+	return n.do(n.lib.setRange != nil, func() int32 { return n.lib.setRange(n.handle, id, uint16(vnis[0]), uint16(vnis[len(vnis)-1])) })
+}
+
+func (n *nic) setNetNS(id, netns uint32) errno {
+	return n.do(n.lib.setNetNS != nil, func() int32 { return n.lib.setNetNS(n.handle, id, netns) })
+}
+
+// extras are what a service has beside its descriptor. What cannot be read is none: the driver answers EINVAL where there is no range or namespace.
+type extras struct {
+	from, to uint16 // VNI range
+	netns    uint32
+}
+
+func (n *nic) extras(d *desc) (e extras) {
+	if !d.has(restrictedVNIs) {
+		if n.do(n.lib.getRange != nil, func() int32 { return n.lib.getRange(n.handle, d.id, &e.from, &e.to) }) != ok {
+			e.from, e.to = 0, 0
+		}
+	}
+	if d.has(restrictedMembers) && d.members == [maxMembers]member{} {
+		if n.do(n.lib.getNetNS != nil, func() int32 { return n.lib.getNetNS(n.handle, d.id, &e.netns) }) != ok {
+			e.netns = 0
+		}
+	}
+	return e
+}

@@ -1,0 +1,128 @@
+package cxi
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// sysfs is the root of a sysfs.
+type sysfs string
+
+// card is a NIC by name, cxi0, and by the number that libcxi opens.
+type card struct {
+	name string
+	id   uint32
+}
+
+// maxNICs bounds the list.
+const maxNICs = 64
+
+// cards lists the NICs as libcxi finds them (class cxi_user), in the order of their numbers.
+func (s sysfs) cards() ([]card, error) {
+	entries, err := os.ReadDir(filepath.Join(string(s), "class/cxi_user"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, core.Errorf(core.NICFailed, "NICs: %s/class/cxi_user: %w", s, err)
+	}
+	var out []card
+	for _, e := range entries {
+		if id, ok := number(e.Name()); ok && len(out) < maxNICs {
+			out = append(out, card{e.Name(), id})
+		}
+	}
+	slices.SortFunc(out, func(a, b card) int { return cmp.Compare(a.id, b.id) })
+	if len(out) > 0 {
+		return out, nil
+	}
+	if found, _ := filepath.Glob(filepath.Join(string(s), "class/cxi/cxi*")); len(found) > 0 {
+		return nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: it is empty, though the node has %d NICs: nobody can open one", s, len(found)).
+			WithMend("load the driver's module for applications: `modprobe cxi-user`")
+	}
+	return nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: this node has no Slingshot NIC, or its driver is not loaded", s).
+		WithMend("load it, `modprobe cxi-ss1 cxi-user`; the kernel log says why a NIC is missing")
+}
+
+// number is N of cxiN.
+func number(name string) (uint32, bool) {
+	digits, ok := strings.CutPrefix(name, "cxi")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	return uint32(n), ok && err == nil && strconv.FormatUint(n, 10) == digits
+}
+
+// read is a small file's text without its line end; empty where it cannot be read.
+func (s sysfs) read(path ...string) string {
+	f, err := os.Open(filepath.Join(append([]string{string(s)}, path...)...))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(data))
+}
+
+// rgids is how many RGIDs of a NIC no service's LNIs have now.
+func (s sysfs) rgids(nic string) (uint32, bool) {
+	n, err := strconv.ParseUint(s.read("class/cxi", nic, "device/properties/rgids_avail"), 10, 16)
+	return uint32(n), err == nil
+}
+
+// profile is a NIC's active QoS profile and the traffic classes that it has; ok is false where the driver does not show them.
+func (s sysfs) profile(nic string) (name string, has core.Classes, ok bool) {
+	dir := filepath.Join("class/cxi", nic, "device/traffic_classes")
+	if name = s.read(dir, "active_qos_profile"); name == "" {
+		return "", 0, false
+	}
+	for i, class := range core.ClassNames() {
+		if info, err := os.Stat(filepath.Join(string(s), dir, strings.ToLower(class))); err == nil && info.IsDir() {
+			has |= 1 << i
+		}
+	}
+	return name, has, true
+}
+
+// driver is the version of the driver that is loaded, and what tells one build of it from another.
+func (s sysfs) driver() (module, version, build string) {
+	for _, module := range []string{"cxi_ss1", "cxi_core"} {
+		if _, err := os.Stat(filepath.Join(string(s), "module", module)); err == nil {
+			v := s.read("module", module, "version")
+			return module, v, v + " " + s.read("module", module, "srcversion")
+		}
+	}
+	return "", "", ""
+}
+
+// mapped is the file of a library that this process has loaded, as its newest name says its version: libcxi.so.1.7.0.
+func mapped(path string) string {
+	base := filepath.Base(path)
+	stem, _, _ := strings.Cut(base, ".so")
+	data, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return path
+	}
+	for line := range strings.Lines(string(data)) {
+		at := strings.IndexByte(line, '/')
+		if at < 0 {
+			continue
+		}
+		file := strings.TrimSpace(line[at:])
+		if filepath.IsAbs(path) && filepath.Dir(file) != filepath.Dir(path) {
+			continue
+		}
+		if strings.HasPrefix(filepath.Base(file), stem+".so") {
+			return file
+		}
+	}
+	return path
+}

@@ -1,0 +1,488 @@
+// Package shim is a stand-in for libcxi and the driver below it, for tests: a library built of libcxi.c, whose calls are answered here by NICs that follow
+// the rules of drivers/sim/kernel. It encodes the structures by itself, byte by byte, so that a wrong layout of the driver under test shows.
+package shim
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+//go:embed c/libcxi.c
+var source []byte
+
+// The newest symbol versions that libraries of SHS 12.0 and 13.0, of 13.1 and of 14.0 have.
+const (
+	Lib8  = 8
+	Lib9  = 9
+	Lib10 = 10
+)
+
+// LibraryOf is the library that a release ships.
+func LibraryOf(b *kernel.Behaviour) int {
+	switch b {
+	case &kernel.R120, &kernel.R130:
+		return Lib8
+	case &kernel.R131:
+		return Lib9
+	}
+	return Lib10
+}
+
+// The commands of libcxi.c.
+const (
+	opOpen = iota + 1
+	opAlloc
+	opDestroy
+	opList
+	opGet
+	opUseList
+	opUse
+	opSetLPR
+	opGetLPR
+	opEnable
+	opSetCP
+	opGetCP
+	opSetRange
+	opGetRange
+	opSetNetNS
+	opGetNetNS
+	opUpdate
+	opDevices
+	opOpenLNI
+	opCloseLNI
+)
+
+// Node is a node with NICs behind a library.
+type Node struct {
+	Dir      string // holds libcxi.so.1, its socket and sys/
+	listener net.Listener
+
+	mu     sync.Mutex
+	nics   []kernel.NIC
+	admin  bool
+	down   map[int]bool // link
+	dead   map[int]bool // retry handler
+	gone   map[int]bool // cannot be opened
+	hang   map[int]chan struct{}
+	tamper func(op string, d []byte)
+	calls  map[string]int
+	conns  map[net.Conn]bool
+}
+
+// New makes a node with NICs of a release and a library of the given symbol version. It skips the test where there is no C compiler.
+func New(t testing.TB, b *kernel.Behaviour, nics, libcxi int) *Node {
+	t.Helper()
+	library := build(t, libcxi)
+	dir, err := os.MkdirTemp("", "cxi") // t.TempDir can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	n := &Node{
+		Dir: dir, admin: true, down: map[int]bool{}, dead: map[int]bool{}, gone: map[int]bool{}, hang: map[int]chan struct{}{}, calls: map[string]int{},
+		conns: map[net.Conn]bool{},
+	}
+	for range nics {
+		n.nics = append(n.nics, kernel.New(b))
+	}
+	data, err := os.ReadFile(library)
+	if err == nil {
+		err = os.WriteFile(n.Library(), data, 0o700) // a file of its own: the loader takes the same file for the same library
+	}
+	if err == nil {
+		n.listener, err = net.Listen("unix", filepath.Join(dir, "nic.sock"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	Tree(t, n.Sys(), nics)
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			c, err := n.listener.Accept()
+			if err != nil {
+				return
+			}
+			n.mu.Lock()
+			n.conns[c] = true
+			n.mu.Unlock()
+			served.Go(func() {
+				n.serve(c)
+				n.mu.Lock()
+				delete(n.conns, c)
+				n.mu.Unlock()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		n.Release()
+		n.listener.Close()
+		n.mu.Lock()
+		for c := range n.conns {
+			c.Close()
+		}
+		n.mu.Unlock()
+		served.Wait()
+	})
+	return n
+}
+
+// Library is the path of the node's libcxi.
+func (n *Node) Library() string { return filepath.Join(n.Dir, "libcxi.so.1") }
+
+// Sys is the node's sysfs.
+func (n *Node) Sys() string { return filepath.Join(n.Dir, "sys") }
+
+// Do runs f on a NIC.
+func (n *Node) Do(nic int, f func(*kernel.NIC)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f(&n.nics[nic])
+}
+
+// Calls is how often a command ran, by its name.
+func (n *Node) Calls(op string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.calls[op]
+}
+
+// Set changes how the node behaves.
+func (n *Node) Set(f func(*State)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f(&State{n})
+}
+
+// State is what Set changes.
+type State struct{ n *Node }
+
+// Admin says whether callers have CAP_SYS_ADMIN.
+func (s *State) Admin(yes bool) { s.n.admin = yes }
+
+// Link says whether a NIC's link is up, Retry whether its retry handler runs, Opens whether it can be opened.
+func (s *State) Link(nic int, up bool)   { s.n.down[nic] = !up }
+func (s *State) Retry(nic int, run bool) { s.n.dead[nic] = !run }
+func (s *State) Opens(nic int, yes bool) { s.n.gone[nic] = !yes }
+
+// Hang lets every command on a NIC hang until Release.
+func (s *State) Hang(nic int) { s.n.hang[nic] = make(chan struct{}) }
+
+// Tamper changes what "get" and "list" answer, and what "alloc" asks for: the raw structures.
+func (s *State) Tamper(f func(op string, raw []byte)) { s.n.tamper = f }
+
+// Release ends what Hang began.
+func (n *Node) Release() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for nic, c := range n.hang {
+		close(c)
+		delete(n.hang, nic)
+	}
+}
+
+func (n *Node) serve(c net.Conn) {
+	defer c.Close()
+	for {
+		var raw [88]byte
+		if _, err := io.ReadFull(c, raw[:]); err != nil {
+			return
+		}
+		word := func(i int) uint32 { return binary.NativeEndian.Uint32(raw[4*i:]) }
+		op, nic := word(0), int(word(1))
+		n.mu.Lock()
+		wait := n.hang[nic]
+		n.mu.Unlock()
+		if wait != nil {
+			<-wait
+		}
+		n.mu.Lock()
+		code, more := n.answer(op, nic, word(2), word(3), word(4), raw[20:])
+		n.mu.Unlock()
+		reply := binary.NativeEndian.AppendUint32(nil, uint32(code))
+		reply = append(binary.NativeEndian.AppendUint32(reply, uint32(len(more))), more...)
+		if _, err := c.Write(reply); err != nil {
+			return
+		}
+	}
+}
+
+// answer runs one command on a NIC; code is negative for an error, as libcxi returns it.
+func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int32, more []byte) {
+	if op == opDevices {
+		for i := range n.nics {
+			if !n.gone[i] {
+				more = append(more, n.info(i)...)
+			}
+		}
+		return 0, more
+	}
+	if nic < 0 || nic >= len(n.nics) || n.gone[nic] {
+		return -int32(kernel.EIO), nil
+	}
+	k, who := &n.nics[nic], kernel.Caller{Admin: n.admin}
+	tell := func(op string, raw []byte) []byte {
+		n.calls[op]++
+		if n.tamper != nil {
+			n.tamper(op, raw)
+		}
+		return raw
+	}
+	number := func(v uint32, err kernel.Errno) (int32, []byte) {
+		return -int32(err), binary.NativeEndian.AppendUint32(nil, v)
+	}
+	switch op {
+	case opOpen:
+		return 0, n.info(nic)
+	case opAlloc:
+		d := decode(tell("alloc", raw))
+		id, fail, err := k.Alloc(who, &d)
+		if err != kernel.OK {
+			return -int32(err), encodeFail(fail)
+		}
+		return int32(id), encodeFail(fail)
+	case opDestroy:
+		tell("destroy", nil)
+		return -int32(k.Destroy(who, id)), nil
+	case opList:
+		for _, s := range k.Services() {
+			more = append(more, tell("list", encode(s.Desc))...)
+		}
+		return 0, more
+	case opGet:
+		s, err := k.Get(id)
+		if err != kernel.OK {
+			return -int32(err), nil
+		}
+		return 0, tell("get", encode(s.Desc))
+	case opUseList:
+		for _, s := range k.Services() {
+			more = append(more, encodeUse(s)...)
+		}
+		return 0, more
+	case opUse:
+		s, err := k.Get(id)
+		return -int32(err), encodeUse(s)
+	case opSetLPR:
+		return -int32(k.SetLPR(who, id, a)), nil
+	case opGetLPR:
+		return number(k.LPR(id))
+	case opEnable:
+		return -int32(k.Enable(who, id, a != 0)), nil
+	case opSetCP:
+		return -int32(k.SetExclusiveCP(who, id, a != 0)), nil
+	case opGetCP:
+		on, err := k.ExclusiveCP(id)
+		if on {
+			return number(1, err)
+		}
+		return number(0, err)
+	case opSetRange:
+		return -int32(k.SetVNIRange(who, id, a, b)), nil
+	case opGetRange:
+		from, to, err := k.VNIRange(id)
+		return -int32(err), binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(from)), uint32(to))
+	case opSetNetNS:
+		return -int32(k.SetNetNS(who, id, a)), nil
+	case opGetNetNS:
+		return number(k.NetNS(id))
+	case opUpdate:
+		d := decode(raw)
+		return -int32(k.Update(who, &d)), encodeFail(kernel.FailInfo{})
+	case opOpenLNI:
+		return number(k.AllocLNI(kernel.Caller{EUID: a, EGID: b}, id))
+	case opCloseLNI:
+		return -int32(k.FreeLNI(id)), nil
+	}
+	return -int32(kernel.EINVAL), nil
+}
+
+// info is struct cxil_devinfo of a NIC.
+func (n *Node) info(nic int) []byte {
+	b := make([]byte, 152)
+	put16 := func(at int, v uint16) { binary.NativeEndian.PutUint16(b[at:], v) }
+	put32 := func(at int, v uint32) { binary.NativeEndian.PutUint32(b[at:], v) }
+	put32(0, uint32(nic))
+	put32(4, 0x100+uint32(nic)) // nid
+	copy(b[28:42], fmt.Sprintf("cxi%d", nic))
+	copy(b[42:51], "cxi_ss1")
+	for i, r := range []core.Resource{core.PTE, core.TXQ, core.TGQ, core.EQ, core.CT, core.AC, core.TLE, core.LE} {
+		put16(72+2*i, kernel.Total[r])
+	}
+	if !n.down[nic] {
+		b[112] = 1
+	}
+	if !n.dead[nic] {
+		put32(120, 2)
+	}
+	put32(124, 0x21)
+	return b
+}
+
+// encode is struct cxi_svc_desc.
+func encode(d kernel.Desc) []byte {
+	b := make([]byte, 68)
+	for i, on := range []bool{d.RestrictedMembers, d.RestrictedVNIs, d.RestrictedTCs, d.ResourceLimits, d.Enable, d.System} {
+		if on {
+			b[0] |= 1 << i
+		}
+	}
+	b[0] |= d.CntrPoolID << 6
+	b[1] = d.NumVNIs
+	for i, v := range d.VNIs {
+		binary.NativeEndian.PutUint16(b[2+2*i:], v)
+	}
+	for i, on := range d.TCs {
+		if on {
+			b[10+i] = 1
+		}
+	}
+	for i, m := range d.Members {
+		binary.NativeEndian.PutUint32(b[16+8*i:], m.ID)
+		binary.NativeEndian.PutUint32(b[20+8*i:], uint32(m.Type))
+	}
+	for i, l := range d.Limits {
+		binary.NativeEndian.PutUint16(b[32+4*i:], l.Max)
+		binary.NativeEndian.PutUint16(b[34+4*i:], l.Reserved)
+	}
+	binary.NativeEndian.PutUint32(b[64:], d.ID)
+	return b
+}
+
+func decode(b []byte) kernel.Desc {
+	bit := func(i int) bool { return b[0]>>i&1 != 0 }
+	d := kernel.Desc{
+		RestrictedMembers: bit(0), RestrictedVNIs: bit(1), RestrictedTCs: bit(2), ResourceLimits: bit(3), Enable: bit(4), System: bit(5),
+		CntrPoolID: b[0] >> 6, NumVNIs: b[1], ID: binary.NativeEndian.Uint32(b[64:]),
+	}
+	for i := range d.VNIs {
+		d.VNIs[i] = binary.NativeEndian.Uint16(b[2+2*i:])
+	}
+	for i := range d.TCs {
+		d.TCs[i] = b[10+i] != 0
+	}
+	for i := range d.Members {
+		d.Members[i] = kernel.Member{ID: binary.NativeEndian.Uint32(b[16+8*i:]), Type: kernel.MemberType(binary.NativeEndian.Uint32(b[20+8*i:]))}
+	}
+	for i := range d.Limits {
+		d.Limits[i] = core.Limit{Max: binary.NativeEndian.Uint16(b[32+4*i:]), Reserved: binary.NativeEndian.Uint16(b[34+4*i:])}
+	}
+	return d
+}
+
+// encodeFail is struct cxi_svc_fail_info.
+func encodeFail(f kernel.FailInfo) []byte {
+	b := make([]byte, 20)
+	for i, v := range f.Avail {
+		binary.NativeEndian.PutUint16(b[2*i:], v)
+	}
+	for i, on := range []bool{f.NoLEPools, f.NoTLEPools, f.NoCntrPool} {
+		if on {
+			b[16+i] = 1
+		}
+	}
+	return b
+}
+
+// encodeUse is struct cxi_rsrc_use.
+func encodeUse(s kernel.Service) []byte {
+	b := make([]byte, 24)
+	binary.NativeEndian.PutUint32(b, s.ID)
+	binary.NativeEndian.PutUint32(b[4:], uint32(s.TLEPool))
+	for i, v := range s.InUse {
+		binary.NativeEndian.PutUint16(b[8+2*i:], v)
+	}
+	return b
+}
+
+var built struct {
+	sync.Mutex
+	path [16]string
+	err  [16]error
+	dir  string
+}
+
+// build compiles the library, once a test's process and symbol version.
+func build(t testing.TB, libcxi int) string {
+	t.Helper()
+	cc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("NOT RUN: there is no gcc to build the stand-in for libcxi with; `make test-deps` brings one")
+	}
+	built.Lock()
+	defer built.Unlock()
+	if built.path[libcxi] == "" && built.err[libcxi] == nil {
+		built.path[libcxi], built.err[libcxi] = compile(cc, libcxi)
+	}
+	if err := built.err[libcxi]; err != nil {
+		t.Fatal(err)
+	}
+	return built.path[libcxi]
+}
+
+func compile(cc string, libcxi int) (string, error) {
+	if built.dir == "" {
+		dir, err := os.MkdirTemp("", "libcxi")
+		if err != nil {
+			return "", err
+		}
+		built.dir = dir
+	}
+	c, so := filepath.Join(built.dir, "libcxi.c"), filepath.Join(built.dir, fmt.Sprintf("libcxi.so.1.%d", libcxi))
+	if err := os.WriteFile(c, source, 0o600); err != nil {
+		return "", err
+	}
+	out, err := exec.Command(cc, "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", fmt.Sprintf("-DLIBCXI=%d", libcxi), "-o", so, c, "-ldl", "-lpthread").CombinedOutput()
+	if err != nil {
+		return "", errors.Join(err, errors.New(string(out)))
+	}
+	return so, nil
+}
+
+// Clean removes what New built; TestMain calls it when every test is over.
+func Clean() {
+	built.Lock()
+	defer built.Unlock()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+		built.dir, built.path, built.err = "", [16]string{}, [16]error{}
+	}
+}
+
+// Tree makes a sysfs with NICs, as SHS 14.0 with the QoS profile LL_BE_BD_ET has it.
+func Tree(t testing.TB, root string, nics int) {
+	t.Helper()
+	put := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("module/cxi_ss1/version", "1.0.0\n")
+	for i := range nics {
+		device := fmt.Sprintf("class/cxi/cxi%d/device/", i)
+		put(fmt.Sprintf("class/cxi_user/cxi%d/dev", i), fmt.Sprintf("235:%d\n", i))
+		put(device+"properties/rgids_avail", "253\n")
+		put(device+"traffic_classes/active_qos_profile", "LL_BE_BD_ET\n")
+		for _, c := range []string{"low_latency", "best_effort", "bulk_data", "ethernet"} {
+			put(device+"traffic_classes/"+c+"/label", c+"\n")
+		}
+	}
+}

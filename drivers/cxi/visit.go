@@ -1,0 +1,167 @@
+package cxi
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// lanes let one thread at a time into each NIC. A call that hangs in the driver cannot be ended: it keeps its thread and its lane until it returns, the
+// other NICs' go on, and so one stuck NIC costs one thread.
+type lanes struct {
+	mu sync.Mutex
+	of map[string]chan struct{}
+}
+
+func (l *lanes) lane(name string) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[string]chan struct{}{}
+	}
+	if l.of[name] == nil {
+		l.of[name] = make(chan struct{}, 1)
+	}
+	return l.of[name]
+}
+
+// visit runs do on a NIC in a thread of its own and takes what it tells, at most results of them; each is told once. fail is told for those that did not
+// come: the NIC cannot be opened, or did not answer before ctx was over. It returns then; do goes on until its call returns and begins no other.
+func visit[T any](ctx context.Context, d *Driver, lib *library, c card, what string, results int, do func(n *nic, tell func(int, T)), took func(int, T), fail func(int, *core.Error)) {
+	start := time.Now()
+	lane := d.lanes.lane(c.name)
+	missing := make(map[int]bool, results)
+	for i := range results {
+		missing[i] = true
+	}
+	end := func(err *core.Error) {
+		for i := range results {
+			if missing[i] {
+				fail(i, err)
+			}
+		}
+	}
+	select {
+	case lane <- struct{}{}:
+	case <-ctx.Done():
+		end(late(ctx, c.name, what, start, "an earlier call still waits for it"))
+		return
+	}
+	type told struct {
+		i int
+		v T
+	}
+	out, opened := make(chan told, results), make(chan errno, 1) // neither ever blocks
+	go func() {
+		defer func() { <-lane }()
+		defer close(out)
+		n, err := openNIC(ctx, lib, c.name, c.id)
+		opened <- err
+		if err != ok {
+			return
+		}
+		defer n.close()
+		do(n, func(i int, v T) { out <- told{i, v} })
+	}()
+	for {
+		select {
+		case r, more := <-out:
+			if more {
+				took(r.i, r.v)
+				delete(missing, r.i)
+				continue
+			}
+			if err := <-opened; err != ok && err != ecanceled {
+				end(failure(c.name, "open it", 0, err))
+			} else if ctx.Err() != nil {
+				end(late(ctx, c.name, what, start, "it answered too late"))
+			} else {
+				end(core.Errorf(core.InternalFault, "NIC %s: %s: it has no result", c.name, what))
+			}
+			return
+		case <-ctx.Done():
+			for more := true; more; { // what came at the same moment
+				select {
+				case r, is := <-out:
+					if more = is; is {
+						took(r.i, r.v)
+						delete(missing, r.i)
+					}
+				default:
+					more = false
+				}
+			}
+			end(late(ctx, c.name, what, start, "it did not answer"))
+			return
+		}
+	}
+}
+
+// late is the error of a NIC that did not answer before the call was over.
+func late(ctx context.Context, name, what string, start time.Time, why string) *core.Error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return core.Errorf(core.Cancelled, "NIC %s: %s: %w", name, what, context.Canceled)
+	}
+	return core.Errorf(core.NICFailed, "NIC %s: %s: %s within %v: %w", name, what, why, time.Since(start).Round(time.Millisecond), context.DeadlineExceeded)
+}
+
+// ended is the error of a call whose context was over before it began.
+func ended(ctx context.Context, what string) *core.Error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return core.Errorf(core.Cancelled, "%s: %w", what, context.Canceled)
+	}
+	return core.Errorf(core.TimedOut, "%s: %w", what, context.DeadlineExceeded)
+}
+
+// beforeEnd is a context that ends a little before ctx's deadline: a call answers for the NICs that did work while its caller is still listening.
+func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/10, 100*time.Millisecond)))
+}
+
+// parallel runs f for each of n at the same time and waits for all.
+func parallel(n int, f func(int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
+}
+
+// each gives each NIC those of n items that are its own, in their order, and do tells the result of one by its place among them; took and fail know it by
+// its number.
+func each[T any](ctx context.Context, d *Driver, what string, n int, device func(int) string, do func(n *nic, of []int, tell func(int, T)), took func(int, T), fail func(int, *core.Error)) error {
+	lib, cards, err := d.begin(ctx, what+" services")
+	if err != nil && core.AsError(err).Reason != core.NICMissing {
+		return err
+	}
+	none := core.AsError(err)
+	of := make([][]int, len(cards))
+	for i := range n {
+		at := slices.IndexFunc(cards, func(c card) bool { return c.name == device(i) })
+		switch {
+		case at >= 0:
+			of[at] = append(of[at], i)
+		case none != nil:
+			fail(i, none)
+		default:
+			fail(i, core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(device(i)), what))
+		}
+	}
+	parallel(len(cards), func(at int) {
+		mine := of[at]
+		if len(mine) == 0 {
+			return
+		}
+		visit(ctx, d, lib, cards[at], what, len(mine), func(n *nic, tell func(int, T)) { do(n, mine, tell) },
+			func(i int, v T) { took(mine[i], v) }, func(i int, err *core.Error) { fail(mine[i], err) })
+	})
+	return nil
+}
