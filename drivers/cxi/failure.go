@@ -32,6 +32,7 @@ func failure(device, what string, id uint32, err errno) *core.Error {
 			WithMend("run the agent as root, outside containers, with CAP_SYS_ADMIN and /dev/cxi*")
 	case enoent, enodev, enxio:
 		return core.Errorf(core.NICFailed, "NIC %s: %s: the device is not there any more: %w", device, what, err)
+	default:
 	}
 	r, known := reasons[err]
 	if !known {
