@@ -16,6 +16,8 @@ need slurmctld slurmctld slurm-wlm-basic-plugins
 need slurmd slurmd slurm-wlm-basic-plugins
 need squeue slurm-client slurm-wlm
 need munged munge
+need lua5.1 lua5.1 # plugins/flux/install: the oldest and the newest that Flux's job shell can have
+need lua5.4 lua5.4
 [ -n "$missing" ] || exit 0
 
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand:$missing" >&2; exit 1; }

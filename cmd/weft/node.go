@@ -12,12 +12,22 @@ import (
 
 func newEnv(o *options) *cobra.Command {
 	var node, label string
+	var show bool
 	cmd := o.listing(&cobra.Command{
 		Use: "env [JOB]", Short: "Print a job's variables, for its owner, in a shell that no hook reached",
 		Long: `Print a job's variables as a shell can take them: eval "$(weft env JOB)". Without JOB it is the one that WEFT_JOB names.
-Only the job's owner and root can.`,
+Only the job's owner and root can.
+
+With --show it tells what this shell carries already and whose it is: a job within a Flux job shares the services of the outermost.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if show {
+				if len(args) > 0 || node != "" || label != "" {
+					return misuse(cmd, fmt.Errorf("env: --show is about this shell alone"))
+				}
+				s := showEnv(getenv)
+				return o.print(stdout(), s, func(w io.Writer) { printShownEnv(w, s) })
+			}
 			scheduler, job, at, err := o.jobHere(args, node)
 			switch {
 			case err != nil:
@@ -48,6 +58,7 @@ Only the job's owner and root can.`,
 	cmd.Flags().StringVar(&node, "node", "", "as the job sees it on this node")
 	o.nodeNames().flag(cmd, "node")
 	cmd.Flags().StringVar(&label, "scheduler", "", "label of the job's scheduler in config.hcl; needed where two have a job of that id")
+	cmd.Flags().BoolVar(&show, "show", false, "show what this shell carries, and from which job")
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 const (
 	PhaseProlog       = "prolog"
 	PhaseShell        = "shell"
+	PhaseShellExit    = "shell-exit"
 	PhaseEpilog       = "epilog"
 	PhaseHousekeeping = "housekeeping"
 )
@@ -34,6 +35,7 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 	return []core.HookPhase{
 		{Name: PhaseProlog, Action: core.Prepare, Root: true, Job: ids, Variables: wants, Limit: p.settings.prolog},
 		{Name: PhaseShell, Action: core.Environment, Job: ids, Step: []string{envPath}, Variables: []string{envJob, envPath}, Limit: shellLimit},
+		{Name: PhaseShellExit, Action: core.StepEnd, Job: ids, Step: []string{envPath}, Variables: []string{envJob, envPath}, Limit: cleanUpLimit},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
 		{Name: PhaseHousekeeping, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
 	}, nil

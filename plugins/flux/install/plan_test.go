@@ -1,0 +1,146 @@
+package install
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestTheFiles(t *testing.T) {
+	o := Options{System: "/etc/flux/system", Shell: "/etc/flux/shell/lua.d", Scheduler: "tioga", Slurm: "slurm", Hook: "/usr/libexec/weft/weft-hook", URI: "local:///run/flux/local", Wait: 10 * time.Minute}
+	for _, f := range append(o.files(), o.toml()) {
+		name := filepath.Join("testdata", strings.TrimSuffix(filepath.Base(filepath.Dir(f.Path)), ".d")+"-"+filepath.Base(f.Path)+".golden")
+		if *update {
+			if err := os.WriteFile(name, f.Text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(f.Text)); diff != "" {
+			t.Errorf("%s: %s", f.Path, diff)
+		}
+		if ours, intact := isSealed(f.Text); !ours || !intact {
+			t.Errorf("%s: its own seal is not known", f.Path)
+		}
+		if ours, intact := isSealed([]byte(strings.Replace(string(f.Text), "weft init", "weft  init", 1))); !ours || intact && strings.Contains(string(f.Text), "weft init") {
+			t.Errorf("%s: an edit is not seen", f.Path)
+		}
+	}
+}
+
+func texts(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[strings.TrimPrefix(path, dir)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestInAndOutAgain: writing twice changes nothing, and a removal leaves what was there before.
+func TestInAndOutAgain(t *testing.T) {
+	h := newHost(t, "")
+	before := texts(t, h.dir)
+	p, err := New(h.o)
+	if err != nil || len(p.Changes) != 0 || len(p.Findings) != 0 || len(p.Notes) != 0 || len(before) != 7 {
+		t.Fatalf("written again: %+v, %v, %d files", p, err, len(before))
+	}
+	r, err := Removal(h.o)
+	if err != nil || len(r.Changes) != 5 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := r.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if left := texts(t, h.dir); len(left) != 2 {
+		t.Errorf("left: %v", left)
+	}
+	if r, err = Removal(h.o); err != nil || len(r.Changes) != 0 {
+		t.Errorf("removed again: %+v, %v", r, err)
+	}
+}
+
+func TestWhatRefuses(t *testing.T) {
+	h := newHost(t, "")
+	for name, spoil := range map[string]func(){
+		"edited by hand":           func() { h.write("system/epilog.d/weft", string(h.o.scriptlet("epilog"))+"exit 0\n") },
+		"Weft did not write it":    func() { h.write("system/prolog.d/weft", "#!/bin/sh\n") },
+		"Flux runs this file":      func() { h.write("system/prolog", "#!/bin/sh\n") },
+		"there is no such program": func() { _ = os.Remove(h.o.Hook) },
+	} {
+		h = newHost(t, "")
+		spoil()
+		p, err := New(h.o)
+		if err != nil || !strings.Contains(strings.Join(p.Findings, "\n"), name) {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+		before := texts(t, h.dir)
+		if err := p.Write(); err == nil {
+			t.Errorf("%s: it is written", name)
+		}
+		if diff := cmp.Diff(before, texts(t, h.dir)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestASitesOwnConfiguration keeps its job-manager table to itself: of two Flux would take one.
+func TestASitesOwnConfiguration(t *testing.T) {
+	for text, theirs := range map[string]bool{"[job-manager]\nplugins = []\n": true, "[job-manager.prolog]\n": true, "job-manager.inactive-age-limit = \"7d\"\n": true, "[[job-manager.x]]": true, "[bootstrap]\n# job-manager\n": false} {
+		h := newHost(t, "")
+		r, err := Removal(h.o)
+		if err == nil {
+			err = r.Write()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.write("system/conf.d/site.toml", text)
+		p, err := New(h.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := false
+		for _, c := range p.Changes {
+			own = own || strings.HasSuffix(c.Path, "weft.toml")
+		}
+		if own == theirs || (len(p.Notes) > 0) != theirs || !strings.Contains(p.Lines, "per-rank = true") {
+			t.Errorf("%q: weft.toml %v, notes %q", text, own, p.Notes)
+		}
+	}
+}
+
+func TestOptionsRefused(t *testing.T) {
+	good := newHost(t, "").o
+	for name, spoil := range map[string]func(*Options){
+		"relative": func(o *Options) { o.System = "etc" }, "a newline": func(o *Options) { o.Hook = "/a\nb" }, "label": func(o *Options) { o.Scheduler = "a b" }, "slurm": func(o *Options) { o.Slurm = "" },
+		"wait": func(o *Options) { o.Wait = 0 }, "long": func(o *Options) { o.Wait = 7 * time.Hour }, "uri": func(o *Options) { o.URI = "ssh://x" }, "dir": func(o *Options) { o.Dir = "x" },
+	} {
+		o := good
+		spoil(&o)
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: it is taken", name)
+		}
+	}
+}

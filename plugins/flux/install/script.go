@@ -1,0 +1,106 @@
+package install
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The scriptlets, by the folders that flux-run-system-scripts looks into; each calls the phase of that name.
+var scriptlets = []string{"prolog", "epilog", "housekeeping"}
+
+//go:embed prolog.sh
+var prologText string
+
+//go:embed epilog.sh
+var epilogText string
+
+//go:embed weft.lua
+var luaText string
+
+// seal begins the last line of a file, behind its language's comment, so that one that was edited by hand is known.
+const seal = " weft seal "
+
+// scriptlet is the text of a prolog, epilog or housekeeping scriptlet.
+func (o Options) scriptlet(phase string) []byte {
+	text := epilogText
+	if phase == "prolog" {
+		text = prologText
+	}
+	call := `"$hook"`
+	if o.Dir != "" {
+		call += " --dir " + quote(o.Dir)
+	}
+	return sealed("#", o.fill(text, map[string]string{
+		"PHASE": phase, "HOOK": quote(o.Hook), "CALL": call + " " + o.Scheduler + " " + phase, "WAIT": fmt.Sprint(int(o.Wait / time.Second)),
+	}))
+}
+
+// plugin is the text of the shell plugin.
+func (o Options) plugin() []byte {
+	dir := "nil"
+	if o.Dir != "" {
+		dir = luaQuote(o.Dir)
+	}
+	return sealed("--", o.fill(luaText, map[string]string{"HOOK": luaQuote(o.Hook), "DIR": dir, "URI": luaQuote(o.URI), "SLURM": luaQuote(o.Slurm), "LABEL": luaQuote(o.Scheduler)}))
+}
+
+func (o Options) fill(text string, with map[string]string) string {
+	with["SCHEDULER"] = o.Scheduler
+	pairs := make([]string, 0, 2*len(with))
+	for k, v := range with {
+		pairs = append(pairs, "@"+k+"@", v)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// quote makes one word of a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// luaQuote makes a string of Lua. What stands in it is checked to have no control characters.
+func luaQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+func sealed(comment, text string) []byte {
+	s := sha256.Sum256([]byte(text))
+	return []byte(text + comment + seal + hex.EncodeToString(s[:8]) + "\n")
+}
+
+// isSealed reports whether a file is as Weft wrote it; ours whether it is one of Weft's at all.
+func isSealed(text []byte) (ours, intact bool) {
+	s := string(text)
+	i := strings.LastIndex(s, seal)
+	if i < 0 {
+		return false, false
+	}
+	start := strings.LastIndexByte(s[:i], '\n') + 1
+	return true, string(sealed(s[start:i], s[:start])) == s
+}
+
+// lines are what Flux's configuration must have (flux-config-job-manager(5)). Without commands of their own, the three run what flux-imp(8) is set up to run.
+func (o Options) lines() string {
+	return fmt.Sprintf(`# For Weft, scheduler %s: prolog, epilog and housekeeping on each node.
+[job-manager]
+plugins = [ { load = "perilog.so" } ]
+
+[job-manager.prolog]
+per-rank = true
+timeout = "%dm" # Weft's own waits %s at most, and one try more
+
+[job-manager.epilog]
+per-rank = true
+
+[job-manager.housekeeping]
+release-after = "30s"
+`, o.Scheduler, int((o.Wait+tryLimit+margin)/time.Minute), o.Wait)
+}
+
+// tryLimit is how long one try of the prolog may take, the default of the adapter's prolog_timeout; margin is for the site's own scriptlets.
+const (
+	tryLimit = 5 * time.Minute
+	margin   = 15 * time.Minute
+)
