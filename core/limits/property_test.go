@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -209,4 +210,44 @@ func kernel(l core.Limits, c core.Capacity, mute bool) ([]core.Shortage, bool) {
 		}
 	}
 	return nil, false
+}
+
+// TestRefitKeepsTheFloor: whatever a NIC says that it lacks, no refit gives less than policy's floor or more than the device has, and what a job lost on the
+// way from its wish to the last fit is told with the resource's name.
+func TestRefitKeepsTheFloor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dev, want, floor := drawDevice(t), drawLimits(t, "want"), drawFloor(t)
+		got, _, err := Fit(want, floor, dev)
+		for range rapid.IntRange(0, 9).Draw(t, "refusals") {
+			if err != nil {
+				break
+			}
+			short := []core.Shortage{{Device: "cxi0", Resource: core.Resource(rapid.IntRange(0, int(core.NumResources)-1).Draw(t, "resource")), Have: amount.Draw(t, "have"), Pool: rapid.Bool().Draw(t, "pool")}}
+			before := got
+			var warnings []Warning
+			if got, warnings, err = Refit(before, short, floor, dev); err != nil {
+				break
+			}
+			for r := range core.NumResources {
+				told := false
+				for _, w := range warnings {
+					told = told || w.Resource == r && strings.Contains(w.String(), "cxi0: "+r.String()+": ")
+				}
+				if got[r].Reserved < before[r].Reserved && !told {
+					t.Fatalf("%v: %v after %v, and nobody said so: %v", r, got[r], before[r], warnings)
+				}
+			}
+		}
+		if err != nil {
+			if e := core.AsError(err); got != (core.Limits{}) || e.Code != core.Exhausted {
+				t.Fatalf("limits %v with error %v", got, err)
+			}
+			return
+		}
+		for r := range core.NumResources {
+			if got[r].Reserved < floor[r] || got[r].Max > dev.Capacity[r].Total || got[r].Reserved > min(dev.Capacity[r].Free, dev.Capacity[r].Total) || got[r].Reserved > got[r].Max {
+				t.Fatalf("%v: %v with floor %d on %+v", r, got[r], floor[r], dev.Capacity[r])
+			}
+		}
+	})
 }

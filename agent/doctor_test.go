@@ -1,0 +1,163 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook"
+)
+
+// checker is a plugin's; without findings it never answers.
+type checker struct{ found []core.Finding }
+
+func (c checker) Check(ctx context.Context) ([]core.Finding, error) {
+	if c.found == nil {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return c.found, nil
+}
+
+var pools = agent.Site{Ours: func(v core.VNI) bool { return v >= 1024 }}
+
+func (r *rig) foreign(t *testing.T, device string, owner *uint32, vnis ...core.VNI) uint32 {
+	t.Helper()
+	id, err := r.driver.NICDriver.(*sim.Driver).Foreign(t.Context(), device, owner, vnis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func finding(rows []agent.FindingRow, what string) *agent.FindingRow {
+	i := slices.IndexFunc(rows, func(f agent.FindingRow) bool { return strings.Contains(f.What, what) })
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		r := start(t)
+		r.stop()
+		r.log = slog.New(slog.NewJSONHandler(&log, nil))
+		r.begin(t)
+		defer func() { r.stop() }()
+		if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		uid := uint32(4242)
+		mine, other, mixed := r.foreign(t, "cxi0", &uid, 5000), r.foreign(t, "cxi0", &uid, 99), r.foreign(t, "cxi1", &uid, 5001, 98)
+		before, err := r.driver.Services(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		dry, err := r.Clean(t.Context(), pools, root, "c", true)
+		if err != nil || len(dry) != 3 {
+			t.Fatalf("%+v, %v", dry, err)
+		}
+		if after, _ := r.driver.Services(t.Context()); len(after) != len(before) {
+			t.Fatal("a dry run removed something")
+		}
+		rows, err := r.Clean(t.Context(), pools, root, "c", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[uint32]string{}
+		for _, row := range rows {
+			if row.Device == "cxi0" {
+				got[row.Service] = row.Result
+			} else if row.Service != mixed || row.Result != "kept" {
+				t.Errorf("one that has another VNI too: %+v", row)
+			}
+		}
+		if got[mine] != "removed" || got[other] != "kept" {
+			t.Errorf("%v; %d was to go and %d to stay", got, mine, other)
+		}
+		after, err := r.driver.Services(t.Context())
+		if err != nil || len(after) != len(before)-1 {
+			t.Errorf("%d services after %d, want one less: %v", len(after), len(before), err)
+		}
+		synctest.Wait()
+		if strings.Count(log.String(), `"msg":"clean"`) != 1 {
+			t.Errorf("the audit has not the one removal: %s", log.String())
+		}
+		// A site that knows of no pool removes nothing.
+		r.foreign(t, "cxi0", &uid, 5002)
+		if rows, err := r.Clean(t.Context(), agent.Site{}, root, "c", false); err != nil || slices.ContainsFunc(rows, func(c agent.CleanRow) bool { return c.Result != "kept" }) {
+			t.Errorf("%+v, %v", rows, err)
+		}
+	})
+}
+
+func TestDoctorAsksEveryoneAndWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer r.stop()
+		if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		site := agent.Site{
+			Ours: pools.Ours, NICs: func() int { return 4 },
+			Checks: map[string]core.Checker{
+				"scheduler tioga": checker{[]core.Finding{{Severity: core.Critical, What: "Slurm gives out VNIs by itself"}}}, "driver stuck": checker{},
+			},
+		}
+		began := time.Now()
+		rows := r.Doctor(t.Context(), site, 5*time.Second)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if rows[0].Severity != "critical" || rows[0].Of != "scheduler tioga" {
+			t.Errorf("the worst is not first: %+v", rows[0])
+		}
+		for what, severity := range map[string]string{"driver stuck cannot look for trouble": "warning", "fewer NICs than config.hcl says": "warning"} {
+			if f := finding(rows, what); f == nil || f.Severity != severity || f.Mend == "" {
+				t.Errorf("%s: %+v", what, f)
+			}
+		}
+		services, err := r.driver.Services(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(services, func(s core.Service) bool { return !s.System && !s.Default })
+		if _, err := r.driver.Destroy(t.Context(), services[i:i+1]); err != nil {
+			t.Fatal(err)
+		}
+		if f := finding(r.Doctor(t.Context(), agent.Site{}, 0), "a running job's service is gone"); f == nil || !strings.Contains(f.Evidence, services[i].Device) {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
+func TestDoctorAndCleanAreRootsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer r.stop()
+		desk := &agent.Desk{Agent: r.Agent, Site: pools}
+		body, err := json.Marshal(agent.CleanArgs{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range []string{"doctor", "clean"} {
+			if _, err := desk.Handle(t.Context(), core.Peer{UID: 4242}, hook.Request{Verb: verb, Body: body}); core.AsError(err) == nil || core.AsError(err).Reason != core.NotAllowed {
+				t.Errorf("%s: %v", verb, err)
+			}
+			if _, err := desk.Handle(t.Context(), root, hook.Request{Verb: verb, Body: body}); err != nil {
+				t.Errorf("%s by root: %v", verb, err)
+			}
+		}
+	})
+}
