@@ -60,6 +60,18 @@ func unknownTypes(c *config.Config) (findings []hclfile.Finding) {
 	return findings
 }
 
+// Builtins lists the types of the plugins that are part of weft, by kind.
+func Builtins() map[host.Kind][]string {
+	out := map[host.Kind][]string{}
+	for kind, types := range builtins {
+		for t := range types {
+			out[kind] = append(out[kind], t)
+		}
+		slices.Sort(out[kind])
+	}
+	return out
+}
+
 // spec says how the plugin of a block is run, and puts the block in force.
 func (b *blocks) spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
 	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/host/probe"
+	"github.com/weft-hpc/weft/sdk/conformance"
 )
 
 // TestGoDriver builds the driver as its author does, and runs it as a site does: by path and sum.
@@ -124,6 +126,9 @@ func exercise(t *testing.T, program host.Program, name, complaint string) {
 		}
 		use(t, p.NIC())
 	}
+	t.Run("conformance", func(t *testing.T) {
+		conformance.TestSubject(t, probe.Subject(name, program, dir), conformance.Site{VNIs: conformance.TestVNIs, InMemory: true, Values: core.Values{"nics": int64(2)}})
+	})
 	if s := p.Status(); s.State != host.Ready || s.PID == 0 || s.Version == "" {
 		t.Errorf("%+v", s)
 	}

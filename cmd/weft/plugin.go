@@ -50,7 +50,7 @@ func newPlugin(o *options) *cobra.Command {
 			return err
 		},
 	}
-	cmd.AddCommand(serve, list, restart)
+	cmd.AddCommand(serve, list, restart, newPluginVerify(o))
 	return cmd
 }
 

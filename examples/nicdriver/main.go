@@ -1,14 +1,13 @@
 // nicdriver is a third party's NIC driver, as small as one can be: NICs that exist in its memory only. docs/plugins.md walks through it.
 package main
-
 import (
 	"context"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/sdk"
+	"reflect"
 	"slices"
 	"sync"
 )
-
 type driver struct {
 	NICs int `weft:"nics" min:"1" max:"8" doc:"How many NICs the node has, 1 to 8."`
 	mu   sync.Mutex
@@ -26,27 +25,28 @@ func (d *driver) Devices(context.Context) (all []core.Device, _ error) {
 	}
 	return all, nil
 }
-
-func (d *driver) Services(context.Context) (all []core.Service, _ error) {
+func (d *driver) Services(context.Context) ([]core.Service, error) {
 	defer d.lock()()
 	return slices.Clone(d.held), nil
 }
-
-func (d *driver) Create(_ context.Context, specs []core.ServiceSpec) (all []core.Created, _ error) {
+func (d *driver) Create(ctx context.Context, specs []core.ServiceSpec) (all []core.Created, _ error) {
 	defer d.lock()()
 	for _, s := range specs {
-		i := slices.IndexFunc(d.held, func(h core.Service) bool {
-			return h.Device == s.Device && h.Owner == s.Owner && h.Classes == s.Classes && h.Limits == s.Limits && slices.Equal(h.VNIs, s.VNIs)
-		})
-		if i < 0 { // none is equal; ids begin at 2, since 1 is the default service
-			i, d.next = len(d.held), d.next+1
-			d.held = append(d.held, core.Service{Device: s.Device, ID: d.next + 1, Owner: s.Owner, VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits, Enabled: true})
+		made := core.Service{Device: s.Device, Owner: s.Owner, VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits, Enabled: true}
+		same := func(h core.Service) bool { made.ID = h.ID; return reflect.DeepEqual(h, made) }
+		if ctx.Err() != nil { // there is no time left to begin
+			all = append(all, core.Created{Err: core.Errorf(core.TimedOut, "NIC %s: create: %w", s.Device, ctx.Err())})
+		} else if n := len(s.VNIs); n < 1 || n > core.MaxVNIs || slices.Contains(s.VNIs, 0) || s.Owner == (core.Owner{}) || len(s.Device) != 4 || s.Device < "mem0" || s.Device >= "mem"+string('0'+rune(d.NICs)) {
+			all = append(all, core.Created{Err: core.Errorf(core.BadCall, "NIC %s: create: there is no such NIC, owner or VNI", s.Device)})
+		} else if i := slices.IndexFunc(d.held, same); i >= 0 {
+			all = append(all, core.Created{Service: d.held[i]})
+		} else { // none is equal; ids begin at 2, since 1 is the default service
+			made.ID, d.next = d.next+2, d.next+1
+			all, d.held = append(all, core.Created{Service: made}), append(d.held, made)
 		}
-		all = append(all, core.Created{Service: d.held[i]})
 	}
 	return all, nil
 }
-
 func (d *driver) Destroy(_ context.Context, services []core.Service) ([]error, error) {
 	defer d.lock()()
 	out := make([]error, len(services)) // nil: it is gone, or was before

@@ -72,7 +72,13 @@ class Driver:
     def create(self, request, context):
         with self.lock:
             reply = nic.CreateReply()
+            if late(context):
+                context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "create: there is no time left to begin")
             for s in request.specs:
+                if s.device not in {f"mem{i}" for i in range(self.nics)} or not s.owner.kind or not 1 <= len(s.vnis) <= 4 or 0 in s.vnis:
+                    what = f"NIC {s.device}: create: there is no such NIC, owner or VNI"
+                    reply.results.add().error.CopyFrom(core.Error(code=core.CODE_INVALID, reason="bad-call", what=what))
+                    continue
                 made = next((h for h in self.held if all(getattr(h, f) == getattr(s, f) for f in ("device", "owner", "vnis", "classes", "limits"))), None)
                 if made is None:
                     self.next += 1
@@ -93,6 +99,12 @@ class Driver:
                 self.held = [h for h in self.held if h not in at]
                 reply.results.add()
             return reply
+
+
+def late(context):
+    """Whether the time is over within which a call that changes something must return; the call's own deadline is a little later."""
+    within = dict(context.invocation_metadata()).get("weft-within-ms")
+    return within == "0" or (context.time_remaining() or 1) <= 0
 
 
 def field(number, value):

@@ -121,7 +121,7 @@ func (t *T) form(what string, err error) {
 	switch {
 	case e.Reason == core.InternalFault:
 		t.Errorf("%s: %v: it has no reason of errors.md: a driver's errors are core.Error", what, err)
-	case !strings.Contains(e.What, ": "):
+	case !strings.Contains(e.What, ": ") && e.Code != core.Timeout: // what came too late may be refused before the plugin sees it
 		t.Errorf("%s: %q: it does not read what: which: why", what, e.What)
 	case strings.ContainsAny(e.What, "\n\r"):
 		t.Errorf("%s: %q: it is more than one line", what, e.What)
