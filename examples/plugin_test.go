@@ -127,7 +127,7 @@ func exercise(t *testing.T, program host.Program, name, complaint string) {
 		use(t, p.NIC())
 	}
 	t.Run("conformance", func(t *testing.T) {
-		conformance.TestSubject(t, probe.Subject(name, program, dir), conformance.Site{VNIs: conformance.TestVNIs, InMemory: true, Values: core.Values{"nics": int64(2)}})
+		conformance.TestSubject(t, probe.Subject(name, program, dir), conformance.Site{VNIs: conformance.TestVNIs, InMemory: true, Patience: 2 * time.Minute, Values: core.Values{"nics": int64(2)}})
 	})
 	if s := p.Status(); s.State != host.Ready || s.PID == 0 || s.Version == "" {
 		t.Errorf("%+v", s)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/host/probe"
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
@@ -144,7 +145,7 @@ func (v *verified) about() string {
 	if len(v.site.VNIs) > 0 {
 		vnis = "VNIs " + core.FormatVNIs(v.site.VNIs)
 	}
-	if v.title != "" && v.kind != "driver" {
+	if v.kind != host.Driver && v.kind != "" { // it makes no services
 		return v.from
 	}
 	return v.from + ", " + vnis

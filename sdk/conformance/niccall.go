@@ -122,8 +122,11 @@ var nicCallCases = []Case{
 		s := t.made(spec)
 		next := t.Another()
 		out, err := next.NIC.Create(t.ctx, []core.ServiceSpec{spec})
-		if err != nil || len(out) != 1 || out[0].Err != nil || !out[0].Service.Same(s) {
-			t.Errorf("the next one's Create: %+v, %v; want %s/%d", out, err, s.Device, s.ID)
+		switch {
+		case err != nil || len(out) != 1 || out[0].Err != nil:
+			t.Errorf("the next one's Create of the same: %+v, %v", out, err)
+		case !out[0].Service.Same(s):
+			t.Errorf("the next one's Create made %s/%d, and the first had made %s/%d", out[0].Service.Device, out[0].Service.ID, s.Device, s.ID)
 		}
 		if own := t.ourOwn(t.services()); len(own) != 1 {
 			t.Errorf("the NIC holds %d services of one spec", len(own))

@@ -119,10 +119,7 @@ var nicCreateCases = []Case{
 			specs["five VNIs"] = many
 		}
 		for what, bad := range specs {
-			out, err := t.NIC.Create(t.ctx, []core.ServiceSpec{bad})
-			if err == nil && len(out) == 1 {
-				err = out[0].Err
-			}
+			err := t.refused(bad)
 			if what == "a NIC that is not there" {
 				t.code(what, err, core.Unavailable, core.NotFound, core.Invalid)
 				continue
@@ -141,9 +138,9 @@ var nicCreateCases = []Case{
 			t.Skipf("its NICs tell no total that could be exceeded")
 		}
 		spec.Limits[core.TXQ] = core.Limit{Max: total + 1}
-		t.code("max above the total", t.create(spec)[0].Err, core.Invalid)
+		t.code("max above the total", t.refused(spec), core.Invalid)
 		spec.Limits[core.TXQ] = core.Limit{Max: 1, Reserved: 2}
-		t.code("reserved above max", t.create(spec)[0].Err, core.Invalid)
+		t.code("reserved above max", t.refused(spec), core.Invalid)
 	}},
 	{"too little is told as exhausted, with what was short", "D7", OfNIC, func(t *T) {
 		d := t.nics(1)[0]
@@ -198,4 +195,13 @@ var nicCreateCases = []Case{
 			t.Errorf("the NIC holds %d services, and 2 were made", len(own))
 		}
 	}},
+}
+
+// refused is the error of a service that cannot be: of itself or, where it was seen before any was made, of the call.
+func (t *T) refused(bad core.ServiceSpec) error {
+	out, err := t.NIC.Create(t.ctx, []core.ServiceSpec{bad})
+	if err == nil && len(out) == 1 {
+		err = out[0].Err
+	}
+	return err
 }

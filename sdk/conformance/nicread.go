@@ -27,7 +27,7 @@ var nicReadCases = []Case{
 		}
 		s := made[0].Service
 		if got, ok := on(t.services(), s); !ok || !got.Same(s) {
-			t.Errorf("Services does not show what another instance made as %s/%d: it is not read from the NIC", s.Device, s.ID)
+			t.Errorf("Services does not show what another instance made as %s/%d: it is not read from the NIC (NICs in a process's memory: --in-memory)", s.Device, s.ID)
 		}
 		if errs, err := other.NIC.Destroy(t.ctx, []core.Service{s}); err != nil || len(errs) != 1 || errs[0] != nil {
 			t.Fatalf("another instance: Destroy: %v, %v", errs, err)
