@@ -1,5 +1,6 @@
 // nicdriver is a third party's NIC driver, as small as one can be: NICs that exist in its memory only. docs/plugins.md walks through it.
 package main
+
 import (
 	"context"
 	"github.com/weft-hpc/weft/core"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"sync"
 )
+
 type driver struct {
 	NICs int `weft:"nics" min:"1" max:"8" doc:"How many NICs the node has, 1 to 8."`
 	mu   sync.Mutex
@@ -32,17 +34,15 @@ func (d *driver) Services(context.Context) ([]core.Service, error) {
 func (d *driver) Create(ctx context.Context, specs []core.ServiceSpec) (all []core.Created, _ error) {
 	defer d.lock()()
 	for _, s := range specs {
-		made := core.Service{Device: s.Device, Owner: s.Owner, VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits, Enabled: true}
-		same := func(h core.Service) bool { made.ID = h.ID; return reflect.DeepEqual(h, made) }
+		made := core.Service{Device: s.Device, ID: d.next + 2, Owner: s.Owner, VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits, Enabled: true}
 		if ctx.Err() != nil { // there is no time left to begin
 			all = append(all, core.Created{Err: core.Errorf(core.TimedOut, "NIC %s: create: %w", s.Device, ctx.Err())})
 		} else if n := len(s.VNIs); n < 1 || n > core.MaxVNIs || slices.Contains(s.VNIs, 0) || s.Owner == (core.Owner{}) || len(s.Device) != 4 || s.Device < "mem0" || s.Device >= "mem"+string('0'+rune(d.NICs)) {
 			all = append(all, core.Created{Err: core.Errorf(core.BadCall, "NIC %s: create: there is no such NIC, owner or VNI", s.Device)})
-		} else if i := slices.IndexFunc(d.held, same); i >= 0 {
+		} else if i := slices.IndexFunc(d.held, func(h core.Service) bool { h.ID = made.ID; return reflect.DeepEqual(h, made) }); i >= 0 {
 			all = append(all, core.Created{Service: d.held[i]})
 		} else { // none is equal; ids begin at 2, since 1 is the default service
-			made.ID, d.next = d.next+2, d.next+1
-			all, d.held = append(all, core.Created{Service: made}), append(d.held, made)
+			all, d.held, d.next = append(all, core.Created{Service: made}), append(d.held, made), d.next+1
 		}
 	}
 	return all, nil
