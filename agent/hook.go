@@ -17,6 +17,9 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	call.Node = a.needs.Node
 	began := time.Now()
 	ask, err := h.Parse(ctx, call)
+	if ask.Action == core.Running {
+		ask.Key = core.Key{JobID: core.JobID{Scheduler: call.Scheduler}} // a list names no job, and is its scheduler's own
+	}
 	out := core.Outcome{Action: ask.Action, Key: ask.Key}
 	bypassed := false
 	if err != nil {
@@ -28,6 +31,9 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		a.exception(ask, call.Peer, &out)
 		bypassed = failed && out.Err == nil
 		a.requeue(ctx, ask, call.Peer, out.Err)
+	}
+	if ask.Action == core.Running {
+		out.Key = core.Key{}
 	}
 	reply, failure := h.Render(ctx, call, out)
 	a.auditHook(call, ask, out, bypassed)
@@ -59,7 +65,7 @@ func (a *Agent) exception(ask core.Ask, peer core.Peer, out *core.Outcome) {
 // Do takes an Ask to the machine, which decides who may ask for what, and waits for its outcome.
 func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outcome {
 	refuse := func(e *core.Error) core.Outcome { return core.Outcome{Action: ask.Action, Key: ask.Key, Err: e} }
-	if err := core.CheckJobID(ask.Key.Job); err != nil {
+	if err := core.CheckJobID(ask.Key.Job); err != nil && ask.Action != core.Running {
 		return refuse(core.AsError(err))
 	}
 	ask.Boot = a.needs.Boot

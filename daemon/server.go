@@ -111,6 +111,10 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	undo = append(undo, beside.close)
 	live.taken = beside.reloaded
 	page.Watch(srv)
+	hooks, err := newSchedulerDesk(ctx, srv, site, plugins, run, live, o.Log)
+	if err != nil {
+		return err
+	}
 	desk := &server.Desk{
 		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shown: bounds.shown, Shadow: beside.row,
 		Read: map[string]hook.Handler{verbPlugins: pluginsVerb(plugins)},
@@ -135,6 +139,18 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	}
 	if err := serveMetrics(ctx, &all, cancel, c.Metrics, page); err != nil {
 		return errors.Join(err, ln.Close())
+	}
+	if hooks != nil {
+		if err := hooks.serve(ctx, &all, cancel); err != nil {
+			return errors.Join(err, ln.Close())
+		}
+		all.Go(func() { hooks.keep(ctx, plugins) })
+		live.taken = func() {
+			beside.reloaded()
+			if err := hooks.tell(ctx); err != nil {
+				o.Log.Error("hooks that run beside the server are not told of the reload", core.LogError, err)
+			}
+		}
 	}
 	all.Go(func() { live.hear(ctx, o.Reload) })
 	all.Go(func() { _ = srv.Run(ctx) })

@@ -102,16 +102,25 @@ func (c *call) ask(ctx context.Context, phase rundir.Phase) int {
 			return c.reply(reply)
 		}
 		if core.AsError(err).Reason != core.ServerAway {
-			return c.fail(err)
+			return c.unanswered(phase, err)
 		}
 		select {
 		case <-time.After(wait):
 		case <-gone.C:
-			return c.fail(err)
+			return c.unanswered(phase, err)
 		case <-ctx.Done():
-			return c.fail(err)
+			return c.unanswered(phase, err)
 		}
 	}
+}
+
+// unanswered is a failure, unless the site has chosen that this phase goes by when nobody answers.
+func (c *call) unanswered(phase rundir.Phase, err error) int {
+	if e := core.AsError(err); phase.Away != nil && (e.Reason == core.ServerAway || e.Reason == core.TimedOut || e.Reason == core.Overloaded) {
+		c.say("it goes by, as on_failure = \"degrade\" of the policy has it: %s", e.Line())
+		return c.reply(*phase.Away)
+	}
+	return c.fail(err)
 }
 
 func (c *call) agent(ctx context.Context, phase rundir.Phase) (core.HookReply, error) {

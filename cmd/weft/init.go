@@ -18,7 +18,7 @@ import (
 const libexecHook = "/usr/libexec/weft/weft-hook"
 
 func newInit(o *options) *cobra.Command {
-	return holder("init", "Put Weft's hooks into a scheduler, or take them out", newInitSlurm(o), newInitFlux(o))
+	return holder("init", "Put Weft's hooks into a scheduler, or take them out", newInitSlurm(o), newInitPBS(o), newInitFlux(o))
 }
 
 func newInitSlurm(o *options) *cobra.Command {

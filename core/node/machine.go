@@ -187,8 +187,13 @@ func (m *Machine) hook(h Hook) {
 		m.environment(h)
 	case core.CleanUp:
 		m.cleanUp(h)
-	case core.StepEnd, core.Room:
+	case core.StepEnd:
 		m.reply(h.Call, core.Outcome{Action: h.Ask.Action, Key: h.Ask.Key})
+	case core.Running:
+		m.running(h)
+	case core.Room:
+		m.refuse(h, core.Errorf(core.NotSupported, "hook %v: %v: a node does not know what the pools have left", h.Ask.Action, h.Ask.Key).
+			WithMend("run the hook where the Weft server is, with its run directory"))
 	default:
 		m.refuse(h, core.Errorf(core.NotSupported, "hook %v: %v: a node does not know this action", h.Ask.Action, h.Ask.Key))
 	}

@@ -334,8 +334,8 @@ func TestJobWithoutNetwork(t *testing.T) {
 func TestOtherActions(t *testing.T) {
 	b := newBench(1)
 	b.wantErr(t, b.hook(core.Ask{Action: core.StepEnd, Key: job("7", 0)}, 1000), "")
-	b.wantErr(t, b.hook(core.Ask{Action: core.Room}, 0), "")
-	b.wantErr(t, b.hook(core.Ask{Action: core.Running}, 0), core.NotSupported)
+	b.wantErr(t, b.hook(core.Ask{Action: core.Room}, 0), core.NotSupported) // only a server knows; a yes would be a guess
+	b.wantErr(t, b.hook(core.Ask{Action: core.Running}, 1000), core.NotAllowed)
 	b.wantErr(t, b.hook(core.Ask{}, 0), core.NotSupported)
 }
 

@@ -38,19 +38,20 @@ type run struct {
 	refits  int
 	died    bool // Making: the driver did, during a Create
 
-	err     *core.Error // why the prepare failed
-	waits   string      // Cleaning: what it waits for
-	busy    bool        // Cleaning: a NIC says busy
-	claimed bool        // Cleaning: the driver said that all is gone
-	since   time.Duration
-	backoff time.Duration
-	retry   time.Duration // when to look again
-	drainAt time.Duration // when a NIC has kept the run for too long
-	drained bool
-	dirty   bool    // the server is to be told
-	readyAt Attempt // Ready: surveys after it should show the services
-	lost    bool    // Ready: one did not
-	later   *Hook   // Asking: who waits longer than the present Reserve
+	err      *core.Error // why the prepare failed
+	waits    string      // Cleaning: what it waits for
+	busy     bool        // Cleaning: a NIC says busy
+	claimed  bool        // Cleaning: the driver said that all is gone
+	since    time.Duration
+	backoff  time.Duration
+	retry    time.Duration // when to look again
+	drainAt  time.Duration // when a NIC has kept the run for too long
+	drained  bool
+	dirty    bool    // the server is to be told
+	readyAt  Attempt // Ready: surveys after it should show the services
+	lost     bool    // Ready: one did not
+	unlisted int64   // Making, Ready: when the list began that did not have it; 0: the last had it
+	later    *Hook   // Asking: who waits longer than the present Reserve
 }
 
 // waiter is a prepare that waits.

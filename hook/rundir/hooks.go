@@ -9,7 +9,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Hooks is how hooks of this node call: what RUNDIR/hooks.json holds.
+// Hooks is how hooks of this node call: what RUNDIR/hooks.json holds. The server has such a folder too, for hooks that run beside it.
 type Hooks struct {
 	Node       string
 	Schedulers []Scheduler
@@ -26,6 +26,7 @@ type Scheduler struct {
 type Phase struct {
 	core.HookPhase
 	Bypass core.HookReply
+	Away   *core.HookReply // what is said when nobody answers, where the site has chosen to run jobs all the same; nil: that is a failure
 }
 
 // Bounds of hooks.json.
@@ -132,6 +133,8 @@ func (p Phase) check() error {
 		return bad("it reads %d bytes of standard input, outside 0 to %d", p.Stdin, MaxStdin)
 	case p.Bypass.Exit != 0:
 		return bad("it would fail with %d while Weft is bypassed", p.Bypass.Exit)
+	case p.Away != nil && p.Away.Exit != 0:
+		return bad("it would fail with %d where it is to go by when nobody answers", p.Away.Exit)
 	}
 	for _, names := range [][]string{p.Variables, p.Job, p.Step} {
 		if len(names) > MaxVariables {

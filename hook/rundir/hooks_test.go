@@ -20,11 +20,14 @@ func sample() Hooks {
 			{core.HookPhase{
 				Name: "prolog", Action: core.Prepare, Root: true, Variables: []string{"SLURM_JOB_UID"}, Job: []string{"SLURM_HET_JOB_ID", "SLURM_JOB_ID"},
 				Limit: 8 * time.Second,
-			}, core.HookReply{}},
+			}, core.HookReply{}, nil},
 			{core.HookPhase{Name: "taskprolog", Action: core.Environment, Job: []string{"SLURM_JOB_ID"}, Step: []string{"SLURM_STEP_ID"}, Limit: 8 * time.Second},
-				core.HookReply{Stdout: []byte("unset SLINGSHOT_VNIS\n")}},
+				core.HookReply{Stdout: []byte("unset SLINGSHOT_VNIS\n")}, nil},
 		}},
-		{Name: "corona", Type: "flux", Phases: []Phase{{core.HookPhase{Name: "epilog", Action: core.CleanUp, Root: true, Stdin: 100, Limit: time.Minute}, core.HookReply{}}}},
+		{Name: "corona", Type: "flux", Phases: []Phase{
+			{core.HookPhase{Name: "epilog", Action: core.CleanUp, Root: true, Stdin: 100, Limit: time.Minute}, core.HookReply{}, nil},
+			{core.HookPhase{Name: "room", Action: core.Room, Root: true, Limit: time.Second}, core.HookReply{}, &core.HookReply{Stdout: []byte("yes\n")}},
+		}},
 		{Name: "a", Type: "pbs"}, {Name: "b", Type: "pbs"},
 	}}
 }
@@ -113,6 +116,7 @@ func TestHooksThatAreRefused(t *testing.T) {
 		"257 variables":        func(p *Phase) { p.Step = make([]string, 257) },
 		"bytes of standard":    func(p *Phase) { p.Stdin = -1 },
 		"while Weft is bypass": func(p *Phase) { p.Bypass.Exit = 1 },
+		"when nobody answers":  func(p *Phase) { p.Away = &core.HookReply{Exit: 1} },
 		"it is there twice":    func(p *Phase) { p.Name = "taskprolog" },
 		"phase \"../x\"":       func(p *Phase) { p.Name = "../x" },
 	} {

@@ -32,6 +32,7 @@ type (
 		Stdin     int      `json:"stdin,omitempty"`
 		Limit     string   `json:"limit"`
 		Bypass    Reply    `json:"bypass"`
+		Away      *Reply   `json:"away,omitempty"`
 	}
 )
 
@@ -52,7 +53,7 @@ func (h Hooks) Encode() ([]byte, error) {
 		out := schedulerFile{Name: s.Name, Type: s.Type, Phases: []phaseFile{}}
 		for _, p := range s.Phases {
 			out.Phases = append(out.Phases, phaseFile{
-				p.Name, p.Action.String(), p.Root, p.Variables, p.Job, p.Step, p.Stdin, p.Limit.String(), Reply(p.Bypass),
+				p.Name, p.Action.String(), p.Root, p.Variables, p.Job, p.Step, p.Stdin, p.Limit.String(), Reply(p.Bypass), (*Reply)(p.Away),
 			})
 		}
 		f.Schedulers = append(f.Schedulers, out)
@@ -87,7 +88,7 @@ func ParseHooks(text []byte) (Hooks, error) {
 			out.Phases = append(out.Phases, Phase{
 				core.HookPhase{
 					Name: p.Name, Action: action(p.Action), Root: p.Root, Variables: p.Variables, Job: p.Job, Step: p.Step, Stdin: p.Stdin, Limit: limit,
-				}, core.HookReply(p.Bypass),
+				}, core.HookReply(p.Bypass), (*core.HookReply)(p.Away),
 			})
 		}
 		h.Schedulers = append(h.Schedulers, out)

@@ -110,7 +110,6 @@ func (e event) facts() *facts {
 
 // running is MOM's list of jobs. At her start she has none to tell: whether jobs of before go on is hers to decide (-p), so that list covers none.
 func running(ask core.Ask, call core.HookCall, e event) (core.Ask, error) {
-	ask.Key.Scheduler = call.Scheduler
 	if call.Phase == PhaseStartup {
 		ask.Began = 0
 		return ask, nil

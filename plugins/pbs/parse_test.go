@@ -23,9 +23,9 @@ func TestParse(t *testing.T) {
 		"launch":   {"execjob_launch", begin, core.Ask{Action: core.Environment, Key: key("42.pbs1", 0), UID: 1001, Began: 5}},
 		"end":      {"execjob_end", begin, core.Ask{Action: core.CleanUp, Key: key("42.pbs1", 0), UID: 1001, Began: 5}},
 		"abort":    {"execjob_abort", `{"v":1,"job":"43[7].pbs1"}`, core.Ask{Action: core.CleanUp, Key: key("43[7].pbs1", 0), Began: 5}},
-		"startup":  {"exechost_startup", `{"v":1}`, core.Ask{Action: core.Running, Key: core.Key{JobID: core.JobID{Scheduler: "tioga"}}}},
-		"periodic": {"exechost_periodic", `{"v":1,"jobs":["2.pbs1","1.pbs1","2.pbs1"]}`, core.Ask{Action: core.Running, Key: core.Key{JobID: core.JobID{Scheduler: "tioga"}}, Alive: []core.Key{key("1.pbs1", 0), key("2.pbs1", 0)}, Began: 5}},
-		"no jobs":  {"exechost_periodic", `{"v":1,"jobs":[]}`, core.Ask{Action: core.Running, Key: core.Key{JobID: core.JobID{Scheduler: "tioga"}}, Began: 5}},
+		"startup":  {"exechost_startup", `{"v":1}`, core.Ask{Action: core.Running}},
+		"periodic": {"exechost_periodic", `{"v":1,"jobs":["2.pbs1","1.pbs1","2.pbs1"]}`, core.Ask{Action: core.Running, Alive: []core.Key{key("1.pbs1", 0), key("2.pbs1", 0)}, Began: 5}},
+		"no jobs":  {"exechost_periodic", `{"v":1,"jobs":[]}`, core.Ask{Action: core.Running, Began: 5}},
 		"obit": {"jobobit", `{"v":1,"job":"42.pbs1","user":"ann","run_count":2,"submitted":7,"resources":{"ncpus":"1"}}`, core.Ask{
 			Action: core.CleanUp, Key: key("42.pbs1", 2), Note: []byte(`{"v":1,"facts":{"user":"ann","submitted":7}}`), Began: 5,
 		}},
