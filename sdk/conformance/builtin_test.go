@@ -9,6 +9,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
@@ -39,6 +40,9 @@ func TestSimInMemory(t *testing.T) {
 // Their packages try them with a scheduler; here there is none.
 func TestAdaptersWithoutAScheduler(t *testing.T) {
 	t.Run("local", func(t *testing.T) { Test(t, func() any { return local.New("local") }, Site{}) })
+	t.Run("pbs", func(t *testing.T) {
+		Test(t, func() any { return pbs.New("aurora") }, Site{Values: core.Values{"exec": t.TempDir()}, Patience: 4 * time.Second})
+	})
 	t.Run("slurm", func(t *testing.T) {
 		Test(t, func() any { return slurm.New("tioga") }, Site{Values: core.Values{"bin": t.TempDir()}, Patience: 4 * time.Second})
 	})
