@@ -223,7 +223,7 @@ func TestRunjobTellsThatThePoolIsEmpty(t *testing.T) {
 	j := s.Submit(complex.Job{})
 	s.Schedule()
 	s.state(j, "Q", 0, 0)
-	if !strings.HasPrefix(j.Comment, "Not Running: PBS Error: weft: tioga/1.pbs1#1 on server: it is so; `weft vnis` shows") {
+	if !strings.HasPrefix(j.Comment, "Not Running: PBS Error: weft: tioga/1.pbs1#1 on server: it is so; `weft vnis` ") {
 		t.Errorf("comment %q", j.Comment)
 	}
 	s.says(all)

@@ -102,6 +102,9 @@ func TestRender(t *testing.T) {
 		core.Errorf(core.NotPlaced, "job tioga/7: it is not placed here"), core.Errorf(core.PoolEmpty, "pool jobs: it is empty"), core.Errorf(core.NICFailed, "node n1: cxi1: ENXIO"),
 		core.Errorf(core.BadCall, "job id: it is empty"),
 	}
+	for _, e := range errs[1:] {
+		_ = e.WithMend("mend it so")
+	}
 	phases, err := pbs.New("tioga").Phases(t.Context())
 	if err != nil {
 		t.Fatal(err)
