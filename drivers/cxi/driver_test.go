@@ -1,0 +1,331 @@
+package cxi_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi"
+	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+// TestAbsent: a node without library, NICs or the driver's user module gets one error that says what to do, from every call.
+func TestAbsent(t *testing.T) {
+	sys := t.TempDir()
+	noLibrary := core.Values{"library": filepath.Join(sys, "libcxi.so.1"), "sysfs": sys}
+	for name, c := range map[string]struct {
+		values core.Values
+		reason core.Reason
+		what   string
+		mend   string
+	}{
+		"no library":                {noLibrary, core.NICFailed, "libcxi.so.1: it cannot be loaded", "install libcxi"},
+		"no such name":              {core.Values{"library": "libweft-none.so.1", "sysfs": sys}, core.NICFailed, "libweft-none.so.1: it cannot be loaded", "install libcxi"},
+		"another library":           {core.Values{"library": "libc.so.6", "sysfs": sys}, core.NICFailed, "it has no cxil_open_device", "install libcxi"},
+		"a file that is no library": {core.Values{"library": "/proc/self/status", "sysfs": sys}, core.NICFailed, "it cannot be loaded", "install libcxi"},
+	} {
+		d := cxi.New()
+		if err := d.Configure(t.Context(), c.values); err != nil {
+			t.Fatal(err)
+		}
+		check := func(call string, err error) {
+			t.Helper()
+			e := core.AsError(err)
+			if e == nil || e.Reason != c.reason || !strings.Contains(e.What, c.what) || !strings.Contains(e.Mend, c.mend) {
+				t.Errorf("%s: %s: %+v: want %s, %q and %q", name, call, e, c.reason, c.what, c.mend)
+			}
+		}
+		_, err := d.Devices(t.Context())
+		check("devices", err)
+		_, err = d.Services(t.Context())
+		check("services", err)
+		_, err = d.Create(t.Context(), []core.ServiceSpec{spec("cxi0", 1000, 4034)})
+		check("create", err)
+		_, err = d.Destroy(t.Context(), []core.Service{{Device: "cxi0", ID: 4}})
+		check("destroy", err)
+		found, err := d.Check(t.Context())
+		if err != nil || len(found) != 1 || found[0].Severity != core.Critical || !strings.Contains(found[0].Mend, c.mend) {
+			t.Errorf("%s: check: %+v, %v", name, found, err)
+		}
+	}
+}
+
+func TestNoNIC(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+	if err := os.RemoveAll(filepath.Join(n.Sys(), "class/cxi_user")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Devices(t.Context())
+	if e := core.AsError(err); e == nil || e.Reason != core.NICMissing || !strings.Contains(e.Mend, "modprobe cxi-user") {
+		t.Errorf("NICs that no application can open: %+v", err)
+	}
+	if err := os.RemoveAll(n.Sys()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Services(t.Context())
+	if e := core.AsError(err); e == nil || e.Reason != core.NICMissing || !strings.Contains(e.Mend, "modprobe cxi-ss1") {
+		t.Errorf("no NIC: %+v", err)
+	}
+	if _, err := create(t, d, spec("cxi0", 1000, 4034)); core.AsError(err).Reason != core.NICMissing {
+		t.Errorf("create: %v", err)
+	}
+	if err := destroy(t, d, core.Service{Device: "cxi0", ID: 4}); core.AsError(err).Reason != core.NICMissing {
+		t.Errorf("destroy: %v: on a NIC that is not there nothing is known to be gone", err)
+	}
+	found, err := d.Check(t.Context())
+	if err != nil || len(found) != 1 || found[0].Severity != core.Critical {
+		t.Errorf("check: %+v, %v", found, err)
+	}
+}
+
+func TestDeviceStates(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 4, shim.Lib10)
+	n.Set(func(s *shim.State) { s.Link(0, false); s.Retry(1, false); s.Opens(3, false) })
+	n.Do(2, func(k *kernel.NIC) { k.Enable(kernel.Root, 1, true) })
+	got, err := d.Devices(t.Context())
+	if err != nil || len(got) != 4 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	type state struct{ Up, Retry, Open, Fault bool }
+	want := []state{{false, true, false, false}, {true, false, false, false}, {true, true, true, false}, {false, false, false, true}}
+	for i, g := range got {
+		if s := (state{g.Up, g.Retry, g.Open, g.Fault != ""}); s != want[i] {
+			t.Errorf("%s: %+v, want %+v: %s", g.Name, s, want[i], g.Fault)
+		}
+	}
+	services, err := d.Services(t.Context())
+	if core.AsError(err).Reason != core.NICFailed || !strings.Contains(err.Error(), "cxi3") || len(services) != 9 {
+		t.Errorf("%d services, %v: want those of 3 NICs, and the one that failed named", len(services), err)
+	}
+}
+
+// TestNotPrivileged: what the driver lets nobody but root do.
+func TestNotPrivileged(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+	n.Set(func(s *shim.State) { s.Admin(false) })
+	_, err := create(t, d, spec("cxi0", 1000, 4034))
+	if e := core.AsError(err); e == nil || e.Reason != core.NICFailed || !strings.Contains(e.Mend, "CAP_SYS_ADMIN") {
+		t.Errorf("%+v", e)
+	}
+	if _, err := d.Services(t.Context()); err != nil {
+		t.Errorf("reading needs no privilege: %v", err)
+	}
+	n.Set(func(s *shim.State) { s.Admin(true) })
+	must(t, d, spec("cxi0", 1000, 4034))
+}
+
+// TestReadBack: a service that the kernel holds otherwise than asked for is removed, and said so.
+func TestReadBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		tamper func(d []byte)
+		says   string
+	}{
+		"an ignored member": {func(d []byte) { clear(d[24:32]) }, "members"},
+		"another uid":       {func(d []byte) { d[16] ^= 1 }, "members"},
+		"open to all":       {func(d []byte) { d[0] &^= 1 }, "flags"},
+		"disabled":          {func(d []byte) { d[0] &^= 0x10 }, "flags"},
+		"the system's":      {func(d []byte) { d[0] |= 0x20 }, "flags"},
+		"another VNI":       {func(d []byte) { d[2] ^= 1 }, "VNIs"},
+		"a VNI more":        {func(d []byte) { d[1], d[4] = 2, 9 }, "VNIs"},
+		"a class more":      {func(d []byte) { d[10] = 1 }, "classes"},
+		"a higher limit":    {func(d []byte) { d[36] ^= 0x40 }, "limits"},
+	} {
+		for _, op := range []string{"get", "alloc"} { // the kernel shows another than it made; it makes another than was asked for
+			if op == "alloc" && (name == "disabled") {
+				continue // which the kernel decides itself
+			}
+			d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+			if _, err := d.Devices(t.Context()); err != nil { // so that the release is known
+				t.Fatal(err)
+			}
+			n.Set(func(s *shim.State) {
+				s.Tamper(func(on string, raw []byte) {
+					if on == op {
+						c.tamper(raw)
+					}
+				})
+			})
+			_, err := create(t, d, spec("cxi0", 1000, 4034))
+			if e := core.AsError(err); e == nil || e.Reason != core.NICFailed || !strings.Contains(e.What, c.says) {
+				t.Errorf("%s (%s): %v: want that %s differ", name, op, err, c.says)
+			}
+			n.Do(0, func(k *kernel.NIC) {
+				if len(k.Services()) != 3 {
+					t.Errorf("%s (%s): the service still stands: %+v", name, op, k.Services()[3:])
+				}
+			})
+		}
+	}
+}
+
+// TestHangingNIC: a call that hangs in the driver costs its NIC and no other; it returns before its deadline, and the NIC works again when the call ends.
+func TestHangingNIC(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 2, shim.Lib10)
+	must(t, d, spec("cxi0", 1000, 4000))
+	n.Set(func(s *shim.State) { s.Hang(1) })
+	within := func() context.Context {
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+		t.Cleanup(stop)
+		return ctx
+	}
+	ctx := within()
+	made, err := d.Create(ctx, []core.ServiceSpec{spec("cxi1", 1000, 4034), spec("cxi0", 1000, 4034)})
+	if err != nil || ctx.Err() != nil {
+		t.Fatalf("%v, %v: it must answer before its deadline", err, ctx.Err())
+	}
+	if made[1].Err != nil || core.AsError(made[0].Err).Reason != core.NICFailed || !errors.Is(made[0].Err, context.DeadlineExceeded) {
+		t.Errorf("%+v: want one service, and the NIC that hangs said to have failed", made)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := d.Devices(ctx); core.AsError(err).Reason != core.Cancelled {
+		t.Errorf("work whose caller is gone: %v", err)
+	}
+	ctx = within()
+	seen, err := d.Devices(ctx) // the lane of cxi1 is still taken
+	if err != nil || ctx.Err() != nil || len(seen) != 2 || seen[0].Fault != "" || !strings.Contains(seen[1].Fault, "an earlier call still waits for it") {
+		t.Errorf("%+v, %v", seen, err)
+	}
+	n.Release()
+	again := must(t, d, spec("cxi1", 1000, 4034)) // it waits for the lane
+	n.Do(1, func(k *kernel.NIC) {
+		if len(k.Services()) != 4 || k.Services()[3].ID != again.ID {
+			t.Errorf("%+v: the abandoned call must not have made a second one", k.Services()[3:])
+		}
+	})
+}
+
+// TestBusyAtOnce: a service in use is said to be busy by one attempt.
+func TestBusyAtOnce(t *testing.T) {
+	d, n := on(t, &kernel.R130, 1, shim.Lib8)
+	s := must(t, d, spec("cxi0", 1000, 4034))
+	n.Do(0, func(k *kernel.NIC) {
+		if _, err := k.AllocLNI(kernel.Caller{EUID: 1001}, s.ID); err != kernel.EPERM {
+			t.Errorf("another user opens it on 13.0: %v, want EPERM", err)
+		}
+		if _, err := k.AllocLNI(kernel.Caller{EUID: 1000}, s.ID); err != kernel.OK {
+			t.Error(err)
+		}
+	})
+	before := n.Calls("destroy")
+	if err := destroy(t, d, s); !errors.Is(err, core.Busy) || n.Calls("destroy") != before+1 {
+		t.Errorf("%v after %d attempts", err, n.Calls("destroy")-before)
+	}
+}
+
+// TestHalfMade: whoever made a service for a namespace or with a range was killed between two calls; the next one finishes it instead of a second one.
+func TestHalfMade(t *testing.T) {
+	for name, s := range map[string]core.ServiceSpec{
+		"namespace": func() core.ServiceSpec {
+			s := spec("cxi0", 0, 4034)
+			s.Owner = core.Owner{Kind: core.OwnerNetNS, ID: 77}
+			return s
+		}(),
+		"range": spec("cxi0", 1000, block(2048, 8)...),
+	} {
+		d, n := on(t, &kernel.R1400, 1, shim.Lib10)
+		whole := must(t, d, s)
+		var was kernel.Desc
+		n.Do(0, func(k *kernel.NIC) {
+			found, _ := k.Get(whole.ID)
+			was = found.Desc
+			was.NumVNIs = uint8(len(s.VNIs)) % 8
+			k.Destroy(kernel.Root, whole.ID)
+			if _, _, err := k.Alloc(kernel.Root, &was); err != kernel.OK {
+				t.Fatal(err)
+			}
+		})
+		again := must(t, d, s)
+		if diff := cmp.Diff(whole, again); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		n.Do(0, func(k *kernel.NIC) {
+			if len(k.Services()) != 4 {
+				t.Errorf("%s: %d services, want the driver's 3 and one", name, len(k.Services()))
+			}
+		})
+	}
+}
+
+// TestLNIsPerRGID: more processes than RGIDs share them, and only then.
+func TestLNIsPerRGID(t *testing.T) {
+	for processes, want := range map[int64]uint32{1: 1, 2 * 253: 1, 2*253 + 1: 2, 2000: 4, 65536: 8} {
+		n := shim.New(t, &kernel.R1401, 2, shim.Lib10)
+		d := cxi.New()
+		if err := d.Configure(t.Context(), core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": processes}); err != nil {
+			t.Fatal(err)
+		}
+		s := must(t, d, spec("cxi1", 1000, 4034))
+		n.Do(1, func(k *kernel.NIC) {
+			if got, _ := k.LPR(s.ID); got != want {
+				t.Errorf("%d processes on 2 NICs with 253 RGIDs each: %d LNIs an RGID, want %d", processes, got, want)
+			}
+		})
+	}
+}
+
+// TestOlderLibrary: symbols after LIBCXI_1.0 are optional, and a newer library on an older driver is told apart.
+func TestOlderLibrary(t *testing.T) {
+	netns := spec("cxi0", 0, 4034)
+	netns.Owner = core.Owner{Kind: core.OwnerNetNS, ID: 77}
+	for _, c := range []struct {
+		release *kernel.Behaviour
+		library int
+		spec    core.ServiceSpec
+		says    string
+	}{
+		{&kernel.R1401, shim.Lib8, netns, "it needs SHS 14, and this is a libcxi of LIBCXI_1.8"},
+		{&kernel.R1401, shim.Lib9, netns, "it needs SHS 14, and this is a libcxi of LIBCXI_1.9"},
+		{&kernel.R131, shim.Lib10, netns, "it needs SHS 14, and this is SHS 13.1"},
+		{&kernel.R130, shim.Lib10, netns, "it needs SHS 14, and this is SHS 13.0"},
+		{&kernel.R1401, shim.Lib8, spec("cxi0", 1000, block(2048, 8)...), "it needs SHS 13.1, and this is a libcxi of LIBCXI_1.8"},
+		{&kernel.R120, shim.Lib10, spec("cxi0", 1000, block(2048, 8)...), "it needs SHS 13.1, and this is SHS 12.0"},
+	} {
+		d, n := on(t, c.release, 1, c.library)
+		_, err := create(t, d, c.spec)
+		if e := core.AsError(err); e == nil || e.Code != core.Unsupported || !strings.Contains(e.What, c.says) {
+			t.Errorf("SHS %s, LIBCXI_1.%d: %v: want %q", c.release.Release, c.library, err, c.says)
+		}
+		n.Do(0, func(k *kernel.NIC) {
+			if len(k.Services()) != 3 {
+				t.Errorf("SHS %s, LIBCXI_1.%d: something was made", c.release.Release, c.library)
+			}
+		})
+		s := must(t, d, spec("cxi0", 1000, 4034))
+		if err := destroy(t, d, s); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestConfigureRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		field string
+		value any
+	}{
+		"no library": {"library", ""}, "a relative library": {"library", "lib/libcxi.so.1"}, "a number for a library": {"library", int64(1)},
+		"a relative sysfs": {"sysfs", "sys"}, "fewer than no processes": {"processes", int64(-1)}, "too many": {"processes", int64(65537)},
+		"a text for processes": {"processes", "many"}, "another setting": {"nics", int64(4)},
+	} {
+		err := cxi.New().Configure(t.Context(), core.Values{c.field: c.value})
+		var at *core.PathError
+		if !errors.As(err, &at) || !cmp.Equal(at.Path, []string{c.field}) || !errors.Is(err, core.Invalid) {
+			t.Errorf("%s: %v: want BadConfig at %s", name, err, c.field)
+		}
+	}
+	defaults := core.Values{}
+	for _, f := range cxi.New().Schema().Fields {
+		defaults[f.Name] = f.Default
+	}
+	if err := cxi.New().Configure(t.Context(), defaults); err != nil {
+		t.Error("the schema's own defaults:", err)
+	}
+}
