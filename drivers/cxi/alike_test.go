@@ -114,7 +114,8 @@ func (p *pair) same(t fataler) {
 	for i := range p.sim {
 		want = append(want, sim.ServicesOn(&p.sim[i], p.names[i])...)
 		def, _ := p.sim[i].Get(kernel.DefaultID)
-		devices = append(devices, core.Device{Name: p.names[i], Address: 0x100 + uint32(i), Up: true, Retry: true, Open: def.Enable, Capacity: p.sim[i].Capacity()})
+		devices = append(devices, core.Device{Name: p.names[i], Address: 0x100 + uint32(i), Up: true, Retry: true, Open: def.Enable, Capacity: p.sim[i].Capacity(),
+			Classes: core.LowLatency | core.BulkData | core.BestEffort, RGIDs: core.Stock{Total: 255, Free: 253}}) // as the stand-in's sysfs says
 		p.node.Do(i, func(n *kernel.NIC) {
 			if d := cmp.Diff(p.sim[i].Services(), n.Services()); d != "" {
 				t.Fatalf("the two kernels hold different services: %s", d)

@@ -124,6 +124,10 @@ func (d *Driver) device(n *nic) core.Device {
 			out.Open = true
 		}
 	}
+	_, out.Classes, _ = d.now().sys.profile(n.name)
+	if free, known := d.now().sys.rgids(n.name); known {
+		out.RGIDs = core.Stock{Total: totalRGIDs, Free: uint16(min(free, totalRGIDs))}
+	}
 	out.Capacity = capacity(n.info.totals(), services, d.traits(n, services))
 	return out
 }

@@ -81,7 +81,7 @@ func TestNoNIC(t *testing.T) {
 		t.Errorf("destroy: %v: on a NIC that is not there nothing is known to be gone", err)
 	}
 	found, err := d.Check(t.Context())
-	if err != nil || len(found) != 1 || found[0].Severity != core.Critical {
+	if err != nil || len(found) != 2 || found[1].Severity != core.Critical || !strings.Contains(found[1].Mend, "modprobe cxi-ss1") {
 		t.Errorf("check: %+v, %v", found, err)
 	}
 }

@@ -15,6 +15,7 @@ const (
 	leastTLEs  = 8 // CASS_MIN_POOL_TLES
 	lePools    = 16
 	tlePools   = 4
+	totalRGIDs = 255    // 1 to 255
 	notCounted = 0xffff // in_use of LE and TLE where the service has no pool of its own
 )
 

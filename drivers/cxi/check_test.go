@@ -1,0 +1,74 @@
+package cxi_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// TestCheck shows what `weft doctor` says of each release, of a library that is newer or older than the driver, and of a NIC that does not open.
+func TestCheck(t *testing.T) {
+	var got strings.Builder
+	for _, c := range []struct {
+		title   string
+		release *kernel.Behaviour
+		library int
+		set     func(*shim.State)
+	}{
+		{"SHS 12.0", &kernel.R120, shim.Lib8, nil},
+		{"SHS 13.0", &kernel.R130, shim.Lib8, nil},
+		{"SHS 13.1", &kernel.R131, shim.Lib9, nil},
+		{"SHS 14.0.0", &kernel.R1400, shim.Lib10, nil},
+		{"SHS 14.0.1", &kernel.R1401, shim.Lib10, nil},
+		{"SHS 13.0 with the libcxi of 13.1", &kernel.R130, shim.Lib9, nil},
+		{"SHS 14.0.1 with the libcxi of 12.0", &kernel.R1401, shim.Lib8, nil},
+		{"cxi1 does not open", &kernel.R1401, shim.Lib10, func(s *shim.State) { s.Opens(1, false) }},
+		{"without privilege", &kernel.R1401, shim.Lib10, func(s *shim.State) { s.Admin(false) }},
+	} {
+		d, n := on(t, c.release, 2, c.library)
+		if c.set != nil {
+			n.Set(c.set)
+		}
+		found, err := d.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&got, "== %s\n", c.title)
+		for _, f := range found {
+			fmt.Fprintf(&got, "%s: %s\n    %s\n", f.Severity, f.What, strings.ReplaceAll(f.Evidence, n.Dir, "DIR"))
+			if f.Mend != "" {
+				fmt.Fprintf(&got, "    > %s\n", f.Mend)
+			}
+		}
+		for nic := range 2 {
+			n.Do(nic, func(k *kernel.NIC) {
+				if len(k.Services()) != 3 {
+					t.Errorf("%s: asking for the release left %d services", c.title, len(k.Services())-3)
+				}
+			})
+		}
+	}
+	file := filepath.Join("testdata", "check.golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got.String()); d != "" {
+		t.Errorf("%s\nwrite it anew with -update", d)
+	}
+}
