@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/drivers/sim"
@@ -102,13 +103,14 @@ func (s *story) twoUsers() error {
 	if len(rows) != 2*s.opts.NICs {
 		return fmt.Errorf("%d services are on %s, not %d", len(rows), n[0], 2*s.opts.NICs)
 	}
+	held := time.Now()
 	for _, j := range []*job{a, b} {
 		if err := j.finish(s.ctx); err != nil {
 			return err
 		}
 	}
 	s.tell("Both jobs end. Their services go at once, and their VNIs rest before anybody else can get them.")
-	return errors.Join(s.state(va, "quarantined"), s.state(vb, "quarantined"))
+	return s.rests(held, va, vb)
 }
 
 func (s *story) denied() error {
@@ -145,6 +147,7 @@ func (s *story) nicFails() error {
 	if err != nil {
 		return err
 	}
+	before := time.Now()
 	j, err := s.launch(append(slices.Clone(s.alice), "--on", bad+","+good), "echo", "this must not run")
 	if err != nil {
 		return err
@@ -184,7 +187,7 @@ func (s *story) nicFails() error {
 	}
 	s.shown("weft nodes", func(w io.Writer) { printNodes(w, nodes) })
 	s.tell("No service of it is left on any node.")
-	return s.state(vni, "quarantined")
+	return s.rests(before, vni)
 }
 
 func (s *story) busy() error {
@@ -210,10 +213,12 @@ func (s *story) busy() error {
 		return err
 	}
 	<-j.done
+	var busy []server.VNIRow
 	if err := s.until("VNI draining and busy", func() (bool, string, error) {
 		now, err := s.vnis()
 		for _, r := range now {
 			if uint16(r.VNI) == vni {
+				busy = []server.VNIRow{r}
 				return r.State == "draining" && strings.Contains(r.Waits, rows[0].Device), fmt.Sprintf("%+v", r), err
 			}
 		}
@@ -221,33 +226,27 @@ func (s *story) busy() error {
 	}); err != nil {
 		return err
 	}
-	if err := s.show(vni); err != nil {
-		return err
-	}
+	s.show(vni, busy)
 	s.tell("kill -9 ended the job, but %s holds service %d: the VNI is nobody else's until that is gone.", rows[0].Device, rows[0].Service)
 	if err := app.finish(s.ctx); err != nil && exitOf(err) < 0 {
 		return err
 	}
-	if err := s.state(vni, "quarantined"); err != nil {
-		return err
-	}
-	s.tell("The application ends. The node finds its NICs clean and says so:")
-	if err := s.show(vni); err != nil {
-		return err
-	}
-	if err := s.state(vni, "free"); err != nil {
-		return err
-	}
-	return s.show(vni)
-}
-
-func (s *story) show(vni uint16) error {
-	rows, err := list[server.VNIRow](s.ctx, s.o, "vnis", server.JobArgs{VNI: vni})
+	resting, err := s.state(vni, "quarantined")
 	if err != nil {
 		return err
 	}
-	s.shown(fmt.Sprintf("weft vnis %d", vni), func(w io.Writer) { printVNIs(w, rows) })
+	s.tell("The application ends. The node finds its NICs clean and says so:")
+	s.show(vni, resting)
+	free, err := s.state(vni, "free")
+	if err != nil {
+		return err
+	}
+	s.show(vni, free)
 	return nil
+}
+
+func (s *story) show(vni uint16, rows []server.VNIRow) {
+	s.shown(fmt.Sprintf("weft vnis %d", vni), func(w io.Writer) { printVNIs(w, rows) })
 }
 
 // hold starts the application of a service's owner.
@@ -330,14 +329,15 @@ func (s *story) serverStops() error {
 	if va == vb {
 		return fmt.Errorf("VNI %d was given twice", va)
 	}
-	return errors.Join(s.state(va, "active"), a.finish(s.ctx), b.finish(s.ctx))
+	_, err = s.state(va, "active")
+	return errors.Join(err, a.finish(s.ctx), b.finish(s.ctx))
 }
 
 func (s *story) account() error {
 	s.chapter("Every VNI is accounted for")
 	var rows []server.VNIRow
 	for _, v := range s.given {
-		if err := s.state(v, "free"); err != nil {
+		if _, err := s.state(v, "free"); err != nil {
 			return err
 		}
 		now, err := list[server.VNIRow](s.ctx, s.o, "vnis", server.JobArgs{VNI: v})

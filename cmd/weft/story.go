@@ -174,14 +174,32 @@ func (s *story) until(what string, so func() (bool, string, error)) error {
 	}
 }
 
-// state waits until the VNI is in a state.
-func (s *story) state(vni uint16, want string) error {
-	return s.until(fmt.Sprintf("VNI %d %s", vni, want), func() (bool, string, error) {
+// state waits until the VNI is in a state, and gives it as it was then.
+func (s *story) state(vni uint16, want string) ([]server.VNIRow, error) {
+	return s.become(vni, want, func(r server.VNIRow) bool { return r.State == want })
+}
+
+// rests waits until the VNI is in its quarantine. On a slow machine that may be over before anybody looks, but not before it has lasted, and the
+// job has not ended before since.
+func (s *story) rests(since time.Time, vnis ...uint16) error {
+	for _, vni := range vnis {
+		if _, err := s.become(vni, "quarantined", func(r server.VNIRow) bool {
+			return r.State == "quarantined" || r.State == "free" && time.Since(since) >= s.quarantine
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *story) become(vni uint16, want string, is func(server.VNIRow) bool) (seen []server.VNIRow, _ error) {
+	return seen, s.until(fmt.Sprintf("VNI %d %s", vni, want), func() (bool, string, error) {
 		rows, err := list[server.VNIRow](s.ctx, s.o, "vnis", server.JobArgs{VNI: vni})
 		if err != nil {
 			return false, "", err
 		}
-		return len(rows) == 1 && rows[0].State == want, fmt.Sprintf("%+v", rows), nil
+		seen = rows
+		return len(rows) == 1 && is(rows[0]), fmt.Sprintf("%+v", rows), nil
 	})
 }
 
