@@ -210,3 +210,22 @@ func TestPathErrorUnwraps(t *testing.T) {
 		t.Errorf("%v: the complaint is lost", err)
 	}
 }
+
+func TestIsVNIRange(t *testing.T) {
+	for _, c := range []struct {
+		first VNI
+		n     int
+		want  bool
+	}{{2048, 8, true}, {2048, 2048, true}, {7, 1, true}, {8, 0, false}, {2048, 7, false}, {2044, 8, false}, {0, 8, false}, {65528, 8, true}} {
+		var v []VNI
+		for i := range c.n {
+			v = append(v, c.first+VNI(i))
+		}
+		if got := IsVNIRange(v); got != c.want {
+			t.Errorf("%d VNIs from %d: %v", c.n, c.first, got)
+		}
+	}
+	if IsVNIRange([]VNI{8, 9, 11, 10}) {
+		t.Error("out of order is no range")
+	}
+}

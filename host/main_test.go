@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/sdk"
 )
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 		return
 	case "sim":
 		sdk.Serve(sim.New(sim.Options{}), sdk.WithName("sim"))
+		return
+	case "cxi":
+		sdk.Serve(cxi.New(), sdk.WithName("cxi"))
 		return
 	case "adapter":
 		sdk.Serve(&adapter{})

@@ -59,7 +59,7 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 		return core.Service{}, bad
 	}
 	id, have, whole := m.find(spec, &want)
-	if whole {
+	if whole { // it is somebody's already: what cannot be read of it stays
 		return m.readBack(spec, &want, id)
 	}
 	if id == 0 {
@@ -76,9 +76,13 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 		m.services = append(m.services, have)
 	}
 	if err := m.finish(spec, &have); err != ok {
-		return core.Service{}, m.undo(spec, id, m.refused(spec, nil, err), err)
+		return core.Service{}, m.undo(spec, id, m.refused(spec, nil, err))
 	}
-	return m.readBack(spec, &want, id)
+	s, bad := m.readBack(spec, &want, id)
+	if bad != nil {
+		bad = m.undo(spec, id, bad)
+	}
+	return s, bad
 }
 
 // able refuses what the driver or the library cannot do, before anything is made.
@@ -162,7 +166,7 @@ func (m *maker) finish(spec *core.ServiceSpec, have *desc) errno {
 	return m.n.enable(have.id, true)
 }
 
-// readBack compares what the kernel holds with what was asked for. A service that is another is removed, since nobody knows whom it lets in.
+// readBack compares what the kernel holds with what was asked for.
 func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Service, *core.Error) {
 	have, err := m.n.get(id)
 	if err != ok {
@@ -181,8 +185,8 @@ func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Se
 		differ = append(differ, "id")
 	}
 	if len(differ) > 0 {
-		return core.Service{}, m.undo(spec, id, core.Errorf(core.NICFailed,
-			"NIC %s: create a service with VNIs %s: service %d, read back, has other %s than were asked for", spec.Device, core.FormatVNIs(spec.VNIs), id, strings.Join(differ, ", ")), ok)
+		return core.Service{}, core.Errorf(core.NICFailed, "NIC %s: create a service with VNIs %s: service %d, read back, has other %s than were asked for",
+			spec.Device, core.FormatVNIs(spec.VNIs), id, strings.Join(differ, ", "))
 	}
 	for i := range m.services {
 		if m.services[i].id == id {
@@ -192,11 +196,9 @@ func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Se
 	return view(spec.Device, &have, e, use{}), nil
 }
 
-// undo removes a service that must not stand; one whose caller is gone stays, and the next call finishes it.
-func (m *maker) undo(spec *core.ServiceSpec, id uint32, why *core.Error, err errno) *core.Error {
-	if err == ecanceled {
-		return why
-	}
+// undo removes a service that must not stand: one that is not finished, that is another than was asked for, since nobody knows whom it lets in, or whose
+// caller is gone, since nobody will be told of it.
+func (m *maker) undo(spec *core.ServiceSpec, id uint32, why *core.Error) *core.Error {
 	if err := m.n.destroy(id, true); err != ok {
 		return core.Errorf(why.Reason, "%w; and it could not be removed: %w", why, failure(spec.Device, "destroy service", id, err)).WithShort(why.Short...)
 	}

@@ -18,6 +18,7 @@ var reasons = map[errno]struct {
 	ebadr:      {core.BadCall, "its owner is nobody (4294967295)"},
 	enospc:     {core.NICShort, "the NIC has no resource group left"},
 	eio:        {core.NICFailed, "the NIC does not work"},
+	ecanceled:  {core.Cancelled, "its time was up, or its caller gone; what it had made is removed"},
 	eopnotsupp: {core.NotSupported, "this release of libcxi or of the driver cannot do it"},
 }
 

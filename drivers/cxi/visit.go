@@ -67,6 +67,7 @@ func visit[T any](ctx context.Context, d *Driver, lib *library, c card, what str
 		defer n.close()
 		do(n, func(i int, v T) { out <- told{i, v} })
 	}()
+	over, last := ctx.Done(), (<-chan time.Time)(nil)
 	for {
 		select {
 		case r, more := <-out:
@@ -83,23 +84,18 @@ func visit[T any](ctx context.Context, d *Driver, lib *library, c card, what str
 				end(core.Errorf(core.InternalFault, "NIC %s: %s: it has no result", c.name, what))
 			}
 			return
-		case <-ctx.Done():
-			for more := true; more; { // what came at the same moment
-				select {
-				case r, is := <-out:
-					if more = is; is {
-						took(r.i, r.v)
-						delete(missing, r.i)
-					}
-				default:
-					more = false
-				}
-			}
+		case <-over:
+			over, last = nil, time.After(grace)
+		case <-last:
 			end(late(ctx, c.name, what, start, "it did not answer"))
 			return
 		}
 	}
 }
+
+// grace is how long a call to the driver that was under way when time was up may still take, so that what it made is undone before the caller is told that
+// it failed. The deadline that a visit knows is further before the caller's own.
+const grace = 50 * time.Millisecond
 
 // late is the error of a NIC that did not answer before the call was over.
 func late(ctx context.Context, name, what string, start time.Time, why string) *core.Error {
@@ -123,7 +119,7 @@ func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !ok {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/10, 100*time.Millisecond)))
+	return context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/10, 250*time.Millisecond)))
 }
 
 // parallel runs f for each of n at the same time and waits for all.
