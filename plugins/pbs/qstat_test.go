@@ -189,12 +189,15 @@ func TestParseRequest(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	if got, err := ParseRequest(map[string]string{"job_vni": "1", "collectives": "0"}); err != nil || !got.JobVNI || got.Collectives {
+		t.Errorf("booleans as runjob shows them: %+v, %v", got, err)
+	}
 	if got, err := ParseRequest(map[string]string{"off": "True", "depth": "3"}); err != nil || !got.Off || len(got.Warnings) != 1 {
 		t.Errorf("off beside another: %+v, %v", got, err)
 	}
 	for wanted, says := range map[string]string{
 		"colour=blue": "slingshot_colour: Weft knows no such resource", "vnis=0": `slingshot_vnis: "0" is not a number from 1`, "depth=2000": "from 1 to 1024", "tcs=FAST": `"FAST" is no traffic class`,
-		"tcs=": "no traffic class", "job_vni=1": "neither true nor false", "max_" + name + "=65536": "from 0 to 65535",
+		"tcs=": "no traffic class", "job_vni=2": "neither true nor false", "max_" + name + "=65536": "from 0 to 65535",
 	} {
 		key, value, _ := strings.Cut(wanted, "=")
 		_, err := ParseRequest(map[string]string{key: value})

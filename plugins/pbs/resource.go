@@ -117,13 +117,13 @@ func number(v string, least, most int) (int, error) {
 	return int(n), nil
 }
 
-// flag reads a boolean as PBS writes it.
+// flag reads a boolean as PBS writes it: True in qstat, 1 in what a hook inside pbs_server sees.
 func flag(of func(*core.Request) *bool) func(*core.Request, string) error {
 	return func(r *core.Request, v string) error {
 		switch strings.ToLower(v) {
-		case "true":
+		case "true", "1":
 			*of(r) = true
-		case "false":
+		case "false", "0":
 			*of(r) = false
 		default:
 			return fmt.Errorf("%q is neither true nor false", core.Clip(v))

@@ -49,7 +49,7 @@ func Ask(ctx context.Context, qmgr Qmgr) (*Site, error) {
 
 // read takes qmgr's lines in: `Hook NAME` with indented `key = value` lines of `list hook`, and the directives of `print`.
 func (s *Site) read(text string) {
-	hook := ""
+	hook, last := "", ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		key, value, assigned := strings.Cut(line, " = ")
@@ -61,7 +61,10 @@ func (s *Site) read(text string) {
 			hook = words[1]
 			s.Hooks[hook] = map[string]string{}
 		case len(words) == 1 && assigned && hook != "":
+			last = key
 			s.Hooks[hook][key] = unquote(value)
+		case hook != "" && last != "" && strings.HasPrefix(line, "\t") && !assigned: // a long value goes on
+			s.Hooks[hook][last] += unquote(line)
 		case len(words) == 3 && words[0] == "create" && words[1] == "resource":
 			s.Resources[words[2]] = map[string]string{}
 		case len(words) == 4 && words[0] == "set" && words[1] == "resource" && assigned && s.Resources[words[2]] != nil:
