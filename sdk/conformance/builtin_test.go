@@ -8,6 +8,7 @@ import (
 	"github.com/weft-hpc/weft/dev/scheduler"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"github.com/weft-hpc/weft/plugins/flux"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/slurm"
@@ -42,6 +43,9 @@ func TestAdaptersWithoutAScheduler(t *testing.T) {
 	t.Run("local", func(t *testing.T) { Test(t, func() any { return local.New("local") }, Site{}) })
 	t.Run("pbs", func(t *testing.T) {
 		Test(t, func() any { return pbs.New("aurora") }, Site{Values: core.Values{"exec": t.TempDir()}, Patience: 4 * time.Second})
+	})
+	t.Run("flux", func(t *testing.T) {
+		Test(t, func() any { return flux.New("tioga") }, Site{Values: core.Values{"uri": "local://" + t.TempDir() + "/local-0"}, Patience: 4 * time.Second})
 	})
 	t.Run("slurm", func(t *testing.T) {
 		Test(t, func() any { return slurm.New("tioga") }, Site{Values: core.Values{"bin": t.TempDir()}, Patience: 4 * time.Second})
