@@ -22,6 +22,8 @@ type cluster struct {
 	lines []string // more lines of slurm.conf
 	ports []int    // the controller's, then each node's
 	procs map[string]*process
+
+	written func() // is called after slurm.conf was written, if there is such a thing
 }
 
 // The names of a cluster's daemons; a node's slurmd has the node's.
@@ -126,6 +128,9 @@ SlurmdParameters=config_overrides
 		fmt.Fprintln(&text, l)
 	}
 	must(c.t, os.WriteFile(c.conf(), []byte(text.String()), 0o644))
+	if c.written != nil {
+		c.written()
+	}
 }
 
 // up starts the cluster and waits until every node is idle.

@@ -15,6 +15,7 @@
 //	policy denies an array of eight, a bad token, an empty pool, no server     TestClasses
 //	a NIC fails: drained with its reason, job requeued                         TestNICFails
 //	a service is busy at the end and goes later                                TestBusy
+//	one that does not go: drained, VNI held (Alloc alone)                      TestBusyForGood
 //	slurmd and agent killed                                                    TestNodeLost
 //	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts
 //	the server killed while jobs start and end (Alloc alone)                   TestServerKilled

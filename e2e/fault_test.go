@@ -74,20 +74,7 @@ func TestBusy(t *testing.T) {
 			tasks = read(t, tail(w.path("out", "busy"), 1<<14))
 			return len(tasks) == 1, ""
 		})
-		id, _, _ := strings.Cut(tasks[0].IDs, ",")
-		service, err := strconv.ParseUint(id, 10, 32)
-		must(t, err)
-		ctx, release := context.WithCancel(t.Context())
-		opened, over := make(chan struct{}), make(chan error, 1)
-		go func() {
-			over <- sim.Hold(ctx, w.path("n1.nic"), "cxi0", uint32(service), alice.uid, func() { close(opened) })
-		}()
-		defer release()
-		select {
-		case <-opened:
-		case err := <-over:
-			t.Fatal(err)
-		}
+		release := w.hold("n1", tasks[0])
 		began := time.Now()
 		w.mustRoot("scancel", job)
 		until(t, "the job is over for Slurm", func() (bool, string) { s := w.state(job); return s == "CANCELLED" || s == "", s })
@@ -114,8 +101,72 @@ func TestBusy(t *testing.T) {
 			return false, fmt.Sprint(rows, err)
 		})
 		release()
-		must(t, <-over)
 		w.clean()
 		w.nothingDrained()
 	})
+}
+
+// TestBusyForGood: a service that does not go within five minutes. Its node is drained, its VNI held; both end when it goes after all and root resumes the node.
+func TestBusyForGood(t *testing.T) {
+	needSlurm(t)
+	t.Parallel()
+	w := newSite(t, setup{alloc: true, nodes: []string{"n1", "n2"}})
+	job := w.batch(alice, show+"\nsleep 300", "-N1", "-w", "n1", "-o", w.path("out", "busy"))
+	var tasks []seen
+	until(t, "the job says what it sees", func() (bool, string) {
+		tasks = read(t, tail(w.path("out", "busy"), 1<<14))
+		return len(tasks) == 1, ""
+	})
+	release := w.hold("n1", tasks[0])
+	w.mustRoot("scancel", job)
+	busy, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the engine's own limit, which no setting shortens
+	defer cancel()
+	<-busy.Done()
+	why := w.drained("n1")
+	if !strings.HasPrefix(why, "weft: ") || !strings.Contains(why, tasks[0].VNIs) && !strings.Contains(why, job) {
+		t.Errorf("the reason names neither the job nor its VNI: %s", why)
+	}
+	state := func() string {
+		rows, err := w.rows()
+		for _, r := range rows {
+			if fmt.Sprint(r.VNI) == tasks[0].VNIs {
+				return r.State
+			}
+		}
+		return fmt.Sprint("free ", err)
+	}
+	until(t, "the VNI is held", func() (bool, string) { s := state(); return s == "held", s })
+	w.unlike(w.oneStep(bob, "n2", 1), tasks)
+	release()
+	w.clean()
+	if out, err := w.weft("resume", "n1"); err != nil {
+		t.Errorf("weft resume: %v\n%s", err, out)
+	}
+	w.mustRoot("scontrol", "update", "NodeName=n1", "State=RESUME")
+	w.oneStep(bob, "n1", 1)
+	w.clean()
+}
+
+// hold is a simulated application that keeps a task's service on cxi0 in use until release.
+func (w *site) hold(node string, s seen) (release func()) {
+	w.t.Helper()
+	id, _, _ := strings.Cut(s.IDs, ",")
+	service, err := strconv.ParseUint(id, 10, 32)
+	must(w.t, err)
+	ctx, cancel := context.WithCancel(w.t.Context())
+	w.t.Cleanup(cancel)
+	opened, over := make(chan struct{}), make(chan error, 1)
+	go func() {
+		over <- sim.Hold(ctx, w.path(node+".nic"), "cxi0", uint32(service), alice.uid, func() { close(opened) })
+	}()
+	select {
+	case <-opened:
+	case err := <-over:
+		w.t.Fatal(err)
+	}
+	return func() {
+		w.t.Helper()
+		cancel()
+		must(w.t, <-over)
+	}
 }

@@ -26,7 +26,7 @@ func newHooked(t *testing.T, lines ...string) *hooked {
 	h := &hooked{cluster: newCluster(t, dir, lines, "n1", "n2")}
 	must(t, os.WriteFile(h.path("out", "calls"), nil, 0o666))
 	must(t, os.Chmod(h.path("out", "calls"), 0o666))
-	h.program("weft-hook", `echo "$2 $SLURMD_NODENAME" >>`+h.path("out", "calls")+`; [ $2 != taskprolog ] || echo export BY_WEFT=1`)
+	h.program("weft-hook", `[ "$1" != --say ] || shift 2; echo "$2 $SLURMD_NODENAME" >>`+h.path("out", "calls")+`; [ $2 != taskprolog ] || echo export BY_WEFT=1`)
 	return h
 }
 

@@ -25,7 +25,7 @@ func TestMoveOver(t *testing.T) {
 		}
 		w.attached()
 		w.toldAll()
-		w.rewrite(w.hookLines(w.dir)...)
+		w.rewrite(true)
 		w.oneStep(bob, "n[3-4]", 2)
 		w.touch(gate)
 		w.plain(job, "old")
@@ -33,7 +33,7 @@ func TestMoveOver(t *testing.T) {
 		// Weft goes while a job runs.
 		job, gate = w.waiting("last")
 		until(t, "the last job has its services", func() (bool, string) { n := w.allServices(); return n > 0, fmt.Sprint(n) })
-		w.rewrite()
+		w.rewrite(false)
 		w.touch(gate)
 		until(t, "the last job is over", func() (bool, string) { s := w.state(job); return s == "COMPLETED" || s == "", s })
 		if tasks := read(t, tail(w.path("out", "last"), 1<<14)); len(tasks) != 2 {
@@ -64,7 +64,7 @@ func TestMoveOverWithoutServer(t *testing.T) {
 	w.serve()
 	w.attached()
 	w.toldAll()
-	w.rewrite(w.hookLines(w.dir)...)
+	w.rewrite(true)
 	w.touch(gate)
 	w.plain(job, "old")
 	w.oneStep(bob, "n[1-2]", 2)
@@ -124,10 +124,16 @@ func (w *site) toldAll() {
 	}
 }
 
-// rewrite puts other hooks in force, without a restart.
-func (w *site) rewrite(lines ...string) {
+// rewrite puts Weft's hooks into slurm.conf or takes them out, without a restart.
+func (w *site) rewrite(with bool) {
 	w.t.Helper()
-	w.change(lines...)
+	want := "Prolog                  = (null)"
+	if w.written = nil; with {
+		w.written, want = w.install, "Prolog                  = "+w.path("hooks", "prolog")
+		w.change(w.hookLines()...)
+	} else {
+		w.change()
+	}
 	w.mustRoot("scontrol", "reconfigure")
 	until(w.t, "every slurmd has read its configuration", func() (bool, string) {
 		for _, n := range w.nodes() {
@@ -136,10 +142,6 @@ func (w *site) rewrite(lines ...string) {
 			}
 		}
 		out, _ := w.root("scontrol", "show", "config")
-		want := "Prolog                  = (null)"
-		if len(lines) > 0 {
-			want = "Prolog                  = " + w.path("hooks", "prolog")
-		}
 		return strings.Contains(out, want), out
 	})
 }

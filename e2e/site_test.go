@@ -65,7 +65,7 @@ func newSite(t testing.TB, s setup) *site {
 	w := &site{setup: s, boots: map[string]int{}}
 	lines := slices.Clone(s.lines)
 	if !s.bare {
-		lines = append(lines, w.hookLines(dir)...)
+		lines = append(lines, w.hookLines()...)
 	}
 	names := make([]string, len(s.nodes))
 	for i, n := range s.nodes {
@@ -74,7 +74,11 @@ func newSite(t testing.TB, s setup) *site {
 	w.cluster = newCluster(t, dir, lines, names...)
 	w.identities()
 	w.policies()
-	w.scripts()
+	text := fmt.Sprintf("#!/bin/sh\nexec %s/weft-hook --dir %s/${SLURMD_NODENAME#%s} \"$@\"\n", bin, dir, w.prefix)
+	must(t, os.WriteFile(w.theHook(), []byte(text), 0o755))
+	if !s.bare {
+		w.written = w.install
+	}
 	t.Cleanup(w.finish)
 	w.cluster.up()
 	w.serve()
@@ -88,33 +92,24 @@ func newSite(t testing.TB, s setup) *site {
 // nodes are Weft's names of the nodes; Slurm's are the cluster's.
 func (w *site) nodes() []string { return w.setup.nodes }
 
-// hookLines is what slurm.conf says about the hooks.
-func (w *site) hookLines(dir string) []string {
-	lines := []string{
-		"Prolog=" + filepath.Join(dir, "hooks", "prolog"),
-		"TaskProlog=" + filepath.Join(dir, "hooks", "taskprolog"),
-		"Epilog=" + filepath.Join(dir, "hooks", "epilog"),
-	}
+// hookLines is what slurm.conf says beside the lines that `weft init slurm` writes.
+func (w *site) hookLines() []string {
 	if w.alloc {
-		lines = append(lines, "PrologFlags=Alloc", "BatchStartTimeout=130") // as docs/slurm.md says, for a Prolog that may wait
+		return []string{"PrologFlags=Alloc", "BatchStartTimeout=130"} // as docs/slurm.md says, for a Prolog that may wait
 	}
-	return lines
+	return nil
 }
 
-// scripts writes the hooks. All nodes are one host here, so the name of the node says which agent is meant; at a site each host has one.
-func (w *site) scripts() {
+// theHook is the weft-hook that the hook files call. All nodes are one host here, so the name of the node says which agent is meant; at a site each host has one.
+func (w *site) theHook() string { return w.path("weft-hook") }
+
+// install puts the hooks into slurm.conf as an administrator does; no daemon reads it by that.
+func (w *site) install() {
 	w.t.Helper()
-	must(w.t, os.MkdirAll(w.path("hooks"), 0o755))
-	for _, phase := range []string{"prolog", "taskprolog", "epilog"} {
-		call := fmt.Sprintf("%s/weft-hook --dir %s/${SLURMD_NODENAME#%s} slurm %s", bin, w.dir, w.prefix, phase)
-		text := "exec " + call
-		if phase == "taskprolog" { // its standard error goes nowhere; lines that begin with print reach the user
-			text = "exec 3>&1\nsays=$(" + call + " 2>&1 >&3)\ncode=$?\n[ $code -eq 0 ] || [ -z \"$says\" ] || echo \"print $says\"\nexit $code"
-		}
-		if other, ok := w.hooks[phase]; ok {
-			text = strings.ReplaceAll(other, "{}", call)
-		}
-		must(w.t, os.WriteFile(w.path("hooks", phase), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+	w.mustRoot(filepath.Join(bin, "weft"), "init", "slurm", "--write", "--conf", w.conf(), "--hooks", w.path("hooks"), "--weft-hook", w.theHook())
+	for phase, text := range w.hooks {
+		call := w.theHook() + " slurm " + phase
+		must(w.t, os.WriteFile(w.path("hooks", phase), []byte("#!/bin/sh\n"+strings.ReplaceAll(text, "{}", call)+"\n"), 0o755))
 	}
 }
 

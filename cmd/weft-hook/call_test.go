@@ -145,6 +145,13 @@ func TestUsage(t *testing.T) {
 			}
 		})
 	}
+	got := run(t, how{}, "--say", "print ", "--dir", "/nonexistent/weft", "a\n"+strings.Repeat("b", 100<<10), "prolog")
+	if got.exit != 1 || got.err != "" || !strings.HasPrefix(got.out, "print weft-hook: ") || strings.Count(got.out, "\n") != 1 || len(got.out) > maxLine+16 {
+		t.Errorf("with --say: %+v", got)
+	}
+	if got := run(t, how{}, "--say", "print ", "slurm"); got.exit != 2 || got.err != "" || !strings.HasPrefix(got.out, "print weft-hook: ") || strings.Count(got.out, "\n") != 1 {
+		t.Errorf("wrong usage with --say: %+v", got)
+	}
 	if got := run(t, how{}, "--help"); got.exit != 0 || !strings.Contains(got.out, usage) {
 		t.Errorf("help: %+v", got)
 	}

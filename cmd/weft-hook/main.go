@@ -1,9 +1,9 @@
 // Command weft-hook is what a scheduler's hooks exec: it carries one hook's call to the node's agent and says what the adapter answers.
 //
-//	weft-hook [--dir RUNDIR] SCHEDULER PHASE [ARG...]
+//	weft-hook [--dir RUNDIR] [--say PREFIX] SCHEDULER PHASE [ARG...]
 //
 // It knows no scheduler: what each phase needs, the agent left in its run directory. Whatever happens, it is over within the phase's time limit, with one
-// line on standard error where the adapter has not spoken.
+// line where the adapter has not spoken: on standard error, or with --say on standard output behind PREFIX, where only that reaches anybody.
 package main
 
 import (
@@ -37,7 +37,7 @@ const lastWords = 50 * time.Millisecond
 // maxLine bounds what weft-hook itself says, in bytes.
 const maxLine = 2 << 10
 
-const usage = "weft-hook [--dir RUNDIR] SCHEDULER PHASE [ARG...]"
+const usage = "weft-hook [--dir RUNDIR] [--say PREFIX] SCHEDULER PHASE [ARG...]"
 
 func main() {
 	began := time.Now()
@@ -56,6 +56,7 @@ type call struct {
 	scheduler string
 	phase     string
 	args      []string
+	before    string // what stands before a failure's line on standard output; empty: it goes to standard error
 
 	env            func(string) (string, bool)
 	stdin          io.Reader
@@ -71,10 +72,13 @@ func (c *call) arguments(args []string) (code int, ok bool) {
 	f.SetOutput(io.Discard)
 	dir := f.String("dir", rundir.Default, "")
 	shown := f.Bool("version", false, "")
+	before := f.String("say", "", "")
 	err := f.Parse(args)
+	c.before = *before
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(c.stdout, "usage: %s\n\nA scheduler's hooks run it. RUNDIR is the run directory of the node's agent, %s unless given.\n", usage, rundir.Default)
+		fmt.Fprintf(c.stdout, "usage: %s\n\nA scheduler's hooks run it. RUNDIR is the run directory of the node's agent, %s unless given.\n"+
+			"With --say, why it fails goes to standard output behind PREFIX, for a scheduler whose users see nothing else of a hook.\n", usage, rundir.Default)
 		return 0, false
 	case *shown:
 		fmt.Fprintf(c.stdout, "weft-hook %s\n", version)
@@ -85,7 +89,7 @@ func (c *call) arguments(args []string) (code int, ok bool) {
 		err = errors.New("--dir: it has no name")
 	}
 	if err != nil {
-		c.say("%v; usage: %s", err, usage)
+		c.complain("%v; usage: %s", err, usage)
 		return exitUsage, false
 	}
 	c.dir, c.scheduler, c.phase, c.args = rundir.Dir(*dir), f.Arg(0), f.Arg(1), f.Args()[2:]
@@ -96,7 +100,7 @@ func (c *call) arguments(args []string) (code int, ok bool) {
 func (c *call) die() {
 	said := make(chan struct{})
 	go func() {
-		c.say("it was not over within %s", time.Since(c.began).Round(time.Millisecond))
+		c.complain("it was not over within %s", time.Since(c.began).Round(time.Millisecond))
 		close(said)
 	}()
 	select {
@@ -106,8 +110,19 @@ func (c *call) die() {
 	os.Exit(exitFailed)
 }
 
-// say writes one line for a person.
-func (c *call) say(format string, args ...any) {
+// say writes one line for a person who looks at what a hook says.
+func (c *call) say(format string, args ...any) { c.line(c.stderr, "", format, args...) }
+
+// complain writes the line that says why the hook fails, where its caller has said that somebody sees it.
+func (c *call) complain(format string, args ...any) {
+	if c.before == "" {
+		c.say(format, args...)
+		return
+	}
+	c.line(c.stdout, c.before, format, args...)
+}
+
+func (c *call) line(to io.Writer, before, format string, args ...any) {
 	who := "weft-hook: "
 	if c.phase != "" {
 		who += core.Clip(c.scheduler) + " " + core.Clip(c.phase) + ": "
@@ -117,12 +132,12 @@ func (c *call) say(format string, args ...any) {
 	if len(text) > maxLine {
 		text = strings.ToValidUTF8(text[:maxLine], "") + "…"
 	}
-	fmt.Fprintln(c.stderr, text)
+	fmt.Fprintln(to, before+text)
 }
 
 // fail says err in one line.
 func (c *call) fail(err error) int {
-	c.say("%s", core.AsError(err).Line())
+	c.complain("%s", core.AsError(err).Line())
 	return exitFailed
 }
 

@@ -42,6 +42,9 @@ func (s script) text() []byte {
 	if s.dir != "" {
 		call += " --dir " + quote(s.dir)
 	}
+	if s.phase == "taskprolog" { // of which a user sees nothing but what it prints so
+		call += " --say 'print '"
+	}
 	call += " " + s.scheduler + " " + s.phase
 	gone := `$hook is not there: bring it back, or take Weft out of slurm.conf with "weft init slurm --remove" and "scontrol reconfigure"`
 	switch s.phase {
