@@ -50,20 +50,21 @@ type Limits struct {
 	Retry     time.Duration // least pause before the server is tried again
 	RetryMost time.Duration
 	Call      time.Duration // that a scheduler's half on this node may take for what the server asks of it; less when the server says so
+	Ran       time.Duration // after which the server is asked again whether jobs that ran here before Weft still do
 	Reports   int           // that wait for one session
 }
 
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
 	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Heard: 10 * time.Second, Tell: 5 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
-	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Reports: 128,
+	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Ran: 10 * time.Minute, Reports: 128,
 }
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits
 	for _, f := range [][2]*time.Duration{
 		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Heard, &l.Heard}, {&d.Tell, &l.Tell}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
-		{&d.RetryMost, &l.RetryMost}, {&d.Call, &l.Call},
+		{&d.RetryMost, &l.RetryMost}, {&d.Call, &l.Call}, {&d.Ran, &l.Ran},
 	} {
 		if *f[1] > 0 {
 			*f[0] = *f[1]

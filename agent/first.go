@@ -59,6 +59,7 @@ func (a *Agent) ran(r core.Ran, m *node.Machine) {
 	i := slices.Index(a.untold, r.Scheduler)
 	a.mu.Unlock()
 	if i < 0 {
+		a.over(r)
 		return
 	}
 	n := 0

@@ -92,6 +92,7 @@ func (a *Agent) attend(ctx context.Context) error {
 	if err := a.insist(ctx, work{in: node.Linked{Up: true}}); err != nil {
 		return err
 	}
+	a.beside.Go(func() { a.askAgain(ctx, s) })
 	up := false
 	defer func() {
 		if up {
@@ -104,7 +105,7 @@ func (a *Agent) attend(ctx context.Context) error {
 			if !first.Full {
 				continue // of the session before
 			}
-			first.First = a.first()
+			first.First = a.first() || a.ranBefore()
 			return a.needs.Authority.Attend(ctx, a.needs.Node, first, s.reports, func(o core.Orders) {
 				if !up { // the server has answered the first report
 					up = true

@@ -6,7 +6,7 @@ type Report struct {
 	Boot    string // the node's boot id
 	Seen    Head   // the highest head this node has seen
 	Full    bool
-	First   bool      // the agent's first start in this boot, and not all schedulers have told which jobs ran then: the server is to tell; Full
+	First   bool      // the agent's first start in this boot, and not all schedulers have told which jobs ran then, or such a job may be over meanwhile: the server is to tell; Full, or with nothing else and no Number
 	Devices []string  // the NICs that are there; Full, or with Changed
 	Held    []Held    // every run this node holds (Full), or those that changed
 	Blind   []string  // those of Devices that could not be read: what stands there is not in Unknown; Full, or with Changed
@@ -69,6 +69,7 @@ const MaxRan = 1024
 type Ran struct {
 	Scheduler string
 	Jobs      []JobStatus // all JobRunning, without Hosts
+	Whole     bool        // none is left out that has no reservation: what Jobs lacks does not run there without one
 }
 
 // Clean orders that nothing of Run be left. VNIs and UID let a node whose own record is lost see whether its NICs are clean of it.

@@ -216,7 +216,7 @@ var (
 	genRan = rapid.Custom(func(t *rapid.T) core.Ran {
 		return core.Ran{Scheduler: genName.Draw(t, "scheduler"), Jobs: list(t, "jobs", rapid.Custom(func(t *rapid.T) core.JobStatus {
 			return core.JobStatus{Run: genRun.Draw(t, "run"), State: core.JobRunning, Hosts: genWord.Draw(t, "hosts"), Started: rapid.Int64().Draw(t, "started")}
-		}), 3)}
+		}), 3), Whole: rapid.Bool().Draw(t, "whole")}
 	})
 
 	genHeld = rapid.Custom(func(t *rapid.T) core.Held {

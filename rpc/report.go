@@ -109,7 +109,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 	return &authorityv1.Orders{
 		Head: encodeHead(o.Head), Heard: o.Heard, Forget: every(o.Forget, encodeRun), Calls: every(o.Calls, encodeNodeCall),
 		Ran: every(o.Ran, func(r core.Ran) *authorityv1.Ran {
-			return &authorityv1.Ran{Scheduler: utf(r.Scheduler), Jobs: every(r.Jobs, encodeStatus)}
+			return &authorityv1.Ran{Scheduler: utf(r.Scheduler), Jobs: every(r.Jobs, encodeStatus), Whole: r.Whole}
 		}),
 		Clean: every(o.Clean, func(c core.Clean) *authorityv1.Clean {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
@@ -122,7 +122,7 @@ func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 		Head: d.head(p.GetHead()), Heard: p.GetHeard(), Forget: each(d, "runs", p.GetForget(), maxRuns, d.run),
 		Calls: each(d, "calls", p.GetCalls(), core.MaxCalls, d.nodeCall),
 		Ran: each(d, "schedulers", p.GetRan(), maxTold, func(p *authorityv1.Ran) core.Ran {
-			return core.Ran{Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Jobs: each(d, "jobs", p.GetJobs(), core.MaxRan, d.status)}
+			return core.Ran{Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Jobs: each(d, "jobs", p.GetJobs(), core.MaxRan, d.status), Whole: p.GetWhole()}
 		}),
 		Clean: each(d, "runs", p.GetClean(), maxRuns, func(p *authorityv1.Clean) core.Clean {
 			return core.Clean{Run: d.run(p.GetRun()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs)}

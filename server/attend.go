@@ -84,6 +84,10 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 				}
 				continue
 			}
+			if rep.First && !rep.Full {
+				s.newcomers.wait(s, node, ses)
+				continue
+			}
 			if rep.Answer != nil {
 				if err := s.forward(ctx, node, ses, asked, *rep.Answer); err != nil {
 					return err

@@ -142,11 +142,12 @@ func (s *Server) tellRan(ctx context.Context, name string, sched core.Scheduler,
 	within, cancel := context.WithTimeout(ctx, tellLimit)
 	defer cancel()
 	ran := make(map[string][]core.JobStatus, len(nodes))
-	over := 0
+	over, unplaced := 0, 0
 	for _, j := range a.jobs {
 		hosts, err := s.placed(within, sched, j)
 		if err != nil {
 			s.log.Warn("on which nodes the job runs is not known: where it ran before Weft did, its next tasks fail", core.LogJob, j.Key.String(), core.LogError, err)
+			unplaced++
 			continue
 		}
 		j.Hosts = ""
@@ -168,7 +169,7 @@ func (s *Server) tellRan(ctx context.Context, name string, sched core.Scheduler,
 	}
 	for node, c := range nodes {
 		s.newcomers.told(name, node, c)
-		s.queueOrders(node, c.ses, core.Orders{Ran: []core.Ran{{Scheduler: name, Jobs: ran[node]}}})
+		s.queueOrders(node, c.ses, core.Orders{Ran: []core.Ran{{Scheduler: name, Jobs: ran[node], Whole: over+unplaced == 0}}})
 	}
 	return nil
 }

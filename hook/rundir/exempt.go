@@ -67,6 +67,37 @@ func (d Dir) Exempted(job core.JobID) bool {
 	return err == nil && info.Mode().IsRegular() && checkOwner(path, info) == nil && d.checkWay(path) == nil
 }
 
+// ExemptedRuns are the runs that ExemptRun has exempted, at most core.MaxRan a scheduler, which is as many as an agent is told of.
+func (d Dir) ExemptedRuns() []core.Run {
+	var out []core.Run
+	schedulers, _ := list(d.path(exempts), maxExempting) // without the folder nobody is exempt
+	for _, scheduler := range schedulers {
+		if core.CheckName("scheduler", scheduler, core.MaxScheduler) != nil {
+			continue
+		}
+		jobs, _ := list(d.path(exempts, scheduler), core.MaxRan)
+		for _, job := range jobs {
+			if run, ok := d.ExemptedRun(core.JobID{Scheduler: scheduler, Job: job}); ok {
+				out = append(out, run)
+			}
+		}
+	}
+	return out
+}
+
+// maxExempting bounds the schedulers that are looked at.
+const maxExempting = 64
+
+// list are the names in a folder, at most so many.
+func list(path string, most int) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(most)
+}
+
 // ExemptedRun is the run of a job that ExemptRun has exempted. Any doubt means that there is none.
 func (d Dir) ExemptedRun(job core.JobID) (core.Run, bool) {
 	path, err := d.ofJob(exempts, job)

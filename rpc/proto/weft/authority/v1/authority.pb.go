@@ -661,7 +661,8 @@ func (x *Orders) GetRan() []*Ran {
 type Ran struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Scheduler     string                 `protobuf:"bytes,1,opt,name=scheduler,proto3" json:"scheduler,omitempty"`
-	Jobs          []*v1.JobStatus        `protobuf:"bytes,2,rep,name=jobs,proto3" json:"jobs,omitempty"` // running, without hosts; at most 1024
+	Jobs          []*v1.JobStatus        `protobuf:"bytes,2,rep,name=jobs,proto3" json:"jobs,omitempty"`    // running, without hosts; at most 1024
+	Whole         bool                   `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"` // none is left out: what jobs lacks does not run on the node
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -708,6 +709,13 @@ func (x *Ran) GetJobs() []*v1.JobStatus {
 		return x.Jobs
 	}
 	return nil
+}
+
+func (x *Ran) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
 }
 
 // Call asks a scheduler's half that runs on the node. An agent of a release that does not know it answers nothing.
@@ -1011,10 +1019,11 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05heard\x18\x03 \x01(\x04R\x05heard\x12)\n" +
 	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\x12-\n" +
 	"\x05calls\x18\x05 \x03(\v2\x17.weft.authority.v1.CallR\x05calls\x12(\n" +
-	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\"P\n" +
+	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\"f\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
-	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\"\xc4\x02\n" +
+	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
+	"\x05whole\x18\x03 \x01(\bR\x05whole\"\xc4\x02\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1c\n" +
 	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x16\n" +

@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// ranBefore reports whether a job that ran here before Weft may still be exempt. One that is over before a hook of Weft's is called for it has no Epilog that
+// would end that, so the server is asked.
+func (a *Agent) ranBefore() bool {
+	return a.needs.Rundir != "" && len(a.needs.Rundir.ExemptedRuns()) > 0
+}
+
+// askAgain asks the server now and then, for as long as a session lasts, while such jobs are left.
+func (a *Agent) askAgain(ctx context.Context, s *session) {
+	for pause(ctx, a.limits.Ran) {
+		if !a.ranBefore() {
+			continue // one may yet be told of in this session
+		}
+		select {
+		case s.reports <- core.Report{First: true}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// over ends the exemptions of a scheduler's runs that its answer lacks. The answer was begun after this node asked, and the runs are older than that. It is
+// worked in the writer's turn, as is whatever else ends or makes one.
+func (a *Agent) over(r core.Ran) {
+	if a.needs.Rundir == "" || !r.Whole {
+		return
+	}
+	for _, run := range a.needs.Rundir.ExemptedRuns() {
+		if run.Scheduler != r.Scheduler || slices.ContainsFunc(r.Jobs, func(j core.JobStatus) bool { return j.Run == run }) {
+			continue
+		}
+		a.unexempt(run.JobID)
+		a.log.Info("a job that ran here before Weft is over: its exemption ends", core.LogJob, run.Key.String())
+	}
+}
