@@ -189,7 +189,8 @@ agent {
   tls    = %[9]q
 }
 `, strings.Join(w.nodes(), ","), w.pool, w.quarantine, w.conf(), nics, w.path(name+".nic"), w.port, name, name+".tls", w.boot(name), limit)
-		must(w.t, os.WriteFile(w.path(name+".hcl"), []byte(text), 0o644))
+		must(w.t, os.WriteFile(w.path(name+".hcl.new"), []byte(text), 0o644))
+		must(w.t, os.Rename(w.path(name+".hcl.new"), w.path(name+".hcl"))) // another node's agent may be reading it
 	}
 }
 

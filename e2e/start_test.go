@@ -169,14 +169,18 @@ func TestShared(t *testing.T) {
 		for i, u := range users {
 			out := w.path("out", fmt.Sprint("small", i))
 			// What the submitting shell carries must not reach a task.
-			job := w.batch(u, show+"\nsrun sh -c "+quoted(show)+"\nenv | grep FI_CXI_COLL\nsleep 100\n", "-N1", "-w", "n1", "-c4", "-o", out,
+			job := w.batch(u, show+"\nsrun sh -c "+quoted(show)+"\nenv | grep ^FI_CXI_COLL\necho THAT IS ALL\nsleep 100\n", "-N1", "-w", "n1", "-c4", "-o", out,
 				"--export=ALL,SLINGSHOT_VNIS=7,SLINGSHOT_SVC_IDS=1,SLINGSHOT_DEVICES=cxi9,SLINGSHOT_TCS=0xf,FI_CXI_COLL_MCAST_TOKEN=stale")
 			jobs = append(jobs, job)
 			var tasks []seen
 			until(t, "job "+job+" says what it sees", func() (bool, string) {
-				tasks = read(t, tail(out, 1<<16))
-				return len(tasks) == 2, tail(out, 1<<16)
+				text := tail(out, 1<<16)
+				tasks = read(t, text)
+				return strings.Contains(text, "THAT IS ALL"), text
 			})
+			if len(tasks) != 2 {
+				t.Fatalf("job %s: %s", job, tail(out, 1<<16))
+			}
 			for _, s := range tasks {
 				w.isolated(s)
 				w.holds(s, u.uid, 4)
