@@ -104,15 +104,27 @@ func (f fabric) Reserve(ctx context.Context, node string, ask core.Ask, peer cor
 	return g, err
 }
 
-// rules deny uid 666.
+// rules deny uid 666, and let nobody hold more than three VNIs; two quotas and a deny are tried out.
 type rules struct{}
+
+func (r rules) Judge(f engine.Facts) (engine.Decision, []engine.Denial) {
+	if f.Job.UID == 666 {
+		return r.Decide(f), []engine.Denial{{Name: "666", Enforce: engine.EnforceDeny}}
+	}
+	return r.Decide(f), []engine.Denial{{Name: "small jobs", Enforce: engine.EnforceDryRun}}
+}
 
 func (rules) Decide(f engine.Facts) engine.Decision {
 	if f.Job.UID == 666 {
 		return engine.Decision{Deny: core.Errorf(core.PolicyDenied, "policy: uid 666 gets nothing")}
 	}
 	return engine.Decision{
-		VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort, Policy: "5f2c",
+		VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort, Policy: "5f2c", Collectives: 4,
+		Quotas: []engine.Quota{
+			{Name: "VNIs of a user", Subject: "user ann", Most: 3},
+			{Name: "few", Subject: "all jobs", Most: 1, Enforce: engine.EnforceWarn},
+			{Name: "few", Subject: "all jobs", Unit: engine.UnitAddresses, Most: 1, Enforce: engine.EnforceDryRun},
+		},
 		Limits: []core.Limits{{core.TXQ: {Max: 64, Reserved: 4}, core.PTE: {Max: 64, Reserved: 4}}},
 	}
 }

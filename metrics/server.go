@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,8 @@ type Server struct {
 	committed prometheus.Histogram
 	batch     prometheus.Histogram
 	uncommit  *prometheus.CounterVec
+	denies    *prometheus.CounterVec
+	exceeded  *prometheus.CounterVec
 
 	mu         sync.Mutex
 	schedulers map[string]time.Time // when each answered last; when it was first known, until then
@@ -82,9 +85,17 @@ func NewServer(o ServerOptions) *Server {
 			Name: "weft_commit_failures_total",
 			Help: "Commits that failed. Nothing is granted from the first until one succeeds.",
 		}, []string{"reason"}),
+		denies: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weft_policy_denies_total",
+			Help: "Jobs that a deny of policy was for, by its name and its enforce: deny refused them; warn and dry_run would have.",
+		}, []string{"deny", "enforce"}),
+		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weft_quota_exceeded_total",
+			Help: "Jobs that went beyond a quota, by its name and its enforce: deny refused them; warn and dry_run would have.",
+		}, []string{"quota", "enforce"}),
 	}
 	s.Configure(o.Schedulers)
-	s.registry.MustRegister(s.reserves, s.reserved, s.described, s.failed, s.committed, s.batch, s.uncommit, s)
+	s.registry.MustRegister(s.reserves, s.reserved, s.described, s.failed, s.committed, s.batch, s.uncommit, s.denies, s.exceeded, s)
 	return s
 }
 
@@ -153,6 +164,16 @@ func (s *Server) Answered(scheduler string) {
 	if _, ok := s.schedulers[scheduler]; ok {
 		s.schedulers[scheduler] = time.Now()
 	}
+}
+
+// Denied is server.Meter's. Names are policy's: of bounded length, and at most some thousand.
+func (s *Server) Denied(name string, by engine.Enforce) {
+	s.denies.WithLabelValues(strings.ToValidUTF8(name, "?"), by.String()).Inc()
+}
+
+// Exceeded is server.Meter's.
+func (s *Server) Exceeded(quota string, by engine.Enforce) {
+	s.exceeded.WithLabelValues(strings.ToValidUTF8(quota, "?"), by.String()).Inc()
 }
 
 // answers gives since when each scheduler has been silent.

@@ -29,6 +29,10 @@ var (
 	storeBytes    = desc("store_bytes", "Size of the store's file.")
 	storeFree     = desc("store_free_bytes", "Bytes of it that are used again before it grows.")
 	nodeExpiry    = desc("node_certificate_expiry_timestamp_seconds", "When the first certificate ends of the nodes that are connected, in Unix time; `weft nodes` shows each. Renew it with `weft tls node NAME`.")
+	quotaUsed     = desc("quota_used", "What jobs hold of a quota, all its users, accounts or queues together; unit is vnis or addresses. A quota of which nobody holds anything is not shown.", "quota", "unit")
+	quotaSubjects = desc("quota_subjects", "Users, accounts, queues or schedulers, as the quota's per says, that hold something of it.", "quota", "unit")
+	quotaTop      = desc("quota_nearest_used", "What the one of them holds that is nearest to its bound. Who that is stands in the message of a job that the quota refuses.", "quota", "unit")
+	quotaLimit    = desc("quota_nearest_limit", "That one's bound, as its newest job had it. Once weft_quota_nearest_used is as high it gets no more.", "quota", "unit")
 	answerAge     = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
 )
 
@@ -36,7 +40,8 @@ var (
 func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, reloadRefused, queueLength,
-		queueLimit, storeUp, storeBytes, storeFree, nodeExpiry, answerAge,
+		queueLimit, storeUp, storeBytes, storeFree, nodeExpiry, answerAge, quotaUsed, quotaSubjects, quotaTop,
+		quotaLimit,
 	} {
 		ch <- d
 	}
@@ -99,6 +104,16 @@ func (s *Server) figures(ch chan<- prometheus.Metric, f engine.Figures) {
 	}
 	for _, why := range engine.Holdings() {
 		gauge(ch, heldVNIs, float64(f.Held[why]), string(why))
+	}
+	for _, q := range f.Quotas {
+		name, unit := q.Quota, "vnis" // not clipped: two that begin alike are two
+		if q.Unit == engine.UnitAddresses {
+			unit = "addresses"
+		}
+		gauge(ch, quotaUsed, float64(q.Sum), name, unit)
+		gauge(ch, quotaSubjects, float64(q.Subjects), name, unit)
+		gauge(ch, quotaTop, float64(q.Used), name, unit)
+		gauge(ch, quotaLimit, float64(q.Most), name, unit)
 	}
 	gauge(ch, draining, f.Draining.Seconds())
 	gauge(ch, nodes, float64(f.Nodes))

@@ -17,6 +17,7 @@ type evaluation struct {
 	quotas   []*rule // that are for the job
 	took     func(*rule)
 	ended    *rule // the block that refused
+	denies   []engine.Denial
 	decision engine.Decision
 	made     *hcl.EvalContext
 	groups   int // the job's spread plus 1; 0: nothing has asked for it yet

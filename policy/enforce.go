@@ -12,7 +12,7 @@ import (
 )
 
 // enforcements are the values of enforce, by engine.Enforce.
-var enforcements = []string{engine.EnforceDeny: "deny", engine.EnforceWarn: "warn", engine.EnforceDryRun: "dry_run"}
+var enforcements = engine.Enforcements()
 
 func (c *compiler) enforce(file *hclfile.File, attr *hclsyntax.Attribute, what string) engine.Enforce {
 	text, findings := file.String(attr.Expr, what)
@@ -27,6 +27,9 @@ func (c *compiler) enforce(file *hclfile.File, attr *hclsyntax.Attribute, what s
 // refuse is what becomes of a refusal by r. What is not enforced refuses nobody, not even when it fails: it gives nothing, so that opens no door, and a
 // deny that is being tried out must not stop the site when it has a mistake in it.
 func (e *evaluation) refuse(r *rule, refusal *core.Error) *core.Error {
+	if r.kind == denyKind {
+		e.denies = append(e.denies, engine.Denial{Name: r.name, Enforce: r.enforce})
+	}
 	switch r.enforce {
 	case engine.EnforceWarn:
 		e.warn(refusal.What + " (a warning only)")

@@ -19,7 +19,7 @@ func (p *Policy) Explain(facts engine.Facts) Trace {
 			x.set[a] = append(x.set[a], setting(a, &p.defaults, Place{Kind: "top"}))
 		}
 	}
-	decision, ended := p.decide(&facts, x.took)
+	decision, ended, _ := p.decide(&facts, x.took)
 	t := Trace{Policy: p.hash, Decision: decision, Warnings: decision.Warnings, Trials: decision.Trials}
 	t.Blocks = x.blocks(&decision, ended)
 	if d := decision.Deny; d != nil {

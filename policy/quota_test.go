@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +117,18 @@ quota "broken" {
 	}
 	if d := of("dry_run"); d.Deny != nil || len(d.VNIs) != 1 || d.Warnings != nil || len(d.Trials) != 3 || d.Trials[0] != `policy: deny "big": too big` {
 		t.Errorf("%+v", d)
+	}
+	// Each deny that was for the job is told, to be counted, and none after the one that refused.
+	for by, want := range map[engine.Enforce][]engine.Denial{
+		engine.EnforceDeny:   {{Name: "big", Enforce: engine.EnforceDeny}},
+		engine.EnforceWarn:   {{Name: "big", Enforce: engine.EnforceWarn}, {Name: "broken", Enforce: engine.EnforceWarn}},
+		engine.EnforceDryRun: {{Name: "big", Enforce: engine.EnforceDryRun}, {Name: "broken", Enforce: engine.EnforceDryRun}},
+	} {
+		p := load(t, base, strings.ReplaceAll(text, "ENFORCE", by.String()))
+		d, denies := p.Judge(facts(nil))
+		if diff := cmp.Diff(p.Decide(facts(nil)), d, cmpopts.IgnoreUnexported(core.Error{})); diff != "" || !slices.Equal(denies, want) {
+			t.Errorf("%v: %+v, %s", by, denies, diff)
+		}
 	}
 	// A quota that is enforced and cannot be told refuses, and so does a deny.
 	for name, one := range map[string]string{

@@ -29,6 +29,8 @@ func (s *Server) act(d done) {
 			s.order(a)
 		case engine.Fail:
 			told = s.failed(a)
+		case engine.Over:
+			s.over(a)
 		case engine.Drain:
 			for name := range s.schedulers {
 				s.tellScheduler(name, "drain", func(ctx context.Context, sched core.Scheduler) error {

@@ -92,7 +92,7 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 	}
 	policy := s.policy.Load()
 	facts := engine.Facts{Job: job, System: policy.system}
-	decision := policy.Decide(facts)
+	decision := s.judge(policy.Policy, facts)
 	s.saw(facts, decision)
 	return engine.NewSaid(began, job, decision, policy.text)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
 )
 
 // Meter counts what the server does. Many goroutines call it, the writer among them: it must return at once. An empty Reason says that it went well.
@@ -12,6 +13,8 @@ type Meter interface {
 	Described(scheduler string, reason core.Reason, took time.Duration) // a scheduler told of a job
 	Committed(inputs int, reason core.Reason, took time.Duration)       // a batch of inputs became durable
 	Answered(scheduler string)                                          // a complete answer of a scheduler's Watch came
+	Denied(name string, by engine.Enforce)                              // a deny of policy was for a job
+	Exceeded(quota string, by engine.Enforce)                           // a job went beyond a quota
 }
 
 // unmetered counts nothing.
@@ -21,6 +24,8 @@ func (unmetered) Reserved(string, core.Reason, time.Duration)  {}
 func (unmetered) Described(string, core.Reason, time.Duration) {}
 func (unmetered) Committed(int, core.Reason, time.Duration)    {}
 func (unmetered) Answered(string)                              {}
+func (unmetered) Denied(string, engine.Enforce)                {}
+func (unmetered) Exceeded(string, engine.Enforce)              {}
 
 // reason of an outcome, for the meter.
 func reason(err error) core.Reason {

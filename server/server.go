@@ -84,6 +84,7 @@ type Server struct {
 	meter      Meter
 	auditor    auditor
 	began      time.Time
+	counted    once
 	policy     atomic.Pointer[decider]
 	shadow     atomic.Pointer[Shadow]
 	names      atomic.Pointer[names]

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,11 +23,12 @@ func newPolicyDiff(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diff OLD NEW --jobs FILE", Short: "Say which jobs would get something else under another policy", Args: cobra.ExactArgs(2),
 		Long: `Decide on jobs of the past by two policies, each a file or a folder, and say which would get something else, by the rule that changes it; and
-whether pools and quotas would have sufficed when the jobs came and went as they did. FILE is what "weft jobs --history -o json" prints, or
-"sacct -a -X -P -o ` + slurm.SacctFields + `", which does not
-know what users asked for with --network; - is standard input.
+whether pools and quotas would have sufficed when the jobs came and went as they did. FILE is what "weft jobs --history -o json" prints, which has the
+jobs that got a reservation and not those that were refused; or "sacct -a -X -P -o ` + slurm.SacctFields + `",
+which knows neither groups nor what users asked for with --network; - is standard input.
 
-Exit codes: 0 all jobs get the same; 1 some do not; 2 a policy or FILE cannot be used.`,
+Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a pool too small or been refused by a quota than under OLD;
+2 a policy or FILE cannot be used.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if jobs == "" {
 				return misuse(cmd, fmt.Errorf("policy diff: --jobs is missing"))
@@ -37,7 +40,7 @@ Exit codes: 0 all jobs get the same; 1 some do not; 2 a policy or FILE cannot be
 					return unusable(r.Findings)
 				}
 			}
-			rows, err := after.past(jobs)
+			rows, caveats, err := after.past(jobs)
 			if err != nil {
 				return usage(err)
 			}
@@ -49,10 +52,11 @@ Exit codes: 0 all jobs get the same; 1 some do not; 2 a policy or FILE cannot be
 				return usage(err)
 			}
 			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, after.Env.Topology, pools, rows)
+			report.Caveats = caveats
 			if err := o.print(stdout(), report, func(w io.Writer) { printDiff(w, report) }); err != nil {
 				return err
 			}
-			if report.Changed > 0 {
+			if report.Changed > 0 || report.Worse() {
 				return &exitError{exitFailed, nil}
 			}
 			return nil
@@ -63,34 +67,45 @@ Exit codes: 0 all jobs get the same; 1 some do not; 2 a policy or FILE cannot be
 	return o.listing(cmd)
 }
 
-// past reads jobs of either form.
-func (r ruleset) past(path string) ([]history.Row, error) {
+// past reads jobs of either form, and says what they lack.
+func (r ruleset) past(path string) (rows []history.Row, caveats []string, err error) {
 	in := os.Stdin
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, fmt.Errorf("jobs: %w", err)
+			return nil, nil, fmt.Errorf("jobs: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	b := bufio.NewReader(in)
 	if first, err := b.Peek(1); err != nil || first[0] == '{' {
-		return history.Parse(b)
+		rows, err = history.Parse(b)
+		return rows, nil, err
 	}
-	scheduler := ""
+	var schedulers []string
 	for _, s := range r.Config.Schedulers {
 		if s.Type == "slurm" {
-			scheduler = s.Name
-			break
+			schedulers = append(schedulers, s.Name)
 		}
 	}
+	caveats = []string{"sacct knows neither the groups of users nor what they asked for with --network: what policy gives or denies for these is not seen here"}
+	scheduler := ""
+	if len(schedulers) > 0 {
+		scheduler = schedulers[0]
+	}
+	switch {
+	case scheduler == "":
+		caveats = append(caveats, "the configuration has no scheduler \"slurm\": job.scheduler is empty")
+	case len(schedulers) > 1:
+		caveats = append(caveats, fmt.Sprintf("all are taken for jobs of scheduler %q, the first of %s", scheduler, strings.Join(schedulers, ", ")))
+	}
 	jobs, err := slurm.Sacct(b, scheduler, time.Local)
-	rows := make([]history.Row, 0, len(jobs))
+	rows = make([]history.Row, 0, len(jobs))
 	for _, j := range jobs {
 		rows = append(rows, history.Row{Made: j.Start, Ended: j.Ends, Job: facts.Of(j.Job)})
 	}
-	return rows, err
+	return rows, caveats, err
 }
 
 // pools are those of the configuration, the services' blocks with them.
@@ -109,6 +124,9 @@ func (r ruleset) pools() ([]compare.Pool, error) {
 }
 
 func printDiff(w io.Writer, r compare.Report) {
+	for _, c := range r.Caveats {
+		fmt.Fprintln(w, "note:", c)
+	}
 	fmt.Fprintf(w, "%d of %s would get something else\n", r.Changed, plural(r.Jobs, "job"))
 	if r.Unused > 0 {
 		fmt.Fprintf(w, "%s left out: no job that can be on this system\n", plural(r.Unused, "line"))
@@ -133,12 +151,47 @@ func printGroups(w io.Writer, groups []compare.Group) {
 func printCapacity(w io.Writer, r compare.Report) {
 	for i, p := range r.After.Pools {
 		fmt.Fprintf(w, "pool %s of %d: at most %d wanted, before %d", p.Pool, p.Size, p.Peak, r.Before.Pools[i].Peak)
-		if p.Short > 0 {
-			fmt.Fprintf(w, "; TOO FEW for %s, before for %d", plural(p.Short, "job"), r.Before.Pools[i].Short)
+		before := r.Before.Short(p.Pool)
+		switch {
+		case p.Short > 0:
+			fmt.Fprintf(w, "; TOO FEW for %s, before for %d", plural(p.Short, "job"), before)
+		case before > 0:
+			fmt.Fprintf(w, "; enough, before too few for %s", plural(before, "job"))
 		}
 		fmt.Fprintln(w)
+		printSpans(w, p.Spans)
 	}
 	for _, q := range r.After.Quotas {
-		fmt.Fprintf(w, "quota %q exceeded by %s, the first: %s\n", q.Quota, plural(q.Jobs, "job"), q.First)
+		verb := "refuses"
+		if !q.Refuses() {
+			verb = "refuses nobody (enforce = \"" + q.Enforce + "\"), and is exceeded by"
+		}
+		fmt.Fprintf(w, "quota %q %s %s", q.Quota, verb, plural(q.Jobs, "job"))
+		if q.Refuses() {
+			fmt.Fprintf(w, ", before %d", r.Before.Refused(q.Quota))
+		}
+		fmt.Fprintf(w, "; the first %s, the last %s: %s\n", clock(q.FirstAt), clock(q.LastAt), q.First)
+		printSpans(w, q.Spans)
+	}
+	for _, q := range r.Before.Quotas {
+		if q.Refuses() && !slices.ContainsFunc(r.After.Quotas, func(o compare.QuotaStrain) bool { return o.Quota == q.Quota }) {
+			fmt.Fprintf(w, "quota %q refuses nobody, before %s\n", q.Quota, plural(q.Jobs, "job"))
+		}
 	}
 }
+
+// printSpans says when something did not suffice.
+func printSpans(w io.Writer, s compare.Spans) {
+	for _, span := range s.Spans {
+		to := "the end"
+		if !span.To.IsZero() {
+			to = clock(span.To)
+		}
+		fmt.Fprintf(w, "  from %s to %s\n", clock(span.From), to)
+	}
+	if s.More > 0 {
+		fmt.Fprintf(w, "  and %d times more\n", s.More)
+	}
+}
+
+func clock(t time.Time) string { return t.Local().Format(time.DateTime) }

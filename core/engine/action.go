@@ -34,6 +34,13 @@ type Fail struct {
 	Again  bool // it is of class system: the job may have it later, and may go back into the queue
 }
 
+// Over tells that a job went beyond a quota. With EnforceDeny it is refused.
+type Over struct {
+	Key     core.Key
+	Quota   string
+	Enforce Enforce
+}
+
 // Drain takes a node out of service in every scheduler that lists it.
 type Drain struct {
 	Node   string
@@ -71,6 +78,7 @@ func (Refused) action()  {}
 func (Describe) action() {}
 func (Order) action()    {}
 func (Fail) action()     {}
+func (Over) action()     {}
 func (Drain) action()    {}
 func (Done) action()     {}
 func (Say) action()      {}

@@ -45,6 +45,17 @@ type Decision struct {
 	Policy      string   // hash of the policy's text
 }
 
+// Judge is a Policy that also tells which of its denies were for the job, those that are not enforced among them, to be counted.
+type Judge interface {
+	Judge(Facts) (Decision, []Denial)
+}
+
+// Denial is a deny of policy that was for a job.
+type Denial struct {
+	Name    string // the deny block's name
+	Enforce Enforce
+}
+
 // Wanted is one VNI of a decision. Name is policy's (app, job, daos), Pool the pool or the service whose block it is taken from.
 type Wanted struct {
 	Name string
@@ -79,3 +90,8 @@ const (
 	EnforceWarn           // granted with a warning
 	EnforceDryRun         // granted; only logged
 )
+
+// Enforcements are the levels as a policy writes them.
+func Enforcements() []string { return []string{"deny", "warn", "dry_run"} }
+
+func (e Enforce) String() string { return Enforcements()[min(e, EnforceDryRun)] }

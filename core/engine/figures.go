@@ -32,13 +32,14 @@ type Figures struct {
 	Recovering   bool
 	Policy       string // hash
 	Vanished     int    // reservations of the alarm
+	Quotas       []QuotaUse
 }
 
 // Figures looks at each reservation once; at their nodes only where they are held.
 func (m *Machine) Figures() Figures {
 	f := Figures{
 		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.nodes),
-		Awaited: len(m.awaited), Recovering: m.Recovering(), Policy: m.Policy(),
+		Awaited: len(m.awaited), Recovering: m.Recovering(), Policy: m.Policy(), Quotas: m.quotaUse(),
 	}
 	for _, r := range m.serials {
 		f.Reservations[r.state]++

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"container/list"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -88,6 +90,7 @@ func (m *Machine) admitQuotas(in Reserve, d Decision, vnis int) ([]string, *core
 		if text == "" {
 			continue
 		}
+		m.do(Over{in.Ask.Key, q.Name, q.Enforce})
 		switch q.Enforce {
 		case EnforceWarn:
 			warnings = append(warnings, text)
@@ -114,6 +117,55 @@ func (q Quota) over(wants, has int, by func() string) string {
 		return ""
 	}
 	return fmt.Sprintf("quota %q: %s may hold %d %s: %d are in use%s, and this job wants %d", q.Name, q.Subject, q.Most, q.Unit, has, by(), wants)
+}
+
+// QuotaUse is what jobs hold of a quota.
+type QuotaUse struct {
+	Quota    string
+	Unit     Unit
+	Sum      int // of all subjects
+	Subjects int // that hold something
+	Used     int // by the subject that is nearest to its bound
+	Most     int // that subject's bound, as its newest job had it
+}
+
+// quotaUse looks at each subject that holds something of a quota.
+func (m *Machine) quotaUse() []QuotaUse {
+	type key struct {
+		name string
+		unit Unit
+	}
+	of := map[key]*QuotaUse{}
+	for k, u := range m.quotas {
+		q := of[key{k.name, k.unit}]
+		if q == nil {
+			q = &QuotaUse{Quota: k.name, Unit: k.unit}
+			of[key{k.name, k.unit}] = q
+		}
+		most := u.most(k)
+		// Nearest: used/most compared without a division by a bound of 0.
+		if nearer := cmp.Compare(u.sum*q.Most, q.Used*most); q.Subjects == 0 || nearer > 0 || nearer == 0 && u.sum > q.Used {
+			q.Used, q.Most = u.sum, most
+		}
+		q.Sum += u.sum
+		q.Subjects++
+	}
+	out := make([]QuotaUse, 0, len(of))
+	for _, q := range of {
+		out = append(out, *q)
+	}
+	slices.SortFunc(out, func(a, b QuotaUse) int { return cmp.Or(cmp.Compare(a.Quota, b.Quota), cmp.Compare(a.Unit, b.Unit)) })
+	return out
+}
+
+// most is the bound that the newest job of k had.
+func (u *use) most(k tally) int {
+	for _, q := range u.jobs.Back().Value.(*reservation).Grant.Quotas {
+		if q.Name == k.name && q.Unit == k.unit {
+			return q.Most
+		}
+	}
+	return 0
 }
 
 // who names jobs that count.

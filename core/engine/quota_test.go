@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,5 +183,61 @@ func TestTrialsAreOnlyLogged(t *testing.T) {
 	says := all[Say](w.last)
 	if len(g.Warnings) != 0 || says[0].Text != "dry run: deny \"big\": too big" || says[0].Level != Warn || says[0].Run.Job != "1" || says[0].Node != "n1" {
 		t.Errorf("%v, %v", g.Warnings, says)
+	}
+}
+
+// Each quota is shown by what all hold of it, and by the subject that is nearest to its bound, which its newest job has.
+func TestQuotaUse(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	grant := func(id, subject string, most, addresses int) {
+		t.Helper()
+		d := app()
+		d.Collectives = addresses
+		d.Quotas = []Quota{{Name: "q", Subject: subject, Most: most}, {Name: "q", Subject: subject, Unit: UnitAddresses, Most: 40}}
+		w.granted("n1", job(id, "n1"), d)
+	}
+	want := func(use ...QuotaUse) {
+		t.Helper()
+		if got := w.m.Figures().Quotas; !slices.Equal(got, use) {
+			t.Errorf("%+v, want %+v", got, use)
+		}
+	}
+	want()
+	for i := range 3 {
+		grant(fmt.Sprint("a", i), "user ann", 10, 0)
+	}
+	grant("b", "user bob", 2, 7)
+	want(QuotaUse{"q", UnitVNIs, 4, 2, 1, 2}, QuotaUse{"q", UnitAddresses, 7, 1, 7, 40})
+	grant("a3", "user ann", 4, 0) // the bound was lowered
+	want(QuotaUse{"q", UnitVNIs, 5, 2, 4, 4}, QuotaUse{"q", UnitAddresses, 7, 1, 7, 40})
+	for _, id := range []string{"a0", "a1", "a2", "a3"} {
+		w.pass(time.Second)
+		w.final(job(id, "n1").Run)
+		w.tell("n1", heldAs(core.HeldClean, job(id, "n1").Run))
+	}
+	want(QuotaUse{"q", UnitVNIs, 1, 1, 1, 2}, QuotaUse{"q", UnitAddresses, 7, 1, 7, 40})
+	none := limited(0, EnforceWarn) // beyond a bound of nothing is nearer than any other
+	none.Quotas[0].Name, none.Quotas[0].Subject = "q", "user eve"
+	w.granted("n1", job("e", "n1"), none)
+	want(QuotaUse{"q", UnitVNIs, 2, 2, 1, 0}, QuotaUse{"q", UnitAddresses, 7, 1, 7, 40})
+}
+
+// Whoever goes beyond a quota is told of once a prepare, with what comes of it.
+func TestQuotaTellsWhoWentBeyond(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	for _, by := range []Enforce{EnforceDeny, EnforceWarn, EnforceDryRun} {
+		j := job(by.String(), "n1")
+		if by == EnforceDeny {
+			w.refused("n1", j, limited(0, by), core.OverQuota)
+		} else {
+			w.granted("n1", j, limited(0, by))
+		}
+		if got := all[Over](w.last); !slices.Equal(got, []Over{{j.Key, "per user", by}}) {
+			t.Errorf("%s: %+v", by, got)
+		}
+	}
+	w.granted("n1", job("fits", "n1"), limited(9, EnforceDeny))
+	if got := all[Over](w.last); len(got) != 0 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -22,13 +22,41 @@ type PoolPeak struct {
 	Peak  int       `json:"peak"`
 	At    time.Time `json:"at,omitzero"` // first
 	Short int       `json:"short"`       // jobs that found too few, and would have waited
+	Spans           // in which more was wanted than there is
 }
 
 // QuotaStrain is a quota that jobs went beyond.
 type QuotaStrain struct {
-	Quota string `json:"quota"`
-	Jobs  int    `json:"jobs"`  // that it would have refused, or warned of
-	First string `json:"first"` // what the first would have been told
+	Quota   string    `json:"quota"`
+	Enforce string    `json:"enforce"` // deny: it would have refused the jobs; warn, dry_run: they run, and count
+	Jobs    int       `json:"jobs"`
+	First   string    `json:"first"` // what the first would have been told
+	FirstAt time.Time `json:"first_at"`
+	LastAt  time.Time `json:"last_at"`
+	Spans             // in which there was a job that it would have refused or warned of
+}
+
+// Refuses reports whether jobs would not have run for it.
+func (q *QuotaStrain) Refuses() bool { return q.Enforce == engine.EnforceDeny.String() }
+
+// Short is how many jobs found too few in pool.
+func (c *Capacity) Short(pool string) int {
+	for _, p := range c.Pools {
+		if p.Pool == pool {
+			return p.Short
+		}
+	}
+	return 0
+}
+
+// Refused is how many jobs quota would have refused.
+func (c *Capacity) Refused(quota string) int {
+	for _, q := range c.Quotas {
+		if q.Quota == quota && q.Refuses() {
+			return q.Jobs
+		}
+	}
+	return 0
 }
 
 // stay is a job's time, and what it gets.
@@ -87,6 +115,7 @@ func replay(stays []stay, pools []Pool) Capacity {
 		unit          engine.Unit
 	}
 	counts, strains, in := map[tally]int{}, map[string]*QuotaStrain{}, map[int]bool{}
+	lacks := map[string]time.Time{} // pools of which more is wanted than there is, and since when
 	charge := func(d *engine.Decision, sign int) {
 		for _, q := range d.Quotas {
 			n := len(d.VNIs)
@@ -111,10 +140,12 @@ func replay(stays []stay, pools []Pool) Capacity {
 				}
 				s := strains[q.Name]
 				if s == nil {
-					s = &QuotaStrain{Quota: q.Name, First: over}
+					s = &QuotaStrain{Quota: q.Name, Enforce: q.Enforce.String(), First: over, FirstAt: e.at}
 					strains[q.Name] = s
 				}
 				s.Jobs++
+				s.LastAt = e.at
+				s.add(e.at, stays[e.of].ended)
 				if refused = q.Enforce == engine.EnforceDeny; refused {
 					break
 				}
@@ -134,9 +165,15 @@ func replay(stays []stay, pools []Pool) Capacity {
 				if used[w.Pool] > p.Peak {
 					p.Peak, p.At = used[w.Pool], e.at
 				}
-				if used[w.Pool] > p.Size && !short {
+				if used[w.Pool] <= p.Size {
+					continue
+				}
+				if !short {
 					p.Short++
 					short = true
+				}
+				if _, known := lacks[w.Pool]; !known {
+					lacks[w.Pool] = e.at
 				}
 			}
 		case leaves:
@@ -147,11 +184,18 @@ func replay(stays []stay, pools []Pool) Capacity {
 			if in[e.of] {
 				for _, w := range d.VNIs {
 					used[w.Pool]--
+					if from, lacked := lacks[w.Pool]; lacked && used[w.Pool] <= peaks[w.Pool].Size {
+						peaks[w.Pool].add(from, e.at)
+						delete(lacks, w.Pool)
+					}
 				}
 			}
 		}
 	}
 	for _, p := range pools {
+		if from, lacked := lacks[p.Name]; lacked {
+			peaks[p.Name].add(from, time.Time{})
+		}
 		out.Pools = append(out.Pools, *peaks[p.Name])
 	}
 	for _, s := range strains {

@@ -26,6 +26,22 @@ type Report struct {
 	Groups  []Group  `json:"groups"`  // the largest first
 	Before  Capacity `json:"capacity_old"`
 	After   Capacity `json:"capacity_new"`
+	Caveats []string `json:"caveats,omitempty"` // what the jobs' source does not know
+}
+
+// Worse reports whether more jobs would have found a pool too small, or been refused by a quota, than before.
+func (r *Report) Worse() bool {
+	for _, p := range r.After.Pools {
+		if p.Short > r.Before.Short(p.Pool) {
+			return true
+		}
+	}
+	for _, q := range r.After.Quotas {
+		if q.Refuses() && q.Jobs > r.Before.Refused(q.Quota) {
+			return true
+		}
+	}
+	return false
 }
 
 // Group is the jobs for which one block changes one attribute.

@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,16 @@ quota "few" {
 	if r.Changed != 0 || r.Jobs != 6 || len(r.Before.Quotas) != 0 {
 		t.Errorf("%+v", r)
 	}
+	if !r.Worse() {
+		t.Error("a job more is refused, and it is not worse")
+	}
+	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
+	if q := r.After.Quotas; len(q) != 1 || q[0].Enforce != "deny" || !q[0].Refuses() || !q[0].FirstAt.Equal(at(5)) || !q[0].LastAt.Equal(at(5)) || !slices.Equal(q[0].Spans.Spans, []compare.Span{{From: at(5), To: at(30)}}) {
+		t.Errorf("%+v", q)
+	}
+	if before, after := r.Before.Pools[0].Spans.Spans, r.After.Pools[0].Spans.Spans; len(after) != 0 || !slices.Equal(before, []compare.Span{{From: at(6), To: at(30)}}) {
+		t.Errorf("%+v, %+v", before, after)
+	}
 	if q := r.After.Quotas; len(q) != 1 || q[0].Jobs != 1 || !strings.Contains(q[0].First, "user ann may hold 2 VNIs: 2 are in use") {
 		t.Errorf("%+v", q)
 	}
@@ -66,8 +77,34 @@ quota "few" {
 	}
 	// Who is only warned takes all the same.
 	r = compare.Compare(load(t, base), quota("warn"), "n[1-8]", nil, []compare.Pool{{Name: "jobs", Size: 3}}, rows)
-	if q := r.After.Quotas; len(q) != 1 || q[0].Jobs != 2 || r.After.Pools[0].Peak != 4 {
+	if q := r.After.Quotas; len(q) != 1 || q[0].Jobs != 2 || r.After.Pools[0].Peak != 4 || q[0].Enforce != "warn" || q[0].Refuses() || !q[0].LastAt.Equal(at(10)) {
 		t.Errorf("%+v", r.After)
+	}
+	if r.Worse() {
+		t.Error("nobody is refused, and no pool is shorter, and it is worse")
+	}
+}
+
+// However often a pool runs out, the first times are named and the others counted; those that touch are one.
+func TestSpansAreBounded(t *testing.T) {
+	var rows []history.Row
+	const times = 25
+	for i := range times {
+		rows = append(rows, row("ann", 10*i, 10*i+5), row("bob", 10*i+1, 10*i+3), row("eve", 10*i+3, 10*i+4))
+	}
+	r := compare.Compare(load(t, base), load(t, base), "n[1-8]", nil, []compare.Pool{{Name: "jobs", Size: 1}}, rows)
+	p := r.After.Pools[0]
+	if p.Short != 2*times || len(p.Spans.Spans) != compare.MaxSpans || p.More != times-compare.MaxSpans {
+		t.Errorf("%+v", p)
+	}
+	for i, s := range p.Spans.Spans {
+		if from := noon.Add(time.Duration(10*i+1) * time.Minute); !s.From.Equal(from) || s.To.Sub(from) != 3*time.Minute {
+			t.Errorf("span %d is %+v", i, s)
+		}
+	}
+	r = compare.Compare(load(t, base), load(t, base), "n[1-8]", nil, []compare.Pool{{Name: "jobs", Size: 1}}, []history.Row{row("ann", 0, 0), row("bob", 3, 0)})
+	if s := r.After.Pools[0].Spans.Spans; len(s) != 1 || !s[0].From.Equal(noon.Add(3*time.Minute)) || !s[0].To.IsZero() {
+		t.Errorf("jobs that run on: %+v", s)
 	}
 }
 
