@@ -63,7 +63,8 @@ func (o *options) print(w io.Writer, v any, table func(w io.Writer)) error {
 // columns prints rows under a heading.
 func columns(w io.Writer, head string, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
+	names := strings.TrimLeft(head, " ")
+	fmt.Fprintln(t, head[:len(head)-len(names)]+strings.ReplaceAll(names, " ", "\t"))
 	for _, r := range rows {
 		for i, c := range r {
 			if c == "" {
