@@ -27,9 +27,13 @@ type answer struct {
 	Set     map[string]string `json:"set,omitempty"` // as they are: commas are escaped by who knows PBS's lists
 }
 
-// Render says what came of an event. The hook file does what it is told; weft-hook's own exit code says only whether there is an answer.
+// exitRefused is weft-hook's exit code where a task must not run.
+const exitRefused = 1
+
+// Render says what came of an event. The hook file does what it is told, and looks at weft-hook's exit code only where nothing was said: pbs_server takes
+// the codes of its children away. A task that is refused fails both ways, so that no other caller takes the refusal for an environment without variables.
 func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
-	a := answer{Version: eventVersion, Do: doAccept}
+	a, exit := answer{Version: eventVersion, Do: doAccept}, 0
 	for _, w := range o.Warnings {
 		a.Log = append(a.Log, oneLine(w, "a warning without words"))
 	}
@@ -38,6 +42,9 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 	}
 	if o.Err != nil {
 		a.Do, a.Say = verdict(call.Phase, o.Err), "weft: "+oneLine(o.Err.Line(), "it failed")
+		if call.Phase == PhaseLaunch {
+			exit = exitRefused
+		}
 	} else if call.Phase == PhaseLaunch {
 		if err := a.environment(o); err != nil {
 			return core.HookReply{}, err
@@ -47,7 +54,7 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 	if err != nil {
 		return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: its answer: %w", o.Key.Job, err)
 	}
-	return core.HookReply{Stdout: append(text, '\n')}, nil
+	return core.HookReply{Stdout: append(text, '\n'), Exit: exit}, nil
 }
 
 // verdict is what a failure means in an event. Only a fault of the node's own takes it out of service, and only what its user can mend deletes a job: one that
