@@ -19,6 +19,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/store/ledger"
 )
 
@@ -148,6 +149,7 @@ type rig struct {
 	driver *driver
 	store  *broken
 	dir    string
+	rundir rundir.Dir
 	log    *slog.Logger
 	stop   func()
 }
@@ -167,7 +169,7 @@ func start(t *testing.T) *rig {
 func (r *rig) begin(t *testing.T) {
 	t.Helper()
 	a, err := agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: r.driver, Authority: r.server, Store: r.store, Environ: r.dir, Machine: node.Config{SelfService: []string{"local"}},
+		Node: "n1", Boot: "b", Driver: r.driver, Authority: r.server, Store: r.store, Environ: r.dir, Rundir: r.rundir, Machine: node.Config{SelfService: []string{"local"}},
 		Log: r.log,
 	})
 	if err != nil {
