@@ -245,6 +245,7 @@ func TestAFailedCommitGrantsNothingAndLosesNothing(t *testing.T) {
 				if err := <-ended; err == nil {
 					t.Error("the session outlived the machine that knew it")
 				}
+				synctest.Wait() // the session's end is an input too, and the writer reads what is set below
 				if s.Failure() == nil {
 					t.Error("nobody can see that the store fails")
 				}

@@ -53,7 +53,8 @@ func (s *Server) insist(ctx context.Context, w work) error {
 	}
 }
 
-// load builds the machine from the store, and writes what New wants written.
+// load builds the machine from the store, and writes what New wants written. After a failure something is written in any case: a full disk can still be read,
+// and a store is back only when it takes a commit.
 func (s *Server) load(ctx context.Context, witness core.Head) error {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Commit)
 	defer cancel()
@@ -70,7 +71,7 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 		return err
 	}
 	m, first := engine.New(s.needs.Config, alloc, records, newID(), witness, s.now())
-	if len(first) > 0 {
+	if len(first) > 0 || s.failure.Load() != nil {
 		if err := s.needs.Store.Commit(ctx, append(first, m.Seal())); err != nil {
 			return err
 		}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +94,7 @@ func TestStandardInput(t *testing.T) {
 			}
 		})
 	}
+	// Which of two is first depends on how busy the machine is: the hook that says what it waited for, or the one that says that its time is over.
 	t.Run("nobody writes", func(t *testing.T) {
 		d := planned(t, 150*time.Millisecond)
 		r, w, err := os.Pipe()
@@ -99,10 +102,40 @@ func TestStandardInput(t *testing.T) {
 		defer r.Close()
 		defer w.Close()
 		got := run(t, how{stdin: r}, "--dir", string(d), "tioga", "input")
-		if got.exit == 0 || !got.line() || !strings.Contains(got.err, "standard input") {
+		if got.exit != exitFailed || !got.line() || !strings.Contains(got.err, "standard input") && !strings.Contains(got.err, "not over within") {
 			t.Errorf("got %+v", got)
 		}
 	})
+}
+
+// TestStandardInputThatDoesNotEnd: on a machine that is not busy, the hook says what it waited for, and says it before its time is over.
+func TestStandardInputThatDoesNotEnd(t *testing.T) {
+	d := planned(t, patient)
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		defer w.Close() // what still reads ends
+		var said bytes.Buffer
+		c := &call{dir: d, scheduler: "tioga", phase: "input", env: func(string) (string, bool) { return "", false }, stdin: r, stdout: io.Discard, stderr: &said, began: time.Now()}
+		c.watch = time.AfterFunc(looking, func() { t.Error("its time is over and it has said nothing") })
+		defer c.watch.Stop()
+		if code := c.run(); code != exitFailed || !strings.Contains(said.String(), "standard input: it did not end within the time limit") || strings.Count(said.String(), "\n") != 1 {
+			t.Errorf("exit %d: %s", code, said.String())
+		}
+		if took := time.Since(c.began); took >= patient {
+			t.Errorf("it took %s of %s", took, patient)
+		}
+	})
+}
+
+// TestOneLastLine: a hook whose time is over while it says why it fails says one of the two.
+func TestOneLastLine(t *testing.T) {
+	var said bytes.Buffer
+	c := &call{stderr: &said}
+	c.fail(core.Errorf(core.TimedOut, "standard input: it did not end"))
+	c.last("it was not over within %s", patient)
+	if got := said.String(); !strings.Contains(got, "standard input") || strings.Count(got, "\n") != 1 {
+		t.Errorf("%s", got)
+	}
 }
 
 func TestOutputThatNobodyReads(t *testing.T) {

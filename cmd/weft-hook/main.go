@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -64,6 +65,7 @@ type call struct {
 	began          time.Time
 	uid            int
 	watch          *time.Timer
+	failed         sync.Once
 }
 
 // arguments reads the command line; ok is false when that is all there is to do.
@@ -100,7 +102,7 @@ func (c *call) arguments(args []string) (code int, ok bool) {
 func (c *call) die() {
 	said := make(chan struct{})
 	go func() {
-		c.complain("it was not over within %s", time.Since(c.began).Round(time.Millisecond))
+		c.last("it was not over within %s", time.Since(c.began).Round(time.Millisecond))
 		close(said)
 	}()
 	select {
@@ -137,8 +139,13 @@ func (c *call) line(to io.Writer, before, format string, args ...any) {
 
 // fail says err in one line.
 func (c *call) fail(err error) int {
-	c.complain("%s", core.AsError(err).Line())
+	c.last("%s", core.AsError(err).Line())
 	return exitFailed
+}
+
+// last says why the hook fails, once: its time may be over while it says what it waited for.
+func (c *call) last(format string, args ...any) {
+	c.failed.Do(func() { c.complain(format, args...) })
 }
 
 // printable keeps outside text from playing with a terminal.
