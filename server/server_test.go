@@ -232,7 +232,14 @@ func TestAFailedCommitGrantsNothingAndLosesNothing(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				_, ended := s.attend(ctx, "n1", "b", nil)
-				fail := func([]engine.Record) error { return errors.New("no space left on device") }
+				var full atomic.Bool
+				full.Store(true)
+				fail := func([]engine.Record) error {
+					if full.Load() {
+						return errors.New("no space left on device")
+					}
+					return nil
+				}
 				if after {
 					s.store.After = fail
 				} else {
@@ -245,11 +252,11 @@ func TestAFailedCommitGrantsNothingAndLosesNothing(t *testing.T) {
 				if err := <-ended; err == nil {
 					t.Error("the session outlived the machine that knew it")
 				}
-				synctest.Wait() // the session's end is an input too, and the writer reads what is set below
+				synctest.Wait() // the session's end is an input too, for which the store is loaded anew
 				if s.Failure() == nil {
 					t.Error("nobody can see that the store fails")
 				}
-				s.store.Before, s.store.After = nil, nil
+				full.Store(false)
 				time.Sleep(2 * server.DefaultLimits.Tick)
 				s.attend(ctx, "n1", "b", nil)
 				g, err := s.Reserve(ctx, "n1", ask("1", "b"), core.Peer{})

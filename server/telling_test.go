@@ -26,6 +26,12 @@ func (d *deaf) Fail(context.Context, core.Key, string) error {
 	return errors.New("not now")
 }
 
+func (d *deaf) times() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.told
+}
+
 // everyNode has all nodes of a job refused at once.
 func everyNode(t *testing.T, s *system, nodes int) {
 	t.Helper()
@@ -82,13 +88,13 @@ func TestASchedulerThatDoesNotTakeItIsToldAnew(t *testing.T) {
 		}
 		everyNode(t, s, 2)
 		time.Sleep(time.Minute)
-		if d.told != 3 {
-			t.Errorf("it was told %d times for two nodes, want the three tries of one", d.told)
+		if n := d.times(); n != 3 {
+			t.Errorf("it was told %d times for two nodes, want the three tries of one", n)
 		}
 		everyNode(t, s, 1)
 		time.Sleep(time.Minute)
-		if d.told != 6 {
-			t.Errorf("it was told %d times, and took it never", d.told)
+		if n := d.times(); n != 6 {
+			t.Errorf("it was told %d times, and took it never", n)
 		}
 	})
 }

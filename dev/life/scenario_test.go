@@ -1,0 +1,308 @@
+package life
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// local is the label of the scheduler of type local, as sites have it.
+const local = "local"
+
+var makers = []maker{{"flux", newFlux}, {"pbs", newPBS}}
+
+// scenario is one case of a job's life. job is one of the site under trial; beside runs on the same nodes, another scheduler's, and must not be touched by
+// what happens.
+type scenario struct {
+	name   string
+	vnis   int // of the pool; 0: enough
+	run    func(c *trial)
+	faulty bool // a node is at fault, and the site may drain it
+}
+
+// trial is one run of a scenario.
+type trial struct {
+	*world
+	site
+	beside *running
+}
+
+// running is a job whose tasks run.
+type running struct {
+	s   site
+	job string
+	vni string
+}
+
+var scenarios = []scenario{
+	{name: "start", run: func(c *trial) {
+		r := c.begin(c.site)
+		if r.vni == c.beside.vni {
+			c.Errorf("jobs of two schedulers have VNI %s", r.vni)
+		}
+		c.holds(r)
+		c.site.finish(r.job)
+	}},
+	{name: "one after the other", run: func(c *trial) {
+		for range 3 {
+			r := c.begin(c.site)
+			c.holds(r)
+			c.site.finish(r.job)
+		}
+	}},
+	{name: "requeue", run: func(c *trial) {
+		r := c.begin(c.site)
+		if !c.site.requeue(r.job) {
+			c.site.finish(r.job) // this scheduler has no such thing
+			return
+		}
+		again := c.run(c.site, r.job)
+		c.holds(again)
+		c.site.finish(r.job)
+	}},
+	{name: "node lost, and back after a reboot", run: func(c *trial) {
+		r := c.begin(c.site)
+		also := c.beside
+		c.beside = nil // it was there too
+		c.lost(r, "n2", func() { c.reboot("n2") }, also)
+	}},
+	{name: "node lost, and back as it was", run: func(c *trial) {
+		r := c.begin(c.site)
+		c.lost(r, "n2", func() { c.boot("n2") })
+	}},
+	{name: "server killed while the job runs", run: func(c *trial) {
+		r := c.begin(c.site)
+		c.killServer()()
+		c.holds(r)
+		c.site.finish(r.job)
+	}},
+	{name: "server killed, and the job ends meanwhile", run: func(c *trial) {
+		r := c.begin(c.site)
+		back := c.killServer()
+		c.site.finish(r.job)
+		back()
+	}},
+	{name: "server killed before it makes a grant durable", run: func(c *trial) { c.serverDies(atCommit) }},
+	{name: "server killed once a grant is durable", run: func(c *trial) { c.serverDies(atCommitted) }},
+	{name: "server killed while it asks the scheduler", run: func(c *trial) { c.serverDies(atDescribe + c.site.name()) }},
+	{name: "agent killed while the job runs", run: func(c *trial) {
+		r := c.begin(c.site)
+		c.kill("n1")()
+		c.holds(r)
+		c.site.finish(r.job)
+	}},
+	{name: "agent killed before services stand", run: func(c *trial) { c.agentDies(atCreate + "n1") }},
+	{name: "agent killed once services stand", run: func(c *trial) { c.agentDies(atCreated + "n2") }},
+	{name: "agent killed before services are removed", run: func(c *trial) { c.agentDies(atDestroy + "n1") }},
+	{name: "agent killed once services are removed", run: func(c *trial) { c.agentDies(atDestroyed + "n2") }},
+}
+
+// begin submits a job and starts it.
+func (c *trial) begin(s site) *running {
+	c.Helper()
+	return c.run(s, s.submit())
+}
+
+// run starts a job that waits, however often its scheduler must try.
+func (c *trial) run(s site, job string) *running {
+	c.Helper()
+	c.until(fmt.Sprintf("a start of job %s of %s", job, s.name()), func() bool {
+		if s.start(job) {
+			return true
+		}
+		if st := s.state(job); st != waits && st != runs {
+			c.Fatalf("job %s of %s does not start: it is %s\n%s", job, s.name(), st, c.story())
+		}
+		return false
+	})
+	r := &running{s, job, s.vni(job, names[0])}
+	if r.vni == "" {
+		c.Fatalf("job %s of %s has no VNI", job, s.name())
+	}
+	c.holds(r)
+	return r
+}
+
+// holds is that a job's tasks have its VNI on all nodes, and that it stands on every NIC.
+func (c *trial) holds(r *running) {
+	c.Helper()
+	for _, n := range names {
+		if got := r.s.vni(r.job, n); got != r.vni {
+			c.Errorf("job %s of %s on %s: VNI %q, want %q", r.job, r.s.name(), n, got, r.vni)
+		}
+		on := 0
+		for _, s := range c.services(n) {
+			if s.Owner == core.UID(r.s.uid()) && len(s.VNIs) == 1 && fmt.Sprint(s.VNIs[0]) == r.vni {
+				on++
+			}
+		}
+		if on != nics {
+			c.Errorf("job %s of %s on %s: VNI %s stands on %d NICs, want %d", r.job, r.s.name(), n, r.vni, on, nics)
+		}
+	}
+	c.once()
+}
+
+// lost is a job that loses a node, and others with it. Its VNI is nobody's until that node is known to be clean.
+func (c *trial) lost(r *running, node string, back func(), others ...*running) {
+	c.Helper()
+	c.kill(node)
+	<-c.nodes[node].stopped
+	all := append(others, r)
+	for _, o := range all {
+		o.s.lose(node)
+		if st := o.s.state(o.job); st == runs {
+			c.Errorf("job %s of %s runs and has lost a node", o.job, o.s.name())
+		}
+	}
+	if c.server.Load() != nil {
+		c.look(func(m *engine.Machine) {
+			for v := range m.Reservations(0) {
+				for _, vni := range v.VNIs {
+					if fmt.Sprint(vni.VNI) == r.vni {
+						return
+					}
+				}
+			}
+			c.Errorf("VNI %s is free while its node %s is lost", r.vni, node)
+		})
+	}
+	back()
+	c.attached(node)
+	for _, o := range all {
+		o.s.mend(node)
+		if o.s.state(o.job) == waits {
+			o.s.finish(c.run(o.s, o.job).job)
+		}
+	}
+}
+
+// serverDies is a job that starts while the server is killed at a step.
+func (c *trial) serverDies(step string) {
+	c.Helper()
+	killed := make(chan func(), 1)
+	c.at(step, func() { killed <- c.killServer() }, nil)
+	job := c.site.submit()
+	done := make(chan struct{})
+	go func() { defer close(done); c.site.start(job) }()
+	(<-killed)()
+	<-done
+	r := c.run(c.site, job)
+	c.holds(r)
+	c.site.finish(job)
+}
+
+// agentDies is a job during whose life the agent of a node is killed at a step.
+func (c *trial) agentDies(step string) {
+	c.Helper()
+	node := step[strings.LastIndexByte(step, ' ')+1:]
+	killed := make(chan func(), 1)
+	c.at(step, func() { killed <- c.kill(node) }, nil)
+	rises := make(chan struct{})
+	go func() { defer close(rises); (<-killed)() }()
+	r := c.begin(c.site)
+	c.holds(r)
+	c.site.finish(r.job)
+	<-rises
+}
+
+// once is that no VNI is in two reservations, and that every VNI in use is some reservation's.
+func (c *trial) once() {
+	c.Helper()
+	c.apart()
+	c.look(func(m *engine.Machine) {
+		holder, n := map[core.VNI]core.Key{}, 0
+		for v := range m.Reservations(0) {
+			for _, taken := range v.VNIs {
+				vni := taken.VNI
+				if k, ok := holder[vni]; ok {
+					c.Errorf("VNI %d is %v's and %v's", vni, k, v.Job.Key)
+				}
+				holder[vni] = v.Job.Key
+				n++
+			}
+		}
+		if used := m.Use()["jobs"]; used != n {
+			c.Errorf("%d VNIs are in use, and reservations have %d", used, n)
+		}
+	})
+}
+
+// settled is a world without jobs: no service, no reservation, no VNI in use, and no node drained.
+func (c *trial) settled(faulty bool) {
+	c.Helper()
+	for _, n := range names {
+		c.until("no service on "+n, func() bool { return len(c.services(n)) == 0 })
+	}
+	c.until("no reservation", func() bool {
+		left := 0
+		return c.look(func(m *engine.Machine) {
+			left = m.Use()["jobs"]
+			for range m.Reservations(0) {
+				left++
+			}
+		}) && left == 0
+	})
+	for _, s := range c.sites {
+		for _, n := range names {
+			if why := s.drained(n); why != "" && !(faulty && s == c.site) {
+				c.Errorf("%s drained %s: %s", s.name(), n, why)
+			}
+		}
+	}
+	if !faulty && len(c.drains) > 0 {
+		c.Errorf("drained: %q", c.drains)
+	}
+}
+
+// story is what a failure shows of the world.
+func (w *world) story() string {
+	var b strings.Builder
+	w.look(func(m *engine.Machine) {
+		for v := range m.Reservations(0) {
+			fmt.Fprintf(&b, "%v %v %v: %s %v\n", v.Job.Key, v.VNIs, v.State, v.Why, v.Nodes)
+		}
+	})
+	for _, n := range names {
+		fmt.Fprintf(&b, "%s: %v\n", n, w.services(n))
+	}
+	return b.String()
+}
+
+// TestLife runs every scenario over every adapter, beside a job of every other one; with -short, of the next one.
+func TestLife(t *testing.T) {
+	for i, under := range makers {
+		for j := 1; j < len(makers); j++ {
+			if j > 1 && testing.Short() {
+				break
+			}
+			other := makers[(i+j)%len(makers)]
+			for _, sc := range scenarios {
+				t.Run(under.name+" beside "+other.name+"/"+sc.name, func(t *testing.T) {
+					t.Parallel()
+					vnis := sc.vnis
+					if vnis == 0 {
+						vnis = 16
+					}
+					w := newWorld(t, vnis, under, other)
+					c := &trial{world: w, site: w.sites[0]}
+					c.beside = c.begin(w.sites[1])
+					sc.run(c)
+					c.open()
+					if c.beside != nil {
+						c.holds(c.beside)
+						c.beside.s.finish(c.beside.job)
+					}
+					c.settled(sc.faulty)
+				})
+			}
+		}
+	}
+}

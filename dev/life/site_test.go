@@ -1,0 +1,185 @@
+package life
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// site is one scheduler, a fake, with its adapter: it runs the adapter's hooks in its own order, and does to jobs and nodes what it does when they fail. Each
+// job is of all nodes and of the same user.
+type site interface {
+	name() string
+	uid() uint32
+	process() *process // the adapter as it runs now
+	die()              // the adapter's process is killed; a new one, which knows nothing, takes its place
+	close()
+
+	submit() string
+	start(job string) (runs bool)    // it tries to start what waits, once; whether the job's tasks run
+	vni(job, node string) string     // what a task is told; empty: it does not start
+	finish(job string)               // its script ends
+	cancel(job string) (over func()) // it is decided when cancel returns; over waits for the hooks of its end
+	requeue(job string) bool         // false: this scheduler does not do that
+	lose(node string)                // a node is gone: its jobs end, or are queued again, and the hooks run elsewhere
+	mend(node string)                // that node is there again, and its agent too
+	state(job string) string         // one of those below
+	drained(node string) string      // why, or nothing
+}
+
+// States of a job.
+const (
+	waits = "waits"
+	runs  = "runs"
+	over  = "over"
+)
+
+// maker makes a site of a world.
+type maker struct {
+	name string
+	make func(*world) site
+}
+
+// process is one life of an adapter.
+type process struct {
+	hooks     core.Hooks
+	scheduler core.Scheduler
+	polls     bool // its Watch asks now and then: here, at once again
+	dead      chan struct{}
+}
+
+// adapter holds the process that lives.
+type adapter struct {
+	mu  sync.Mutex
+	now *process
+}
+
+func (a *adapter) process() *process {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now
+}
+
+func (a *adapter) replace(p *process) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.now != nil {
+		close(a.now.dead)
+	}
+	p.dead = make(chan struct{})
+	a.now = p
+}
+
+var errDied = core.Errorf(core.SchedulerAway, "the adapter's process died")
+
+// half is a site's scheduler as the server has it.
+type half struct {
+	w *world
+	s site
+}
+
+type requeuing struct{ half }
+
+func halfOf(w *world, s site) core.Scheduler {
+	if _, ok := s.process().scheduler.(core.Requeuer); ok {
+		return requeuing{half{w, s}}
+	}
+	return half{w, s}
+}
+
+// Describe is lost with the process that was asked.
+func (h half) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
+	p := h.s.process()
+	if err := h.w.reach(atDescribe + h.s.name()); err != nil {
+		return core.Job{}, err
+	}
+	job, err := p.scheduler.Describe(ctx, key, note, from)
+	select {
+	case <-p.dead:
+		return core.Job{}, errDied
+	default:
+		return job, err
+	}
+}
+
+func (h half) Watch(ctx context.Context, tell func(core.Jobs) error) error {
+	p := h.s.process()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-p.dead:
+			cancel(errDied)
+		case <-ctx.Done():
+		}
+	}()
+	if !p.polls {
+		return p.scheduler.Watch(ctx, tell)
+	}
+	enough := errors.New("enough")
+	pause := time.NewTicker(5 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		err := p.scheduler.Watch(ctx, func(jobs core.Jobs) error {
+			if err := tell(jobs); err != nil || !jobs.Complete {
+				return err
+			}
+			return enough
+		})
+		if !errors.Is(err, enough) {
+			return err
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (h half) Fail(ctx context.Context, key core.Key, reason string) error {
+	return h.s.process().scheduler.Fail(ctx, key, reason)
+}
+
+func (h half) Drain(ctx context.Context, node, reason string) error {
+	h.w.mu.Lock()
+	h.w.drains = append(h.w.drains, fmt.Sprintf("%s %s: %s", h.s.name(), node, reason))
+	h.w.mu.Unlock()
+	return h.s.process().scheduler.Drain(ctx, node, reason)
+}
+
+func (r requeuing) Requeue(ctx context.Context, key core.Key, reason string) error {
+	return r.s.process().scheduler.(core.Requeuer).Requeue(ctx, key, reason)
+}
+
+// front is a site's translating half as agents have it.
+type front struct{ s site }
+
+func (f front) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
+	return f.s.process().hooks.Parse(ctx, call)
+}
+
+func (f front) Render(ctx context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
+	return f.s.process().hooks.Render(ctx, call, o)
+}
+
+// refusing is the shipped policy, and a user who is denied.
+type refusing struct {
+	engine.Policy
+	w *world
+}
+
+func (r refusing) Decide(f engine.Facts) engine.Decision {
+	r.w.mu.Lock()
+	denied := r.w.denied
+	r.w.mu.Unlock()
+	if denied != 0 && f.Job.UID == denied {
+		return engine.Decision{Deny: core.Errorf(core.PolicyDenied, "job %s: its user gets nothing", f.Job.Key)}
+	}
+	return r.Policy.Decide(f)
+}

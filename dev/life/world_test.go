@@ -1,0 +1,280 @@
+package life
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/policy"
+	"github.com/weft-hpc/weft/server"
+	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/memory"
+)
+
+// names are the nodes, on which every job of every scheduler runs: the same NICs serve them all.
+var names = []string{"n1", "n2"}
+
+const (
+	firstVNI = 1024
+	nics     = 2 // a node
+)
+
+// world is a server, an agent a node, and the sites that they serve, none of which knows the others but by what they say.
+type world struct {
+	*testing.T
+	sites  []site
+	vnis   int
+	store  *memory.Store
+	server atomic.Pointer[server.Server]
+	halt   func()
+	nodes  map[string]*member
+	began  atomic.Int64
+	gates  gates
+
+	mu     sync.Mutex
+	drains []string      // what adapters were told to drain
+	denied uint32        // a user who gets nothing
+	limit  time.Duration // of a hook; 0: long
+}
+
+// member is one node.
+type member struct {
+	agent   atomic.Pointer[agent.Agent]
+	driver  *driver
+	ledger  *ledger.Memory
+	boot    string
+	halt    func()
+	stopped chan struct{} // the agent of now
+}
+
+// Reserve and Attend are the way of every agent to whichever server runs. As the agent's own line does, Reserve asks a server that is away, or that has not
+// heard of the node yet, again for as long as the hook waits.
+func (w *world) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+	pause := time.NewTicker(2 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		g, err := core.Grant{}, error(core.Errorf(core.ServerAway, "there is no server"))
+		if s := w.server.Load(); s != nil {
+			if g, err = s.Reserve(ctx, node, ask, peer); w.server.Load() != s {
+				err = core.Errorf(core.ServerAway, "it was killed, and its answer with it")
+			}
+		}
+		if err == nil {
+			return g, nil
+		}
+		if r := core.AsError(err).Reason; r != core.ServerAway && r != core.NodeAway {
+			return g, err
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return g, err
+		}
+	}
+}
+
+func (w *world) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	if s := w.server.Load(); s != nil {
+		return s.Attend(ctx, node, first, next, told)
+	}
+	return core.Errorf(core.ServerAway, "there is no server")
+}
+
+// newWorld has so many VNIs for jobs.
+func newWorld(t *testing.T, vnis int, makers ...maker) *world {
+	t.Helper()
+	w := &world{T: t, vnis: vnis, store: memory.New(), nodes: map[string]*member{}}
+	for _, m := range makers {
+		w.sites = append(w.sites, m.make(w))
+	}
+	t.Cleanup(func() {
+		for _, s := range w.sites {
+			s.close()
+		}
+	})
+	w.start()
+	t.Cleanup(func() { w.halt() })
+	for _, name := range names {
+		m := &member{ledger: &ledger.Memory{}, boot: name}
+		m.driver = &driver{Driver: w.nic(name), world: w, node: name}
+		w.nodes[name] = m
+		w.boot(name)
+		t.Cleanup(func() { m.halt() })
+	}
+	for _, name := range names {
+		w.attached(name)
+	}
+	return w
+}
+
+func (w *world) nic(boot string) *sim.Driver { return sim.New(sim.Options{NICs: nics, Boot: boot}) }
+
+// start starts a server on what the store holds.
+func (w *world) start() {
+	w.Helper()
+	var labels []string
+	var own []string
+	schedulers := map[string]core.Scheduler{}
+	for _, s := range w.sites {
+		labels = append(labels, s.name())
+		schedulers[s.name()] = halfOf(w, s)
+		if s.name() == local {
+			own = append(own, local)
+		}
+	}
+	files, findings := policy.Read("../../policy")
+	if findings != nil {
+		w.Fatal(findings)
+	}
+	decides, findings := policy.Load(files, policy.Env{Pools: []string{"jobs"}, Schedulers: labels})
+	if decides == nil {
+		w.Fatal(findings)
+	}
+	last := core.VNI(firstVNI + w.vnis - 1) //nolint:gosec // a few
+	s, err := server.New(w.Context(), server.Needs{
+		Store: &memory.Hooked{Store: w.store, Before: w.before, After: w.after}, Policy: refusing{decides, w}, Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
+		Allocator: func(engine.Config) (engine.Allocator, error) {
+			return allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: firstVNI, Last: last}}}})
+		},
+		Limits: server.Limits{Tick: 10 * time.Millisecond, Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
+		Config: engine.Config{
+			Schedulers: labels, System: engine.System{Nodes: len(names)}, Rules: engine.Rules{Quarantine: time.Millisecond, Repeat: 50 * time.Millisecond},
+			Pools: []engine.Pool{{Name: "jobs", Quarantine: time.Millisecond, Contains: func(v core.VNI) bool { return v >= firstVNI && v <= last }}},
+		},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Run(ctx) }()
+	w.server.Store(s)
+	w.halt = func() { w.server.CompareAndSwap(s, nil); cancel(); <-done }
+}
+
+// boot starts the agent of a node on what its ledger and its NICs hold.
+func (w *world) boot(name string) {
+	w.Helper()
+	m := w.nodes[name]
+	hooks := map[string]core.Hooks{}
+	requeuers := map[string]core.Requeuer{}
+	for _, s := range w.sites {
+		hooks[s.name()] = front{s}
+		if r, ok := halfOf(w, s).(core.Requeuer); ok {
+			requeuers[s.name()] = r
+		}
+	}
+	a, err := agent.New(w.Context(), agent.Needs{
+		Node: name, Boot: m.boot, Driver: m.driver, Authority: w, Store: m.ledger, Log: slog.New(slog.DiscardHandler), Hooks: hooks, Requeuers: requeuers,
+		Limits:  agent.Limits{Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
+		Machine: node.Config{CleanReply: 20 * time.Millisecond, SelfService: []string{local}},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = a.Run(ctx) }()
+	m.agent.Store(a)
+	m.stopped = done
+	m.halt = func() { m.agent.CompareAndSwap(a, nil); cancel(); <-done }
+}
+
+// kill ends an agent as SIGKILL does, wherever it is: what it has not made durable is lost. back starts it anew.
+func (w *world) kill(name string) (back func()) {
+	m := w.nodes[name]
+	halt := m.halt
+	gone := make(chan struct{})
+	go func() { defer close(gone); halt() }()
+	w.until("the agent's end", func() bool { return m.agent.Load() == nil })
+	return func() { <-gone; w.boot(name) }
+}
+
+// killServer is the same of the server.
+func (w *world) killServer() (back func()) {
+	halt := w.halt
+	gone := make(chan struct{})
+	go func() { defer close(gone); halt() }()
+	w.until("the server's end", func() bool { return w.server.Load() == nil })
+	return func() { <-gone; w.start() }
+}
+
+// reboot is a node that was away and comes back: its NICs are empty, and so is its run directory.
+func (w *world) reboot(name string) {
+	m := w.nodes[name]
+	m.boot += "'"
+	m.ledger = &ledger.Memory{}
+	m.driver.swap(w.nic(m.boot))
+	w.boot(name)
+}
+
+// hook runs one as weft-hook does: it comes again to an agent that restarts.
+func (w *world) hook(node string, call core.HookCall) core.HookReply {
+	call.Began = w.began.Add(1)
+	m := w.nodes[node]
+	for {
+		var a *agent.Agent
+		w.until("an agent of "+node, func() bool { a = m.agent.Load(); return a != nil })
+		w.mu.Lock()
+		limit := w.limit
+		w.mu.Unlock()
+		if limit == 0 {
+			limit = time.Minute
+		}
+		ctx, cancel := context.WithTimeout(w.Context(), limit)
+		r, err := a.Hook(ctx, call)
+		cancel()
+		if m.agent.Load() != a {
+			continue // whoever was to answer is dead, and so is the answer
+		}
+		if err != nil {
+			w.Errorf("%s of %s on %s: %v", call.Phase, call.Scheduler, node, err)
+		}
+		return r
+	}
+}
+
+// until waits for what the world comes to by itself.
+func (w *world) until(what string, ok func() bool) {
+	w.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	patience := time.NewTimer(2 * time.Minute) // so that a failure says what it waited for
+	defer patience.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-w.Context().Done():
+			w.Fatalf("it does not come to %s", what)
+		case <-patience.C:
+			w.Fatalf("it does not come to %s\n%s", what, w.story())
+		}
+	}
+}
+
+// look looks at the server's machine; false: there is none.
+func (w *world) look(f func(*engine.Machine)) bool {
+	s := w.server.Load()
+	return s != nil && s.Look(w.Context(), f) == nil
+}
+
+// attached waits for a node's session.
+func (w *world) attached(name string) {
+	w.Helper()
+	w.until("a session of "+name, func() bool {
+		there := false
+		return w.look(func(m *engine.Machine) {
+			there = slices.ContainsFunc(m.Nodes(), func(n engine.NodeStatus) bool { return n.Name == name && n.Attached })
+		}) && there
+	})
+}
