@@ -24,7 +24,7 @@ type scenario struct {
 	name   string
 	vnis   int // of the pool; 0: enough
 	run    func(c *trial)
-	faulty bool // a node is at fault, and the site may drain it
+	faulty bool // n2 is at fault, and is drained
 }
 
 // trial is one run of a scenario.
@@ -102,6 +102,76 @@ var scenarios = []scenario{
 	{name: "agent killed once services stand", run: func(c *trial) { c.agentDies(atCreated + "n2") }},
 	{name: "agent killed before services are removed", run: func(c *trial) { c.agentDies(atDestroy + "n1") }},
 	{name: "agent killed once services are removed", run: func(c *trial) { c.agentDies(atDestroyed + "n2") }},
+	{name: "adapter killed while the job runs", run: func(c *trial) {
+		r := c.begin(c.site)
+		c.site.die()
+		c.holds(r)
+		c.site.finish(r.job)
+	}},
+	{name: "adapter killed while it describes the job", run: func(c *trial) {
+		c.at(atDescribe+c.site.name(), c.site.die, nil)
+		r := c.begin(c.site)
+		c.site.finish(r.job)
+	}},
+	{name: "adapter killed while the job's services are removed", run: func(c *trial) {
+		c.at(atDestroy+"n1", c.site.die, nil)
+		r := c.begin(c.site)
+		c.site.finish(r.job)
+	}},
+	{name: "cancelled while it waits", run: func(c *trial) { c.site.cancel(c.site.submit())() }},
+	{name: "cancelled while the server asks the scheduler", run: func(c *trial) { c.cancelled(atDescribe + c.site.name()) }},
+	{name: "cancelled while its grant is made durable", run: func(c *trial) { c.cancelled(atCommit) }},
+	{name: "cancelled before services stand", run: func(c *trial) { c.cancelled(atCreate + "n1") }},
+	{name: "cancelled once services stand", run: func(c *trial) { c.cancelled(atCreated + "n2") }},
+	{name: "cancelled while it runs", run: func(c *trial) { c.site.cancel(c.begin(c.site).job)() }},
+	{name: "cancelled while its services are removed", run: func(c *trial) {
+		r := c.begin(c.site)
+		second := make(chan func(), 1)
+		c.at(atDestroy+"n1", func() { second <- c.site.cancel(r.job) }, nil)
+		c.site.finish(r.job)
+		(<-second)()
+	}},
+	{name: "denied by policy", run: func(c *trial) {
+		c.mu.Lock()
+		c.denied = c.site.uid()
+		c.mu.Unlock()
+		job := c.site.submit()
+		c.until("the job's end", func() bool { c.site.start(job); return c.site.state(job) == over })
+	}},
+	{name: "the pool is empty", vnis: 1, run: func(c *trial) {
+		job := c.site.submit()
+		if c.site.start(job) {
+			c.Errorf("it runs without a VNI of its own")
+		}
+		c.holds(c.beside)
+		c.beside.s.finish(c.beside.job)
+		c.beside = nil
+		c.site.finish(c.run(c.site, job).job)
+	}},
+	{name: "a NIC makes no service", faulty: true, run: func(c *trial) {
+		c.at(atCreate+"n2", nil, core.Errorf(core.NICFailed, "cxi1: it makes no service"))
+		job := c.site.submit()
+		if c.site.start(job) {
+			c.Errorf("it runs on a node that has no services")
+		}
+		if c.site.drained("n2") == "" || c.site.drained("n1") != "" {
+			c.Errorf("n2 is at fault; drained are n1 %q, n2 %q", c.site.drained("n1"), c.site.drained("n2"))
+		}
+		c.open()
+		c.site.cancel(job)()
+	}},
+	{name: "a service is busy at clean-up", run: func(c *trial) {
+		r := c.begin(c.site)
+		busy := c.at(atDestroy+"n2", nil, core.Errorf(core.ServiceBusy, "an application holds it"))
+		c.site.finish(r.job)
+		c.until("a try", busy.past.Load)
+		next := c.begin(c.site)
+		if next.vni == r.vni {
+			c.Errorf("VNI %s has services of the job before", r.vni)
+		}
+		c.open()
+		c.site.finish(next.job)
+	}},
 }
 
 // begin submits a job and starts it.
@@ -213,6 +283,21 @@ func (c *trial) agentDies(step string) {
 	<-rises
 }
 
+// cancelled is a job that is cancelled while it starts, at a step.
+func (c *trial) cancelled(step string) {
+	c.Helper()
+	job := c.site.submit()
+	ends := make(chan func(), 1)
+	c.at(step, func() { ends <- c.site.cancel(job) }, nil)
+	rest := make(chan struct{})
+	go func() { defer close(rest); (<-ends)() }()
+	c.site.start(job)
+	<-rest
+	if c.site.start(job) || c.site.state(job) != over {
+		c.Errorf("it was cancelled, and is %s", c.site.state(job))
+	}
+}
+
 // once is that no VNI is in two reservations, and that every VNI in use is some reservation's.
 func (c *trial) once() {
 	c.Helper()
@@ -252,7 +337,7 @@ func (c *trial) settled(faulty bool) {
 	})
 	for _, s := range c.sites {
 		for _, n := range names {
-			if why := s.drained(n); why != "" && !(faulty && s == c.site) {
+			if why := s.drained(n); why != "" && !(faulty && n == "n2") { // a node at fault is drained in every scheduler that has it
 				c.Errorf("%s drained %s: %s", s.name(), n, why)
 			}
 		}
