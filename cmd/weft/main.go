@@ -52,7 +52,7 @@ func main() {
 // execute runs one command line and gives its exit code.
 func execute(ctx context.Context, args []string) int {
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(dashed(args))
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
