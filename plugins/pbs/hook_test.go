@@ -115,16 +115,22 @@ type ran struct {
 // python is the interpreter for the hook file: WEFT_PYTHON, or python3.
 func python(t *testing.T) string {
 	t.Helper()
-	name := os.Getenv("WEFT_PYTHON")
-	if name == "" {
-		name = "python3"
-	}
-	path, err := exec.LookPath(name)
+	path, err := interpreter()
 	if err != nil {
 		t.Skip("NOT RUN: PBS's hook file, since there is no python3 here; `make test-deps` brings it")
 	}
 	return path
 }
+
+// interpreter asks the first python3 of the path which program it is: that may be a script that looks for one, several processes for each start.
+var interpreter = sync.OnceValues(func() (string, error) {
+	name := os.Getenv("WEFT_PYTHON")
+	if name == "" {
+		name = "python3"
+	}
+	out, err := exec.Command(name, "-S", "-c", "import sys; print(sys.executable)").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 func newSite(t *testing.T, hosts int, says map[string]saying) *site {
 	t.Helper()
