@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // local is the label of the scheduler of type local, as sites have it.
 const local = "local"
 
-var makers = []maker{{"flux", newFlux}, {"pbs", newPBS}}
+var makers = []maker{{"flux", newFlux}, {"pbs", newPBS}, {"slurm", newSlurm}}
 
 // scenario is one case of a job's life. job is one of the site under trial; beside runs on the same nodes, another scheduler's, and must not be touched by
 // what happens.

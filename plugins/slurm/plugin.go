@@ -1,6 +1,8 @@
 package slurm
 
 import (
+	"context"
+
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -27,5 +29,15 @@ func New(name string) *Plugin {
 	p := &Plugin{name: name, settings: defaults()}
 	p.run = newCommands(p.settings).run
 	p.questions.ask = p.jobs
+	return p
+}
+
+// Runner runs one of Slurm's commands and gives its standard output, whole or not at all.
+type Runner func(ctx context.Context, name string, args ...string) ([]byte, error)
+
+// NewWith is New with another way to run Slurm's commands: that of a simulated cluster. Configure would give it Slurm's own.
+func NewWith(name string, run Runner) *Plugin {
+	p := New(name)
+	p.run = runner(run)
 	return p
 }
