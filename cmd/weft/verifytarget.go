@@ -209,14 +209,15 @@ func holdBy(ctx context.Context, program string, s core.Service) (func(), error)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	said := make(chan error, 1)
 	go func() {
 		b := bufio.NewReaderSize(out, 4096)
 		_, err := b.ReadSlice('\n')
 		said <- err
 		_, _ = b.WriteTo(io.Discard)
-		done <- cmd.Wait()
+		_ = cmd.Wait()
+		close(done)
 	}()
 	release := func() {
 		_ = in.Close()

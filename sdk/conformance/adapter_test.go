@@ -60,7 +60,7 @@ func TestHooksMutations(t *testing.T) {
 		}}},
 		"Parse panics without variables": {"S9", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Ask, error) {
 			if c.Env == nil {
-				c.Env["x"] = "y" //nolint:staticcheck // that is the fault
+				c.Env["x"] = "y" // that is the fault
 			}
 			return p.Parse(ctx, c)
 		}}},
