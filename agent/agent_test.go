@@ -41,9 +41,12 @@ type authority struct {
 }
 
 func (a *authority) Reserve(ctx context.Context, _ string, ask core.Ask, _ core.Peer) (core.Grant, error) {
-	if a.slow > 0 {
+	a.mu.Lock()
+	slow := a.slow
+	a.mu.Unlock()
+	if slow > 0 {
 		select {
-		case <-time.After(a.slow):
+		case <-time.After(slow):
 		case <-ctx.Done():
 			return core.Grant{}, ctx.Err()
 		}
