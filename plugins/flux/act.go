@@ -25,7 +25,7 @@ func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
 		Type     string `json:"type"`
 		Severity int    `json:"severity"`
 		Note     string `json:"note"`
-	}{id, Exception, 0, line(reason, "it cannot run")}, nil)
+	}{id, Exception, 0, core.OneLine(reason, "it cannot run")}, nil)
 	if isFault(err, syscall.ENOENT) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 			Targets string `json:"targets"`
 			Reason  string `json:"reason"`
 			Mode    string `json:"mode,omitempty"`
-		}{node, "weft: " + line(reason, "its NICs are at fault"), mode}, nil)
+		}{node, "weft: " + core.OneLine(reason, "its NICs are at fault"), mode}, nil)
 	}
 	err := drain("")
 	if isFault(err, syscall.EEXIST) {

@@ -129,7 +129,7 @@ func command(ctx context.Context, args ...string) (string, error) {
 	case ended && exit.ExitCode() == 2: // getent(1): no such entry
 		return "", errNobody
 	case err != nil:
-		return "", fmt.Errorf("%s: %w: %s", args[0], err, line(errs.String(), "it says nothing"))
+		return "", fmt.Errorf("%s: %w: %s", args[0], err, core.OneLine(errs.String(), "it says nothing"))
 	case out.Len() > maxAnswer:
 		return "", fmt.Errorf("%s: it says more than %d bytes", args[0], maxAnswer)
 	}

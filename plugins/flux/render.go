@@ -52,7 +52,7 @@ func renderShell(o core.Outcome) (core.HookReply, error) {
 		return core.HookReply{Stdout: out.Bytes(), Exit: ExitFailed}, nil
 	}
 	for _, v := range o.Environment {
-		if !variable(v) {
+		if !v.OneLine() {
 			return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: variable %q cannot be told to a job's shell: a line is one variable", o.Key.Job, core.Clip(v.Name))
 		}
 		if v.Unset {
@@ -67,30 +67,7 @@ func renderShell(o core.Outcome) (core.HookReply, error) {
 	return core.HookReply{Stdout: out.Bytes()}, nil
 }
 
-// variable reports whether v can stand in a line of its own.
-func variable(v core.Variable) bool {
-	for i, r := range v.Name {
-		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return v.Name != "" && !strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f })
-}
-
 // say writes a message as one line, behind what may stand before it.
 func say(b *bytes.Buffer, text string, before ...string) {
-	fmt.Fprintf(b, "%sweft: %s\n", strings.Join(before, ""), line(text, "it failed"))
-}
-
-// line makes outside text one printable line; instead stands for none.
-func line(text, instead string) string {
-	const most = 512
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	if text == "" {
-		return instead
-	}
-	return text
+	fmt.Fprintf(b, "%sweft: %s\n", strings.Join(before, ""), core.OneLine(text, "it failed"))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -76,7 +75,7 @@ func (c *commands) run(ctx context.Context, name string, args ...string) ([]byte
 	case out.full:
 		return nil, core.Errorf(core.SchedulerAway, "%s: it says more than %d bytes", name, maxOutput)
 	case ended:
-		return nil, &Failure{Command: name, Says: oneLine(says.String(), exit.String()), Code: exit.ExitCode()}
+		return nil, &Failure{Command: name, Says: core.OneLine(says.String(), exit.String()), Code: exit.ExitCode()}
 	}
 	return nil, core.Errorf(core.SchedulerAway, "%s: %w", name, err).WithMend("set `" + fieldExec + "` in the scheduler's block of config.hcl to PBS_EXEC")
 }
@@ -107,20 +106,4 @@ func away(err error) error {
 		return core.Errorf(core.SchedulerAway, "%w", f)
 	}
 	return err
-}
-
-// maxLine bounds a line for a person, in bytes: it stands in a job's or a vnode's comment.
-const maxLine = 512
-
-// oneLine makes outside text one printable line; instead stands for none.
-func oneLine(text, instead string) string {
-	control := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), control), " ")
-	if len(text) > maxLine {
-		text = strings.ToValidUTF8(text[:maxLine], "") + "…"
-	}
-	if text == "" {
-		return instead
-	}
-	return text
 }

@@ -43,7 +43,7 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 			return nil
 		}
 	}
-	comment := "weft: " + oneLine(reason, "its NICs are at fault")
+	comment := "weft: " + core.OneLine(reason, "its NICs are at fault")
 	if len(comment) > maxComment {
 		comment = strings.ToValidUTF8(comment[:maxComment-len("…")], "") + "…"
 	}

@@ -31,7 +31,7 @@ func (p *Plugin) end(ctx context.Context, key core.Key, reason, by string) error
 	if by == "qrerun" && !r.rerunable {
 		by = "qdel"
 	}
-	text := "weft: " + oneLine(reason, "it cannot run")
+	text := "weft: " + core.OneLine(reason, "it cannot run")
 	// That the reason cannot be left is no reason to let the job run.
 	_ = p.command(ctx, "qalter", "-W", "comment="+quoted(text), r.id)
 	_ = p.command(ctx, "qmsg", "-E", text, r.id)

@@ -35,13 +35,13 @@ const exitRefused = 1
 func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
 	a, exit := answer{Version: eventVersion, Do: doAccept}, 0
 	for _, w := range o.Warnings {
-		a.Log = append(a.Log, oneLine(w, "a warning without words"))
+		a.Log = append(a.Log, core.OneLine(w, "a warning without words"))
 	}
 	if o.Pending {
 		a.Log = append(a.Log, fmt.Sprintf("job %s: its services are still in use; the node goes on removing them", o.Key.Job))
 	}
 	if o.Err != nil {
-		a.Do, a.Say = verdict(call.Phase, o.Err), "weft: "+oneLine(o.Err.Line(), "it failed")
+		a.Do, a.Say = verdict(call.Phase, o.Err), "weft: "+core.OneLine(o.Err.Line(), "it failed")
 		if call.Phase == PhaseLaunch {
 			exit = exitRefused
 		}
@@ -95,12 +95,5 @@ func (a *answer) environment(o core.Outcome) error {
 	return nil
 }
 
-// variable reports whether v can stand in PBS's list of variables.
-func variable(v core.Variable) bool {
-	for i, r := range v.Name {
-		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return v.Name != "" && !strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
-}
+// variable reports whether v can stand in PBS's list of variables, in which a backslash escapes what follows it.
+func variable(v core.Variable) bool { return v.OneLine() && !strings.Contains(v.Value, `\`) }

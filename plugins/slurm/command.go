@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -72,7 +71,7 @@ func (c *commands) run(ctx context.Context, name string, args ...string) ([]byte
 	case errors.Is(err, os.ErrNotExist):
 		return nil, core.Errorf(core.SchedulerAway, "%s: %w", name, err).WithMend("set `" + fieldBin + "` in the scheduler's block of config.hcl to the folder of Slurm's commands")
 	case errors.As(err, &exit) && !errors.Is(err, errTooMuch):
-		return nil, &failure{command: name, says: line(errs.text.String(), "exit code "+exit.String()), code: exit.ExitCode()}
+		return nil, &failure{command: name, says: core.OneLine(errs.text.String(), "exit code "+exit.String()), code: exit.ExitCode()}
 	}
 	return nil, core.Errorf(core.SchedulerAway, "%s: %w", name, err)
 }
@@ -104,17 +103,4 @@ func away(err error) error {
 		return core.Errorf(core.SchedulerAway, "%w", f)
 	}
 	return err
-}
-
-// line makes outside text one printable line; instead stands for none.
-func line(text, instead string) string {
-	const most = 512
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	if text == "" {
-		return instead
-	}
-	return text
 }

@@ -39,5 +39,5 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	case taken:
 		return nil
 	}
-	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason=weft: "+line(reason, "its NICs are at fault"))
+	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason=weft: "+core.OneLine(reason, "its NICs are at fault"))
 }

@@ -37,7 +37,7 @@ func (p *Plugin) current(ctx context.Context, key core.Key) (*row, error) {
 
 // tell leaves the reason where a user finds it. That it cannot is no reason to let the job run.
 func (p *Plugin) tell(ctx context.Context, r row, reason string) {
-	text := "weft: " + line(reason, "it cannot run")
+	text := "weft: " + core.OneLine(reason, "it cannot run")
 	_ = p.command(ctx, "scontrol", "notify", r.job, text)
 	_ = p.command(ctx, "scontrol", "update", "JobId="+r.name(), "AdminComment="+text)
 }

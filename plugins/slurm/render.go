@@ -45,7 +45,7 @@ func renderTask(o core.Outcome) (core.HookReply, error) {
 		return core.HookReply{Stdout: out.Bytes(), Exit: failed}, nil
 	}
 	for _, v := range o.Environment {
-		if !variable(v) {
+		if !v.OneLine() {
 			return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: variable %q cannot be told to a task: a line is one variable", o.Key.Job, core.Clip(v.Name))
 		}
 		if v.Unset {
@@ -60,17 +60,7 @@ func renderTask(o core.Outcome) (core.HookReply, error) {
 	return core.HookReply{Stdout: out.Bytes()}, nil
 }
 
-// variable reports whether v can stand in a line of its own.
-func variable(v core.Variable) bool {
-	for i, r := range v.Name {
-		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return v.Name != "" && !strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f })
-}
-
 // say writes a message as one line, behind what may stand before it.
 func say(b *bytes.Buffer, text string, before ...string) {
-	fmt.Fprintf(b, "%sweft: %s\n", strings.Join(before, ""), line(text, "it failed"))
+	fmt.Fprintf(b, "%sweft: %s\n", strings.Join(before, ""), core.OneLine(text, "it failed"))
 }

@@ -1,0 +1,29 @@
+package core
+
+import "strings"
+
+// OneLine makes outside text one printable line of at most 512 bytes, fit for a scheduler's own record or a hook's output, where a line's end or an
+// escape would forge another entry. instead stands for a text without words.
+func OneLine(text, instead string) string {
+	const most = 512
+	control := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), control), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	if text == "" {
+		return instead
+	}
+	return text
+}
+
+// OneLine reports whether v can stand as NAME=VALUE in a line of its own: its name is of A to Z, 0 to 9 (not first) and _, and its value has no control
+// character, which would begin another variable.
+func (v Variable) OneLine() bool {
+	for i, r := range v.Name {
+		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return v.Name != "" && !strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f })
+}

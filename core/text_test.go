@@ -1,0 +1,52 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "nothing",
+		" \n\t\x00":                    "nothing",
+		"a\nb\r\n c":                   "a b c",
+		"\x1b[2Ja":                     "[2Ja",
+		"\u0085\u009ba\x7fb":           "a b",
+		"é\xff":                        "é?",
+		strings.Repeat("x", 512):       strings.Repeat("x", 512),
+		strings.Repeat("x", 513):       strings.Repeat("x", 512) + "…",
+		strings.Repeat("é", 300):       strings.Repeat("é", 256) + "…",
+		"x" + strings.Repeat("é", 300): "x" + strings.Repeat("é", 255) + "…",
+	} {
+		got := core.OneLine(text, "nothing")
+		if got != want || !utf8.ValidString(got) {
+			t.Errorf("%q: %q, not %q", text, got, want)
+		}
+	}
+}
+
+func TestVariableOneLine(t *testing.T) {
+	for _, test := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"SLINGSHOT_VNIS", "1024,1025", true},
+		{"_A1", "", true},
+		{"", "x", false},
+		{"1A", "x", false},
+		{"a", "x", false},
+		{"A=B", "x", false},
+		{"A B", "x", false},
+		{"A", "x\nexport B=1", false},
+		{"A", "x\x00", false},
+		{"A", "x\x7f", false},
+		{"A", "é \\ \"", true},
+	} {
+		if got := (core.Variable{Name: test.name, Value: test.value}).OneLine(); got != test.want {
+			t.Errorf("%q=%q: %v", test.name, test.value, got)
+		}
+	}
+}
