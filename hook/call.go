@@ -67,14 +67,20 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 		return Reply{}, core.Errorf(core.BadCall, "call of %s: %w", verb, err).WithMend("give less at once")
 	}
 	start := time.Now()
+	var refused error
 	for wait := firstWait; ; wait = min(2*wait, longest) {
 		reply, err := once(ctx, path, out)
 		if err == nil && reply.Error != nil {
 			err = reply.Error.Err()
 		}
+		if refused != nil && err != nil && ctx.Err() != nil && !reply.Again {
+			// Why it comes again is what a person needs to know; whether this time it began, nobody can.
+			return reply, core.Errorf(core.AsError(err).Reason, "%w; until then it was refused: %s", err, refused)
+		}
 		if err == nil || !reply.Again || time.Since(start) > doorway || !pause(ctx, wait) {
 			return reply, err
 		}
+		refused = err
 	}
 }
 
