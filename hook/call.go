@@ -73,9 +73,9 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 		if err == nil && reply.Error != nil {
 			err = reply.Error.Err()
 		}
-		if refused != nil && err != nil && ctx.Err() != nil && !reply.Again {
+		if e := core.AsError(err); refused != nil && !reply.Again && e != nil && (e.Reason == core.TimedOut || e.Reason == core.Cancelled) {
 			// Why it comes again is what a person needs to know; whether this time it began, nobody can.
-			return reply, core.Errorf(core.AsError(err).Reason, "%w; until then it was refused: %s", err, refused)
+			return reply, core.Errorf(e.Reason, "%w; until then it was refused: %s", err, refused).WithMend(e.Mend)
 		}
 		if err == nil || !reply.Again || time.Since(start) > doorway || !pause(ctx, wait) {
 			return reply, err
@@ -115,7 +115,7 @@ func exchange(ctx context.Context, path string, conn net.Conn, request []byte) (
 	body, err := readFrame(conn, MaxReply)
 	switch {
 	case err == nil:
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || timedOut(err):
 		return Reply{}, late(ctx, path)
 	case errors.Is(err, errOversized):
 		return Reply{}, core.Errorf(core.InternalFault, "%s: its answer is no answer: %w", path, err)
@@ -141,6 +141,9 @@ func exchange(ctx context.Context, path string, conn net.Conn, request []byte) (
 // late is the error of a call whose context ended first.
 func late(ctx context.Context, path string) error {
 	err := context.Cause(ctx)
+	if err == nil {
+		err = context.DeadlineExceeded
+	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return core.Errorf(core.TimedOut, "%s: no answer within the time limit: %w", path, err)
 	}

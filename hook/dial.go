@@ -37,6 +37,8 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 			if !pause(ctx, wait) {
 				return nil, core.Errorf(core.Overloaded, "%s: it is busy and accepts no connection: %w", path, err)
 			}
+		case timedOut(err):
+			return nil, late(ctx, path)
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, absent(path)
 		case errors.Is(err, syscall.ECONNREFUSED):
@@ -47,6 +49,12 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 			return nil, core.Errorf(core.ServerAway, "%s: %w", path, err).WithMend(starter(path))
 		}
 	}
+}
+
+// timedOut reports whether err is the end of a deadline. A connection may see that a moment before its context does.
+func timedOut(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout()
 }
 
 // checkSocket refuses a path at which somebody else than root or uid could answer.
