@@ -62,7 +62,11 @@ func TestNodeLost(t *testing.T) {
 		})
 		w.mustRoot("scancel", job)
 		until(t, "n1 is clean", func() (bool, string) { n := len(w.services("n1")); return n == 0, fmt.Sprint(n) })
-		for range 4 {
+		for range 4 { // the pool has four: each of the other three is given once, and one again
+			until(t, "one of the VNIs has rested", func() (bool, string) {
+				rows, err := w.rows()
+				return err == nil && len(rows) < 4, fmt.Sprint(rows, err)
+			})
 			w.unlike(w.oneStep(bob, "n[3-4]", 2), tasks)
 		}
 		rows, err := w.rows()
