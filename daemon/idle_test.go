@@ -17,7 +17,7 @@ import (
 )
 
 // idleFor is how long an agent is watched.
-const idleFor = 20 * time.Second
+const idleFor = time.Minute // two health checks of each plugin
 
 // BenchmarkIdle watches a node's agent that has run some jobs and has nothing to do, weft as it is built, with its plugins in processes of their own: the NIC
 // driver, and Slurm's adapter beside the local one. RSS counts the pages of the one program that they share once for each, PSS once.

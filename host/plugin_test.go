@@ -225,7 +225,7 @@ func TestMissedHealthChecks(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		a.do(func() { bad = true })
-		time.Sleep(3 * DefaultLimits.HealthEvery)
+		time.Sleep(time.Duration(DefaultLimits.Misses) * DefaultLimits.HealthEvery)
 		a.do(func() { bad = false })
 		time.Sleep(time.Second)
 		if got := p.Status(); got.State != Ready || got.PID != 2 || got.Deaths != 1 {

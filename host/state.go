@@ -89,7 +89,7 @@ type Limits struct {
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
 	Start: 10 * time.Second, Configure: 10 * time.Second, Call: 60 * time.Second, Grace: 2 * time.Second, Patience: 3 * time.Second, Calls: 256,
-	HealthEvery: 15 * time.Second, Health: 2 * time.Second, Misses: 3, Drain: 10 * time.Second, Kill: 3 * time.Second,
+	HealthEvery: 30 * time.Second, Health: 2 * time.Second, Misses: 2, Drain: 10 * time.Second, Kill: 3 * time.Second,
 	Backoff: 200 * time.Millisecond, BackoffMost: 2 * time.Minute, Deaths: 5, Window: 10 * time.Minute,
 }
 
