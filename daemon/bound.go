@@ -272,7 +272,7 @@ func nodeOptions(creds credentials.TransportCredentials, b *nodeBounds) []grpc.S
 	return []grpc.ServerOption{
 		// A system has a connection for each of its nodes, most of which say nothing for minutes: 64 KiB of buffers for each would be most of the server's memory.
 		// TLS keeps what it has read of a record, so that to read without another buffer costs no further call to the kernel.
-		grpc.ReadBufferSize(0), // of writing they share theirs, by grpc's default
+		grpc.ReadBufferSize(0),        // of writing they share theirs, by grpc's default
 		grpc.WriteBufferSize(4 << 10), // what is told here is a few hundred bytes; in a storm each connection writes at once, and takes a buffer of its own
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.Creds(bounded{creds, b}), grpc.ConnectionTimeout(handshake), grpc.MaxConcurrentStreams(maxStreams),

@@ -9,7 +9,7 @@ import (
 // collector lets a heap double before it collects, and doubles the stacks of 80,000 goroutines with it.
 const (
 	memoryBase    = 256 << 20
-	memorySession = 58 << 10
+	memorySession = 64 << 10
 )
 
 // limitMemory tells the runtime for how many nodes it is to make room. It is no bound: the collector never takes more than half of the processor's time for it.
