@@ -94,13 +94,21 @@ func checkHost(h string) error {
 	return nil
 }
 
-// IssueNode makes a node's certificate in dir, signed by the authority there. It goes to that node and no other, as NAME.crt and NAME.key, with ca.crt.
-func IssueNode(dir, node string, now time.Time) error {
+// CheckNode says whether a node of this name can have a certificate.
+func CheckNode(node string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
 	}
 	if node == "ca" || node == serverRole {
 		return core.Errorf(core.BadCall, "node %q: its files would be named as the authority's or the server's", node)
+	}
+	return nil
+}
+
+// IssueNode makes a node's certificate in dir, signed by the authority there. It goes to that node and no other, as NAME.crt and NAME.key, with ca.crt.
+func IssueNode(dir, node string, now time.Time) error {
+	if err := CheckNode(node); err != nil {
+		return err
 	}
 	t := template("weft node "+node, now, certLife)
 	t.Subject.CommonName = node

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core/hostlist"
 	certs "github.com/weft-hpc/weft/identity"
 )
 
@@ -35,8 +36,12 @@ func newTLS() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "node NAME…", Short: "Make or renew the certificates of these nodes", Args: cobra.MinimumNArgs(1),
-			RunE: func(_ *cobra.Command, names []string) error {
+			Use: "node HOSTLIST…", Short: "Make or renew the certificates of these nodes", Args: cobra.MinimumNArgs(1),
+			RunE: func(_ *cobra.Command, lists []string) error {
+				names, err := nodeNames(lists)
+				if err != nil {
+					return err
+				}
 				for _, name := range names {
 					if err := certs.IssueNode(dir, name, time.Now()); err != nil {
 						return err
@@ -49,4 +54,29 @@ func newTLS() *cobra.Command {
 		},
 	)
 	return cmd
+}
+
+// nodeNames are the nodes of hostlists. One that is wrong ends it before the first certificate is made.
+func nodeNames(lists []string) ([]string, error) {
+	var names []string
+	for _, l := range lists {
+		list, err := hostlist.Parse(l)
+		if err != nil {
+			return nil, usage(fmt.Errorf("tls node: %w", err))
+		}
+		more, err := list.ExpandMax(config.MaxNodes - len(names))
+		if err == nil && len(more) == 0 {
+			err = fmt.Errorf("%q names no node; give names or a hostlist such as n[001-128]", l)
+		}
+		if err != nil {
+			return nil, usage(fmt.Errorf("tls node: %w", err))
+		}
+		names = append(names, more...)
+	}
+	for _, name := range names {
+		if err := certs.CheckNode(name); err != nil {
+			return nil, usage(fmt.Errorf("tls node: %w", err))
+		}
+	}
+	return names, nil
 }
