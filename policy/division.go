@@ -9,7 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// In HCL a division by zero is infinity, which compares with anything: a deny that divides by the wrong number would be silently false. Here it is an error.
+// In HCL a division by zero is infinity, which compares with anything: a deny that divides by the wrong number would be silently false. Here it is an error,
+// at load already where the divisor is written out.
 var (
 	divide = guarded(stdlib.DivideFunc)
 	modulo = guarded(stdlib.ModuloFunc)
@@ -17,10 +18,10 @@ var (
 
 func guarded(f function.Function) *hclsyntax.Operation {
 	return &hclsyntax.Operation{Type: cty.Number, Impl: function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "a", Type: cty.Number}, {Name: "b", Type: cty.Number}},
+		Params: []function.Parameter{{Name: "a", Type: cty.Number, AllowUnknown: true}, {Name: "b", Type: cty.Number, AllowUnknown: true}},
 		Type:   function.StaticReturnType(cty.Number),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			if args[1].AsBigFloat().Sign() == 0 {
+			if args[1].IsKnown() && args[1].AsBigFloat().Sign() == 0 {
 				return cty.NilVal, errors.New("division by zero")
 			}
 			return f.Call(args)

@@ -99,9 +99,10 @@ type checker struct {
 	file       *hclfile.File
 	what       string
 	vars       scope
-	schedulers []string         // that config.hcl has; nil: not checked
-	local      map[string]bool  // variables of a for expression, which was refused
-	context    *hcl.EvalContext // with values of which only the type is known
+	schedulers []string               // that config.hcl has; nil: not checked
+	local      map[string]bool        // variables of a for expression, which was refused
+	nullable   []hclsyntax.Expression // which may be null
+	context    *hcl.EvalContext       // with values of which only the type is known
 	findings   []hclfile.Finding
 }
 
@@ -136,8 +137,15 @@ func (k *checker) names(node hclsyntax.Node) hcl.Diagnostics {
 		if _, ok := functions[n.Name]; !ok {
 			k.wrong(n.NameRange, fmt.Sprintf("there is no function %q", core.Clip(n.Name)), "There are: "+strings.Join(functionNames, ", ")+".", hclfile.Near(n.Name, functionNames))
 		}
+		if n.Name == "coalesce" || n.Name == "coalescelist" {
+			k.nullable = append(k.nullable, n.Args...)
+		}
 	case *hclsyntax.ScopeTraversalExpr:
 		k.traversal(n.Traversal)
+	case *hclsyntax.LiteralValueExpr:
+		if n.Val.IsNull() && !slices.Contains(k.nullable, hclsyntax.Expression(n)) {
+			k.wrong(n.Range(), "null cannot stand here", `No variable is null: what a job does not have is "", 0, false or [].`, "")
+		}
 	case *hclsyntax.BinaryOpExpr:
 		if equality(n.Op) && (chained(n.LHS) || chained(n.RHS)) {
 			k.wrong(n.Range(), "== and != compare two things, not more", "Join comparisons with &&.", "")
@@ -202,6 +210,10 @@ func (k *checker) traversal(steps hcl.Traversal) {
 		}
 		t, path = t.AttributeType(name), path+"."+name
 	}
+	if t.IsObjectType() {
+		known := slices.Sorted(maps.Keys(t.AttributeTypes()))
+		k.wrong(steps.SourceRange(), path+" cannot stand alone", fmt.Sprintf("Write which of it: %s.%s.", path, strings.Join(known, ", "+path+".")), "")
+	}
 }
 
 // types checks what evaluation with unknown values would not notice: the side of && || or ?: that it does not need, a text that
@@ -263,11 +275,19 @@ func (k *checker) alike(a, b hclsyntax.Expression) {
 	k.scheduler(a, b, two)
 	k.scheduler(b, a, one)
 	x, y := one.Type(), two.Type()
+	if !single(x) && !single(y) {
+		// The order of a job's groups is nobody's choice, and HCL holds a list that is written out never equal to one of a variable.
+		k.wrong(hcl.RangeBetween(a.Range(), b.Range()), "lists cannot be compared", `Ask contains(list, "a"), or length(setsubtract(list, ["a", "b"])) == 0.`, "")
+		return
+	}
 	if x == cty.DynamicPseudoType || y == cty.DynamicPseudoType || x.Equals(y) {
 		return
 	}
 	k.wrong(hcl.RangeBetween(a.Range(), b.Range()), fmt.Sprintf("this compares %s with %s, which are never equal", x.FriendlyName(), y.FriendlyName()), "", "")
 }
+
+// single reports whether a value of type t is one text, number or truth, or may be.
+func single(t cty.Type) bool { return t.IsPrimitiveType() || t == cty.DynamicPseudoType }
 
 // scheduler checks the name that job.scheduler is compared with.
 func (k *checker) scheduler(variable, with hclsyntax.Expression, v cty.Value) {
