@@ -55,9 +55,9 @@ func (c *compiler) defaults(file *hclfile.File) {
 		}
 		if first, ok := c.seen["= "+name]; ok {
 			c.add(file.At(hclfile.Error, attr.NameRange, name+" is given twice", fmt.Sprintf("The first is at %s. To change a default of another file, write a rule that has neither when nor match.", first)))
-			continue
+		} else {
+			c.seen["= "+name] = at(file, attr.NameRange)
 		}
-		c.seen["= "+name] = at(file, attr.NameRange)
 		if name == "on_failure" {
 			c.onFailure(file, attr)
 			continue
@@ -100,7 +100,7 @@ func (c *compiler) set(s *settings, file *hclfile.File, attr *hclsyntax.Attribut
 	case "limits":
 		text, findings := file.String(attr.Expr, what)
 		c.add(findings...)
-		if s.limits = c.limits[text]; findings == nil && s.limits == nil {
+		if s.limits = c.limits[text]; findings == nil && s.limits == nil && !c.syntax {
 			c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("%s: there is no block limits %q", what, core.Clip(text)), text, slices.Sorted(maps.Keys(c.limits))))
 		}
 	case "vnis":

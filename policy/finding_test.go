@@ -134,8 +134,10 @@ quota "refused" {
   vnis = 1
 }
 `},
-		"syntax": {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
-		"name":   {base, "rule \"\" {\n  min_nics = 1\n}\nrule \"a\\nb\" {\n  min_nics = 1\n}\n"},
+		"syntax":        {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
+		"syntax-of-one": {base, "rule \"r\" {\n  when = job.qeue == \"x\"\n  vnis = [\"in c\"]\n  limits = \"in c\"\n}\n", "vni \"in c\" {\n"},
+		"twice-body":    {base, "traffic_classes = [\"BULK\"]\nvni \"app\" { pool = \"jbs\" }\nrule \"r\" {\n  min_nics = 1\n}\nrule \"r\" {\n  min_nics = 65\n}\nlimits \"small\" {\n  txqz = 1\n}\n"},
+		"name":          {base, "rule \"\" {\n  min_nics = 1\n}\nrule \"a\\nb\" {\n  min_nics = 1\n}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, findings := policy.Load(sources(texts...), env)

@@ -50,11 +50,11 @@ func Load(files []hclfile.Source, env Env) (*Policy, []hclfile.Finding) {
 	for _, source := range files {
 		file, findings := hclfile.Parse(source)
 		c.add(findings...)
-		c.syntax = c.syntax || hclfile.Failed(findings)
+		if hclfile.Failed(findings) {
+			c.syntax = true // what else would be found in this one may follow from it
+			continue
+		}
 		parsed = append(parsed, file)
-	}
-	if c.syntax {
-		return nil, hclfile.Sort(c.findings) // what else would be found may follow from it
 	}
 	// Blocks that others name come first, whichever file they are in.
 	for _, file := range parsed {
@@ -66,7 +66,9 @@ func Load(files []hclfile.Source, env Env) (*Policy, []hclfile.Finding) {
 		c.defaults(file)
 		c.rules(file)
 	}
-	c.required(files)
+	if !c.syntax {
+		c.required(files)
+	}
 	c.policy.index()
 	if !hclfile.Failed(c.findings) {
 		c.idle()
@@ -99,7 +101,7 @@ type compiler struct {
 	limits   map[string]*limits
 	vnis     map[string]*vni
 	seen     map[string]place // what may be there once, by what it is
-	syntax   bool             // a file could not be parsed
+	syntax   bool             // a file could not be parsed: what the others name may be in it
 	findings []hclfile.Finding
 }
 
@@ -107,7 +109,8 @@ func (c *compiler) add(findings ...hclfile.Finding) { c.findings = append(c.find
 
 func (c *compiler) each(file *hclfile.File, kind string, compile func(*hclfile.File, *hclsyntax.Block)) {
 	for _, block := range file.Body.Blocks {
-		if block.Type == kind && len(block.Labels) == 1 && c.named(file, block) {
+		if block.Type == kind && len(block.Labels) == 1 {
+			c.named(file, block)
 			compile(file, block)
 		}
 	}
@@ -117,9 +120,10 @@ func (c *compiler) each(file *hclfile.File, kind string, compile func(*hclfile.F
 func (c *compiler) rules(file *hclfile.File) {
 	for _, block := range file.Body.Blocks {
 		k := slices.Index(kindNames[:], block.Type)
-		if k < 0 || len(block.Labels) != 1 || !c.named(file, block) {
+		if k < 0 || len(block.Labels) != 1 {
 			continue
 		}
+		c.named(file, block)
 		if len(c.policy.rules) == MaxRules {
 			c.add(file.At(hclfile.Error, block.DefRange(), fmt.Sprintf("the policy has more than the %d rules that it may have", MaxRules), ""))
 			return
@@ -129,16 +133,15 @@ func (c *compiler) rules(file *hclfile.File) {
 }
 
 // named checks a block's name and that it is the first of it.
-func (c *compiler) named(file *hclfile.File, block *hclsyntax.Block) bool {
+func (c *compiler) named(file *hclfile.File, block *hclsyntax.Block) {
 	name, title := block.Labels[0], hclfile.Title(block)
 	if name == "" || len(name) > 128 || name != hclfile.Printable(name, 128) {
 		c.add(file.At(hclfile.Error, block.LabelRanges[0], title+": its name must have 1 to 128 bytes and no control characters", ""))
-		return false
+		return
 	}
 	if first, ok := c.seen[block.Type+" "+name]; ok {
 		c.add(file.At(hclfile.Error, block.DefRange(), title+" is given twice", fmt.Sprintf("The first is at %s.", first)))
-		return false
+		return
 	}
 	c.seen[block.Type+" "+name] = at(file, block.TypeRange)
-	return true
 }

@@ -56,6 +56,8 @@ func (c *compiler) vniList(file *hclfile.File, tree hclsyntax.Expression, what s
 	for i, item := range items {
 		v := c.vnis[item.Text]
 		switch {
+		case v == nil && c.syntax:
+			continue
 		case v == nil:
 			c.add(unknown(file, item.At, fmt.Sprintf("%s: there is no vni %q", what, core.Clip(item.Text)), item.Text, slices.Collect(maps.Keys(c.vnis))))
 			continue
