@@ -2,6 +2,7 @@ package cases_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,14 +125,20 @@ func TestMistakes(t *testing.T) {
 		`cas "x" { }`:                  `there is no block "cas"`,
 		`case "x" {}`:                  `it expects nothing`,
 		"case \"x\" {\n  expect {}\n}": `it names nothing that could be otherwise`,
-		"case \"x\" {\n  expect {\n    deny = \"\"\n    vnis = []\n  }\n}":                 `a job that is denied gets nothing`,
-		"case \"x\" {\n  expect { limits = { qs = { max = 1 } } }\n}":                      `"qs" is no resource`,
-		"case \"x\" {\n  expect { traffic_classes = [\"FAST\"] }\n}":                       `FAST`,
-		"case \"x\" {\n  expect { collectives = \"many\" }\n}":                             `collectives: it must be a whole number`,
-		"case \"x\" {\n  expect { collectives = job.nodes }\n}":                            `it must be a plain value`,
-		"case \"x\" {\n  job { uid = -1 }\n  expect { vnis = [] }\n}":                      `uid: it must be a whole number`,
-		"case \"x\" {\n  expect { vnis = [] }\n}\ncase \"x\" {\n  expect { vnis = [] }\n}": `case "x" is given twice`,
-		"job { user = 3 }\ncase \"x\" {\n  expect { vnis = [] }\n}":                        `user: it must be a text in quotes`,
+		"case \"x\" {\n  expect {\n    deny = \"\"\n    vnis = []\n  }\n}":                                                             `a job that is denied gets nothing`,
+		"case \"x\" {\n  expect { limits = { qs = { max = 1 } } }\n}":                                                                  `"qs" is no resource`,
+		"case \"x\" {\n  expect { traffic_classes = [\"FAST\"] }\n}":                                                                   `FAST`,
+		"case \"x\" {\n  expect { collectives = \"many\" }\n}":                                                                         `collectives: it must be a whole number`,
+		"case \"x\" {\n  expect { collectives = job.nodes }\n}":                                                                        `it must be a plain value`,
+		"case \"x\" {\n  job { uid = -1 }\n  expect { vnis = [] }\n}":                                                                  `uid: it must be a whole number`,
+		"case \"x\" {\n  expect { vnis = [] }\n}\ncase \"x\" {\n  expect { vnis = [] }\n}":                                             `case "x" is given twice`,
+		"job { user = 3 }\ncase \"x\" {\n  expect { vnis = [] }\n}":                                                                    `user: it must be a text in quotes`,
+		"case \"x\" {\n  expect { limits = { txqs = { reservd = 1 } } }\n}":                                                            `2:21: error: case "x": expect: limits: there is no "reservd" in it`,
+		"case \"x\" {\n  expect { limits = { txqs = {} } }\n}":                                                                         `txqs names neither reserved nor max`,
+		"case \"x\" {\n  expect { floor = {} }\n}":                                                                                     `name nothing`,
+		"case \"x\" {\n  job {\n    request {\n      limits = { txqs = { res = 3 } }\n    }\n  }\n  expect { vnis = [] }\n}":           `4:16: error: case "x": job: request.limits: there is no "res" in it`,
+		"case \"x\" {\n  job { shares = [{ nodes = 2, core = 4 }] }\n  expect { vnis = [] }\n}":                                        `there is no "core" in it`,
+		"job {\n  cores = \"x\"\n  usr = \"a\"\n}\ncase \"x\" {\n  expect { vnis = [] }\n}\ncase \"y\" {\n  expect { mn_nics = 1 }\n}": `a_test.policy.hcl:2:11: error: job: cores: it must be a whole number`,
 		`case "x" {`: `error: `,
 	} {
 		s, findings := cases.Load([]hclfile.Source{source("a_test.policy.hcl", text)})
@@ -160,4 +167,29 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("%+v", r)
 		}
 	})
+}
+
+// A mistake in what all cases share is said once, and does not hide those of the cases.
+func TestMistakeInCommonJob(t *testing.T) {
+	_, findings := cases.Load([]hclfile.Source{source("a_test.policy.hcl", "job {\n  cores = \"x\"\n  usr   = \"a\"\n}\ncase \"x\" {\n  expect { vnis = [] }\n}\ncase \"y\" {\n  expect { mn_nics = 1 }\n}\n")})
+	var lines []int
+	for _, f := range findings {
+		lines = append(lines, f.Line)
+	}
+	if want := []int{2, 3, 9, 9}; !slices.Equal(lines, want) {
+		t.Errorf("lines %v, not %v: %v", lines, want, findings)
+	}
+}
+
+// A case for a scheduler that there is not would pass in silence.
+func TestCaseNamesAScheduler(t *testing.T) {
+	for name, want := range map[string]bool{"tioga": true, "tioja": false} {
+		s, findings := cases.Load([]hclfile.Source{source("a_test.policy.hcl", "case \"x\" {\n  job { scheduler = \""+name+"\" }\n  expect { vnis = [\"app\", \"job\"] }\n}\n")})
+		if s == nil {
+			t.Fatal(findings)
+		}
+		if r := s.Run(load(t), env, nil); r.Cases[0].OK != want {
+			t.Errorf("%s: %+v", name, r.Cases[0])
+		}
+	}
 }

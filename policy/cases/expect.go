@@ -41,6 +41,14 @@ func (e *Expect) check() error {
 		e.DryRun == nil {
 		return errors.New("it names nothing that could be otherwise")
 	}
+	if e.Limits != nil && len(e.Limits) == 0 || e.Floor != nil && len(e.Floor) == 0 {
+		return errors.New("limits = {} and floor = {} name nothing; leave them out")
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Limits)) {
+		if l := e.Limits[name]; l.Reserved == nil && l.Max == nil {
+			return fmt.Errorf("limits: %s names neither reserved nor max", core.Clip(name))
+		}
+	}
 	for _, names := range [][]string{slices.Collect(maps.Keys(e.Limits)), slices.Collect(maps.Keys(e.Floor))} {
 		for _, name := range names {
 			if r, err := core.ParseResource(name); err != nil || r.String() != name {

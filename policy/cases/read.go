@@ -1,12 +1,17 @@
 package cases
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -41,47 +46,70 @@ func fields(v any, but ...string) []string {
 	return out
 }
 
-// value is a block as JSON. Nothing in it may be a variable or a call.
-func (l *loader) value(file *hclfile.File, b *hclsyntax.Block, what string, s shape) []byte {
+// part is one attribute of a block, or of a block in it.
+type part struct {
+	path []string
+	text json.RawMessage
+	at   hcl.Range
+}
+
+// value is a block's attributes as JSON. Nothing in it may be a variable or a call.
+func (l *loader) value(file *hclfile.File, b *hclsyntax.Block, what string, s shape, path ...string) []part {
 	known := hclfile.Shape{Where: what, Attributes: s.names, Blocks: map[string]hclfile.BlockShape{}}
 	for name := range s.blocks {
 		known.Blocks[name] = hclfile.BlockShape{Once: true}
 	}
-	found := file.Check(b.Body, known)
-	l.add(found...)
-	if hclfile.Failed(found) {
-		return nil
-	}
-	out, failed := map[string]json.RawMessage{}, false
-	for name, attr := range b.Body.Attributes {
+	l.add(file.Check(b.Body, known)...)
+	var out []part
+	for _, name := range slices.Sorted(maps.Keys(b.Body.Attributes)) {
+		attr := b.Body.Attributes[name]
+		if !slices.Contains(s.names, name) {
+			continue
+		}
 		v, diags := attr.Expr.Value(nil)
 		if diags.HasErrors() || !v.IsWhollyKnown() || v.IsNull() {
 			l.add(file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: %s: it must be a plain value; no variable and no function can stand here", what, name), ""))
-			failed = true
 			continue
 		}
 		text, err := ctyjson.Marshal(v, v.Type())
 		if err != nil || v.Type() == cty.DynamicPseudoType {
 			l.add(file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: %s: it is no plain value", what, name), ""))
-			failed = true
 			continue
 		}
-		out[name] = text
+		out = append(out, part{append(slices.Clone(path), name), text, attr.Expr.Range()})
 	}
 	for _, in := range b.Body.Blocks {
-		text := l.value(file, in, what+": "+in.Type, s.blocks[in.Type])
-		failed = failed || text == nil
-		out[in.Type] = text
+		if of, ok := s.blocks[in.Type]; ok {
+			out = append(out, l.value(file, in, what+": "+in.Type, of, append(slices.Clone(path), in.Type)...)...)
+		}
 	}
-	if failed {
+	return out
+}
+
+// merge puts what parts name in place of what v has. A name that is misspelled deep in a value would expect nothing, in silence.
+func (l *loader) merge(v any, parts []part, file *hclfile.File, what string) {
+	for _, p := range parts {
+		if err := p.into(v); err != nil {
+			l.add(file.At(hclfile.Error, p.at, fmt.Sprintf("%s: %s", what, hclfile.Printable(plain(err), 200)), ""))
+		}
+	}
+}
+
+func (p part) into(v any) error {
+	text := p.text
+	for _, name := range slices.Backward(p.path) {
+		text = slices.Concat([]byte("{"+strconv.Quote(name)+":"), text, []byte("}"))
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil {
 		return nil
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		l.add(file.At(hclfile.Error, b.DefRange(), what+": "+err.Error(), ""))
-		return nil
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fmt.Errorf("%s: there is no %s in it", strings.Join(p.path, "."), name)
 	}
-	return text
+	return err
 }
 
 // plain is an error in the words of the file, not in those of the program.

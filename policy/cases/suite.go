@@ -2,7 +2,6 @@
 package cases
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -67,11 +66,11 @@ func (l *loader) add(findings ...hclfile.Finding) { l.findings = append(l.findin
 
 func (l *loader) file(file *hclfile.File) {
 	l.add(file.Check(file.Body, hclfile.Shape{Blocks: map[string]hclfile.BlockShape{"job": {Once: true}, "case": {Labels: []string{"NAME"}}}})...)
-	var common []byte // what the file says of the jobs of all its cases
+	var common []part // what the file says of the jobs of all its cases
 	for _, b := range file.Body.Blocks {
 		if b.Type == "job" && len(b.Labels) == 0 && common == nil {
 			common = l.value(file, b, "job", jobShape)
-			l.merge(&facts.Job{}, common, file, b, "job")
+			l.merge(&facts.Job{}, common, file, "job")
 		}
 	}
 	for _, b := range file.Body.Blocks {
@@ -86,7 +85,7 @@ func (l *loader) file(file *hclfile.File) {
 	}
 }
 
-func (l *loader) oneCase(file *hclfile.File, b *hclsyntax.Block, common []byte) {
+func (l *loader) oneCase(file *hclfile.File, b *hclsyntax.Block, common []part) {
 	title := hclfile.Title(b)
 	c := testCase{name: b.Labels[0], file: filepath.Base(file.Name), line: b.TypeRange.Start.Line}
 	where := fmt.Sprintf("%s:%d", c.file, c.line)
@@ -95,20 +94,22 @@ func (l *loader) oneCase(file *hclfile.File, b *hclsyntax.Block, common []byte) 
 	}
 	l.seen[c.name] = where
 	l.add(file.Check(b.Body, hclfile.Shape{Where: title, Blocks: map[string]hclfile.BlockShape{"job": {Once: true}, "use": {Labels: []string{"QUOTA"}}, "expect": {Once: true}}})...)
-	l.merge(&c.job, common, file, b, title)
+	for _, p := range common {
+		_ = p.into(&c.job) // what is wrong with it was said where it stands
+	}
 	expects := false
 	for _, in := range b.Body.Blocks {
 		what := title + ": " + in.Type
 		switch {
 		case in.Type == "job" && len(in.Labels) == 0:
-			l.merge(&c.job, l.value(file, in, what, jobShape), file, in, what)
+			l.merge(&c.job, l.value(file, in, what, jobShape), file, what)
 		case in.Type == "use" && len(in.Labels) == 1:
 			var n struct{ VNIs, Addresses int }
-			l.merge(&n, l.value(file, in, what, useShape), file, in, what)
+			l.merge(&n, l.value(file, in, what, useShape), file, what)
 			c.use = append(c.use, use{in.Labels[0], map[engine.Unit]int{engine.UnitVNIs: n.VNIs, engine.UnitAddresses: n.Addresses}})
 		case in.Type == "expect" && len(in.Labels) == 0:
 			expects = true
-			l.merge(&c.want, l.value(file, in, what, expectShape), file, in, what)
+			l.merge(&c.want, l.value(file, in, what, expectShape), file, what)
 			if err := c.want.check(); err != nil {
 				l.add(file.At(hclfile.Error, in.DefRange(), what+": "+err.Error(), ""))
 			}
@@ -118,16 +119,6 @@ func (l *loader) oneCase(file *hclfile.File, b *hclsyntax.Block, common []byte) 
 		l.add(file.At(hclfile.Error, b.DefRange(), title+": it expects nothing", "Write expect { … } with what the job must get, or with deny and a part of the message."))
 	}
 	l.suite.cases = append(l.suite.cases, c)
-}
-
-// merge puts what text names in place of what v has.
-func (l *loader) merge(v any, text []byte, file *hclfile.File, b *hclsyntax.Block, what string) {
-	if text == nil {
-		return
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		l.add(file.At(hclfile.Error, b.DefRange(), fmt.Sprintf("%s: %s", what, hclfile.Printable(plain(err), 200)), ""))
-	}
 }
 
 // Run holds a policy against the cases whose name only finds; nil: all. env is what the policy was loaded with. What the cases themselves get wrong, such as
@@ -157,6 +148,9 @@ func (c *testCase) run(p *policy.Policy, env policy.Env, all []policy.Block, rea
 	job, err := c.job.Job(env.Nodes)
 	if err != nil {
 		return r.failed("job", "a job that can be", plain(err))
+	}
+	if job.Scheduler != "" && env.Schedulers != nil && !slices.Contains(env.Schedulers, job.Scheduler) {
+		return r.failed("job", "a scheduler of config.hcl", fmt.Sprintf("%q, which there is not", job.Scheduler))
 	}
 	for _, u := range c.use {
 		if !slices.ContainsFunc(all, func(b policy.Block) bool { return b.Kind == "quota" && b.Name == u.quota }) {
