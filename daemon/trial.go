@@ -18,7 +18,7 @@ func Try(p *policy.Policy, env policy.Env, tests []hclfile.Source) []hclfile.Fin
 		if c.OK {
 			continue
 		}
-		f := hclfile.Finding{Severity: hclfile.Error, File: c.File, Line: c.Line, Summary: fmt.Sprintf("the test case %q fails", c.Case)}
+		f := hclfile.Finding{Severity: hclfile.Error, File: c.File, Line: c.Line, Column: 1, Summary: fmt.Sprintf("the test case %q fails", c.Case)}
 		for i, d := range c.Differences {
 			if i == 0 {
 				f.Summary += fmt.Sprintf(": %s: want %s, got %s", d.What, hclfile.Printable(d.Want, 200), hclfile.Printable(d.Got, 200))

@@ -63,7 +63,7 @@ func within(path string) ([]string, []hclfile.Finding) {
 	}
 	if err != nil {
 		return nil, []hclfile.Finding{{Severity: hclfile.Error, Summary: "the policy's folder cannot be read: " + err.Error(), File: path,
-			Detail: `config.hcl says where it is: policy = "policy", as seen from config.hcl.`}}
+			Detail: `Name a file or folder that is there; where none is named, it is what config.hcl says: policy = "policy", as seen from config.hcl.`}}
 	}
 	var names []string
 	for _, entry := range entries {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +25,9 @@ const daemonDir = "/run/weft"
 
 // options are the flags that all verbs share.
 type options struct {
-	dir    string
-	output string
+	dir      string
+	output   string
+	coloured bool // the verb sees itself that a terminal obeys nothing that came from elsewhere
 }
 
 // listing gives cmd the flag -o.
@@ -53,11 +55,22 @@ func (o *options) print(w io.Writer, v any, table func(w io.Writer)) error {
 		}
 	} else {
 		table(&out)
+		if !o.coloured {
+			out = *bytes.NewBuffer(bytes.Map(shown, out.Bytes()))
+		}
 	}
 	if _, err := w.Write(out.Bytes()); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
+}
+
+// shown is r, or ? for what a terminal would obey: names of jobs, users and files are others' texts.
+func shown(r rune) rune {
+	if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
 }
 
 // columns prints rows under a heading.

@@ -142,6 +142,7 @@ Exit codes: 0 nothing is wrong; 1 there are warnings or notices, and the policy 
 			if r.Policy != nil {
 				out.Policy = r.Policy.Hash()
 			}
+			o.coloured = true
 			if err := o.print(stdout(), out, func(w io.Writer) {
 				_ = hclfile.Text(w, out.Findings, term.IsTerminal(int(os.Stdout.Fd())))
 				if out.Policy != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,6 +115,12 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *options, files []string) (e
 	}
 	if job.Scheduler == "" && len(r.Env.Schedulers) == 1 {
 		job.Scheduler = r.Env.Schedulers[0]
+	}
+	switch {
+	case job.Scheduler != "" && !slices.Contains(r.Env.Schedulers, job.Scheduler):
+		return explained{}, usage(fmt.Errorf("policy explain: the configuration has no scheduler %q; there are: %s", core.Clip(job.Scheduler), orNone(strings.Join(r.Env.Schedulers, ", "))))
+	case a.file == "" && job.Cores < 1:
+		return explained{}, misuse(cmd, fmt.Errorf("policy explain: --cores %d: a job has at least 1 on each node", job.Cores))
 	}
 	if err := job.Options(a.options, r.parser(job.Scheduler)); err != nil {
 		return explained{}, err

@@ -69,7 +69,11 @@ func printReport(w io.Writer, r cases.Report, coverage bool) {
 	}
 	fmt.Fprintf(w, "%d passed, %d failed\n", r.Passed, r.Failed)
 	if coverage {
-		fmt.Fprintf(w, "%d of %s were for the job of a case\n", r.Coverage.Reached, plural(r.Coverage.Rules, "rule"))
+		verb := "were"
+		if r.Coverage.Reached == 1 || r.Coverage.Rules == 1 {
+			verb = "was"
+		}
+		fmt.Fprintf(w, "%d of %s %s for the job of a case\n", r.Coverage.Reached, plural(r.Coverage.Rules, "rule"), verb)
 		for _, p := range r.Coverage.Missed {
 			fmt.Fprintf(w, "  not reached: %s\n", place(p))
 		}

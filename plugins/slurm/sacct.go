@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -26,6 +27,8 @@ type Accounted struct {
 // SacctFields are what Sacct needs: sacct -a -X -P -o with them.
 const SacctFields = "JobID,User,UID,Account,Partition,NodeList,AllocCPUS,Start,End"
 
+const sacctMend = "print them with sacct -a -X -P -o " + SacctFields
+
 const sacctTime = "2006-01-02T15:04:05"
 
 // Sacct reads what `sacct -P` prints, its heading included; further columns are passed over. Steps, and jobs that never started, are left out. CPUs stand for
@@ -44,7 +47,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			}
 			for name := range strings.SplitSeq(SacctFields, ",") {
 				if _, ok := at[strings.ToLower(name)]; !ok && name != "UID" {
-					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", name).WithMend("print them with sacct -a -X -P -o " + SacctFields)
+					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", name).WithMend(sacctMend)
 				}
 			}
 			continue
@@ -53,7 +56,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			continue
 		}
 		if len(cells) < len(at) {
-			return nil, core.Errorf(core.BadCall, "sacct: line %d: it has %d columns, and the heading %d", n, len(cells), len(at))
+			return nil, core.Errorf(core.BadCall, "sacct: line %d: it has %d columns, and the heading %d", n, len(cells), len(at)).WithMend(sacctMend)
 		}
 		a, ok, err := accounted(func(name string) string {
 			if i, ok := at[name]; ok {
@@ -62,7 +65,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			return ""
 		}, scheduler, zone)
 		if err != nil {
-			return nil, core.Errorf(core.BadCall, "sacct: line %d: %w", n, err)
+			return nil, core.Errorf(core.BadCall, "sacct: line %d: %w", n, err).WithMend(sacctMend)
 		}
 		if !ok {
 			continue
@@ -72,7 +75,9 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 		}
 		out = append(out, a)
 	}
-	if err := s.Err(); err != nil {
+	if err := s.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, core.Errorf(core.BadCall, "sacct: a line has more than %d bytes", maxAccountLine).WithMend(sacctMend)
+	} else if err != nil {
 		return nil, core.Errorf(core.BadCall, "sacct: %w", err)
 	}
 	if at == nil {
