@@ -35,9 +35,10 @@ func TestSacct(t *testing.T) {
 		t.Error(diff)
 	}
 	for text, say := range map[string]string{
-		"":                "there is no line",
-		"JobID|User\n1|x": "there is no column",
-		sacctHead + "7|x": "line 2: it has 2 columns",
+		"":                         "there is no line",
+		"JobID|User\n1|x":          "there is no column",
+		strings.Repeat("x", 2<<20): "a line has more than 1048576 bytes",
+		sacctHead + "7|x":          "line 2: it has 2 columns",
 		sacctHead + "7|a|1|p|q|n1|x|2026-01-01T12:00:00|Unknown|R": "AllocCPUS",
 		sacctHead + "7|a|1|p|q|n1|1|noon|Unknown|R":                "Start",
 		sacctHead + "7|a|1|p|q|n[1|1|2026-01-01T12:00:00|noon|R":   "End",
