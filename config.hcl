@@ -38,6 +38,7 @@ scheduler "local" "local" {
 # The NICs of the nodes: "cxi" for Slingshot, "sim" for simulated ones.
 driver "sim" {
   nics = 4
+  # shs = "13.0" # the Slingshot release whose rules they follow: 12.0, 13.0, 13.1, 14.0.0 or 14.0.1
 }
 
 server {

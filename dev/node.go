@@ -53,7 +53,7 @@ func (s *System) newNode(name string, address uint32) (*Node, error) {
 		return nil, wrap(name, err)
 	}
 	n.boot = boot
-	n.driver = sim.New(sim.Options{Dir: NICs(s.o.Dir, name), NICs: s.o.NICs, Address: address, Boot: boot, Latency: s.o.Latency, NoSync: true})
+	n.driver = sim.New(sim.Options{Dir: NICs(s.o.Dir, name), NICs: s.o.NICs, Address: address, Boot: boot, Latency: s.o.Latency, NoSync: true, Release: s.o.Release})
 	if n.ledger, err = ledger.Open(filepath.Join(n.folder, "ledger.db")); err != nil {
 		return nil, wrap(name, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/server"
@@ -31,6 +32,7 @@ type Options struct {
 	Dir     string // made when it is not there
 	Nodes   []string
 	NICs    int                   // a node
+	Release *kernel.Behaviour     // whose rules the NICs follow; nil: the newest
 	Address func(node int) uint32 // fabric address of the first NIC of Nodes[node]; nil: each node has the same ones
 	Cores   int                   // a node; 0: the machine's
 	Local   string                // label of the scheduler of type local

@@ -37,7 +37,7 @@ func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
 		show(failed)
 		return dev.Options{}, usage(fmt.Errorf("the tests of the policy of %s do not pass", d.config))
 	}
-	label, perUser, nics, latency, err := s.simulated()
+	nodes, err := s.simulated()
 	if err != nil {
 		return dev.Options{}, err
 	}
@@ -46,8 +46,8 @@ func (d *devArgs) system(dir string, log *slog.Logger) (dev.Options, error) {
 		address = d.Address
 	}
 	return dev.Options{
-		Address: address, Dir: dir, Nodes: s.Nodes, NICs: nics, Local: label, PerUser: perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
-		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: latency, Site: daemon.Examined(func() *daemon.Site { return s.Site }, nil),
+		Address: address, Dir: dir, Nodes: s.Nodes, NICs: nodes.nics, Release: nodes.release, Local: nodes.label, PerUser: nodes.perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
+		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: nodes.latency, Site: daemon.Examined(func() *daemon.Site { return s.Site }, nil),
 	}, nil
 }
 

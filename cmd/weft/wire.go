@@ -12,6 +12,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/plugins/local"
 )
@@ -36,9 +37,18 @@ func show(findings []hclfile.Finding) {
 	}
 }
 
-// simulated gives what the blocks of the scheduler of type local and of the driver sim say: `weft dev` has no other. A dragonfly says how many NICs a node has.
-func (s *site) simulated() (label string, perUser, nics int, latency time.Duration, err error) {
-	label, perUser, nics = "local", 0, 4
+// simulation is what the blocks of the scheduler of type local and of the driver sim say.
+type simulation struct {
+	label   string // the scheduler's
+	perUser int
+	nics    int
+	latency time.Duration
+	release *kernel.Behaviour
+}
+
+// simulated reads those blocks: `weft dev` has no others. A dragonfly says how many NICs a node has.
+func (s *site) simulated() (simulation, error) {
+	out := simulation{label: "local", nics: 4}
 	var findings []hclfile.Finding
 	for _, p := range s.Config.Schedulers {
 		if p.Type != "local" {
@@ -46,9 +56,9 @@ func (s *site) simulated() (label string, perUser, nics int, latency time.Durati
 		}
 		v, more := values(p, local.New(p.Name))
 		findings = append(findings, more...)
-		label = p.Name
+		out.label = p.Name
 		if n, ok := v["jobs_per_user"].(int64); ok {
-			perUser = int(n)
+			out.perUser = int(n)
 		}
 	}
 	for _, p := range s.Config.Drivers {
@@ -58,18 +68,21 @@ func (s *site) simulated() (label string, perUser, nics int, latency time.Durati
 		v, more := values(p, sim.New(sim.Options{}))
 		findings = append(findings, more...)
 		if n, ok := v["nics"].(int64); ok {
-			nics = int(n)
+			out.nics = int(n)
 		}
-		latency, _ = v["latency"].(time.Duration)
+		out.latency, _ = v["latency"].(time.Duration)
+		if shs, ok := v["shs"].(string); ok {
+			out.release = kernel.Named(shs)
+		}
 	}
 	if d := s.Config.Dragonfly; d != nil {
-		nics = d.NICsPerNode
+		out.nics = d.NICsPerNode
 	}
 	show(findings)
 	if err := hclfile.AsError(findings); err != nil {
-		return "", 0, 0, 0, usage(fmt.Errorf("%s cannot be used", s.Config.File))
+		return simulation{}, usage(fmt.Errorf("%s cannot be used", s.Config.File))
 	}
-	return label, perUser, nics, latency, nil
+	return out, nil
 }
 
 // values are a plugin's block, as the plugin itself takes them.

@@ -19,6 +19,15 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	lacks := func(what, mend string) {
 		found = append(found, core.Finding{Severity: core.Notice, What: what, Evidence: "SHS " + b.Release, Mend: mend})
 	}
+	if b.Ops <= kernel.OpSetVNIRange {
+		lacks("no VNI ranges for services", "SHS 13.1 brings them")
+	}
+	if b.Ops <= kernel.OpSetNetNS {
+		lacks("no services for network namespaces", "SHS 14 brings them")
+	}
+	if b.Overlap == kernel.OverlapAllowed {
+		lacks("a VNI may be in any number of services: the driver does not keep VNIs apart, only Weft's own books do", "SHS 13.0 and newer do")
+	}
 	if b.Overlap == kernel.OverlapRefused {
 		lacks("a service that is left behind blocks its VNIs on its NIC for everybody", "`weft clean` removes those of nobody; SHS 14.0.1 allows a VNI in two services")
 	}
