@@ -1,6 +1,7 @@
 package cxi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -60,6 +61,9 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 	}
 	id, have, whole := m.find(spec, &want)
 	if whole { // it is somebody's already: what cannot be read of it stays
+		if err := m.share(id, 0); err != ok && err != ebusy { // whoever made it may have been killed before this; in use it stays as it is
+			return core.Service{}, failure(spec.Device, "set how many LNIs share an RGID of service", id, err)
+		}
 		return m.readBack(spec, &want, id)
 	}
 	if id == 0 {
@@ -138,10 +142,8 @@ func (m *maker) find(spec *core.ServiceSpec, want *desc) (id uint32, have desc, 
 
 // finish sets what no descriptor holds: LNIs an RGID, a VNI range, and the network namespace, which can be set only while the service is disabled.
 func (m *maker) finish(spec *core.ServiceSpec, have *desc) errno {
-	if lpr := m.d.lnisPerRGID(spec.Device); lpr > 1 && m.n.lib.setLPR != nil {
-		if err := m.n.setLPR(have.id, lpr); err != ok {
-			return err
-		}
+	if err := m.share(have.id, 1); err != ok {
+		return err
 	}
 	want := extrasOf(spec)
 	if want == (extras{}) {
@@ -164,6 +166,30 @@ func (m *maker) finish(spec *core.ServiceSpec, have *desc) errno {
 		}
 	}
 	return m.n.enable(have.id, true)
+}
+
+// share lets LNIs share RGIDs where there are too few, and reads back whether they do. has is how many share one now, 0 where that is to be read.
+func (m *maker) share(id, has uint32) errno {
+	want := m.d.lnisPerRGID(m.n.name)
+	if want <= 1 || m.n.lib.setLPR == nil {
+		return ok
+	}
+	if has == 0 {
+		var err errno
+		if has, err = m.n.lpr(id); err != ok {
+			return err
+		}
+	}
+	if has >= want {
+		return ok
+	}
+	if err := m.n.setLPR(id, want); err != ok {
+		return err
+	}
+	if has, err := m.n.lpr(id); err != ok || has != want {
+		return cmp.Or(err, eio)
+	}
+	return ok
 }
 
 // readBack compares what the kernel holds with what was asked for.
@@ -211,16 +237,16 @@ func (m *maker) undo(spec *core.ServiceSpec, id uint32, why *core.Error) *core.E
 	return why
 }
 
-// refused is why a service was not made.
+// refused is why a service was not made; fail is nil where it was made and could not be set up, so that nothing of its limits was short.
 func (m *maker) refused(spec *core.ServiceSpec, fail *failInfo, err errno) *core.Error {
-	switch err {
-	case enospc:
-		list, err := m.n.list()
-		if err != ok || fail == nil {
-			list, fail = m.services, &failInfo{}
+	switch {
+	case err == enospc && fail != nil:
+		list, unread := m.n.list()
+		if unread != ok { // as they were read before
+			list = m.services
 		}
 		return short(spec, capacity(m.n.info.totals(), list, m.traits), fail)
-	case eexist:
+	case err == eexist:
 		all, _ := m.n.services() // what cannot be read now is not named
 		return taken(spec, all, m.traits.exact)
 	default:

@@ -270,6 +270,162 @@ func TestLNIsPerRGID(t *testing.T) {
 	}
 }
 
+// TestHalfShared: whoever made a plain service was killed before it let processes share RGIDs; the next one does. What an application uses stays as it is.
+func TestHalfShared(t *testing.T) {
+	for _, used := range []bool{false, true} {
+		n := shim.New(t, &kernel.R1401, 1, shim.Lib10)
+		alone := driver(t, n)
+		s := must(t, alone, spec("cxi0", 1000, 4034))
+		if used {
+			n.Do(0, func(k *kernel.NIC) { _, _ = k.AllocLNI(kernel.Caller{EUID: 1000}, s.ID) })
+		}
+		d := cxi.New()
+		if err := d.Configure(t.Context(), core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": int64(1000)}); err != nil {
+			t.Fatal(err)
+		}
+		again := must(t, d, spec("cxi0", 1000, 4034))
+		n.Do(0, func(k *kernel.NIC) {
+			want := uint32(4)
+			if used {
+				want = 1
+			}
+			if got, _ := k.LPR(s.ID); got != want || again.ID != s.ID {
+				t.Errorf("in use %v: %d LNIs share an RGID of service %d, want %d of service %d", used, got, again.ID, want, s.ID)
+			}
+		})
+	}
+}
+
+// TestShareIsReadBack: a service whose processes could not share RGIDs as asked is removed, and said so.
+func TestShareIsReadBack(t *testing.T) {
+	for name, refused := range map[string]string{"it cannot be set": "set lpr", "it cannot be read": "get lpr"} {
+		n := shim.New(t, &kernel.R1401, 1, shim.Lib10)
+		d := cxi.New()
+		if err := d.Configure(t.Context(), core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": int64(1000)}); err != nil {
+			t.Fatal(err)
+		}
+		n.Set(func(s *shim.State) {
+			s.Refuse(func(op string) kernel.Errno {
+				if op == refused {
+					return kernel.EIO
+				}
+				return kernel.OK
+			})
+		})
+		if _, err := create(t, d, spec("cxi0", 1000, 4034)); core.AsError(err) == nil || core.AsError(err).Reason != core.NICFailed {
+			t.Errorf("%s: %v", name, err)
+		}
+		n.Do(0, func(k *kernel.NIC) {
+			if len(k.Services()) != 3 {
+				t.Errorf("%s: the service still stands", name)
+			}
+		})
+	}
+}
+
+// TestShortWithoutList: what the driver says was short is told, also where its list cannot be read any more; nothing else is.
+func TestShortWithoutList(t *testing.T) {
+	for _, b := range kernel.Behaviours() {
+		d, n := on(t, b, 1, shim.LibraryOf(b))
+		if _, err := d.Devices(t.Context()); err != nil { // so that the release is known
+			t.Fatal(err)
+		}
+		n.Set(func(s *shim.State) {
+			tried := false
+			s.Refuse(func(op string) kernel.Errno {
+				tried = tried || op == "alloc"
+				if tried && op == "list" {
+					return kernel.EIO
+				}
+				return kernel.OK
+			})
+		})
+		s := spec("cxi0", 1000, 4034)
+		s.Limits[core.PTE] = core.Limit{Max: 12, Reserved: 12}
+		s.Limits[core.TGQ] = core.Limit{Max: 512, Reserved: 512}
+		_, err := create(t, d, s)
+		want := []core.Shortage{{Device: "cxi0", Resource: core.TGQ, Want: 512, Have: 511}}
+		if diff := cmp.Diff(want, show(err).Short); diff != "" {
+			t.Errorf("SHS %s: %v: %s", b.Release, err, diff)
+		}
+	}
+}
+
+// TestOnlyTheOwner: on each release what Weft makes opens to its owner and to root's second member, and to nobody else; SHS 13.0 lets everybody in where a
+// member is unused.
+func TestOnlyTheOwner(t *testing.T) {
+	user, group := kernel.Caller{EUID: 1000, EGID: 1000}, kernel.Caller{EUID: 7, EGID: 50}
+	stranger := kernel.Caller{EUID: 1001, EGID: 1001, Group: 1001, NetNS: 78}
+	root, inside := kernel.Caller{}, kernel.Caller{EUID: 1001, EGID: 1001, NetNS: 77}
+	for _, b := range kernel.Behaviours() {
+		for _, c := range []struct {
+			owner  core.Owner
+			may    kernel.Caller
+			exists bool
+			root   kernel.Errno
+		}{
+			{core.UID(1000), user, true, kernel.OK},
+			{core.UID(0), root, true, kernel.OK},
+			{core.Owner{Kind: core.OwnerGID, ID: 50}, group, true, kernel.OK},
+			{core.Owner{Kind: core.OwnerGID, ID: 0}, root, true, kernel.OK},
+			{core.Owner{Kind: core.OwnerNetNS, ID: 77}, inside, b.Ops > kernel.OpSetNetNS, kernel.EPERM},
+		} {
+			d, n := on(t, b, 1, shim.LibraryOf(b))
+			s := spec("cxi0", 0, 4034)
+			s.Owner = c.owner
+			made, err := create(t, d, s)
+			if !c.exists {
+				if core.AsError(err).Code != core.Unsupported {
+					t.Errorf("SHS %s, %+v: %v", b.Release, c.owner, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("SHS %s, %+v: %v", b.Release, c.owner, err)
+			}
+			n.Do(0, func(k *kernel.NIC) {
+				for _, who := range []struct {
+					name string
+					kernel.Caller
+					want kernel.Errno
+				}{{"its owner", c.may, kernel.OK}, {"another", stranger, kernel.EPERM}, {"root", root, c.root}} {
+					lni, err := k.AllocLNI(who.Caller, made.ID)
+					if err != who.want {
+						t.Errorf("SHS %s, %+v: %s opens it: %v, want %v", b.Release, c.owner, who.name, err, who.want)
+					}
+					if err == kernel.OK {
+						k.FreeLNI(lni)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestNotCounted: newer drivers tell 65535 as in use of a resource that they do not count for a service; that is no number.
+func TestNotCounted(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+	must(t, d, spec("cxi0", 1000, 4034))
+	n.Set(func(s *shim.State) {
+		s.Tamper(func(op string, raw []byte) {
+			if op == "use" {
+				for _, r := range []core.Resource{core.LE, core.TLE} {
+					raw[8+2*r], raw[9+2*r] = 0xff, 0xff
+				}
+			}
+		})
+	})
+	all, err := d.Services(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.InUse[core.LE] != 0 || s.InUse[core.TLE] != 0 {
+			t.Errorf("service %d: %v in use", s.ID, s.InUse)
+		}
+	}
+}
+
 // TestOlderLibrary: symbols after LIBCXI_1.0 are optional, and a newer library on an older driver is told apart.
 func TestOlderLibrary(t *testing.T) {
 	netns := spec("cxi0", 0, 4034)

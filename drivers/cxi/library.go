@@ -26,6 +26,7 @@ type library struct {
 	useList     func(dev unsafe.Pointer, list *unsafe.Pointer) int32        // 1.5
 	freeUseList func(list unsafe.Pointer)                                   // 1.5
 	setLPR      func(dev unsafe.Pointer, id, lpr uint32) int32              // 1.8
+	getLPR      func(dev unsafe.Pointer, id uint32) int32                   // 1.8
 	enable      func(dev unsafe.Pointer, id uint32, on bool) int32          // 1.9, SHS 13.1
 	setRange    func(dev unsafe.Pointer, id uint32, from, to uint16) int32  // 1.9
 	getRange    func(dev unsafe.Pointer, id uint32, from, to *uint16) int32 // 1.9
@@ -55,6 +56,7 @@ func (l *library) symbols() []struct {
 		{"cxil_get_svc_rsrc_list", &l.useList, true},
 		{"cxil_free_svc_rsrc_list", &l.freeUseList, true},
 		{"cxil_set_svc_lpr", &l.setLPR, true},
+		{"cxil_get_svc_lpr", &l.getLPR, true},
 		{"cxil_svc_enable", &l.enable, true},
 		{"cxil_svc_set_vni_range", &l.setRange, true},
 		{"cxil_svc_get_vni_range", &l.getRange, true},
@@ -78,6 +80,9 @@ func openLibrary(path string) (*library, error) {
 		case !s.optional:
 			return nil, unusable(path, "it is no libcxi: it has no "+s.name, err)
 		}
+	}
+	if l.getLPR == nil {
+		l.setLPR = nil // both are of LIBCXI_1.8: what is set is read back
 	}
 	if (l.useList == nil) != (l.freeUseList == nil) {
 		return nil, unusable(path, "it is no libcxi", errors.New("a list that it makes cannot be freed"))

@@ -142,6 +142,14 @@ func (n *nic) setLPR(id, lpr uint32) errno {
 	return n.do(n.lib.setLPR != nil, func() int32 { return n.lib.setLPR(n.handle, id, lpr) })
 }
 
+// lpr is how many LNIs of a service share an RGID.
+func (n *nic) lpr(id uint32) (uint32, errno) {
+	if n.over() {
+		return 0, ecanceled
+	}
+	return code(n.lib.getLPR(n.handle, id))
+}
+
 func (n *nic) setRange(id uint32, vnis []core.VNI) errno {
 	return n.do(n.lib.setRange != nil, func() int32 { return n.lib.setRange(n.handle, id, uint16(vnis[0]), uint16(vnis[len(vnis)-1])) })
 }

@@ -64,6 +64,12 @@ const (
 	opCloseLNI
 )
 
+// names of the commands that Refuse tells apart.
+var names = map[uint32]string{
+	opOpen: "open", opAlloc: "alloc", opDestroy: "destroy", opList: "list", opGet: "get", opUseList: "use", opSetLPR: "set lpr", opGetLPR: "get lpr",
+	opEnable: "enable", opSetRange: "set range", opSetNetNS: "set netns",
+}
+
 // Node is a node with NICs behind a library.
 type Node struct {
 	Dir      string // holds libcxi.so.1, its socket and sys/
@@ -77,6 +83,7 @@ type Node struct {
 	gone   map[int]bool // cannot be opened
 	hang   map[int]chan struct{}
 	tamper func(op string, d []byte)
+	refuse func(op string) kernel.Errno
 	calls  map[string]int
 	conns  map[net.Conn]bool
 }
@@ -180,8 +187,11 @@ func (s *State) Opens(nic int, yes bool) { s.n.gone[nic] = !yes }
 // Hang lets every command on a NIC hang until Release.
 func (s *State) Hang(nic int) { s.n.hang[nic] = make(chan struct{}) }
 
-// Tamper changes what "get" and "list" answer, and what "alloc" asks for: the raw structures.
+// Tamper changes what "get", "list" and "use" answer, and what "alloc" asks for: the raw structures.
 func (s *State) Tamper(f func(op string, raw []byte)) { s.n.tamper = f }
+
+// Refuse is asked at each command by its name, and its error number is the answer where that is not OK.
+func (s *State) Refuse(f func(op string) kernel.Errno) { s.n.refuse = f }
 
 // Release ends what Hang began.
 func (n *Node) Release() {
@@ -232,6 +242,11 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 	if nic < 0 || nic >= len(n.nics) || n.gone[nic] {
 		return -int32(kernel.EIO), nil
 	}
+	if n.refuse != nil {
+		if err := n.refuse(names[op]); err != kernel.OK {
+			return -int32(err), nil
+		}
+	}
 	k, who := &n.nics[nic], kernel.Caller{Admin: n.admin}
 	tell := func(op string, raw []byte) []byte {
 		n.calls[op]++
@@ -269,7 +284,7 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 		return 0, tell("get", encode(s.Desc))
 	case opUseList:
 		for _, s := range k.Services() {
-			more = append(more, encodeUse(s)...)
+			more = append(more, tell("use", encodeUse(s))...)
 		}
 		return 0, more
 	case opUse:
