@@ -2,10 +2,12 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
 )
 
 // fewRGIDs is when a NIC's resource group ids are about to end: an application takes one, and a node runs some at once.
@@ -35,58 +37,108 @@ func (s *state) nics() []core.Finding {
 		return []core.Finding{{Severity: core.Critical, What: "the NICs cannot be read", Evidence: core.AsError(s.devicesErr).What, Mend: "`weft plugin list` shows whether the driver runs; the agent's log says why not"}}
 	}
 	var found []core.Finding
-	add := func(severity core.Severity, evidence, mend, format string, args ...any) {
-		found = append(found, core.Finding{Severity: severity, What: fmt.Sprintf(format, args...), Evidence: evidence, Mend: mend})
-	}
 	want := 0
 	if s.site.NICs != nil {
 		want = s.site.NICs()
 	}
 	switch n := len(s.devices); {
 	case n == 0:
-		add(core.Critical, "the driver lists none", "look for the NICs with `lspci` and in the kernel's log", "the node has no NIC")
+		found = append(found, core.Finding{Severity: core.Critical, What: "the node has no NIC", Evidence: "the driver lists none", Mend: "look for the NICs with `lspci` and in the kernel's log"})
 	case n < want:
-		add(core.Warning, fmt.Sprintf("topology's nics_per_node is %d, and the driver lists %d", want, n), "mend the NIC or reboot the node; `weft node accept NODE` where it has no more", "the node has fewer NICs than config.hcl says")
+		found = append(found, core.Finding{
+			Severity: core.Warning, What: "the node has fewer NICs than config.hcl says", Evidence: fmt.Sprintf("topology's nics_per_node is %d, and the driver lists %d", want, n),
+			Mend: "mend the NIC or reboot the node; `weft node accept NODE` where it has no more",
+		})
 	}
+	var order []fault
+	on := map[fault][]string{}
 	for i := range s.devices {
-		s.nic(&s.devices[i], add)
+		for _, f := range s.nic(&s.devices[i]) {
+			if on[f] == nil {
+				order = append(order, f)
+			}
+			on[f] = append(on[f], s.devices[i].Name)
+		}
+	}
+	for _, f := range order {
+		found = append(found, f.of(on[f]))
 	}
 	return found
 }
 
-// nic is one NIC.
-func (s *state) nic(d *core.Device, add func(severity core.Severity, evidence, mend, format string, args ...any)) {
+// fault is what is wrong with a NIC, with "%s" for its name: NICs that have the same one are told together.
+type fault struct {
+	severity             core.Severity
+	evidence             string
+	command, mend, words string // command is one for each NIC, and mend what follows it
+}
+
+// of is the fault of these NICs.
+func (f fault) of(names []string) core.Finding {
+	mend := f.mend
+	if f.command != "" {
+		each := make([]string, 0, len(names))
+		for _, n := range names {
+			each = append(each, fmt.Sprintf(f.command, n))
+		}
+		mend = "`" + strings.Join(each, "; ") + "`" + mend
+	}
+	slices.SortFunc(names, hostlist.Compare)
+	return core.Finding{Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Mend: mend}
+}
+
+// nic is what is wrong with one NIC.
+func (s *state) nic(d *core.Device) (found []fault) {
 	if d.Fault != "" {
-		add(core.Critical, d.Fault, "look for the NIC in the kernel's log; a reboot of the node ends every service on it", "NIC %s cannot be used", d.Name)
-		return
+		return []fault{{severity: core.Critical, evidence: d.Fault, mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it", words: "NIC %s cannot be used"}}
 	}
 	if d.Open {
-		add(core.Critical, "service 1 is enabled", fmt.Sprintf("`cxi_service disable -d %s -s 1`, and cxi_ss1.disable_default_svc=1 for the next boot", d.Name),
-			"NIC %s: its default service is enabled: every user of the node can use VNIs 1 and 10 without a job, which voids isolation", d.Name)
+		found = append(found, fault{
+			core.Critical, "service 1 is enabled", "cxi_service disable -d %s -s 1", ", and cxi_ss1.disable_default_svc=1 for the next boot",
+			"NIC %s: its default service is enabled: every user of the node can use VNIs 1 and 10 without a job, which voids isolation",
+		})
 	}
 	if !d.Up {
-		add(core.Critical, "link state: down", fmt.Sprintf("`cxi_stat -d %s` shows the link; check cable and switch port", d.Name), "NIC %s has no link", d.Name)
+		found = append(found, fault{core.Critical, "link state: down", "cxi_stat -d %s", " shows the link; check cable and switch port", "NIC %s has no link"})
 	}
 	if !d.Retry {
-		add(core.Critical, "no event queue of a retry handler", fmt.Sprintf("`systemctl restart cxi_rh@%s`", d.Name), "NIC %s has no retry handler running, and libfabric does not use a NIC without one", d.Name)
+		found = append(found, fault{
+			core.Critical, "no event queue of a retry handler", "systemctl restart cxi_rh@%s", "",
+			"NIC %s has no retry handler running, and libfabric does not use a NIC without one",
+		})
 	}
 	if s.site.Classes != nil && d.Classes != 0 {
 		if lacks := s.site.Classes() &^ d.Classes; lacks != 0 {
-			add(core.Warning, fmt.Sprintf("the profile has %s", strings.Join(d.Classes.Names(), ", ")),
-				"choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
-				"NIC %s: the fabric's QoS profile lacks %s, which policy gives to jobs: their traffic in it fails", d.Name, strings.Join(lacks.Names(), ", "))
+			found = append(found, fault{
+				severity: core.Warning, evidence: "the profile has " + strings.Join(d.Classes.Names(), ", "),
+				mend:  "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
+				words: "NIC %s: the fabric's QoS profile lacks " + strings.Join(lacks.Names(), ", ") + ", which policy gives to jobs: their traffic in it fails",
+			})
 		}
 	}
 	if d.RGIDs.Total > 0 && d.RGIDs.Free < fewRGIDs {
-		add(core.Warning, fmt.Sprintf("%d of %d RGIDs are free", d.RGIDs.Free, d.RGIDs.Total), "`weft services` shows whose applications have them; they are free when those end",
-			"NIC %s: few more applications can open a service on it", d.Name)
+		words := "NIC %s: few more applications can open a service on it"
+		if d.RGIDs.Free == 0 {
+			words = "NIC %s: no more applications can open a service on it"
+		}
+		found = append(found, fault{
+			severity: core.Warning, evidence: fmt.Sprintf("%d of %d RGIDs are free", d.RGIDs.Free, d.RGIDs.Total),
+			mend: "`weft services` shows whose applications have them; they are free when those end", words: words,
+		})
 	}
 	if has := d.Capacity[core.LE]; has.Pooled && has.PooledByMax && has.PoolsLeft == 0 {
-		add(core.Warning, "no LE pool is left, and this driver takes one for each service", "`weft services --all` shows who has them; `weft clean` removes those of nobody", "NIC %s can take no further job", d.Name)
+		found = append(found, fault{
+			severity: core.Warning, evidence: "no LE pool is left, and this driver takes one for each service",
+			mend: "`weft services --all` shows who has them; `weft clean` removes those of nobody", words: "NIC %s can take no further job",
+		})
 	}
 	if has := d.Capacity[core.TLE]; has.Pooled && has.PoolsLeft == 0 {
-		add(core.Notice, "no TLE pool is left: a NIC has 4", "none is needed; a job that must have them waits for another to end", "NIC %s: the next job gets no triggered operations", d.Name)
+		found = append(found, fault{
+			severity: core.Notice, evidence: "no TLE pool is left: a NIC has 4", mend: "none is needed; a job that must have them waits for another to end",
+			words: "NIC %s: the next job gets no triggered operations",
+		})
 	}
+	return found
 }
 
 // held are findings about the services.
@@ -112,14 +164,19 @@ func (s *state) held() []core.Finding {
 // orphan is a service that no record explains.
 func (s *state) orphan(t *core.Service) core.Finding {
 	f := core.Finding{Severity: core.Warning, Evidence: evidence(t), Mend: "`weft clean --dry-run` shows what would go, `weft clean` removes it"}
-	mine := s.site.ours(t.VNIs)
-	if !mine {
-		f.Severity, f.Mend = core.Notice, fmt.Sprintf("none, if you know it; else `cxi_service delete -d %s -s %d`", t.Device, t.ID)
+	mine, some := s.site.ours(t.VNIs)
+	if !mine { // `weft clean` leaves it
+		f.Mend = fmt.Sprintf("none, if you know it; else `cxi_service delete -d %s -s %d`", t.Device, t.ID)
+		f.Severity = core.Notice
+	}
+	if some && !mine {
+		f.Severity = core.Warning
+		f.Mend = fmt.Sprintf("some of its VNIs are of Weft's pools and held for it: `cxi_service delete -d %s -s %d`, or take them out of config.hcl's pools", t.Device, t.ID)
 	}
 	switch {
 	case t.Owner.Kind == core.OwnerNone && t.Enabled:
 		f.Severity, f.What = core.Warning, "a service belongs to nobody and lets every user of the node in"
-		if mine {
+		if some {
 			f.Severity = core.Critical
 		}
 	case t.Owner.Kind == core.OwnerNone:
@@ -132,17 +189,20 @@ func (s *state) orphan(t *core.Service) core.Finding {
 	return f
 }
 
-// ours reports whether all VNIs are of Weft's pools: a service with another one is somebody else's.
-func (s *Site) ours(vnis []core.VNI) bool {
+// ours reports whether all, and whether some of the VNIs are of Weft's pools: a service with another one is somebody else's.
+func (s *Site) ours(vnis []core.VNI) (all, some bool) {
 	if s.Ours == nil || len(vnis) == 0 {
-		return false
+		return false, false
 	}
+	all = true
 	for _, v := range vnis {
-		if !s.Ours(v) {
-			return false
+		if s.Ours(v) {
+			some = true
+		} else {
+			all = false
 		}
 	}
-	return true
+	return all, some
 }
 
 func evidence(t *core.Service) string {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
@@ -18,13 +21,14 @@ import (
 type ill struct {
 	core.NICDriver
 	change func(*core.Device)
+	all    bool // not cxi1 alone
 	create error
 }
 
 func (d ill) Devices(ctx context.Context) ([]core.Device, error) {
 	all, err := d.NICDriver.Devices(ctx)
 	for i := range all {
-		if d.change != nil && all[i].Name == "cxi1" {
+		if d.change != nil && (d.all || all[i].Name == "cxi1") {
 			d.change(&all[i])
 		}
 	}
@@ -80,7 +84,21 @@ func TestFindings(t *testing.T) {
 			shows(func(d *core.Device) { d.Capacity[core.TLE].PoolsLeft = 0 }), "notice", "NIC cxi1: the next job gets no triggered operations", "no TLE pool is left", "waits for another to end",
 		},
 		"a NIC that fails": {shows(func(d *core.Device) { d.Fault = "ENXIO" }), "critical", "NIC cxi1 cannot be used", "ENXIO", "a reboot"},
-		"bypassed":         {bypass(""), "critical", "Weft is bypassed on this node", "until 2000-01-01T01:00:00Z", "`weft agent bypass --end`"},
+		"few RGIDs":        {shows(func(d *core.Device) { d.RGIDs = core.Stock{Total: 255, Free: 7} }), "warning", "NIC cxi1: few more applications can", "7 of 255", "`weft services`"},
+		"no RGID":          {shows(func(d *core.Device) { d.RGIDs = core.Stock{Total: 255} }), "warning", "NIC cxi1: no more applications can", "0 of 255", "`weft services`"},
+		"a service of a VNI of Weft's and another": {
+			func(t *testing.T, r *rig) { t.Helper(); uid := uint32(4242); r.foreign(t, "cxi1", &uid, 5001, 98) },
+			"warning", "a service is of uid 4242, who has no job", "VNIs 5001,98", "`cxi_service delete -d cxi1 -s 4`",
+		},
+		"a service of a VNI of Weft's and another, for everybody": {
+			func(t *testing.T, r *rig) { t.Helper(); r.foreign(t, "cxi1", nil, 5001, 98) },
+			"critical", "a service belongs to nobody and lets every user of the node in", "VNIs 5001,98", "`cxi_service delete -d cxi1 -s 4`",
+		},
+		"a service of other VNIs, for everybody": {
+			func(t *testing.T, r *rig) { t.Helper(); r.foreign(t, "cxi1", nil, 98) },
+			"warning", "a service belongs to nobody and lets every user of the node in", "VNIs 98", "`cxi_service delete -d cxi1 -s 4`",
+		},
+		"bypassed": {bypass(""), "critical", "Weft is bypassed on this node", "until 2000-01-01T01:00:00Z", "`weft agent bypass --end`"},
 		"a bypass that is not obeyed": {
 			bypass("tomorrow\n"), "warning", "the file of a bypass is not obeyed", "it holds no time", "`weft agent bypass --end`",
 		},
@@ -131,6 +149,48 @@ func TestFindings(t *testing.T) {
 					t.Errorf("want one finding, got %+v", found)
 				case found[0].Severity != c.severity || !strings.HasPrefix(found[0].What, c.what) || !strings.Contains(found[0].Evidence, c.evidence) || !strings.Contains(found[0].Mend, c.mend):
 					t.Errorf("got %+v", found[0])
+				}
+			})
+		})
+	}
+}
+
+// TestFindingsOfSeveralNICsAreOne: what is wrong with all of a node's NICs alike is told once, with a command for each; what differs is told for each.
+func TestFindingsOfSeveralNICsAreOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*core.Device)
+		want   []agent.FindingRow
+	}{
+		"default service": {
+			func(d *core.Device) { d.Open = true }, []agent.FindingRow{{
+				Severity: "critical", Of: "node", Evidence: "service 1 is enabled",
+				What: "NIC cxi[0-1]: its default service is enabled: every user of the node can use VNIs 1 and 10 without a job, which voids isolation",
+				Mend: "`cxi_service disable -d cxi0 -s 1; cxi_service disable -d cxi1 -s 1`, and cxi_ss1.disable_default_svc=1 for the next boot",
+			}},
+		},
+		"QoS profile": {
+			func(d *core.Device) { d.Classes = core.BestEffort }, []agent.FindingRow{{
+				Severity: "warning", Of: "node", Evidence: "the profile has BEST_EFFORT",
+				What: "NIC cxi[0-1]: the fabric's QoS profile lacks LOW_LATENCY, which policy gives to jobs: their traffic in it fails",
+				Mend: "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
+			}},
+		},
+		"another fault each": {
+			func(d *core.Device) { d.Fault = "EIO of " + d.Name }, []agent.FindingRow{
+				{Severity: "critical", Of: "node", Evidence: "EIO of cxi0", What: "NIC cxi0 cannot be used", Mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
+				{Severity: "critical", Of: "node", Evidence: "EIO of cxi1", What: "NIC cxi1 cannot be used", Mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := start(t)
+				defer r.stop()
+				r.driver.NICDriver = ill{NICDriver: r.driver.NICDriver, change: c.change, all: true}
+				site := agent.Site{Ours: pools.Ours, Classes: func() core.Classes { return core.LowLatency | core.BestEffort }}
+				got := slices.DeleteFunc(r.Doctor(t.Context(), site, 0), func(f agent.FindingRow) bool { return f.Severity == "good" })
+				if d := cmp.Diff(c.want, got); d != "" {
+					t.Error(d)
 				}
 			})
 		})
