@@ -2,6 +2,8 @@ package pbs
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -24,6 +26,9 @@ func Installed() []install.Resource {
 	}
 	return all
 }
+
+// hookLimit is within how many seconds the hook file answers PBS, whatever weft-hook does.
+const hookLimit = 10
 
 // Check looks for what in PBS's own configuration stands in Weft's way.
 func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
@@ -58,6 +63,11 @@ func findings(s *install.Site) []core.Finding {
 			if !strings.Contains(h["event"], e) {
 				add(core.Critical, "PBS does not run Weft's hook in "+e, "event = "+h["event"], mend)
 			}
+		}
+		// Killed by its alarm the hook answers nothing, and fail_action takes the node out.
+		if alarm, err := strconv.Atoi(h["alarm"]); err == nil && alarm <= hookLimit {
+			add(core.Warning, fmt.Sprintf("PBS kills Weft's hook after %d s, which may take %d s to answer: the node is set offline for a server that is slow", alarm, hookLimit),
+				"alarm = "+h["alarm"], "qmgr -c 'set hook "+install.NodeHook+" alarm = 30'")
 		}
 		if h["fail_action"] != "offline_vnodes" {
 			add(core.Warning, "a node whose hook cannot even start draws job after job and lets PBS hold each", "fail_action = "+h["fail_action"],

@@ -59,10 +59,24 @@ func (p *Plugin) findings(c map[string]string) []core.Finding {
 	if !alloc {
 		add(core.Notice, "PrologFlags", "Prolog runs on a node only when a step starts there: processes that ssh starts on the job's other nodes find no service", "set PrologFlags=Alloc in slurm.conf")
 	}
-	if s, _, _ := strings.Cut(c["MessageTimeout"], " "); s != "" {
-		n, err := strconv.Atoi(s)
-		if limit := 2 * time.Duration(n) * time.Second; err == nil && !alloc && p.settings.prolog >= limit {
-			add(core.Warning, "MessageTimeout", fmt.Sprintf("srun gives up after %s, before Prolog's limit of %s is over", limit, p.settings.prolog), "lower "+fieldProlog+" in config.hcl, or set PrologFlags=Alloc in slurm.conf")
+	if limit, ok := seconds(c["MessageTimeout"]); ok && !alloc && p.settings.prolog >= 2*limit {
+		add(core.Warning, "MessageTimeout", fmt.Sprintf("srun gives up after %s, before Prolog's limit of %s is over", 2*limit, p.settings.prolog), "lower "+fieldProlog+" in config.hcl, or set PrologFlags=Alloc in slurm.conf")
+	}
+	// A batch job whose launch slurmctld has not seen by then is lost to it (slurm.conf(5)).
+	if limit, ok := seconds(c["BatchStartTimeout"]); ok && alloc && p.settings.prolog >= limit {
+		add(core.Warning, "BatchStartTimeout", fmt.Sprintf("slurmctld takes a batch job for lost after %s, before Prolog's limit of %s is over", limit, p.settings.prolog),
+			fmt.Sprintf("set BatchStartTimeout=%.0f in slurm.conf, or lower %s in config.hcl", (p.settings.prolog+10*time.Second).Seconds(), fieldProlog))
+	}
+	for _, end := range []struct {
+		name, of string
+		limit    time.Duration
+	}{
+		{"PrologEpilogTimeout", "Prolog and Epilog", max(p.settings.prolog, epilogLimit)}, // the newer releases have one for each beside it
+		{"PrologTimeout", "Prolog", p.settings.prolog}, {"EpilogTimeout", "Epilog", epilogLimit},
+	} {
+		if limit, ok := seconds(c[end.name]); ok && end.limit >= limit {
+			add(core.Warning, end.name, fmt.Sprintf("slurmd ends %s after %s, before Weft's limit of %s is over, and drains the node", end.of, limit, end.limit),
+				fmt.Sprintf("set %s=%.0f in slurm.conf, or take it out", end.name, (end.limit+10*time.Second).Seconds()))
 		}
 	}
 	if !strings.Contains(c["AccountingStorageEnforce"], "associations") && c["AccountingStorageEnforce"] != "all" {
@@ -72,4 +86,11 @@ func (p *Plugin) findings(c map[string]string) []core.Finding {
 		add(core.Good, "SLURM_VERSION", "Slurm's controller answers, and its hooks are set", "")
 	}
 	return all
+}
+
+// seconds is a time limit as `scontrol show config` has it: "10 sec" or "10". 65534 and 65535 are none.
+func seconds(text string) (time.Duration, bool) {
+	first, _, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseUint(first, 10, 16)
+	return time.Duration(n) * time.Second, err == nil && n > 0 && n < 65534
 }

@@ -9,9 +9,11 @@ import (
 
 const goodConfig = `Configuration data as of 2026-11-28T03:24:44
 AccountingStorageEnforce = associations
+BatchStartTimeout       = 10 sec
 Epilog                  = /etc/slurm/epilog
 MessageTimeout          = 10 sec
 Prolog                  = /etc/slurm/prolog
+PrologEpilogTimeout     = 65534
 PrologFlags             = Alloc
 SLURM_VERSION           = 22.05.8
 SwitchType              = switch/none
@@ -35,6 +37,12 @@ func TestCheck(t *testing.T) {
 		{"without Alloc", "= Alloc", "= (null)", 8 * time.Second},
 		{"without Alloc, patient", "= Alloc", "= (null)", 20 * time.Second},
 		{"Contain implies Alloc", "= Alloc", "= Contain", 120 * time.Second},
+		{"a batch job is lost first", "", "", 10 * time.Second},
+		{"a batch job is not lost first", "BatchStartTimeout       = 10", "BatchStartTimeout       = 130", 120 * time.Second},
+		{"slurmd ends Prolog and Epilog first", "Timeout     = 65534", "Timeout     = 10", 8 * time.Second},
+		{"slurmd ends Prolog first", "PrologEpilogTimeout     = 65534", "PrologTimeout           = 8", 8 * time.Second},
+		{"slurmd ends Epilog first", "PrologEpilogTimeout     = 65534", "EpilogTimeout           = 9 sec", 8 * time.Second},
+		{"slurmd ends neither first", "Timeout     = 65534", "Timeout     = 11", 8 * time.Second},
 		{"accounts are claims", "= associations", "= none", 8 * time.Second},
 	} {
 		p := New("tioga")
