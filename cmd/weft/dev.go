@@ -55,8 +55,8 @@ func newDev(o *options) *cobra.Command {
 	d := &devArgs{}
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run a whole system of simulated nodes in one process", Args: cobra.NoArgs,
-		Long: `Run a server, an agent for each node of config.hcl, and simulated NICs, until Ctrl-C. Every other verb but reload works on it from the same
-folder:
+		Long: `Run a server, an agent for each node of config.hcl, and simulated NICs, until Ctrl-C. Every other verb works on it from the
+same folder, but reload, policy apply and jobs --history:
   weft dev &
   weft run -- env | grep SLINGSHOT
 What it keeps lies in --dir and is found again at the next start.`,

@@ -2,19 +2,21 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/policy/cases"
 )
 
-// The worked sites in policy/sites are loaded without a word, pass their own tests, and no rule of theirs is untested.
+// The worked sites in policy/sites, and the shipped policy, are loaded without a word, pass their own tests, and no rule of theirs is untested.
 func TestSites(t *testing.T) {
 	t.Parallel()
 	found, err := filepath.Glob("../../policy/sites/*/config.hcl")
 	if err != nil || len(found) < 3 {
 		t.Fatalf("%v: %v", found, err)
 	}
-	for _, path := range found {
+	for _, path := range append(found, "../../config.hcl") {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			t.Parallel()
 			r := (&rulesArgs{config: path}).load(nil)
@@ -28,8 +30,12 @@ func TestSites(t *testing.T) {
 					t.Errorf("%s:%d: %q: %s: want %s, got %s", c.File, c.Line, c.Case, d.What, d.Want, d.Got)
 				}
 			}
-			if report.Passed < 5 || len(report.Coverage.Missed) > 0 {
-				t.Errorf("%d passed; not reached: %+v", report.Passed, report.Coverage.Missed)
+			missed := report.Coverage.Missed
+			if path == "../../config.hcl" { // which has 4 nodes: too few for large jobs
+				missed = slices.DeleteFunc(missed, func(p policy.Place) bool { return p.Name == "large jobs get hardware collectives" })
+			}
+			if report.Passed < 5 || len(missed) > 0 {
+				t.Errorf("%d passed; not reached: %+v", report.Passed, missed)
 			}
 		})
 	}

@@ -1,0 +1,83 @@
+# Tests of default.policy.hcl: `weft policy test` runs them, and so does every reload before it puts a change in force. They hold for any number of nodes.
+# Whoever changes what jobs get changes here what they must get.
+
+job {
+  user  = "ann"
+  cores = 16
+}
+
+case "a job gets a VNI of its own, two classes, and resources for each core" {
+  expect {
+    vnis            = ["app"]
+    traffic_classes = ["BEST_EFFORT", "LOW_LATENCY"]
+    limits = {
+      txqs = { reserved = 32, max = 1024 }
+      les  = { reserved = 256, max = 16384 }
+      tles = { reserved = 0, max = 0 }
+    }
+    min_nics    = "all"
+    collectives = 0
+    rules       = []
+    warnings    = []
+  }
+}
+
+case "a depth stands in for the cores" {
+  job {
+    request { depth = 4 }
+  }
+  expect { limits = { txqs = { reserved = 8 } } }
+}
+
+case "a second VNI is for the whole job" {
+  job {
+    request { job_vni = true }
+  }
+  expect { vnis = ["app", "job"] }
+}
+
+case "who wants no network gets none" {
+  job {
+    request { off = true }
+  }
+  expect { vnis = [] }
+}
+
+case "dedicated access is for operations" {
+  job {
+    request { traffic_classes = ["DEDICATED_ACCESS"] }
+  }
+  expect { deny = "needs membership of group ops" }
+}
+
+case "operations have it" {
+  job {
+    groups = ["ops"]
+    request { traffic_classes = ["DEDICATED_ACCESS"] }
+  }
+  expect { traffic_classes = ["DEDICATED_ACCESS"] }
+}
+
+case "a class that nobody is given is refused by name" {
+  job {
+    request { traffic_classes = ["BULK_DATA"] }
+  }
+  expect { deny = "BULK_DATA" }
+}
+
+case "more than the ceiling is refused by name" {
+  job {
+    request { limits = { txqs = { reserved = 1025 } } }
+  }
+  expect { deny = "txqs" }
+}
+
+case "a small job that asks for collectives is told that it gets none" {
+  job {
+    request { collectives = true }
+  }
+  expect {
+    collectives = 0
+    warnings    = ["hardware collectives were asked for"]
+  }
+}
