@@ -13,10 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// local is the label of the scheduler of type local, as sites have it.
-const local = "local"
-
-var makers = []maker{{"flux", newFlux}, {"pbs", newPBS}, {"slurm", newSlurm}}
+var makers = []maker{{"flux", newFlux}, {"pbs", newPBS}, {"slurm", newSlurm}, {localName, newLocal}}
 
 // scenario is one case of a job's life. job is one of the site under trial; beside runs on the same nodes, another scheduler's, and must not be touched by
 // what happens.
@@ -133,7 +130,7 @@ var scenarios = []scenario{
 	}},
 	{name: "denied by policy", run: func(c *trial) {
 		c.mu.Lock()
-		c.denied = c.site.uid()
+		c.denied = c.site
 		c.mu.Unlock()
 		job := c.site.submit()
 		c.until("the job's end", func() bool { c.site.start(job); return c.site.state(job) == over })
@@ -361,10 +358,10 @@ func (w *world) story() string {
 	return b.String()
 }
 
-// TestLife runs every scenario over every adapter, beside a job of every other one; with -short, of the next one.
+// TestLife runs every scenario over every adapter, beside a job of the next one and of the one after it, so that each two meet; with -short, of the next one.
 func TestLife(t *testing.T) {
 	for i, under := range makers {
-		for j := 1; j < len(makers); j++ {
+		for j := 1; j <= 2; j++ {
 			if j > 1 && testing.Short() {
 				break
 			}

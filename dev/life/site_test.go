@@ -49,7 +49,8 @@ type maker struct {
 type process struct {
 	hooks     core.Hooks
 	scheduler core.Scheduler
-	polls     bool // its Watch asks now and then: here, at once again
+	polls     bool          // its Watch asks now and then: here, at once again
+	again     time.Duration // after which its Watch is begun anew, where its own pause is too long for a test; 0: never
 	dead      chan struct{}
 }
 
@@ -118,6 +119,17 @@ func (h half) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 		case <-ctx.Done():
 		}
 	}()
+	for p.again > 0 {
+		part, done := context.WithTimeout(ctx, p.again)
+		err := p.scheduler.Watch(part, tell)
+		done()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+	}
 	if !p.polls {
 		return p.scheduler.Watch(ctx, tell)
 	}
@@ -168,6 +180,8 @@ func (f front) Render(ctx context.Context, call core.HookCall, o core.Outcome) (
 	return f.s.process().hooks.Render(ctx, call, o)
 }
 
+const deniedText = "its user gets nothing"
+
 // refusing is the shipped policy, and a user who is denied.
 type refusing struct {
 	engine.Policy
@@ -178,8 +192,8 @@ func (r refusing) Decide(f engine.Facts) engine.Decision {
 	r.w.mu.Lock()
 	denied := r.w.denied
 	r.w.mu.Unlock()
-	if denied != 0 && f.Job.UID == denied {
-		return engine.Decision{Deny: core.Errorf(core.PolicyDenied, "job %s: its user gets nothing", f.Job.Key)}
+	if denied != nil && f.Job.Scheduler == denied.name() && f.Job.UID == denied.uid() {
+		return engine.Decision{Deny: core.Errorf(core.PolicyDenied, "job %s: %s", f.Job.Key, deniedText)}
 	}
 	return r.Policy.Decide(f)
 }

@@ -43,7 +43,7 @@ type world struct {
 
 	mu     sync.Mutex
 	drains []string      // what adapters were told to drain
-	denied uint32        // a user who gets nothing
+	denied site          // whose user gets nothing
 	limit  time.Duration // of a hook; 0: long
 }
 
@@ -128,8 +128,8 @@ func (w *world) start() {
 	for _, s := range w.sites {
 		labels = append(labels, s.name())
 		schedulers[s.name()] = halfOf(w, s)
-		if s.name() == local {
-			own = append(own, local)
+		if s.name() == localName {
+			own = append(own, localName)
 		}
 	}
 	files, findings := policy.Read("../../policy")
@@ -177,7 +177,7 @@ func (w *world) boot(name string) {
 	a, err := agent.New(w.Context(), agent.Needs{
 		Node: name, Boot: m.boot, Driver: m.driver, Authority: w, Store: m.ledger, Log: slog.New(slog.DiscardHandler), Hooks: hooks, Requeuers: requeuers,
 		Limits:  agent.Limits{Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
-		Machine: node.Config{CleanReply: 20 * time.Millisecond, SelfService: []string{local}},
+		Machine: node.Config{CleanReply: 20 * time.Millisecond, SelfService: []string{localName}},
 	})
 	if err != nil {
 		w.Fatal(err)
