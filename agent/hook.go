@@ -16,7 +16,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	}
 	call.Node = a.needs.Node
 	began := time.Now()
-	ask, err := h.Parse(ctx, call)
+	ask, err := twice(ctx, func() (core.Ask, error) { return h.Parse(ctx, call) })
 	if ask.Action == core.Running {
 		ask.Key = core.Key{JobID: core.JobID{Scheduler: call.Scheduler}} // a list names no job, and is its scheduler's own
 	}
@@ -35,7 +35,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	if ask.Action == core.Running {
 		out.Key = core.Key{}
 	}
-	reply, failure := h.Render(ctx, call, out)
+	reply, failure := twice(ctx, func() (core.HookReply, error) { return h.Render(ctx, call, out) })
 	a.auditHook(call, ask, out, bypassed)
 	phase := call.Phase
 	if ask.Action == 0 {
@@ -47,6 +47,20 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	}
 	a.meter.Hooked(call.Scheduler, phase, reason(why), time.Since(began))
 	return reply, failure
+}
+
+// quick is how soon an adapter's half has failed that was not waited for: a call to a plugin that is down waits for it already.
+const quick = time.Second
+
+// twice asks an adapter again that gave no answer, most often because its process died over the question: by then another is being started. It only translates,
+// so that to ask again does nothing, and a hook that failed for it would drain its node.
+func twice[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	began := time.Now()
+	out, err := f()
+	if e := core.AsError(err); e == nil || e.Code != core.Unavailable || ctx.Err() != nil || time.Since(began) > quick {
+		return out, err
+	}
+	return f()
 }
 
 // exception lets tasks of an exempt job run without a record, and ends the exemption with the job, or when a prepare of it is refused.

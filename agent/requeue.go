@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -16,20 +17,23 @@ func (a *Agent) telling(ask core.Ask, left time.Duration) time.Duration {
 	return min(a.limits.Tell, left/4)
 }
 
-// requeue puts a job back into its queue that was refused because the server is away: nobody else can, for that failure was judged here. It comes before the
-// hook's reply: once the hook returns the job's tasks start and fail, and a job that is over cannot be put back.
+// unable are the failures of a server that can tell no scheduler of them: it is away, its store takes nothing and so it acts on nothing, or it has not looked.
+var unable = []core.Reason{core.ServerAway, core.StoreFailed, core.Overloaded}
+
+// requeue puts a job back into its queue that was refused because the server cannot serve: nobody else can. It comes before the hook's reply: once the hook
+// returns the job's tasks start and fail, and a job that is over cannot be put back. A scheduler that was told already is told once more, of the same run.
 func (a *Agent) requeue(ctx context.Context, ask core.Ask, peer core.Peer, err *core.Error) {
 	r := a.needs.Requeuers[ask.Key.Scheduler]
-	if r == nil || err == nil || err.Reason != core.ServerAway || ask.Action != core.Prepare || !ask.Speaks || !peer.Root() {
+	if r == nil || err == nil || !slices.Contains(unable, err.Reason) || ask.Action != core.Prepare || !ask.Speaks || !peer.Root() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Tell)
 	defer cancel()
 	switch failure := core.AsError(r.Requeue(ctx, ask.Key, err.Line())); {
 	case failure == nil:
-		a.log.Info("the server is away: the scheduler was told to put the job back into its queue, or to end it if it cannot come back",
-			core.LogJob, ask.Key.String(), core.LogCall, ask.Call)
+		a.log.Info("the server cannot serve: the scheduler was told to put the job back into its queue, or to end it if it cannot come back",
+			core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogReason, string(err.Reason))
 	case failure.Code != core.Unsupported:
-		a.log.Warn("the server is away, and the scheduler could not be told: the job's tasks fail", core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogError, failure)
+		a.log.Warn("the server cannot serve, and the scheduler could not be told: the job's tasks fail", core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogError, failure)
 	}
 }

@@ -64,11 +64,13 @@ func TestAwayServersJobGoesBackIntoTheQueue(t *testing.T) {
 		uid     uint32
 		told    bool
 	}{
-		"the node that speaks":   {adapter: speaking{speaks: true}, told: true},
-		"another node":           {},
-		"a server that refuses":  {adapter: speaking{speaks: true}, says: core.Errorf(core.PoolEmpty, "pool jobs: it is empty")}, // which has told it
-		"a scheduler that hangs": {adapter: speaking{speaks: true, hangs: true}},
-		"who is not root":        {adapter: speaking{speaks: true}, uid: 7},
+		"the node that speaks":       {adapter: speaking{speaks: true}, told: true},
+		"another node":               {},
+		"a server that refuses":      {adapter: speaking{speaks: true}, says: core.Errorf(core.PoolEmpty, "pool jobs: it is empty")}, // which has told it
+		"a store that takes nothing": {adapter: speaking{speaks: true}, says: core.Errorf(core.StoreFailed, "server: its store takes nothing"), told: true},
+		"too many who wait":          {adapter: speaking{speaks: true}, says: core.Errorf(core.Overloaded, "server: 4096 inputs are waiting"), told: true},
+		"a scheduler that hangs":     {adapter: speaking{speaks: true, hangs: true}},
+		"who is not root":            {adapter: speaking{speaks: true}, uid: 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

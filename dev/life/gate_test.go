@@ -12,9 +12,11 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 )
 
-// The steps at which a scenario may step in. Those of a node end with its name.
+// The steps at which a scenario may step in. Those of a node or of a scheduler end with its name.
 const (
-	atDescribe  = "describe"  // the server asks the scheduler about the job
+	atParse     = "parse "    // the agent has a hook's words read
+	atRender    = "render "   // the agent has its answer worded
+	atDescribe  = "describe " // the server asks the scheduler about the job
 	atCommit    = "commit"    // the server is about to make a grant durable
 	atCommitted = "committed" // it is durable, and nobody has been told
 	atCreate    = "create "   // the node is about to make services
@@ -145,7 +147,7 @@ func (d *driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 		}
 		return out, nil
 	}
-	out, err := d.now().Create(ctx, specs)
+	out, err := d.world.creating(d.now())(ctx, specs)
 	d.world.apart()
 	_ = d.world.reach(atCreated + d.node)
 	return out, err
@@ -159,7 +161,7 @@ func (d *driver) Destroy(ctx context.Context, services []core.Service) ([]error,
 		}
 		return out, nil
 	}
-	out, err := d.now().Destroy(ctx, services)
+	out, err := d.world.destroying(d.now())(ctx, services)
 	_ = d.world.reach(atDestroyed + d.node)
 	return out, err
 }

@@ -2,6 +2,7 @@ package life
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ type scenario struct {
 	name   string
 	vnis   int // of the pool; 0: enough
 	run    func(c *trial)
-	faulty bool // n2 is at fault, and is drained
+	faulty string // this node is at fault, and is drained
 }
 
 // trial is one run of a scenario.
@@ -105,16 +106,15 @@ var scenarios = []scenario{
 		c.holds(r)
 		c.site.finish(r.job)
 	}},
-	{name: "adapter killed while it describes the job", run: func(c *trial) {
-		c.at(atDescribe+c.site.name(), c.site.die, nil)
-		r := c.begin(c.site)
-		c.site.finish(r.job)
-	}},
-	{name: "adapter killed while the job's services are removed", run: func(c *trial) {
-		c.at(atDestroy+"n1", c.site.die, nil)
-		r := c.begin(c.site)
-		c.site.finish(r.job)
-	}},
+	{name: "adapter killed while it reads what a hook says", run: func(c *trial) { c.adapterDies(atParse + c.site.name()) }},
+	{name: "adapter killed while it words the answer", run: func(c *trial) { c.adapterDies(atRender + c.site.name()) }},
+	{name: "adapter killed while it describes the job", run: func(c *trial) { c.adapterDies(atDescribe + c.site.name()) }},
+	{name: "adapter killed before a grant is made durable", run: func(c *trial) { c.adapterDies(atCommit) }},
+	{name: "adapter killed once a grant is durable", run: func(c *trial) { c.adapterDies(atCommitted) }},
+	{name: "adapter killed before services stand", run: func(c *trial) { c.adapterDies(atCreate + "n1") }},
+	{name: "adapter killed once services stand", run: func(c *trial) { c.adapterDies(atCreated + "n2") }},
+	{name: "adapter killed before services are removed", run: func(c *trial) { c.adapterDies(atDestroy + "n1") }},
+	{name: "adapter killed once services are removed", run: func(c *trial) { c.adapterDies(atDestroyed + "n2") }},
 	{name: "cancelled while it waits", run: func(c *trial) { c.site.cancel(c.site.submit())() }},
 	{name: "cancelled while the server asks the scheduler", run: func(c *trial) { c.cancelled(atDescribe + c.site.name()) }},
 	{name: "cancelled while its grant is made durable", run: func(c *trial) { c.cancelled(atCommit) }},
@@ -145,18 +145,30 @@ var scenarios = []scenario{
 		c.beside = nil
 		c.site.finish(c.run(c.site, job).job)
 	}},
-	{name: "a NIC makes no service", faulty: true, run: func(c *trial) {
-		c.at(atCreate+"n2", nil, core.Errorf(core.NICFailed, "cxi1: it makes no service"))
+	{name: "a NIC of the first node makes no service", faulty: "n1", run: func(c *trial) { c.unable("n1", "n2") }},
+	{name: "a NIC of the other node makes no service", faulty: "n2", run: func(c *trial) { c.unable("n2", "n1") }},
+	{name: "the store takes no commit", run: func(c *trial) {
+		c.refused(func() func() {
+			c.at(atCommit, nil, core.Errorf(core.StoreFailed, "no space is left on the device"))
+			return c.open
+		})
+	}},
+	{name: "the scheduler does not answer", run: func(c *trial) {
+		c.refused(func() func() {
+			c.at(atDescribe+c.site.name(), nil, core.Errorf(core.SchedulerAway, "it does not answer"))
+			return c.open
+		})
+	}},
+	{name: "the scheduler does not know the job", run: func(c *trial) {
+		c.at(atDescribe+c.site.name(), nil, core.Errorf(core.JobUnknown, "it knows none of that id"))
 		job := c.site.submit()
 		if c.site.start(job) {
-			c.Errorf("it runs on a node that has no services")
-		}
-		if c.site.drained("n2") == "" || c.site.drained("n1") != "" {
-			c.Errorf("n2 is at fault; drained are n1 %q, n2 %q", c.site.drained("n1"), c.site.drained("n2"))
+			c.Errorf("it runs, and its scheduler does not know it")
 		}
 		c.open()
 		c.site.cancel(job)()
 	}},
+	{name: "the server is away for longer than the hook waits", run: func(c *trial) { c.refused(c.killServer) }},
 	{name: "a service is busy at clean-up", run: func(c *trial) {
 		r := c.begin(c.site)
 		busy := c.at(atDestroy+"n2", nil, core.Errorf(core.ServiceBusy, "an application holds it"))
@@ -181,7 +193,9 @@ func (c *trial) begin(s site) *running {
 func (c *trial) run(s site, job string) *running {
 	c.Helper()
 	c.until(fmt.Sprintf("a start of job %s of %s", job, s.name()), func() bool {
-		if s.start(job) {
+		started := s.start(job)
+		c.once()
+		if started {
 			return true
 		}
 		if st := s.state(job); st != waits && st != runs {
@@ -214,6 +228,14 @@ func (c *trial) holds(r *running) {
 			c.Errorf("job %s of %s on %s: VNI %s stands on %d NICs, want %d", r.job, r.s.name(), n, r.vni, on, nics)
 		}
 	}
+	c.look(func(m *engine.Machine) {
+		for v := range m.Reservations(0) {
+			if v.Job.Scheduler == r.s.name() && slices.ContainsFunc(v.VNIs, func(t engine.Taken) bool { return fmt.Sprint(t.VNI) == r.vni }) {
+				return
+			}
+		}
+		c.Errorf("job %s of %s has VNI %s, and the server has no reservation of it", r.job, r.s.name(), r.vni)
+	})
 	c.once()
 }
 
@@ -280,6 +302,52 @@ func (c *trial) agentDies(step string) {
 	<-rises
 }
 
+// adapterDies is a job during whose life the adapter's process is killed at a step.
+func (c *trial) adapterDies(step string) {
+	c.Helper()
+	dies := c.at(step, c.site.die, nil)
+	r := c.begin(c.site)
+	c.holds(r)
+	c.site.finish(r.job)
+	c.until("the adapter's end", dies.past.Load)
+}
+
+// unable is a job on a node one of whose NICs makes no service: that node is drained, and no other.
+func (c *trial) unable(node, other string) {
+	c.Helper()
+	c.at(atCreate+node, nil, core.Errorf(core.NICFailed, "cxi1: it makes no service"))
+	job := c.site.submit()
+	if c.site.start(job) {
+		c.Errorf("it runs on a node that has no services")
+	}
+	c.until("a drain of "+node, func() bool { return c.site.drained(node) != "" })
+	if why := c.site.drained(other); why != "" {
+		c.Errorf("%s is at fault, and %s is drained: %s", node, other, why)
+	}
+	c.open()
+	c.site.cancel(job)()
+}
+
+// refused is a job that finds a part of the system away: it does not run, it is not ended, and nobody else notices. It starts when that part is back.
+func (c *trial) refused(away func() (back func())) {
+	c.Helper()
+	job := c.site.submit()
+	back := away()
+	c.patience(impatient)
+	if c.site.start(job) {
+		c.Errorf("it runs without services")
+	}
+	if c.site.state(job) == over {
+		c.Errorf("it was ended for what it cannot help")
+	}
+	c.holds(c.beside)
+	c.patience(0)
+	back()
+	r := c.run(c.site, job)
+	c.holds(r)
+	c.site.finish(r.job)
+}
+
 // cancelled is a job that is cancelled while it starts, at a step.
 func (c *trial) cancelled(step string) {
 	c.Helper()
@@ -318,7 +386,7 @@ func (c *trial) once() {
 }
 
 // settled is a world without jobs: no service, no reservation, no VNI in use, and no node drained.
-func (c *trial) settled(faulty bool) {
+func (c *trial) settled(faulty string) {
 	c.Helper()
 	for _, n := range names {
 		c.until("no service on "+n, func() bool { return len(c.services(n)) == 0 })
@@ -334,12 +402,14 @@ func (c *trial) settled(faulty bool) {
 	})
 	for _, s := range c.sites {
 		for _, n := range names {
-			if why := s.drained(n); why != "" && !(faulty && n == "n2") { // a node at fault is drained in every scheduler that has it
+			if why := s.drained(n); why != "" && n != faulty { // a node at fault is drained in every scheduler that has it
 				c.Errorf("%s drained %s: %s", s.name(), n, why)
 			}
 		}
 	}
-	if !faulty && len(c.drains) > 0 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if faulty == "" && len(c.drains) > 0 {
 		c.Errorf("drained: %q", c.drains)
 	}
 }
@@ -369,22 +439,22 @@ func TestLife(t *testing.T) {
 			for _, sc := range scenarios {
 				t.Run(under.name+" beside "+other.name+"/"+sc.name, func(t *testing.T) {
 					t.Parallel()
-					vnis := sc.vnis
-					if vnis == 0 {
-						vnis = 16
-					}
-					w := newWorld(t, vnis, under, other)
-					c := &trial{world: w, site: w.sites[0]}
-					c.beside = c.begin(w.sites[1])
-					sc.run(c)
-					c.open()
-					if c.beside != nil {
-						c.holds(c.beside)
-						c.beside.s.finish(c.beside.job)
-					}
-					c.settled(sc.faulty)
+					sc.try(newWorld(t, sc, breaks{}, under, other))
 				})
 			}
 		}
 	}
+}
+
+// try is one run of the scenario over the world's first site, beside the other.
+func (sc scenario) try(w *world) {
+	c := &trial{world: w, site: w.sites[0]}
+	c.beside = c.begin(w.sites[1])
+	sc.run(c)
+	c.open()
+	if c.beside != nil {
+		c.holds(c.beside)
+		c.beside.s.finish(c.beside.job)
+	}
+	c.settled(sc.faulty)
 }

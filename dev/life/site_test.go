@@ -54,6 +54,15 @@ type process struct {
 	dead      chan struct{}
 }
 
+func (p *process) over() bool {
+	select {
+	case <-p.dead:
+		return true
+	default:
+		return false
+	}
+}
+
 // adapter holds the process that lives.
 type adapter struct {
 	mu  sync.Mutex
@@ -76,7 +85,7 @@ func (a *adapter) replace(p *process) {
 	a.now = p
 }
 
-var errDied = core.Errorf(core.SchedulerAway, "the adapter's process died")
+var errDied = core.Errorf(core.PluginAway, "the adapter's process died")
 
 // half is a site's scheduler as the server has it.
 type half struct {
@@ -100,12 +109,10 @@ func (h half) Describe(ctx context.Context, key core.Key, note []byte, from core
 		return core.Job{}, err
 	}
 	job, err := p.scheduler.Describe(ctx, key, note, from)
-	select {
-	case <-p.dead:
+	if p.over() {
 		return core.Job{}, errDied
-	default:
-		return job, err
 	}
+	return job, err
 }
 
 func (h half) Watch(ctx context.Context, tell func(core.Jobs) error) error {
@@ -170,14 +177,34 @@ func (r requeuing) Requeue(ctx context.Context, key core.Key, reason string) err
 }
 
 // front is a site's translating half as agents have it.
-type front struct{ s site }
+type front struct {
+	w *world
+	s site
+}
 
+// Parse is lost with the process that was asked, as Render is.
 func (f front) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
-	return f.s.process().hooks.Parse(ctx, call)
+	p := f.s.process()
+	if err := f.w.reach(atParse + f.s.name()); err != nil {
+		return core.Ask{}, err
+	}
+	ask, err := p.hooks.Parse(ctx, call)
+	if p.over() {
+		return core.Ask{}, errDied
+	}
+	return ask, err
 }
 
 func (f front) Render(ctx context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
-	return f.s.process().hooks.Render(ctx, call, o)
+	p := f.s.process()
+	if err := f.w.reach(atRender + f.s.name()); err != nil {
+		return core.HookReply{}, err
+	}
+	reply, err := p.hooks.Render(ctx, call, f.w.judging(o))
+	if p.over() {
+		return core.HookReply{}, errDied
+	}
+	return reply, err
 }
 
 const deniedText = "its user gets nothing"

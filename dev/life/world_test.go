@@ -1,6 +1,7 @@
 package life
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -15,6 +16,10 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/plugins/flux"
+	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/plugins/pbs"
+	"github.com/weft-hpc/weft/plugins/slurm"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/ledger"
@@ -31,7 +36,8 @@ const (
 
 // world is a server, an agent a node, and the sites that they serve, none of which knows the others but by what they say.
 type world struct {
-	*testing.T
+	testing.TB
+	breaks
 	sites  []site
 	vnis   int
 	store  *memory.Store
@@ -44,7 +50,7 @@ type world struct {
 	mu     sync.Mutex
 	drains []string      // what adapters were told to drain
 	denied site          // whose user gets nothing
-	limit  time.Duration // of a hook; 0: long
+	limit  time.Duration // of a prepare; 0: long
 }
 
 // member is one node.
@@ -84,16 +90,22 @@ func (w *world) Reserve(ctx context.Context, node string, ask core.Ask, peer cor
 }
 
 func (w *world) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	if w.forgets {
+		first.Held, first.Unknown = nil, nil
+	}
 	if s := w.server.Load(); s != nil {
 		return s.Attend(ctx, node, first, next, told)
 	}
 	return core.Errorf(core.ServerAway, "there is no server")
 }
 
-// newWorld has so many VNIs for jobs.
-func newWorld(t *testing.T, vnis int, makers ...maker) *world {
+// newWorld is the world of a scenario.
+func newWorld(t testing.TB, sc scenario, b breaks, makers ...maker) *world {
 	t.Helper()
-	w := &world{T: t, vnis: vnis, store: memory.New(), nodes: map[string]*member{}}
+	w := &world{TB: t, breaks: b, vnis: sc.vnis, store: memory.New(), nodes: map[string]*member{}}
+	if w.vnis == 0 {
+		w.vnis = 16
+	}
 	for _, m := range makers {
 		w.sites = append(w.sites, m.make(w))
 	}
@@ -142,9 +154,10 @@ func (w *world) start() {
 	}
 	last := core.VNI(firstVNI + w.vnis - 1) //nolint:gosec // a few
 	s, err := server.New(w.Context(), server.Needs{
-		Store: &memory.Hooked{Store: w.store, Before: w.before, After: w.after}, Policy: refusing{decides, w}, Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
+		Store: &memory.Hooked{Store: w.forgetting(w.store), Before: w.before, After: w.after}, Policy: refusing{decides, w}, Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
 		Allocator: func(engine.Config) (engine.Allocator, error) {
-			return allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: firstVNI, Last: last}}}})
+			a, err := allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: firstVNI, Last: last}}}})
+			return w.allocating(a), err
 		},
 		Limits: server.Limits{Tick: 10 * time.Millisecond, Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
 		Config: engine.Config{
@@ -169,7 +182,7 @@ func (w *world) boot(name string) {
 	hooks := map[string]core.Hooks{}
 	requeuers := map[string]core.Requeuer{}
 	for _, s := range w.sites {
-		hooks[s.name()] = front{s}
+		hooks[s.name()] = front{w, s}
 		if r, ok := halfOf(w, s).(core.Requeuer); ok {
 			requeuers[s.name()] = r
 		}
@@ -228,7 +241,7 @@ func (w *world) hook(node string, call core.HookCall) core.HookReply {
 		w.mu.Lock()
 		limit := w.limit
 		w.mu.Unlock()
-		if limit == 0 {
+		if limit == 0 || !slices.Contains(prepares, call.Phase) {
 			limit = time.Minute
 		}
 		ctx, cancel := context.WithTimeout(w.Context(), limit)
@@ -244,12 +257,25 @@ func (w *world) hook(node string, call core.HookCall) core.HookReply {
 	}
 }
 
+// prepares are the phases in which services are made.
+var prepares = []string{flux.PhaseProlog, pbs.PhaseBegin, slurm.PhaseProlog, local.PhasePrepare}
+
+// impatient is the limit of a prepare that is to see it pass.
+const impatient = 300 * time.Millisecond
+
+// patience is how long a prepare waits from now on; 0: as long as it takes.
+func (w *world) patience(limit time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit = limit
+}
+
 // until waits for what the world comes to by itself.
 func (w *world) until(what string, ok func() bool) {
 	w.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	patience := time.NewTimer(2 * time.Minute) // so that a failure says what it waited for
+	patience := time.NewTimer(cmp.Or(w.gives, 2*time.Minute)) // so that a failure says what it waited for
 	defer patience.Stop()
 	for !ok() {
 		select {
