@@ -37,6 +37,7 @@ type gate struct {
 	do   func()      // the first time
 	err  *core.Error // every time, from the first one on; nil: none
 	past atomic.Bool // somebody came
+	only bool        // err is for the first alone
 }
 
 // at has f done when the step is reached for the first time; whoever reaches it waits for f. err is what the step comes to, until open.
@@ -49,6 +50,14 @@ func (w *world) at(step string, f func(), err *core.Error) *gate {
 	g := &gate{do: f, err: err}
 	w.gates.do[step] = g
 	return g
+}
+
+// first is at for an error that only the first who comes gets.
+func (w *world) first(step string, err *core.Error) {
+	g := w.at(step, nil, err)
+	w.gates.mu.Lock()
+	defer w.gates.mu.Unlock()
+	g.only = true
 }
 
 // open takes all gates away.
@@ -65,7 +74,9 @@ func (w *world) reach(step string) error {
 	if g == nil {
 		return nil
 	}
-	g.past.Store(true)
+	if g.past.Swap(true) && g.only {
+		return nil
+	}
 	if g.do != nil {
 		g.once.Do(g.do)
 	}

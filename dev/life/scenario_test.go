@@ -159,14 +159,15 @@ var scenarios = []scenario{
 			return c.open
 		})
 	}},
-	{name: "the scheduler does not know the job", run: func(c *trial) {
-		c.at(atDescribe+c.site.name(), nil, core.Errorf(core.JobUnknown, "it knows none of that id"))
+	{name: "the scheduler does not know the job at first", run: func(c *trial) {
+		c.first(atDescribe+c.site.name(), core.Errorf(core.JobUnknown, "it knows none of that id"))
 		job := c.site.submit()
-		if c.site.start(job) {
-			c.Errorf("it runs, and its scheduler does not know it")
+		if !c.site.start(job) { // its user is told; only PBS tries again by itself
+			c.site.cancel(job)()
+			return
 		}
-		c.open()
-		c.site.cancel(job)()
+		c.holds(&running{c.site, job, c.site.vni(job, names[0])})
+		c.site.finish(job)
 	}},
 	{name: "the server is away for longer than the hook waits", run: func(c *trial) { c.refused(c.killServer) }},
 	{name: "a service is busy at clean-up", run: func(c *trial) {

@@ -45,13 +45,18 @@ func (c *Complex) Command(_ context.Context, name string, args ...string) ([]byt
 		}
 		return fmt.Appendf(nil, "%s:x:%d:\n", last, uid), nil
 	}
-	j := c.Job(last)
+	c.mu.Lock()
+	j, state := c.find(last), ""
+	if j != nil {
+		state = j.State
+	}
+	c.mu.Unlock()
 	switch {
 	case j == nil:
 		return no(exitUnknown, "Unknown Job Id %s", last)
-	case j.State == "F":
+	case state == "F":
 		return no(exitHistory, "Job has finished %s", last)
-	case j.State != "R" && (name == "qrerun" || name == "qmsg"):
+	case state != "R" && (name == "qrerun" || name == "qmsg"):
 		return no(exitBadState, "Request invalid for state of job %s", last)
 	}
 	switch name {
