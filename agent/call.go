@@ -56,6 +56,12 @@ func (a *Agent) asked(ctx context.Context, c core.Call, began time.Time) core.Re
 			return fail(core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", c.Scheduler))
 		}
 		return fail(r.Requeue(ctx, c.Key, c.Reason))
+	case core.CallAnnotate:
+		n, ok := sched.(core.Annotator)
+		if !ok || c.Grant == nil {
+			return fail(core.Errorf(core.NotSupported, "scheduler %s: it shows no grants", c.Scheduler))
+		}
+		return fail(n.Annotate(ctx, c.Key, *c.Grant))
 	case core.CallDrain:
 		return fail(sched.Drain(ctx, c.Node, c.Reason))
 	default:

@@ -191,3 +191,47 @@ func TestAHalfOnTheNodeRequeues(t *testing.T) {
 		}
 	})
 }
+
+// showing is a half that shows grants.
+type showing struct {
+	half
+	shown atomic.Pointer[core.Grant]
+}
+
+func (s *showing) Annotate(_ context.Context, key core.Key, g core.Grant) error {
+	if key != g.Key {
+		return core.Errorf(core.BadCall, "job %s: the grant is of job %s", key.JobID, g.JobID)
+	}
+	s.shown.Store(&g)
+	return nil
+}
+
+// A half on a node shows what a job was given where it can; where it cannot, or is told nothing, it says so.
+func TestAHalfOnTheNodeShowsGrants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := core.Key{JobID: core.JobID{Scheduler: "f", Job: "7"}}
+		grant := core.Grant{Run: core.Run{Key: key}, VNIs: []core.VNI{1024, 1030}, Inventory: []string{"cxi0"}}
+		call := core.Call{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallAnnotate, Key: key, Grant: &grant}
+		empty := call
+		empty.Grant = nil
+		can := &showing{}
+		server, stop := withHalf(t, can)
+		server.orders <- core.Orders{Calls: []core.Call{empty}}
+		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported || can.shown.Load() != nil {
+			t.Errorf("no grant: %+v", got)
+		}
+		server.orders <- core.Orders{Calls: []core.Call{call}}
+		if got := server.replies(); len(got) != 1 || got[0].Err != nil || can.shown.Load() == nil {
+			t.Errorf("%+v", got)
+		} else if diff := cmp.Diff(grant, *can.shown.Load()); diff != "" {
+			t.Error(diff)
+		}
+		stop()
+		server, stop = withHalf(t, &half{})
+		defer stop()
+		server.orders <- core.Orders{Calls: []core.Call{call}}
+		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
+			t.Errorf("a half that cannot: %+v", got)
+		}
+	})
+}

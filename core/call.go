@@ -10,7 +10,8 @@ const (
 	CallDescribe Verb = iota + 1
 	CallFail
 	CallDrain
-	CallRequeue // of a half that is a Requeuer
+	CallRequeue  // of a half that is a Requeuer
+	CallAnnotate // of a half that is an Annotator
 )
 
 func (v Verb) String() string {
@@ -23,6 +24,8 @@ func (v Verb) String() string {
 		return "drain"
 	case CallRequeue:
 		return "requeue"
+	case CallAnnotate:
+		return "annotate"
 	}
 	return "unknown"
 }
@@ -34,11 +37,12 @@ type Call struct {
 	Scheduler string
 	Within    time.Duration // from when it was sent; above 0. A call whose time has passed is not begun
 	Verb      Verb
-	Key       Key    // CallDescribe, CallFail, CallRequeue
+	Key       Key    // CallDescribe, CallFail, CallRequeue, CallAnnotate
 	Note      []byte // CallDescribe: what the adapter's Parse left; at most MaxNote bytes
 	From      Peer   // CallDescribe
 	Node      string // CallDrain: the node to take out of service
 	Reason    string // CallFail, CallDrain, CallRequeue
+	Grant     *Grant // CallAnnotate: what the job was given, without its token
 }
 
 // MaxCalls is how many calls a node has under way at most; those beyond are refused at once.

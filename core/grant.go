@@ -17,6 +17,16 @@ type Grant struct {
 	Head       Head // the store that made it
 }
 
+// Shown is g as an Annotator may have it: without its token.
+func (g Grant) Shown() Grant {
+	if g.Collective != nil {
+		c := *g.Collective
+		c.Token = ""
+		g.Collective = &c
+	}
+	return g
+}
+
 // Collective is a job's multicast address reservation. Token is a secret: it is in no log, list or argument.
 type Collective struct {
 	JobID     string // FI_CXI_COLL_JOB_ID

@@ -6,6 +6,19 @@ import (
 	"testing"
 )
 
+func TestAShownGrantHasNoToken(t *testing.T) {
+	g := Grant{VNIs: []VNI{1024}, Collective: &Collective{JobID: "7", Token: "s3cr3t", Addresses: 8}}
+	if s := g.Shown(); s.Collective.Token != "" || s.Collective.JobID != "7" || s.Collective.Addresses != 8 || len(s.VNIs) != 1 {
+		t.Errorf("%+v", s)
+	}
+	if g.Collective.Token != "s3cr3t" {
+		t.Error("the grant itself has lost it")
+	}
+	if s := (Grant{}).Shown(); s.Collective != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestNoFormatShowsAToken(t *testing.T) {
 	c := Collective{JobID: "7", Token: "s3cr3t", Addresses: 8}
 	for _, v := range []any{c, &c, Grant{Collective: &c}, []Collective{c}} {

@@ -2,6 +2,7 @@ package dev_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
@@ -317,6 +320,83 @@ func TestFluxJob(t *testing.T) {
 	c.undrained(2)
 	if e := c.exceptions(7); e != nil {
 		t.Errorf("%q", e)
+	}
+}
+
+// notes are the events by which a job's eventlog shows what it was given.
+func (c *cluster) notes(id uint64) []string {
+	return slices.DeleteFunc(c.broker.Events(id), func(e string) bool { return !strings.Contains(e, `"name":"weft"`) })
+}
+
+// TestFluxShowsWhatAJobWasGiven: its eventlog has one event with VNIs, NICs and what the services admit, however many nodes it has; it survives what the job's
+// own prologs do again. A broker that does not take the event holds up no prolog.
+func TestFluxShowsWhatAJobWasGiven(t *testing.T) {
+	c := newCluster(t, 4, "node01", "node02")
+	held, release := make(chan struct{}, 1), make(chan struct{})
+	c.broker.Before(func(topic string) {
+		if topic == "job-manager.post-event.post" {
+			select {
+			case held <- struct{}{}:
+			default:
+			}
+			<-release
+		}
+	})
+	job := c.job(7, "node01", "node02")
+	for range 2 {
+		for _, n := range []string{"node01", "node02"} {
+			c.want(0, n, flux.PhaseProlog, job)
+		}
+	}
+	vni := c.vni("node02", job)
+	<-held
+	if e := c.notes(7); len(e) != 0 {
+		t.Errorf("the broker held it up, and has %q", e)
+	}
+	c.broker.Before(nil)
+	close(release)
+	c.until(func() bool { return len(c.notes(7)) > 0 })
+	var e struct {
+		Context struct {
+			VNIs   []core.VNI
+			NICs   []string
+			TCs    []string
+			Limits map[string]struct{ Reserved, Max uint16 }
+		}
+	}
+	if err := json.Unmarshal([]byte(c.notes(7)[0]), &e); err != nil {
+		t.Fatal(err)
+	}
+	if got := core.FormatVNIs(e.Context.VNIs); got != vni {
+		t.Errorf("the eventlog shows VNIs %s, and the job's tasks have %s", got, vni)
+	}
+	services, err := c.nodes["node01"].driver.Services(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nics []string
+	for _, s := range services {
+		if s.System || s.Default {
+			continue
+		}
+		nics = append(nics, s.Device)
+		for i, l := range s.Limits {
+			if n := e.Context.Limits[core.Resource(i).String()]; n.Reserved != l.Reserved || n.Max != l.Max {
+				t.Errorf("%s of the service on %s: the eventlog shows %+v, and the NIC has %+v", core.Resource(i), s.Device, n, l)
+			}
+		}
+		if diff := cmp.Diff(s.Classes.Names(), e.Context.TCs); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if slices.Sort(nics); !slices.Equal(nics, e.Context.NICs) || len(nics) != 2 {
+		t.Errorf("the eventlog shows NICs %q, and services are on %q", e.Context.NICs, nics)
+	}
+	// The next job's event comes after whatever else of this one's would.
+	c.want(0, "node01", flux.PhaseProlog, c.job(8, "node01"))
+	c.until(func() bool { return len(c.notes(8)) > 0 })
+	if got := c.notes(7); len(got) != 1 {
+		t.Errorf("%d events of one job: %q", len(got), got)
 	}
 }
 

@@ -22,6 +22,12 @@ func encodeNodeCall(c core.Call) *authorityv1.Call {
 		p.Verb = &authorityv1.Call_Fail{Fail: &schedulerv1.FailRequest{Key: encodeKey(c.Key), Reason: text(c.Reason)}}
 	case core.CallRequeue:
 		p.Verb = &authorityv1.Call_Requeue{Requeue: &schedulerv1.RequeueRequest{Key: encodeKey(c.Key), Reason: text(c.Reason)}}
+	case core.CallAnnotate:
+		var g core.Grant
+		if c.Grant != nil {
+			g = c.Grant.Shown()
+		}
+		p.Verb = &authorityv1.Call_Annotate{Annotate: &schedulerv1.AnnotateRequest{Key: encodeKey(c.Key), Grant: encodeGrant(g)}}
 	case core.CallDrain:
 		p.Verb = &authorityv1.Call_Drain{Drain: &schedulerv1.DrainRequest{Node: utf(c.Node), Reason: text(c.Reason)}}
 	}
@@ -39,6 +45,9 @@ func (d *decoder) nodeCall(p *authorityv1.Call) core.Call {
 		c.Verb, c.Key, c.Reason = core.CallFail, d.key(v.Fail.GetKey()), text(v.Fail.GetReason())
 	case *authorityv1.Call_Requeue:
 		c.Verb, c.Key, c.Reason = core.CallRequeue, d.key(v.Requeue.GetKey()), text(v.Requeue.GetReason())
+	case *authorityv1.Call_Annotate:
+		g := d.grant(v.Annotate.GetGrant()).Shown()
+		c.Verb, c.Key, c.Grant = core.CallAnnotate, d.key(v.Annotate.GetKey()), &g
 	case *authorityv1.Call_Drain:
 		c.Verb, c.Node, c.Reason = core.CallDrain, d.name("node", v.Drain.GetNode(), core.MaxNodeName), text(v.Drain.GetReason())
 	}

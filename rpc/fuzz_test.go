@@ -159,10 +159,10 @@ var decoders = []hostile{
 			validRun(t, r)
 		}
 		for _, c := range o.Calls {
-			if c.Verb == core.CallDescribe || c.Verb == core.CallFail || c.Verb == core.CallRequeue {
+			if c.Verb == core.CallDescribe || c.Verb == core.CallFail || c.Verb == core.CallRequeue || c.Verb == core.CallAnnotate {
 				validKey(t, c.Key)
 			}
-			if c.Verb > core.CallRequeue || len(c.Note) > core.MaxNote || c.Verb == core.CallDrain && core.CheckName("node", c.Node, core.MaxNodeName) != nil {
+			if c.Verb > core.CallAnnotate || (c.Verb == core.CallAnnotate) != (c.Grant != nil) || len(c.Note) > core.MaxNote || c.Verb == core.CallDrain && core.CheckName("node", c.Node, core.MaxNodeName) != nil {
 				t.Errorf("%+v", c)
 			}
 		}

@@ -151,10 +151,6 @@ func (c *schedulerClient) Requeue(ctx context.Context, key core.Key, reason stri
 
 // Annotate implements core.Annotator. The token stays here, whatever the caller forgot.
 func (c *schedulerClient) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {
-	p := encodeGrant(grant)
-	if p.Collective != nil {
-		p.Collective.Token = ""
-	}
-	_, err := c.pb.Annotate(ctx, &schedulerv1.AnnotateRequest{Key: encodeKey(key), Grant: p}, pluginBound...)
+	_, err := c.pb.Annotate(ctx, &schedulerv1.AnnotateRequest{Key: encodeKey(key), Grant: encodeGrant(grant.Shown())}, pluginBound...)
 	return c.only("Annotate", err)
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/weft-hpc/weft/core"
@@ -90,6 +92,15 @@ func TestScheduler(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoTokenGoesToANode looks at the order's own bytes: the half of a scheduler shows a grant to whoever may read its record.
+func TestNoTokenGoesToANode(t *testing.T) {
+	g := core.Grant{VNIs: []core.VNI{1024}, Collective: &core.Collective{JobID: "7", Token: "s3cr3t", Addresses: 8}}
+	b, err := proto.Marshal(encodeNodeCall(core.Call{ID: 1, Scheduler: "f", Verb: core.CallAnnotate, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}, Grant: &g}))
+	if err != nil || bytes.Contains(b, []byte("s3cr3t")) {
+		t.Errorf("%q, %v", b, err)
+	}
 }
 
 func TestAnnotateIsOptional(t *testing.T) {

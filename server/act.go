@@ -18,6 +18,9 @@ func (s *Server) act(d done) {
 		case engine.Granted:
 			a.Grant.Head = head
 			s.answer(a.Call, answer{grant: a.Grant})
+			if a.First {
+				s.annotate(a.Grant)
+			}
 		case engine.Refused:
 			s.refused(a, told)
 		case engine.Describe:

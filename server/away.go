@@ -45,6 +45,13 @@ func (a away) Requeue(ctx context.Context, key core.Key, reason string) error {
 	return err
 }
 
+// Annotate implements core.Annotator: whether the half is one is known on its node.
+func (a away) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {
+	g := grant.Shown()
+	_, err := a.ask(ctx, core.Call{Verb: core.CallAnnotate, Key: key, Grant: &g})
+	return err
+}
+
 // Drain implements core.Scheduler.
 func (a away) Drain(ctx context.Context, node, reason string) error {
 	_, err := a.ask(ctx, core.Call{Verb: core.CallDrain, Node: node, Reason: reason})

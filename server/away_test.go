@@ -42,10 +42,10 @@ func (s *system) half(ctx context.Context, node string) *half {
 	return h
 }
 
-// call is the next that the server wants of it, but for jobs that it is to put back into its queue.
+// call is the next that the server wants of it, but for jobs that it is to put back into its queue and grants that it is to show.
 func (h *half) call(t *testing.T) core.Call {
 	t.Helper()
-	return h.find(t, func(c core.Call) bool { return c.Verb != core.CallRequeue })
+	return h.find(t, func(c core.Call) bool { return c.Verb != core.CallRequeue && c.Verb != core.CallAnnotate })
 }
 
 func (h *half) find(t *testing.T, is func(core.Call) bool) core.Call {

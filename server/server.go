@@ -88,8 +88,10 @@ type Server struct {
 	policy     atomic.Pointer[decider]
 	shadow     atomic.Pointer[Shadow]
 	names      atomic.Pointer[names]
-	visits     *throttle.Lines // of sessions that begin and end
-	strangers  *throttle.Lines // of nodes that config.hcl does not name
+	visits     *throttle.Lines            // of sessions that begin and end
+	strangers  *throttle.Lines            // of nodes that config.hcl does not name
+	unshown    *throttle.Lines            // of grants that a scheduler's record does not show
+	notes      map[string]chan core.Grant // that wait to be shown, by the scheduler that can
 	queue      chan work
 	done       chan struct{}            // closed when the writer has ended
 	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs
@@ -115,6 +117,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 		needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}),
 		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers),
 		slots: map[string]chan struct{}{}, visits: &throttle.Lines{Burst: 100, Every: time.Second}, strangers: &throttle.Lines{Burst: 20, Every: 10 * time.Second},
+		unshown: &throttle.Lines{Burst: 20, Every: 10 * time.Second}, notes: map[string]chan core.Grant{},
 	}
 	if s.schedulers == nil {
 		s.schedulers = map[string]core.Scheduler{}
@@ -133,7 +136,10 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	}
 	s.auditor = newAuditor(needs.Audit, s.log)
 	s.queue = make(chan work, s.limits.Queue)
-	for name := range s.schedulers {
+	for name, sched := range s.schedulers {
+		if _, ok := sched.(core.Annotator); ok {
+			s.notes[name] = make(chan core.Grant, mostNotes)
+		}
 		s.slots[name] = make(chan struct{}, s.limits.Describes)
 		s.newcomers.open(name)
 	}
@@ -155,6 +161,9 @@ func (s *Server) Run(ctx context.Context) error {
 	for name, sched := range s.schedulers {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
 		s.beside.Go(func() { s.tellAll(ctx, name, sched) })
+		if to, ok := sched.(core.Annotator); ok {
+			s.beside.Go(func() { s.annotateAll(ctx, name, to) })
+		}
 	}
 	s.write(ctx)
 	cancel()

@@ -9,6 +9,7 @@ type Action interface{ action() }
 type Granted struct {
 	Call  uint64
 	Grant core.Grant
+	First bool // it made the run's reservation: true of one node of the run, ever
 }
 
 // Refused ends a Reserve.

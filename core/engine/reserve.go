@@ -160,7 +160,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 		m.do(Say{Level: Warn, Run: job.Run, Node: n.Name, Text: "dry run: " + t})
 	}
 	if len(d.VNIs) == 0 {
-		m.do(Granted{in.Call, core.Grant{Run: job.Run, GID: job.GID, Warnings: d.Warnings}})
+		m.do(Granted{Call: in.Call, Grant: core.Grant{Run: job.Run, GID: job.GID, Warnings: d.Warnings}})
 		return
 	}
 	warnings, err := m.admitQuotas(in, d, len(d.VNIs))
@@ -196,7 +196,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	r.shares = in.Said.shares
 	r.prepared, r.known, r.shown = m.now.Run, true, in.Said.Began
 	m.do(Say{Run: job.Run, Node: n.Name, VNIs: r.vnis(), Text: "granted"})
-	m.do(Granted{in.Call, m.grant(r, n, nil)})
+	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, nil), First: true})
 	if job.Nodes() <= 1 {
 		r.shares = nil // nobody else will come
 	}
@@ -213,7 +213,7 @@ func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 		return
 	}
 	r.prepared, r.missing, r.vanished = m.now.Run, 0, 0 // an answer from before this prepare proves nothing any more
-	m.do(Granted{in.Call, m.grant(r, n, said)})
+	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, said)})
 }
 
 // grant is what r gives to n. The floor of policy is one for the whole job, and a small share may want less than it: what is wanted is floor enough.
