@@ -8,9 +8,12 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
+// askAgain is the pause before a scheduler is asked about a job once more, because what it said is older than a prepare of another run of the job. It doubles,
+// up to Limits.Retry: nothing but a clock that moves on keeps the answer from being as old again.
+const askAgain = 10 * time.Millisecond
+
 // flight is one question to a scheduler that several nodes of a job wait for.
 type flight struct {
-	began time.Duration
 	calls []uint64
 }
 
@@ -28,13 +31,21 @@ func (s *Server) describe(id uint64) {
 		s.mu.Unlock()
 		return
 	}
-	f := &flight{began: s.now().Run, calls: []uint64{id}}
+	f := &flight{calls: []uint64{id}}
 	s.flights[key] = f
+	wait := time.Duration(0)
+	if c.in.Said != nil {
+		wait = max(c.wait, askAgain)
+		c.wait = min(2*wait, s.limits.Retry)
+	}
 	ctx := s.ctx
 	s.mu.Unlock()
 	in := c.in
 	s.beside.Go(func() {
-		said := s.said(ctx, f.began, in)
+		if wait > 0 {
+			pause(ctx, wait)
+		}
+		said := s.said(ctx, s.now().Run, in)
 		s.mu.Lock()
 		if s.flights[key] == f {
 			delete(s.flights, key)

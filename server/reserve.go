@@ -11,7 +11,8 @@ import (
 // call is somebody who waits for the machine's word.
 type call struct {
 	in     engine.Reserve
-	answer chan answer // holds one
+	answer chan answer   // holds one
+	wait   time.Duration // before its scheduler is asked once more
 }
 
 type answer struct {
