@@ -63,9 +63,10 @@ type Requeuer interface {
 	Requeue(ctx context.Context, key Key, reason string) error
 }
 
-// Annotator is implemented by a scheduler that can show a grant in its own record of the job. The server calls it once a run, after the run's first grant is
-// durable; nobody waits for it. The grant is that of the node that asked first, without its token. A call may come twice, where the answer to the first was
-// lost, and none comes where the server ended before it was made. A job that is over is no error.
+// Annotator is implemented by a scheduler that can show a grant in its own record of the job. The server calls it after the run's first grant is durable;
+// nobody waits for it. The grant is that of the node that asked first, without its token. The call comes again where the answer to the first was lost or the
+// server was started anew, so what the record shows already is not to be shown twice. A job that is over is no error. One that answers Unsupported is asked
+// no more.
 type Annotator interface {
 	Annotate(ctx context.Context, key Key, grant Grant) error
 }

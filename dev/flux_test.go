@@ -400,6 +400,53 @@ func TestFluxShowsWhatAJobWasGiven(t *testing.T) {
 	}
 }
 
+// TestFluxShowsOnceWhatAJobWasGivenThoughTheServerEnded: before the event was asked for, and after, before the broker's answer came.
+func TestFluxShowsOnceWhatAJobWasGivenThoughTheServerEnded(t *testing.T) {
+	c := newCluster(t, 4, "node01")
+	held, first, second := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	var lookups atomic.Int32
+	c.broker.Before(func(topic string) {
+		if topic != "job-info.lookup" {
+			return
+		}
+		if lookups.Add(1) == 2 { // the first was for the grant
+			held <- struct{}{}
+			<-first
+		}
+	})
+	c.want(0, "node01", flux.PhaseProlog, c.job(7, "node01"))
+	<-held
+	c.halt()
+	c.broker.Before(nil)
+	close(first)
+	if e := c.notes(7); len(e) != 0 {
+		t.Errorf("%q", e)
+	}
+	c.start()
+	c.until(func() bool { return len(c.notes(7)) > 0 })
+
+	c.broker.Before(func(topic string) {
+		if topic == "job-manager.post-event.post" {
+			held <- struct{}{}
+			<-second
+		}
+	})
+	c.again(0, "node01", flux.PhaseProlog, c.job(8, "node01"))
+	<-held
+	c.halt()
+	c.broker.Before(nil)
+	close(second)
+	c.until(func() bool { return len(c.notes(8)) > 0 })
+	c.start()
+	c.again(0, "node01", flux.PhaseProlog, c.job(9, "node01")) // whose event comes after whatever comes of those before it
+	c.until(func() bool { return len(c.notes(9)) > 0 })
+	for id := uint64(7); id <= 9; id++ {
+		if e := c.notes(id); len(e) != 1 {
+			t.Errorf("job %d has %d events: %q", id, len(e), e)
+		}
+	}
+}
+
 // TestFluxAPrologThatWasCancelledWhileItRan: the epilog comes while the prolog is making services, and leaves none.
 func TestFluxAPrologThatWasCancelledWhileItRan(t *testing.T) {
 	c := newCluster(t, 2, "node01")
@@ -688,13 +735,14 @@ func TestFluxSlowPrologsOfABigJob(t *testing.T) {
 	}
 	waiting.Wait()
 	<-asked
+	c.broker.Before(nil)
 	close(answer)
 	group.Wait()
 	cancel()
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		t.Errorf("node %d: %v", i, errs[i])
 	}
-	if n := c.broker.Asked("job-info.lookup"); n > 2 {
+	if n := c.broker.Asked("job-info.lookup"); n > 3 { // two for what it is, one for whether its eventlog shows already what it was given
 		t.Errorf("the broker was asked %d times about one job", n)
 	}
 	phases, err := c.plugin.Phases(t.Context())

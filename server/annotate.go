@@ -9,12 +9,12 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// A scheduler's own record of a job shows what the job was given: for people, and nothing depends on it. So nobody waits for it, and what a crash or a
-// scheduler that is long away costs is lost: the server's own `weft job` tells the same.
+// A scheduler's own record of a job shows what the job was given: for people, and nothing depends on it. So nobody waits for it, and what a scheduler that is
+// long away costs is lost: the server's own `weft job` tells the same.
 const (
-	mostNotes = 1024        // grants that wait to be shown, of each scheduler; those beyond are not shown
-	noteTries = 5           // of one grant, with a pause between them that doubles
-	noteRest  = time.Minute // for which a scheduler that shows no grants is not asked again: its half may be of a release that learns it
+	mostNotes = 1024            // grants that wait to be shown, of each scheduler; those beyond are not shown
+	noteTries = 5               // of one grant, with a pause between them that doubles
+	noteAgain = 5 * time.Minute // the age up to which a grant is shown again by a server that does not know whether it was
 )
 
 // annotate has the first grant of a run shown. It never waits.
@@ -30,26 +30,49 @@ func (s *Server) annotate(g core.Grant) {
 	}
 }
 
-// annotateAll shows the grants of one scheduler, one at a time and in their order: of what it can do at once it costs one call.
+// annotateAgain has those grants shown that were durable when a server ended, or lost its store, and perhaps were not yet. Annotators show none twice.
+func (s *Server) annotateAgain() {
+	if len(s.notes) == 0 {
+		return
+	}
+	for _, g := range s.machine.Grants(s.now().Wall.Add(-noteAgain)) {
+		s.annotate(g)
+	}
+}
+
+// annotateAll shows the grants of one scheduler, one at a time and in their order: of what it can do at once it costs one call. One that shows none is asked
+// once; where its half runs on a node, once a session, since the agent there may be of a later release then.
 func (s *Server) annotateAll(ctx context.Context, name string, to core.Annotator) {
-	var rest time.Duration // Moment.Run until which it is not asked
+	cannot, by := false, uint64(0)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case g := <-s.notes[name]:
-			if s.now().Run < rest {
+			voice := s.voice(name)
+			if cannot && voice == by {
 				continue
 			}
-			switch err := s.note(ctx, to, g); {
-			case err == nil || ctx.Err() != nil:
-			case core.AsError(err).Code == core.Unsupported:
-				rest = s.now().Run + noteRest
-			default:
+			err := s.note(ctx, to, g)
+			if ctx.Err() != nil {
+				return
+			}
+			cannot, by = err != nil && core.AsError(err).Code == core.Unsupported, voice
+			if err != nil && !cannot {
 				s.visit(s.unshown, slog.LevelWarn, "the scheduler's record of a job does not show what it was given", core.LogScheduler, name, core.LogJob, g.Key.String(), core.LogError, err)
 			}
 		}
 	}
+}
+
+// voice is the session by which a scheduler's half is asked; 0: it runs here, or has none.
+func (s *Server) voice(name string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ses := s.sessions[s.needs.At[name]]; ses != nil {
+		return ses.id
+	}
+	return 0
 }
 
 // note shows one grant, in a few tries.

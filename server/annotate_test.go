@@ -75,7 +75,7 @@ func TestAGrantIsShownOnceARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, to := shows(t, nil)
 		defer s.stop()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for i := range 8 {
 			s.attend(ctx, fmt.Sprintf("n%d", i+1), "b", nil)
@@ -87,6 +87,102 @@ func TestAGrantIsShownOnceARun(t *testing.T) {
 		}
 		must(t, <-s.reserve(ctx, "n1", ask("2", "b")))
 		if err := to.so("1.0: 1024", "2.0: 1025"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A server that starts anew does not know whether the newest grants were shown: it asks once more. What was shown long ago is left alone, and the nodes of a
+// job that ask the new server show nothing.
+func TestAGrantIsShownByTheNextServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, to := shows(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		must(t, <-s.reserve(ctx, "n1", ask("1", "b")))
+		time.Sleep(10 * time.Minute)
+		to.hang = true // and the server ends before it is shown
+		must(t, <-s.reserve(ctx, "n1", ask("2", "b")))
+		must(t, <-s.reserve(ctx, "n1", ask("3", "b")))
+		if err := to.so("1.0: 1024", "2.0: 1025"); err != nil {
+			t.Error(err)
+		}
+		s.stop()
+		for range 2 {
+			next, to := shows(t, func(n *server.Needs) { n.Store = s.store })
+			if err := to.so("2.0: 1025", "3.0: 1026"); err != nil {
+				t.Errorf("after a restart: %v", err)
+			}
+			for i := range 2 {
+				next.attend(ctx, fmt.Sprintf("n%d", i+1), "b", nil)
+				for j := range 3 {
+					must(t, <-next.reserve(ctx, fmt.Sprintf("n%d", i+1), ask(fmt.Sprint(j+1), "b")))
+				}
+			}
+			if err := to.so("2.0: 1025", "3.0: 1026"); err != nil {
+				t.Errorf("nodes ask anew: %v", err)
+			}
+			next.stop()
+		}
+		time.Sleep(10 * time.Minute)
+		last, to := shows(t, func(n *server.Needs) { n.Store = s.store })
+		defer last.stop()
+		if err := to.so(); err != nil {
+			t.Errorf("long after: %v", err)
+		}
+	})
+}
+
+// A commit whose answer was lost has granted, and nobody was told: it is shown when the store is back.
+func TestAGrantIsShownWhoseCommitLostItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, to := shows(t, nil)
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		lost := true
+		s.store.After = func([]engine.Record) error {
+			if lost {
+				lost = false
+				return errors.New("the disk's answer is lost")
+			}
+			return nil
+		}
+		if g := <-s.reserve(ctx, "n1", ask("1", "b")); core.AsError(g.err).Reason != core.StoreFailed {
+			t.Errorf("%v", g.err)
+		}
+		time.Sleep(2 * server.DefaultLimits.Tick)
+		s.attend(ctx, "n1", "b", nil)
+		must(t, <-s.reserve(ctx, "n1", ask("1", "b")))
+		if err := to.so("1.0: 1024"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The next run of a job begins in the instant in which the run before it was prepared: what the scheduler said is too old to end that one, and it is asked
+// anew after a pause, not at once and for ever.
+func TestASchedulerIsAskedAnewAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, to := shows(t, nil)
+		defer s.stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		must(t, <-s.reserve(ctx, "n1", ask("1", "b")))
+		again := ask("1", "b")
+		again.Key.Generation = 1
+		began := time.Now()
+		must(t, <-s.reserve(ctx, "n1", again))
+		if took := time.Since(began); took <= 0 || took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if to.asked != 3 {
+			t.Errorf("the scheduler was asked %d times, want once about the first run and twice about the next", to.asked)
+		}
+		if err := to.so("1.0: 1024", "1.1: 1025"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -176,7 +272,7 @@ func TestASlowAnnotatorHoldsNobody(t *testing.T) {
 	})
 }
 
-func TestAnAnnotatorIsAskedAnewAWhile(t *testing.T) {
+func TestAnAnnotatorIsAskedAFewTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, to := shows(t, nil)
 		defer s.stop()
@@ -190,19 +286,62 @@ func TestAnAnnotatorIsAskedAnewAWhile(t *testing.T) {
 		if err := to.so(want...); err != nil {
 			t.Error(err)
 		}
-		// One that shows no grants is left alone for a while.
-		to.err = core.Errorf(core.NotSupported, "it shows no grants")
+		to.err = nil
 		must(t, <-s.reserve(ctx, "n1", ask("2", "b")))
-		must(t, <-s.reserve(ctx, "n1", ask("3", "b")))
-		want = append(want, "2.0: 1025")
-		if err := to.so(want...); err != nil {
+		if err := to.so(append(want, "2.0: 1025")...); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(2 * time.Minute)
-		to.err = nil
-		must(t, <-s.reserve(ctx, "n1", ask("4", "b")))
-		if err := to.so(append(want, "4.0: 1027")...); err != nil {
+	})
+}
+
+func TestAnAnnotatorThatCannotIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, to := shows(t, nil)
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		to.err = core.Errorf(core.NotSupported, "it shows no grants")
+		for i := range 60 {
+			must(t, <-s.reserve(ctx, "n1", ask(fmt.Sprint(i+1), "b")))
+			time.Sleep(time.Minute)
+		}
+		if err := to.so("1.0: 1024"); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// An agent that cannot show grants is asked once a session: the next may be of a later release.
+func TestAHalfThatCannotIsAskedOnceASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, atLogin)
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		job := 0
+		for range 2 {
+			login := s.half(ctx, "login")
+			asked := 0
+			for range 3 {
+				job++
+				wait := s.reserve(ctx, "n1", askOf("f", fmt.Sprint(job)))
+				c := login.call(t)
+				login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+				must(t, <-wait)
+				for len(login.orders) > 0 {
+					for _, c := range (<-login.orders).Calls {
+						if c.Verb == core.CallAnnotate {
+							asked++
+							login.reply(core.Reply{ID: c.ID, Err: core.Errorf(core.NotSupported, "it shows no grants")})
+						}
+					}
+				}
+			}
+			if asked != 1 {
+				t.Errorf("asked %d times in one session", asked)
+			}
 		}
 	})
 }

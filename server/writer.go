@@ -77,6 +77,7 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 		}
 	}
 	s.machine, s.alloc = m, alloc
+	s.annotateAgain()
 	return nil
 }
 

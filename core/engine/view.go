@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -56,6 +57,24 @@ func (m *Machine) Reservations(after uint64) iter.Seq[View] {
 			}
 		}
 	}
+}
+
+// Grants are those of jobs that run, made since a time by the wall clock, in the order in which they were made, each as its run's first node has it.
+func (m *Machine) Grants(since time.Time) []core.Grant {
+	var young []*reservation
+	for _, r := range m.serials {
+		if r.state == Active && !r.Adopted && !r.Unknown && !r.Made.Before(since) {
+			young = append(young, r)
+		}
+	}
+	slices.SortFunc(young, func(a, b *reservation) int { return cmp.Compare(a.Serial, b.Serial) })
+	out := make([]core.Grant, 0, len(young))
+	for _, r := range young {
+		if n := m.nodes[r.First.Node]; n != nil {
+			out = append(out, m.grant(r, n, nil))
+		}
+	}
+	return out
 }
 
 // Holders are the reservations that hold v; more than one only where unknown services share it or a lost store let it happen.

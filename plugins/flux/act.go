@@ -2,6 +2,8 @@ package flux
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -118,11 +120,19 @@ func (p *Plugin) drained(ctx context.Context, node string) (reason string, known
 	return "", false, nil
 }
 
-// Annotate posts an event to the job's eventlog that says what it was given: `flux job eventlog` shows it to the job's owner, and to the owner alone.
+// Annotate posts an event to the job's eventlog that says what it was given, unless the eventlog says so already: `flux job eventlog` shows it to the job's
+// owner and the instance's.
 func (p *Plugin) Annotate(ctx context.Context, key core.Key, g core.Grant) error {
 	id, err := parseID(key.Job)
 	if err != nil {
 		return err
+	}
+	if shown, err := p.shows(ctx, id, g); isFault(err, syscall.ENOENT) {
+		return nil
+	} else if err != nil {
+		return p.away("job "+key.JobID.String()+": eventlog", err)
+	} else if shown {
+		return nil
 	}
 	err = p.link.call(ctx, "job-manager.post-event.post", broker.AnyNode, struct {
 		ID      uint64 `json:"id"`
@@ -136,6 +146,27 @@ func (p *Plugin) Annotate(ctx context.Context, key core.Key, g core.Grant) error
 		return nil
 	}
 	return p.away("job "+key.JobID.String()+": event", err)
+}
+
+// shows reports whether the job's eventlog has the event that tells of g: it may have been posted by a call whose answer was lost.
+func (p *Plugin) shows(ctx context.Context, id uint64, g core.Grant) (bool, error) {
+	var f facts
+	err := p.link.call(ctx, "job-info.lookup", broker.AnyNode, struct {
+		ID    uint64   `json:"id"`
+		Keys  []string `json:"keys"`
+		Flags int      `json:"flags"`
+	}{id, []string{"eventlog"}, 0}, &f)
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(f.Eventlog) {
+		var e event
+		var a annotation
+		if json.Unmarshal([]byte(line), &e) == nil && e.Name == Exception && json.Unmarshal(e.Context, &a) == nil && slices.Equal(a.VNIs, note(g).VNIs) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // annotation is the event's context: VNIs in the order of SLINGSHOT_VNIS, and what the service on each NIC admits and reserves. Nothing in it is secret.

@@ -80,6 +80,13 @@ func TestAnnotate(t *testing.T) {
 	if !strings.HasPrefix(got, want) || strings.Contains(got, "secret") {
 		t.Error(got)
 	}
+	before := len(b.Events(one))
+	if err := p.Annotate(t.Context(), key(oneF58), g); err != nil || len(b.Events(one)) != before {
+		t.Errorf("it is shown already: %v, %q", err, b.Events(one)[before:])
+	}
+	if err := p.Annotate(t.Context(), key("ƒzz"), g); err != nil {
+		t.Errorf("a job that was never heard of: %v", err)
+	}
 	if err := p.Annotate(t.Context(), key(oneF58), core.Grant{}); err != nil || !strings.Contains(last(b.Events(one)), `"context":{"vnis":[]}`) {
 		t.Errorf("no network: %v, %s", err, last(b.Events(one)))
 	}
