@@ -26,9 +26,12 @@ var classNames = [4]string{"DEDICATED_ACCESS", "LOW_LATENCY", "BULK_DATA", "BEST
 // ClassNames are the names of the classes in bit order.
 func ClassNames() []string { return slices.Clone(classNames[:]) }
 
-// ParseClass reads one class name in any case; a leading TC_ is accepted, as switch/hpe_slingshot does.
+// ParseClass reads one class name in any case; a leading TC_ is accepted, as switch/hpe_slingshot does, and CXI_TC_, as the driver's enum cxi_traffic_class.
 func ParseClass(s string) (Classes, error) {
-	name := strings.TrimPrefix(strings.ToUpper(s), "TC_")
+	name, long := strings.CutPrefix(strings.ToUpper(s), "CXI_TC_")
+	if !long {
+		name = strings.TrimPrefix(name, "TC_")
+	}
 	for i, n := range classNames {
 		if n == name {
 			return 1 << i, nil

@@ -10,13 +10,13 @@ import (
 
 func TestParseClass(t *testing.T) {
 	for i, name := range ClassNames() {
-		for _, s := range []string{name, strings.ToLower(name), "TC_" + name, "tc_" + strings.ToLower(name), "Tc_" + name} {
+		for _, s := range []string{name, strings.ToLower(name), "TC_" + name, "tc_" + strings.ToLower(name), "Tc_" + name, "CXI_TC_" + name, "cxi_tc_" + strings.ToLower(name)} {
 			if got, err := ParseClass(s); err != nil || got != 1<<i {
 				t.Errorf("ParseClass(%q) = %v, %v; want %s", s, got, err, name)
 			}
 		}
 	}
-	for _, s := range []string{"", "TC_", "ETH", "BEST EFFORT", "BEST_EFFORT\n", "TC_TC_BULK_DATA", strings.Repeat("x", 1<<20)} {
+	for _, s := range []string{"", "TC_", "ETH", "BEST EFFORT", "BEST_EFFORT\n", "TC_TC_BULK_DATA", "CXI_BULK_DATA", "CXI_TC_TC_BULK_DATA", strings.Repeat("x", 1<<20)} {
 		_, err := ParseClass(s)
 		if err == nil {
 			t.Fatalf("ParseClass(%q) accepts it", Clip(s))

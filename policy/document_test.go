@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
 )
@@ -25,7 +26,11 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := policy.Env{Pools: []string{"jobs"}, Services: []string{"daos"}, Schedulers: []string{"tioga"}, Nodes: "n[1-64]"}
+	top, err := engine.NewTopology([]string{"n[1-32]", "n[33-64]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := policy.Env{Pools: []string{"jobs"}, Services: []string{"daos"}, Schedulers: []string{"tioga"}, Nodes: "n[1-64]", Topology: top}
 	kinds, doc, read := map[string]int{}, string(raw), 0
 	blocks := regexp.MustCompile("(?s)```(hcl[ a-z]*)\n(.*?)```(?:\n\n```text\n(.*?)```)?")
 	for _, at := range blocks.FindAllStringSubmatchIndex(string(raw), -1) {

@@ -133,6 +133,24 @@ quota "refused" {
   per  = "user"
   vnis = 1
 }
+rule "few nodes" {
+  match {
+    nodes  = "n[1-2]"
+    queues = ["de*"]
+  }
+  when     = job.nodes > 2
+  min_nics = 4
+}
+quota "few nodes" {
+  match { nodes = "n5" }
+  when = job.nodes > 2
+  per  = "user"
+  vnis = 1
+}
+rule "no topology" {
+  when     = job.spread > 1
+  min_nics = 4
+}
 `},
 		"syntax":        {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
 		"syntax-of-one": {base, "rule \"r\" {\n  when = job.qeue == \"x\"\n  vnis = [\"in c\"]\n  limits = \"in c\"\n}\n", "vni \"in c\" {\n"},

@@ -161,6 +161,12 @@ func (c *compiler) replaced(i int) *rule {
 // never says why no job can be one that rule i is for, or nothing.
 func (c *compiler) never(i int) string {
 	ranges, texts := map[string][2]int64{}, map[string][]string{}
+	if r := c.policy.rules[i]; r.kind == ruleKind && r.match.nodes != nil {
+		ranges["job.nodes"] = [2]int64{0, int64(len(r.match.nodes))} // they all are in the list
+	}
+	if c.env.Topology == nil && !c.env.stored {
+		ranges["job.spread"] = [2]int64{}
+	}
 	for f, list := range c.policy.rules[i].match.lists {
 		if field(f) != groups && len(list) > 0 {
 			texts[fieldVariables[f]] = list
@@ -187,7 +193,9 @@ func (c *compiler) never(i int) string {
 				at = [2]int64{0, math.MaxInt64} // no number of a job is below 0
 			}
 			ranges[attr] = narrow(at, op, int64(k))
-			if r := ranges[attr]; r[0] > r[1] {
+			if r := ranges[attr]; r[0] > r[1] && attr == "job.spread" && at == [2]int64{} {
+				return "job.spread is 0 for every job, since config.hcl has no topology"
+			} else if r[0] > r[1] {
 				return fmt.Sprintf("no %s is what its when asks for", attr)
 			}
 		case v.Type() == cty.String && op == hclsyntax.OpEqual:

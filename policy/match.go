@@ -59,6 +59,9 @@ func (c *compiler) match(m *match, file *hclfile.File, block *hclsyntax.Block, t
 			if field(f) == schedulers && c.env.Schedulers != nil && !slices.Contains(c.env.Schedulers, item.Text) {
 				c.add(unknown(file, item.At, fmt.Sprintf("%s: config.hcl has no scheduler %q", what, core.Clip(item.Text)), item.Text, c.env.Schedulers))
 			}
+			if field(f) != schedulers && strings.ContainsAny(item.Text, "*?") {
+				c.add(file.At(hclfile.Warning, item.At, fmt.Sprintf("%s: %q stands for itself: names are compared whole", what, core.Clip(item.Text)), "Ask startswith, endswith or regex in when."))
+			}
 			if seen[item.Text] {
 				c.add(file.At(hclfile.Warning, item.At, fmt.Sprintf("%s: %q is given twice", what, core.Clip(item.Text)), ""))
 				continue
