@@ -107,7 +107,11 @@ func (o *options) apply(ctx context.Context, r ruleset) (applied, error) {
 			return out, errors.Join(err, back)
 		}
 		_, again := o.reload(ctx) // some of them may have the new one in force
-		if again != nil {
+		switch {
+		case again == nil:
+		case again.Error() == err.Error():
+			again = nil // nobody took either
+		default:
 			again = fmt.Errorf("the folder is what it was, and it could not be reloaded: %w", again)
 		}
 		return out, &exitError{exitFailed, errors.Join(fmt.Errorf("policy apply: it is not in force, and the folder %s is what it was: %w", out.Folder, err), again, swap.Drop())}
