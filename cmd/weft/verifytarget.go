@@ -219,9 +219,9 @@ func holdBy(ctx context.Context, program string, s core.Service) (func(), error)
 		_ = cmd.Wait()
 		close(done)
 	}()
-	release := func() {
+	end := func(patience time.Duration) {
 		_ = in.Close()
-		timer := time.NewTimer(5 * time.Second)
+		timer := time.NewTimer(patience)
 		defer timer.Stop()
 		select {
 		case <-done:
@@ -233,11 +233,14 @@ func holdBy(ctx context.Context, program string, s core.Service) (func(), error)
 	select {
 	case err = <-said:
 	case <-ctx.Done():
-		err = ctx.Err()
+		err = errors.New("it was waited for until the case's time was half over")
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it ended, or closed its output")
 	}
 	if err != nil {
-		release()
-		return nil, errors.Join(fmt.Errorf("%s printed no line that says that it holds the service", program), err)
+		end(0)
+		return nil, fmt.Errorf("%s printed no line that says that it holds the service: %w", program, err)
 	}
-	return release, nil
+	return func() { end(5 * time.Second) }, nil
 }

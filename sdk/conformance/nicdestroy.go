@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
@@ -53,7 +54,9 @@ var nicDestroyCases = []Case{
 			t.Skipf("nothing here can hold a service in use: see --hold")
 		}
 		s := t.made(t.spec(t.nics(1)[0], 0))
-		release, err := t.Site.Hold(t.ctx, s)
+		ctx, cancel := context.WithTimeout(t.ctx, t.Site.Patience/2) // the case's other half is the plugin's
+		release, err := t.Site.Hold(ctx, s)
+		cancel()
 		if err != nil {
 			t.Fatalf("the application that was to hold %s/%d: %v", s.Device, s.ID, err)
 		}
