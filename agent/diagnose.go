@@ -101,7 +101,7 @@ func (s *state) nic(d *core.Device) (found []fault) {
 	if !d.Up {
 		found = append(found, fault{core.Critical, "link state: down", "cxi_stat -d %s", " shows the link; check cable and switch port", "NIC %s has no link"})
 	}
-	if !d.Retry {
+	if !d.Retry { // the unit is that of the retry handler's package, an instance for each NIC (cxi_rh@.service)
 		found = append(found, fault{
 			core.Critical, "no event queue of a retry handler", "systemctl restart cxi_rh@%s", "",
 			"NIC %s has no retry handler running, and libfabric does not use a NIC without one",
