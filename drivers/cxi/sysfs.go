@@ -92,12 +92,20 @@ func (s sysfs) profile(nic string) (name string, has core.Classes, ok bool) {
 	return name, has, true
 }
 
-// driver is the version of the driver that is loaded, and what tells one build of it from another.
+// driver is the version of the driver that is loaded, and what tells one build of it from another. No release so far has a version of its own in its module
+// (MODULE_VERSION); what it was built from is there where the kernel is built so.
 func (s sysfs) driver() (module, version, build string) {
 	for _, module := range []string{"cxi_ss1", "cxi_core"} {
 		if _, err := os.Stat(filepath.Join(string(s), "module", module)); err == nil {
-			v := s.read("module", module, "version")
-			return module, v, v + " " + s.read("module", module, "srcversion")
+			v, source := s.read("module", module, "version"), s.read("module", module, "srcversion")
+			build = v + " " + source
+			switch {
+			case v == "" && source == "":
+				v = "(tells no version)"
+			case v == "":
+				v = "of source " + source
+			}
+			return module, v, build
 		}
 	}
 	return "", "", ""

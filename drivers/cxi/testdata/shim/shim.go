@@ -114,7 +114,7 @@ func New(t testing.TB, b *kernel.Behaviour, nics, libcxi int) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Tree(t, n.Sys(), nics)
+	Tree(t, n.Sys(), nics, "LL_BE_BD_ET") // what the driver loads unless told otherwise
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -476,8 +476,17 @@ func Clean() {
 	}
 }
 
-// Tree makes a sysfs with NICs, as SHS 14.0 with the QoS profile LL_BE_BD_ET has it.
-func Tree(t testing.TB, root string, nics int) {
+// Profiles are the QoS profiles that the driver can be loaded with (its parameter active_qos_profile), and the folders that each makes below
+// device/traffic_classes. All releases have these three, and the same folders and files for them: cass_tc.c of shs-cxi-driver 12.0.0 to 14.0.1, and its
+// own test t0012-qos.t.
+var Profiles = map[string][]string{
+	"HPC":              {"dedicated_access", "low_latency", "bulk_data", "best_effort", "ethernet/ethernet_shared", "ethernet/ethernet1"},
+	"LL_BE_BD_ET":      {"low_latency", "bulk_data", "best_effort", "ethernet/ethernet_shared", "ethernet/ethernet1"},
+	"LL_BE_BD_ET1_ET2": {"low_latency", "bulk_data", "best_effort", "ethernet/ethernet_shared", "ethernet/ethernet1", "ethernet/ethernet2"},
+}
+
+// Tree makes a sysfs with NICs, loaded with a QoS profile. The driver's module tells no version (it has no MODULE_VERSION), but what it was built from.
+func Tree(t testing.TB, root string, nics int, profile string) {
 	t.Helper()
 	put := func(path, text string) {
 		t.Helper()
@@ -490,14 +499,16 @@ func Tree(t testing.TB, root string, nics int) {
 			t.Fatal(err)
 		}
 	}
-	put("module/cxi_ss1/version", "1.0.0\n")
+	put("module/cxi_ss1/srcversion", "0A1B2C3D4E5F60718293A4B\n")
 	for i := range nics {
 		device := fmt.Sprintf("class/cxi/cxi%d/device/", i)
 		put(fmt.Sprintf("class/cxi_user/cxi%d/dev", i), fmt.Sprintf("235:%d\n", i))
 		put(device+"properties/rgids_avail", "253\n")
-		put(device+"traffic_classes/active_qos_profile", "LL_BE_BD_ET\n")
-		for _, c := range []string{"low_latency", "best_effort", "bulk_data", "ethernet"} {
-			put(device+"traffic_classes/"+c+"/label", c+"\n")
+		put(device+"traffic_classes/active_qos_profile", profile+"\n")
+		put(device+"traffic_classes/untagged_eth_pcp", "6\n")
+		for _, c := range Profiles[profile] {
+			put(device+"traffic_classes/"+c+"/assured_bw", "10\n")
+			put(device+"traffic_classes/"+c+"/ceiling_bw", "100\n")
 		}
 	}
 }

@@ -1,0 +1,80 @@
+package cxi_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+// TestQoSProfiles: each profile's classes, as sysfs shows them, on each release.
+func TestQoSProfiles(t *testing.T) {
+	three := core.LowLatency | core.BulkData | core.BestEffort
+	want := map[string]core.Classes{"HPC": core.AllClasses, "LL_BE_BD_ET": three, "LL_BE_BD_ET1_ET2": three}
+	for _, b := range kernel.Behaviours() {
+		for profile := range shim.Profiles {
+			d, n := on(t, b, 2, shim.LibraryOf(b))
+			if err := os.RemoveAll(n.Sys()); err != nil {
+				t.Fatal(err)
+			}
+			shim.Tree(t, n.Sys(), 2, profile)
+			got, err := d.Devices(t.Context())
+			if err != nil || len(got) != 2 {
+				t.Fatalf("SHS %s, %s: %+v, %v", b.Release, profile, got, err)
+			}
+			for _, g := range got {
+				if g.Classes != want[profile] || want[profile] == 0 {
+					t.Errorf("SHS %s, %s: %s has %v, want %v", b.Release, profile, g.Name, g.Classes.Names(), want[profile].Names())
+				}
+			}
+		}
+	}
+}
+
+// TestSysfsThatLacks: what sysfs does not show is not known, and never a reason to fail.
+func TestSysfsThatLacks(t *testing.T) {
+	const device = "class/cxi/cxi0/device/"
+	for name, c := range map[string]struct {
+		path, text string // empty text: it is not there
+		classes    core.Classes
+		rgids      core.Stock
+		check      string // in what Check says is loaded
+	}{
+		"nothing":                   {"", "", core.LowLatency | core.BulkData | core.BestEffort, core.Stock{Total: 255, Free: 253}, "cxi_ss1 of source 0A1B"},
+		"no active profile":         {device + "traffic_classes/active_qos_profile", "", 0, core.Stock{Total: 255, Free: 253}, "cxi_ss1 of source"},
+		"no traffic classes":        {device + "traffic_classes", "", 0, core.Stock{Total: 255, Free: 253}, "cxi_ss1 of source"},
+		"a class less":              {device + "traffic_classes/bulk_data", "", core.LowLatency | core.BestEffort, core.Stock{Total: 255, Free: 253}, "cxi_ss1 of source"},
+		"no count of RGIDs":         {device + "properties/rgids_avail", "", core.LowLatency | core.BulkData | core.BestEffort, core.Stock{}, "cxi_ss1 of source"},
+		"a count that is no number": {device + "properties/rgids_avail", "many", core.LowLatency | core.BulkData | core.BestEffort, core.Stock{}, "cxi_ss1 of source"},
+		"more RGIDs than there are": {device + "properties/rgids_avail", "256", core.LowLatency | core.BulkData | core.BestEffort, core.Stock{Total: 255, Free: 255}, "cxi_ss1 of source"},
+		"no source":                 {"module/cxi_ss1/srcversion", "", core.LowLatency | core.BulkData | core.BestEffort, core.Stock{Total: 255, Free: 253}, "cxi_ss1 (tells no version)"},
+		"a version":                 {"module/cxi_ss1/version", "15.0", core.LowLatency | core.BulkData | core.BestEffort, core.Stock{Total: 255, Free: 253}, "cxi_ss1 15.0"},
+		"no module":                 {"module", "", core.LowLatency | core.BulkData | core.BestEffort, core.Stock{Total: 255, Free: 253}, "the driver's module is not loaded"},
+	} {
+		d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+		if path := filepath.Join(n.Sys(), c.path); c.text != "" {
+			if err := os.WriteFile(path, []byte(c.text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		} else if c.path != "" {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := d.Devices(t.Context())
+		if err != nil || len(got) != 1 || got[0].Fault != "" {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		if got[0].Classes != c.classes || got[0].RGIDs != c.rgids {
+			t.Errorf("%s: classes %v, RGIDs %+v; want %v, %+v", name, got[0].Classes.Names(), got[0].RGIDs, c.classes.Names(), c.rgids)
+		}
+		found, err := d.Check(t.Context())
+		if err != nil || !strings.Contains(found[0].Evidence, c.check) {
+			t.Errorf("%s: %+v, %v: want %q", name, found, err, c.check)
+		}
+	}
+}
