@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev"
 )
 
 // What an examination may take; a scheduler's health check waits less long than a person.
@@ -50,10 +53,18 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 			if err != nil {
 				return err
 			}
-			if at == "" {
+			var rows []agent.FindingRow
+			switch {
+			case at != "":
+				rows, err = o.examine(cmd.Context(), at, limit)
+			case o.manyNodes():
 				return misuse(cmd, errors.New("doctor: no agent is here: --node is missing"))
+			default:
+				rows = away("no agent has started in " + o.dir + " since this host booted")
 			}
-			rows, err := o.examine(cmd.Context(), at, limit)
+			if err != nil && health { // who runs a health check shows its one line as the reason, and nothing else
+				rows, err = []agent.FindingRow{{Severity: core.Critical.String(), What: core.AsError(err).Line()}}, nil
+			}
 			if err != nil {
 				return err
 			}
@@ -91,10 +102,24 @@ func (o *options) examine(ctx context.Context, node string, limit time.Duration)
 	if e := core.AsError(err); e.Reason == core.NotAllowed || e.Reason == core.BadCall {
 		return nil, err
 	}
+	return away(core.AsError(err).What), nil
+}
+
+// away is the finding of an agent that does not answer.
+func away(evidence string) []agent.FindingRow {
 	return []agent.FindingRow{{
-		Severity: core.Critical.String(), Of: "agent", What: "the agent does not answer: no job can start on this node", Evidence: core.AsError(err).What,
+		Severity: core.Critical.String(), Of: "agent", What: "the agent does not answer: no job can start on this node", Evidence: evidence,
 		Mend: "`systemctl restart weft-agent`, which touches no job; then `journalctl -u weft-agent`",
-	}}, nil
+	}}
+}
+
+// manyNodes reports whether the folder is that of a simulated system, or of none: which node is meant must be said there.
+func (o *options) manyNodes() bool {
+	if o.there() != nil {
+		return o.dir == defaultDir
+	}
+	_, err := os.Stat(filepath.Dir(dev.Folder(o.dir, "n")))
+	return err == nil
 }
 
 // worst is the exit code.
