@@ -1,6 +1,10 @@
 package node
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/limits"
 )
@@ -131,9 +135,11 @@ func (m *Machine) refit(r *run, sent []core.ServiceSpec, short []*core.Error) {
 				specs[j].Limits = got
 			}
 		}
-		r.Warnings = r.Warnings[:len(r.Warnings):len(r.Warnings)]
 		for _, w := range warnings {
-			r.Warnings = append(r.Warnings, w.String())
+			w.Want = r.Grant.Limits[w.Resource] // not what the step before had: the user is told once what it lacks of its wish
+			about := fmt.Sprintf("NIC %s: %v: ", w.Device, w.Resource)
+			kept := slices.DeleteFunc(slices.Clone(r.Warnings), func(s string) bool { return strings.HasPrefix(s, about) })
+			r.Warnings = append(kept, w.String())
 		}
 	}
 	r.refits++

@@ -1,0 +1,113 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"pgregory.net/rapid"
+)
+
+// TestRefitAgainstOthers: while others take what a reading showed as free, a job is fitted anew a bounded number of times, and then has between policy's floor
+// and its wish on every NIC, with a warning that names each resource of which it has less; or it has nothing at all, and its node is not blamed for it.
+func TestRefitAgainstOthers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := newBench(rapid.IntRange(1, 3).Draw(t, "nics"))
+		b.cfg.Refits = rapid.IntRange(1, 4).Draw(t, "refits")
+		b.start()
+		want, floor := core.Limits{}, core.Grant{}.Floor
+		some := rapid.SampledFrom([]core.Resource{core.PTE, core.TXQ, core.EQ, core.LE})
+		for r := range want {
+			want[r] = core.Limit{Max: 1000, Reserved: 10}
+		}
+		var wished []core.Resource
+		for range rapid.IntRange(1, 3).Draw(t, "large wishes") {
+			wished = append(wished, some.Draw(t, "of"))
+			want[wished[len(wished)-1]].Reserved = rapid.Uint16Range(300, 1000).Draw(t, "wish")
+		}
+		if rapid.Bool().Draw(t, "has a floor") {
+			r := wished[len(wished)-1]
+			floor[r] = rapid.SampledFrom([]uint16{want[r].Reserved, want[r].Reserved / 2, 1}).Draw(t, "floor")
+		}
+		b.grant = func(r Reserve) (core.Grant, *core.Error) {
+			g := grantOf(r, 4034)
+			g.Limits, g.Floor = want, floor
+			return g, nil
+		}
+		creates, others := 0, core.VNI(5000)
+		b.hold = func(a Action) bool {
+			if _, is := a.(Create); !is {
+				return false
+			}
+			creates++
+			for range rapid.IntRange(0, 3).Draw(t, "others") {
+				d := rapid.SampledFrom(b.nics.devices).Draw(t, "on").Name
+				r := rapid.SampledFrom(wished).Draw(t, "take")
+				n := b.nics.free(d, r)
+				n -= min(n, rapid.SampledFrom([]uint16{0, 1, 10, want[r].Reserved / 2, want[r].Reserved - 1}).Draw(t, "but so many"))
+				others++
+				var l core.Limits
+				l[r] = core.Limit{Max: n, Reserved: n}
+				b.nics.make(core.ServiceSpec{Device: d, Owner: core.UID(5), VNIs: []core.VNI{others}, Limits: l})
+			}
+			return false
+		}
+		call := b.prepare(job("7", 0), 1000, 10)
+		b.pass(time.Minute)
+		out, answered := b.replies[call]
+		if !answered {
+			t.Fatal("the hook has no answer")
+		}
+		if creates > 1+b.cfg.Refits {
+			t.Fatalf("%d attempts with %d refits", creates, b.cfg.Refits)
+		}
+		if count[Drain](b) > 0 {
+			t.Fatalf("a NIC that is short took the node out: %v", out.Err)
+		}
+		mine := 0
+		for _, s := range b.ours() {
+			if s.Owner != core.UID(1000) {
+				continue
+			}
+			mine++
+			for r, l := range s.Limits {
+				name := core.Resource(r).String()
+				if l.Reserved < floor[r] || l.Reserved > want[r].Reserved || l.Max > b.nics.device(s.Device).Capacity[r].Total || l.Reserved > l.Max {
+					t.Fatalf("%s: %s: %+v, where %+v was wished with a floor of %d", s.Device, name, l, want[r], floor[r])
+				}
+				if l.Reserved < want[r].Reserved && !strings.Contains(strings.Join(out.Warnings, "\n"), fmt.Sprintf("NIC %s: %s: %d reserved instead of %d", s.Device, name, l.Reserved, want[r].Reserved)) &&
+					!strings.Contains(strings.Join(out.Warnings, "\n"), fmt.Sprintf("NIC %s: %s: none instead of %d reserved", s.Device, name, want[r].Reserved)) {
+					t.Fatalf("%s: %s: %d instead of %d, and the user is told %q", s.Device, name, l.Reserved, want[r].Reserved, out.Warnings)
+				}
+			}
+		}
+		for i, w := range out.Warnings {
+			for _, other := range out.Warnings[:i] {
+				if about := strings.SplitAfterN(w, ": ", 3); len(about) == 3 && strings.HasPrefix(other, about[0]+about[1]) {
+					t.Fatalf("the user is told twice of one resource: %q", out.Warnings)
+				}
+			}
+		}
+		for _, d := range b.nics.devices {
+			for r := range d.Capacity {
+				used := 0
+				for _, s := range b.nics.services {
+					if s.Device == d.Name {
+						used += int(s.Limits[r].Reserved)
+					}
+				}
+				if used > int(d.Capacity[r].Total) {
+					t.Fatalf("%s: %d of %v are reserved", d.Name, used, core.Resource(r))
+				}
+			}
+		}
+		switch {
+		case out.Err == nil && mine != len(b.nics.devices):
+			t.Fatalf("ready with %d services on %d NICs", mine, len(b.nics.devices))
+		case out.Err != nil && (mine != 0 || out.Err.Code != core.Exhausted):
+			t.Fatalf("%v, with %d services left", out.Err, mine)
+		}
+	})
+}
