@@ -50,10 +50,16 @@ func (h *hooked) start() {
 	must(h.t, err)
 }
 
+// weft runs `weft init slurm`.
+func (h *hooked) weft(args ...string) {
+	h.t.Helper()
+	h.mustRoot(append([]string{filepath.Join(bin, "weft"), "init", "slurm", "--conf", h.conf(), "--hooks", h.path("hooks"), "--weft-hook", h.path("weft-hook")}, args...)...)
+}
+
 // init runs `weft init slurm` and lets the daemons read what it wrote.
 func (h *hooked) init(args ...string) {
 	h.t.Helper()
-	h.mustRoot(append([]string{filepath.Join(bin, "weft"), "init", "slurm", "--conf", h.conf(), "--hooks", h.path("hooks"), "--weft-hook", h.path("weft-hook")}, args...)...)
+	h.weft(args...)
 	h.mustRoot("scontrol", "reconfigure")
 }
 
@@ -103,7 +109,24 @@ func TestInit(t *testing.T) {
 		t.Fatalf("the site's own hooks do not run: %s", out)
 	}
 
-	h.init("--write")
+	// The hook files come first, and mean nothing yet but where the site has a folder. Then the lines, of which each step reads TaskProlog's at once.
+	step := func(when string, want int) {
+		t.Helper()
+		if out, err := h.as(alice, "srun", "-N2", "sh", "-c", "echo weft=$BY_WEFT"); err != nil || strings.Count(out, "weft=1") != want {
+			t.Errorf("%s: %v: %s", when, err, out)
+		}
+		h.quiet()
+		h.nothingDrained()
+	}
+	h.weft("--write", "--files")
+	h.mustRoot("scontrol", "reconfigure")
+	step("with the hook files alone", 0)
+	h.weft("--write")
+	step("with the lines, which slurmd has not read", 2)
+	if got := h.called("prolog", "taskprolog"); len(got) != 2 {
+		t.Errorf("before slurmd has read the lines it calls %q", got)
+	}
+	h.mustRoot("scontrol", "reconfigure")
 	if out := h.reads(true); strings.Count(out, "site=1") != 2 {
 		t.Errorf("the site's TaskProlog is lost: %s", out)
 	}
@@ -129,11 +152,18 @@ func TestInit(t *testing.T) {
 	}
 	must(t, os.Rename(h.path("gone"), h.path("weft-hook")))
 
-	h.init("--remove")
+	// The lines go. Until slurmd has read that, it runs the hook files, and jobs cost no node.
+	h.weft("--remove")
+	step("without the lines, which slurmd has not read", 0)
+	if got := h.called("prolog"); len(got) != 2 {
+		t.Errorf("before slurmd has read that the lines are gone it calls %q", got)
+	}
+	h.mustRoot("scontrol", "reconfigure")
 	if out := h.reads(false); strings.Count(out, "site=1") != 2 {
 		t.Errorf("the site's TaskProlog is not back: %s", out)
 	}
 	h.reads(false)
+	h.weft("--remove") // the files
 	out, err = h.as(alice, "srun", "-N1", "-w", "n1", "true")
 	h.quiet()
 	if got, want := h.called(), []string{"site-prolog n1", "site-90 n1", "site-10 n1"}; err != nil || !slices.Equal(got, want) {

@@ -27,8 +27,11 @@ func newInitSlurm(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "slurm", Short: "Look at slurm.conf, and print or write the lines and hook files that Weft needs; or take them out", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if write && remove {
+			switch {
+			case write && remove:
 				return misuse(cmd, fmt.Errorf("init slurm: give one of --write and --remove"))
+			case i.Files && remove:
+				return misuse(cmd, fmt.Errorf("init slurm: --files goes with --write; --remove takes the hook files when slurm.conf names them no more"))
 			}
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.dir
@@ -42,8 +45,10 @@ Nothing is changed without --write, which puts Weft's lines into a marked block,
 file was as slurm.conf` + install.Backup + `. A Prolog, TaskProlog or Epilog of the site's stays in force: the hook files run it too. Writing twice changes nothing.
 --remove takes out again what --write put in, byte for byte, and changes nothing when any of it was edited by hand.
 
-The hook files must be on every node, at the same path, before Slurm reads the lines, and may go only after it has read slurm.conf without
-them: Slurm drains a node whose Prolog it cannot find.
+The hook files must be on every node, at the same path, before the lines are in slurm.conf, and may go only after Slurm has read it without
+them: Slurm drains a node whose Prolog it cannot find. So --write --files writes the hook files alone; and --remove takes out the lines, and
+the hook files when it is run again after ` + "`scontrol reconfigure`" + `. Run that at once after --write: a new step obeys TaskProlog as soon as the line is in
+slurm.conf, and Prolog runs only from then on.
 
 Exit codes: 0 nothing stands in the way, and with --write or --remove it is done; 1 a finding refuses, and nothing was changed; 2 wrong usage, a
 slurm.conf that cannot be read, or one in which Weft's own lines were edited.`
@@ -54,6 +59,7 @@ slurm.conf that cannot be read, or one in which Weft's own lines were edited.`
 	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node (default: "+libexecHook+", or beside weft)")
 	f.BoolVar(&i.Alloc, "alloc", false, "set PrologFlags=Alloc too, so that Prolog runs on each node as soon as a job gets it")
 	f.BoolVar(&write, "write", false, "write what is shown")
+	f.BoolVar(&i.Files, "files", false, "leave slurm.conf as it is: show or write the hook files alone, to have them on every node first")
 	f.BoolVar(&remove, "remove", false, "take it out again")
 	return o.listing(cmd)
 }
@@ -85,7 +91,7 @@ func (o *options) initSlurm(i install.Options, write, remove bool) error {
 			return &exitError{exitFailed, err}
 		}
 	}
-	if err := o.print(stdout(), asShown(p, done), func(w io.Writer) { printPlan(w, p, done, remove) }); err != nil {
+	if err := o.print(stdout(), asShown(p, done), func(w io.Writer) { printPlan(w, p, done, remove, i.Files) }); err != nil {
 		return err
 	}
 	if p.Refused() {
@@ -154,7 +160,7 @@ func asShown(p *install.Plan, done bool) shownPlan {
 	return s
 }
 
-func printPlan(w io.Writer, p *install.Plan, done, remove bool) {
+func printPlan(w io.Writer, p *install.Plan, done, remove, files bool) {
 	for _, f := range p.Findings {
 		place := f.Place()
 		if place != "" {
@@ -177,10 +183,10 @@ func printPlan(w io.Writer, p *install.Plan, done, remove bool) {
 			fmt.Fprintln(w, "  "+l)
 		}
 	}
-	printChanges(w, p, done, remove)
+	printChanges(w, p, done, remove, files)
 }
 
-func printChanges(w io.Writer, p *install.Plan, done, remove bool) {
+func printChanges(w io.Writer, p *install.Plan, done, remove, files bool) {
 	if len(p.Findings) > 0 {
 		fmt.Fprintln(w)
 	}
@@ -208,9 +214,17 @@ func printChanges(w io.Writer, p *install.Plan, done, remove bool) {
 	switch {
 	case !done:
 		fmt.Fprintln(w, "\nNothing is changed yet.")
+	case remove && len(p.Files) > 0:
+		fmt.Fprintln(w, "\nThese hook files stay until Slurm has read slurm.conf without them, since it drains a node whose Prolog it cannot find:")
+		for _, path := range p.Files {
+			fmt.Fprintln(w, "  "+path)
+		}
+		fmt.Fprintf(w, "\nNow run `scontrol reconfigure`; then this again, here and on every node, with --hooks %s.\n", filepath.Dir(p.Files[0]))
 	case remove:
-		fmt.Fprintln(w, "\nNow run `scontrol reconfigure`; then remove the hook files from the other nodes.")
+		fmt.Fprintln(w, "\nRun this on every node that has the hook files; then Weft itself can go.")
+	case files:
+		fmt.Fprintln(w, "\nWhen every node has the hook files, at the same paths, and its agent runs, slurm.conf may name them: run this without --files.")
 	default:
-		fmt.Fprintln(w, "\nBring the hook files to every node, at the same paths; see that the agents run; then run `scontrol reconfigure`.")
+		fmt.Fprintln(w, "\nRun `scontrol reconfigure` now: new steps obey TaskProlog already, and fail where no Prolog has run for their job. Every node needs the hook files, at the same paths, and its agent.")
 	}
 }

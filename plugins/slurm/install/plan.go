@@ -19,6 +19,7 @@ type Options struct {
 	Hook      string // weft-hook, at the same path on every node
 	Dir       string // the agent's run directory; "" is the default
 	Alloc     bool   // set PrologFlags=Alloc; what was set by it before stays
+	Files     bool   // the hook files alone: slurm.conf stays as it is
 }
 
 // Plan is what an installation, or its removal, finds and would change.
@@ -27,7 +28,7 @@ type Plan struct {
 	Lines    []string // what the marked block of slurm.conf says
 	Replaced []string // "FILE:LINE: TEXT" of each line that becomes a comment
 	Changes  []Change // in the order in which they are written
-	Files    []string // the hook files that are in force afterwards, on every node
+	Files    []string // the hook files that are in force afterwards, on every node; of a removal: those that stay until Slurm has read slurm.conf without them
 }
 
 // Change is one file that changes.
@@ -135,6 +136,9 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 		p.Lines = append(p.Lines, "PrologFlags="+flags)
 	}
 	confs := p.edit(c, lost)
+	if o.Files {
+		confs, p.Lines, p.Replaced = nil, nil, nil
+	}
 	if cached(o.Conf) && len(confs) > 0 {
 		f.add(Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is; then again here, for the hook files", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
 	}
@@ -186,7 +190,8 @@ func (f *findings) foreign(path string, ours bool) {
 	f.add(Refusal, setting{}, "files", "move it away if it can go", what, path)
 }
 
-// Removal plans to take out whatever an installation has put in.
+// Removal plans to take out whatever an installation has put in: first the lines, then, planned anew, the hook files. Until every slurmd has read slurm.conf
+// without the lines it drains a node whose Prolog or Epilog it does not find, and whether it has cannot be seen from here.
 func Removal(o Options) (*Plan, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -223,6 +228,7 @@ func Removal(o Options) (*Plan, error) {
 			}
 		}
 	}
+	lines := len(p.Changes) > 0
 	seen := map[string]bool{}
 	for i, dir := range slices.Concat(own, theirs) {
 		if seen[dir] || !filepath.IsAbs(dir) {
@@ -233,6 +239,10 @@ func Removal(o Options) (*Plan, error) {
 			text := h.text(path)
 			if _, intact := isSealed(text); !intact {
 				f.foreign(path, true)
+			}
+			if lines {
+				p.Files = append(p.Files, path)
+				continue
 			}
 			p.Changes = append(p.Changes, Change{Path: path, Was: text, Gone: true, own: i < len(own)})
 		}

@@ -102,6 +102,25 @@ func (g *ground) removal() *Plan {
 	return p
 }
 
+// remove takes out the lines, and then the hook files; those that Slurm may still run are there in between.
+func (g *ground) remove() {
+	g.t.Helper()
+	p := g.removal()
+	if err := p.Write(); err != nil {
+		g.t.Fatal(err)
+	}
+	for _, path := range p.Files {
+		if _, err := os.Stat(path); err != nil {
+			g.t.Errorf("Slurm may not have read slurm.conf without its lines yet: %v", err)
+		}
+	}
+	if len(p.Files) > 0 {
+		if err := g.removal().Write(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+}
+
 func shown(f []Finding) string {
 	var b strings.Builder
 	for _, x := range f {
@@ -154,6 +173,14 @@ func TestInstallAndRemove(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := g.all()
+			g.Files = true // the hook files alone
+			if p := g.install(); len(p.Files) != len(hooks) || len(p.Lines) > 0 || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Conf }) {
+				t.Errorf("the hook files alone: %+v", p)
+			}
+			if now := g.all(); now["etc/slurm.conf"] != before["etc/slurm.conf"] {
+				t.Errorf("slurm.conf is %s", now["etc/slurm.conf"])
+			}
+			g.Files = false
 			p := g.install()
 			var said []string
 			for _, l := range p.Lines {
@@ -192,9 +219,10 @@ func TestInstallAndRemove(t *testing.T) {
 				}
 				return
 			}
-			if err := g.removal().Write(); err != nil {
-				t.Fatal(err)
+			if r := g.removal(); len(r.Files) != len(hooks) {
+				t.Errorf("the lines go, and of the hook files there stay %q", r.Files)
 			}
+			g.remove()
 			if diff := cmp.Diff(before, g.all()); diff != "" {
 				t.Errorf("after the removal: %s", diff)
 			}
@@ -236,9 +264,7 @@ func TestCutShort(t *testing.T) {
 					t.Errorf("%s: cut after %d: %s", name, cut, diff)
 				}
 			}
-			if err := g.removal().Write(); err != nil {
-				t.Fatal(err)
-			}
+			g.remove()
 			if diff := cmp.Diff(before, g.all()); diff != "" {
 				t.Errorf("%s: cut after %d: %s", name, cut, diff)
 			}
