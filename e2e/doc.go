@@ -23,4 +23,6 @@
 //	Weft comes and goes while jobs run                                         TestMoveOver, TestMoveOverWithoutServer
 //	200 short jobs, four at a time (Alloc alone)                               TestMany
 //	Slurm's names of nodes are others than Weft's                              TestAlias
+//
+// TestDriversAlike needs none of it: it compares the simulated and the real NIC driver, which has gcc build a stand-in for its library.
 package e2e
