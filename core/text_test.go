@@ -28,6 +28,18 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	got, err := core.Lines([]core.Variable{{Name: "A", Value: "1,2"}, {Name: "B", Unset: true}, {Name: "C"}, {Name: "D", Unset: true}})
+	if want := "unset B\nunset D\nexport A=1,2\nexport C=\n"; err != nil || string(got) != want {
+		t.Errorf("%q, %v, not %q", got, err, want)
+	}
+	for _, bad := range []core.Variable{{Name: "A", Value: "1\nexport B=2"}, {Name: "A=1\nB", Unset: true}} {
+		if got, err := core.Lines([]core.Variable{{Name: "A", Value: "1"}, bad}); err == nil || got != nil {
+			t.Errorf("%+v: %q", bad, got)
+		}
+	}
+}
+
 func TestVariableOneLine(t *testing.T) {
 	for _, test := range []struct {
 		name, value string

@@ -46,25 +46,16 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 
 // renderShell makes the lines that the shell plugin obeys: `unset NAME`, `export NAME=VALUE`, and `print TEXT` for what a user is to read.
 func renderShell(o core.Outcome) (core.HookReply, error) {
-	var out bytes.Buffer
 	if o.Err != nil {
+		var out bytes.Buffer
 		say(&out, o.Err.Line(), "print ")
 		return core.HookReply{Stdout: out.Bytes(), Exit: ExitFailed}, nil
 	}
-	for _, v := range o.Environment {
-		if !v.OneLine() {
-			return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: variable %q cannot be told to a job's shell: a line is one variable", o.Key.Job, core.Clip(v.Name))
-		}
-		if v.Unset {
-			fmt.Fprintf(&out, "unset %s\n", v.Name)
-		}
+	lines, err := core.Lines(o.Environment)
+	if err != nil {
+		return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: %w", o.Key.Job, err)
 	}
-	for _, v := range o.Environment {
-		if !v.Unset {
-			fmt.Fprintf(&out, "export %s=%s\n", v.Name, v.Value)
-		}
-	}
-	return core.HookReply{Stdout: out.Bytes()}, nil
+	return core.HookReply{Stdout: lines}, nil
 }
 
 // say writes a message as one line, behind what may stand before it.
