@@ -273,6 +273,31 @@ func TestFail(t *testing.T) {
 	}
 }
 
+// A job that is gone takes no comment any more, and has nobody's terminal: whoever ends it says why first.
+func TestTheReasonComesBeforeTheEnd(t *testing.T) {
+	for end, by := range map[string]func(*pbs.Plugin, core.Key) error{
+		"qdel":   func(p *pbs.Plugin, k core.Key) error { return p.Fail(t.Context(), k, "no") },
+		"qrerun": func(p *pbs.Plugin, k core.Key) error { return p.Requeue(t.Context(), k, "no") },
+	} {
+		c := complex.New(1)
+		var ran []string
+		p := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
+			if name == "qalter" || name == "qmsg" || name == end {
+				ran = append(ran, name)
+			}
+			return c.Command(ctx, name, args...)
+		})
+		j := c.Submit(complex.Job{Rerunable: true})
+		c.Schedule()
+		if err := by(p, key(j.ID, 1)); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"qalter", "qmsg", end}, ran); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestRequeue(t *testing.T) {
 	c := complex.New(1)
 	p := pbs.NewWith("tioga", c.Command)

@@ -130,7 +130,14 @@ func put(path string, text []byte) (err error) {
 	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // Change is one file that changes.
