@@ -69,10 +69,13 @@ func (a *Agent) aside(f func(context.Context) node.Input) {
 	})
 }
 
+// kept is how long of a hook's time is kept back at most, so that it ends with the word that the server is away, and not with its own end.
+const kept = 250 * time.Millisecond
+
 func (a *Agent) reserve(act node.Reserve) {
 	a.aside(func(ctx context.Context) node.Input {
 		left := act.Until - a.now().Run // the hook's own limit: how long a job's start waits for a server that is away
-		ctx, cancel := context.WithTimeout(ctx, left-a.telling(act.Ask, left))
+		ctx, cancel := context.WithTimeout(ctx, left-max(a.telling(act.Ask, left), min(left/16, kept)))
 		defer cancel()
 		defer a.hooked()()
 		g, err := a.needs.Authority.Reserve(ctx, a.needs.Node, act.Ask, act.Peer)

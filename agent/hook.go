@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -30,6 +31,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		failed := out.Err != nil
 		a.exception(ask, call.Peer, &out)
 		bypassed = failed && out.Err == nil
+		a.degrade(call, ask, &out)
 		a.requeue(ctx, ask, call.Peer, out.Err)
 	}
 	if ask.Action == core.Running {
@@ -71,7 +73,7 @@ func (a *Agent) exception(ask core.Ask, peer core.Peer, out *core.Outcome) {
 		a.unexempt(job)
 	case ask.Action == core.Prepare && out.Err != nil && out.Err.Class() == core.ClassJob && peer.Root(): // refused for good: its tasks must fail
 		a.unexempt(job)
-	case ask.Action == core.Environment && out.Err != nil && out.Err.Reason == core.NoRecord && a.exempted(job):
+	case ask.Action == core.Environment && out.Err != nil && (out.Err.Reason == core.NoRecord || slices.Contains(unserved, out.Err.Reason)) && a.exempted(job):
 		out.Err, out.Environment = nil, node.Environment(node.Entry{})
 	}
 }

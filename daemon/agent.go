@@ -101,7 +101,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 	a, err := agent.New(ctx, agent.Needs{
 		Meter: page,
 		Node:  name, Boot: boot, Driver: driver, Hooks: adapters.hooks, Schedulers: adapters.schedulers, Requeuers: adapters.requeuers, Authority: way, Store: records,
-		Environ: run.Environs(), Rundir: run, First: untold, Front: front.told, Log: o.Log, Audit: audit, Machine: machine.Config{SelfService: adapters.own},
+		Environ: run.Environs(), Rundir: run, First: untold, Front: front.told, Log: o.Log, Audit: audit, Degrade: func() bool { return live.site.Load().Policy.Degrade() }, Machine: machine.Config{SelfService: adapters.own},
 	})
 	if err != nil {
 		return err

@@ -32,12 +32,13 @@ type Agent struct {
 	of      atomic.Pointer[Worker]
 	state   reading[nodeFigures]
 
-	hooks  *prometheus.CounterVec
-	hooked *prometheus.HistogramVec
-	driven *prometheus.HistogramVec
-	failed *prometheus.CounterVec
-	linked prometheus.Counter
-	link   prometheus.Gauge
+	hooks    *prometheus.CounterVec
+	hooked   *prometheus.HistogramVec
+	driven   *prometheus.HistogramVec
+	failed   *prometheus.CounterVec
+	degraded *prometheus.CounterVec
+	linked   prometheus.Counter
+	link     prometheus.Gauge
 
 	mu     sync.Mutex
 	phases map[string]int // phases by scheduler and name, counted: a scheduler has few
@@ -66,6 +67,10 @@ func NewAgent(o AgentOptions) *Agent {
 			Name: "weft_driver_failures_total",
 			Help: "Calls to the NIC driver that failed on at least one NIC, and why. A service-busy is tried again and is no fault by itself.",
 		}, []string{"call", "reason"}),
+		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weft_degraded_prepares_total",
+			Help: "Prepares on this node whose jobs run without isolation, since Weft could not serve them and policy has on_failure = degrade, and why.",
+		}, []string{"scheduler", "reason"}),
 		linked: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "weft_server_sessions_total",
 			Help: "Sessions with the server that began. More than a few an hour: look at the network, or at the server's log.",
@@ -75,7 +80,7 @@ func NewAgent(o AgentOptions) *Agent {
 			Help: "1 while there is a session with the server. Without one running jobs go on and clean-up works; new jobs wait.",
 		}),
 	}
-	a.registry.MustRegister(a.hooks, a.hooked, a.driven, a.failed, a.linked, a.link, a)
+	a.registry.MustRegister(a.hooks, a.hooked, a.driven, a.failed, a.degraded, a.linked, a.link, a)
 	return a
 }
 
@@ -110,6 +115,11 @@ func (a *Agent) Driven(verb string, r core.Reason, took time.Duration) {
 	if r != "" {
 		a.failed.WithLabelValues(verb, word(r)).Inc()
 	}
+}
+
+// Degraded is agent.Meter's.
+func (a *Agent) Degraded(scheduler string, r core.Reason) {
+	a.degraded.WithLabelValues(strings.ToValidUTF8(scheduler, "?"), word(r)).Inc()
 }
 
 // Linked is agent.Meter's.

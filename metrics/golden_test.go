@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"go.uber.org/goleak"
+
+	"github.com/weft-hpc/weft/core"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,6 +60,8 @@ var chancy = regexp.MustCompile(`(?m)^(weft_commit_(?:inputs|duration_seconds)_\
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
+		s.serverPage.Degraded("tioga")
+		s.agentPage.Degraded("tioga", core.ServerAway)
 		s.play()
 		for name, h := range map[string]http.Handler{"server.txt": s.serverPage, "agent.txt": s.agentPage} {
 			text := scrape(t, h)

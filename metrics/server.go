@@ -48,6 +48,7 @@ type Server struct {
 	uncommit  *prometheus.CounterVec
 	denies    *prometheus.CounterVec
 	exceeded  *prometheus.CounterVec
+	degraded  *prometheus.CounterVec
 
 	mu         sync.Mutex
 	schedulers map[string]time.Time // when each answered last; when it was first known, until then
@@ -93,9 +94,13 @@ func NewServer(o ServerOptions) *Server {
 			Name: "weft_quota_exceeded_total",
 			Help: "Jobs that went beyond a quota, by its name and its enforce: deny refused them; warn and dry_run would have.",
 		}, []string{"quota", "enforce"}),
+		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weft_degraded_jobs_total",
+			Help: "Jobs that run without isolation, since no VNI was free for them and policy has on_failure = degrade.",
+		}, []string{"scheduler"}),
 	}
 	s.Configure(o.Schedulers)
-	s.registry.MustRegister(s.reserves, s.reserved, s.described, s.failed, s.committed, s.batch, s.uncommit, s.denies, s.exceeded, s)
+	s.registry.MustRegister(s.reserves, s.reserved, s.described, s.failed, s.committed, s.batch, s.uncommit, s.denies, s.exceeded, s.degraded, s)
 	return s
 }
 
@@ -169,6 +174,11 @@ func (s *Server) Answered(scheduler string) {
 // Denied is server.Meter's. Names are policy's: of bounded length, and at most some thousand.
 func (s *Server) Denied(name string, by engine.Enforce) {
 	s.denies.WithLabelValues(strings.ToValidUTF8(name, "?"), by.String()).Inc()
+}
+
+// Degraded is server.Meter's.
+func (s *Server) Degraded(scheduler string) {
+	s.degraded.WithLabelValues(strings.ToValidUTF8(scheduler, "?")).Inc()
 }
 
 // Exceeded is server.Meter's.

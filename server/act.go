@@ -17,6 +17,9 @@ func (s *Server) act(d done) {
 		switch a := a.(type) {
 		case engine.Granted:
 			a.Grant.Head = head
+			if a.Degraded {
+				s.meter.Degraded(a.Grant.Scheduler)
+			}
 			s.answer(a.Call, answer{grant: a.Grant})
 			if a.First {
 				s.annotate(a.Grant)

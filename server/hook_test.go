@@ -49,8 +49,9 @@ func say(t *testing.T, s *system, phase, job string, peer core.Peer) core.Reason
 
 // wishes is a policy that wants so many VNIs of the pool.
 type wishes struct {
-	vnis *atomic.Int32
-	deny bool
+	vnis    *atomic.Int32
+	deny    bool
+	degrade *atomic.Bool // nil: it does not
 }
 
 func (w wishes) Decide(f engine.Facts) engine.Decision {
@@ -58,6 +59,7 @@ func (w wishes) Decide(f engine.Facts) engine.Decision {
 	for range w.vnis.Load() {
 		d.VNIs = append(d.VNIs, engine.Wanted{Name: "app", Pool: "jobs"})
 	}
+	d.Degrade = w.degrade != nil && w.degrade.Load()
 	if w.deny {
 		d.Deny = core.Errorf(core.PolicyDenied, "no")
 	}
@@ -68,8 +70,9 @@ func (w wishes) Decide(f engine.Facts) engine.Decision {
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var vnis atomic.Int32
+		var degrade atomic.Bool
 		vnis.Store(3)
-		s := start(t, func(n *server.Needs) { n.Policy = wishes{vnis: &vnis} })
+		s := start(t, func(n *server.Needs) { n.Policy = wishes{vnis: &vnis, degrade: &degrade} })
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -85,6 +88,11 @@ func TestRoom(t *testing.T) {
 		if got := say(t, s, "runjob", "new", core.Peer{}); got != core.PoolEmpty {
 			t.Errorf("1 VNI is free and 3 are wanted: %q", got)
 		}
+		degrade.Store(true)
+		if got := say(t, s, "runjob", "new", core.Peer{}); got != "" {
+			t.Errorf("1 VNI is free, 3 are wanted, and policy lets the job run without: %q", got)
+		}
+		degrade.Store(false)
 		vnis.Store(1)
 		if got := say(t, s, "runjob", "new", core.Peer{}); got != "" {
 			t.Errorf("1 VNI is free and 1 is wanted: %q", got)

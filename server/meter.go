@@ -15,6 +15,7 @@ type Meter interface {
 	Answered(scheduler string)                                          // a complete answer of a scheduler's Watch came
 	Denied(name string, by engine.Enforce)                              // a deny of policy was for a job
 	Exceeded(quota string, by engine.Enforce)                           // a job went beyond a quota
+	Degraded(scheduler string)                                          // a job runs without isolation, since no VNI was free and policy has on_failure = "degrade"
 }
 
 // unmetered counts nothing.
@@ -26,6 +27,7 @@ func (unmetered) Committed(int, core.Reason, time.Duration)    {}
 func (unmetered) Answered(string)                              {}
 func (unmetered) Denied(string, engine.Enforce)                {}
 func (unmetered) Exceeded(string, engine.Enforce)              {}
+func (unmetered) Degraded(string)                              {}
 
 // reason of an outcome, for the meter.
 func reason(err error) core.Reason {

@@ -27,6 +27,7 @@ func (*tally) Committed(int, core.Reason, time.Duration)    {}
 func (*tally) Answered(string)                              {}
 func (c *tally) Denied(name string, by engine.Enforce)      { c.add("deny " + name + " " + by.String()) }
 func (c *tally) Exceeded(name string, by engine.Enforce)    { c.add("quota " + name + " " + by.String()) }
+func (c *tally) Degraded(scheduler string)                  { c.add("degraded " + scheduler) }
 
 func (c *tally) add(what string) {
 	c.mu.Lock()

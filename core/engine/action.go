@@ -10,6 +10,9 @@ type Granted struct {
 	Call  uint64
 	Grant core.Grant
 	First bool // it made the run's reservation: true of one node of the run, ever
+
+	// Degraded says that this made a reservation without VNIs, of a job that should have some: it runs without isolation.
+	Degraded bool
 }
 
 // Refused ends a Reserve.

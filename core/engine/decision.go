@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/weft-hpc/weft/core"
+import (
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+)
 
 // Policy decides what a job gets. Pure and total: what goes wrong inside is a deny with its trace. It never reads use.
 type Policy interface {
@@ -43,6 +47,14 @@ type Decision struct {
 	Trials      []string // what a deny that is only tried out (enforce = "dry_run") would have said; only logged
 	Rules       []string // the rules that matched, in order
 	Policy      string   // hash of the policy's text
+}
+
+// without is the decision for a job that runs without isolation, since err is why it cannot have any. It is kept like any other: a node that comes later, when a
+// VNI is free again, must not get what the first has not.
+func (d Decision) without(err *core.Error) Decision {
+	d.VNIs, d.Limits, d.Collectives, d.Quotas = nil, nil, 0, nil
+	d.Warnings = append(slices.Clone(d.Warnings), `the job runs without isolation, as on_failure = "degrade" of the policy has it: `+err.What)
+	return d
 }
 
 // Judge is a Policy that also tells which of its denies were for the job, those that are not enforced among them, to be counted.

@@ -168,20 +168,16 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 		m.refuse(in, err)
 		return
 	}
-	taken := make([]Taken, 0, len(d.VNIs))
-	for _, w := range d.VNIs {
-		vs, err := m.alloc.Take(w.Pool, 1, false)
-		if err != nil {
-			for _, t := range taken {
-				m.alloc.Give(t.VNI)
-			}
-			m.refuse(in, core.AsError(err))
-			return
-		}
-		taken = append(taken, Taken{vs[0], w.Pool, w.Name})
+	taken, err := m.take(d.VNIs)
+	degraded := err != nil && err.Reason == core.PoolEmpty && d.Degrade
+	if err != nil && !degraded {
+		m.refuse(in, err)
+		return
 	}
-	for _, t := range taken {
-		m.cursors[t.Pool] = t.VNI
+	granted := Say{Run: job.Run, Node: n.Name, Text: "granted"}
+	if degraded {
+		d, granted.Level = d.without(err), Warn
+		granted.Text = "granted without a VNI: the job runs without isolation, as on_failure = \"degrade\" has it: " + err.What
 	}
 	if len(warnings) > 0 {
 		d.Warnings = append(slices.Clone(d.Warnings), warnings...)
@@ -195,11 +191,31 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	m.write(rec)
 	r.shares = in.Said.shares
 	r.prepared, r.known, r.shown = m.now.Run, true, in.Said.Began
-	m.do(Say{Run: job.Run, Node: n.Name, VNIs: r.vnis(), Text: "granted"})
-	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, nil), First: true})
+	granted.VNIs = r.vnis()
+	m.do(granted)
+	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, nil), First: true, Degraded: degraded})
 	if job.Nodes() <= 1 {
 		r.shares = nil // nobody else will come
 	}
+}
+
+// take takes what a decision wants, or nothing.
+func (m *Machine) take(wanted []Wanted) ([]Taken, *core.Error) {
+	taken := make([]Taken, 0, len(wanted))
+	for _, w := range wanted {
+		vs, err := m.alloc.Take(w.Pool, 1, false)
+		if err != nil {
+			for _, t := range taken {
+				m.alloc.Give(t.VNI)
+			}
+			return nil, core.AsError(err)
+		}
+		taken = append(taken, Taken{vs[0], w.Pool, w.Name})
+	}
+	for _, t := range taken {
+		m.cursors[t.Pool] = t.VNI
+	}
+	return taken, nil
 }
 
 // grantTo joins n to r, which exists.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +146,67 @@ func TestReserveTakesAllOrNothing(t *testing.T) {
 	}
 	d.VNIs = d.VNIs[:2]
 	w.granted("n1", job("3", "n1"), d)
+}
+
+// A job that is let run without isolation is so on all of its nodes, also when a VNI is free again before the last of them comes, and over a restart.
+func TestReserveDegradesWhereThePoolIsEmpty(t *testing.T) {
+	w := newWorld(t, 1, "n1", "n2", "n3")
+	first := job("1", "n3")
+	w.granted("n3", first, app())
+	j := job("7", "n[1-2]")
+	w.refused("n1", j, app(), core.PoolEmpty)
+	d := app()
+	d.Degrade = true
+	g := w.granted("n1", j, d)
+	if len(g.VNIs) != 0 || len(g.Warnings) != 1 || !strings.Contains(g.Warnings[0], "without isolation") {
+		t.Errorf("granted %+v", g)
+	}
+	if grants, says := all[Granted](w.last), all[Say](w.last); !grants[0].Degraded || len(says) != 1 || says[0].Level != Warn {
+		t.Errorf("acts %v", w.last)
+	}
+	w.pass(time.Second)
+	w.final(first.Run)
+	w.tell("n3", heldAs(core.HeldClean, first.Run))
+	w.tick(time.Minute)
+	w.restart()
+	w.attach("n1", heldAs(core.HeldReady, j.Run))
+	w.attach("n2")
+	w.attach("n3")
+	if g := w.granted("n2", j, d); len(g.VNIs) != 0 {
+		t.Errorf("its second node has VNI %v, and its first has none", g.VNIs)
+	}
+	if acts := all[Granted](w.last); acts[0].Degraded {
+		t.Error("it is counted twice")
+	}
+	if got := w.m.Use()["jobs"]; got != 0 {
+		t.Errorf("%d VNIs are in use, and the job has none", got)
+	}
+	if g := w.granted("n3", job("8", "n3"), d); len(g.VNIs) != 1 {
+		t.Errorf("a VNI is free, and the next job has %v", g.VNIs)
+	}
+	w.pass(time.Second)
+	w.final(j.Run)
+	w.tell("n1", heldAs(core.HeldClean, j.Run))
+	w.tell("n2", heldAs(core.HeldClean, j.Run))
+	w.tick(time.Minute)
+	w.want(j.Run, 0)
+}
+
+// What cannot be had for another reason is refused all the same.
+func TestReserveDegradesForNothingElse(t *testing.T) {
+	w := newWorld(t, 1, "n1")
+	d := app()
+	d.Degrade = true
+	d.Deny = core.Errorf(core.PolicyDenied, "x")
+	w.refused("n1", job("1", "n1"), d, core.PolicyDenied)
+	d.Deny, d.Quotas = nil, []Quota{{Name: "none", Subject: "all"}}
+	w.refused("n1", job("1", "n1"), d, core.OverQuota)
+	d.Quotas, d.VNIs = nil, []Wanted{{"app", "nowhere"}}
+	w.refused("n1", job("1", "n1"), d, core.NotThere)
+	d = app()
+	d.Degrade = true
+	w.step(SetDrain{1, "n1", "cable"})
+	w.refused("n1", job("1", "n1"), d, core.NodeDrained)
 }
 
 func TestReserveOfDrainedNode(t *testing.T) {

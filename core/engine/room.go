@@ -5,7 +5,7 @@ import "github.com/weft-hpc/weft/core"
 // Room says why a job that policy has decided on could not be given its VNIs now; nil: it could. Nothing is taken, so that another may be first. What is the
 // job's own fault is no want of room: that is told where the job's user sees it. sizes are the VNIs of each pool.
 func (m *Machine) Room(d Decision, sizes map[string]int) *core.Error {
-	if d.Deny != nil || len(d.VNIs) > core.MaxVNIs || len(d.VNIs) == 0 {
+	if d.Deny != nil || d.Degrade || len(d.VNIs) > core.MaxVNIs || len(d.VNIs) == 0 {
 		return nil
 	}
 	if m.Recovering() {

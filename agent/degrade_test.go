@@ -1,0 +1,120 @@
+package agent_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/store/ledger"
+)
+
+// refuser is a server that gives an error, or never answers.
+type refuser struct {
+	*authority
+	says *core.Error
+}
+
+func (r *refuser) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+	switch {
+	case r.says == nil:
+		return r.authority.Reserve(ctx, node, ask, peer)
+	case r.says.Reason == core.ServerAway: // as the agent's own line waits for it
+		<-ctx.Done()
+	}
+	return core.Grant{}, r.says
+}
+
+// degrades counts.
+type degrades struct {
+	agent.Meter
+	of []core.Reason
+}
+
+func (d *degrades) Hooked(string, string, core.Reason, time.Duration) {}
+func (d *degrades) Driven(string, core.Reason, time.Duration)         {}
+func (d *degrades) Linked(bool)                                       {}
+func (d *degrades) Degraded(_ string, r core.Reason)                  { d.of = append(d.of, r) }
+
+// TestDegrade: on_failure = "degrade" lets a job run without variables where Weft cannot serve, and nowhere else.
+func TestDegrade(t *testing.T) {
+	for name, c := range map[string]struct {
+		says *core.Error
+		off  bool // policy has on_failure = "refuse"
+		uid  uint32
+		runs bool
+	}{
+		"the server is away":                {says: core.Errorf(core.ServerAway, "server: gone"), runs: true},
+		"its store takes nothing":           {says: core.Errorf(core.StoreFailed, "server: full"), runs: true},
+		"its store is recovering":           {says: core.Errorf(core.Recovering, "server: new"), runs: true},
+		"policy refuses":                    {says: core.Errorf(core.ServerAway, "server: gone"), off: true},
+		"denied":                            {says: core.Errorf(core.PolicyDenied, "no")},
+		"over its quota":                    {says: core.Errorf(core.OverQuota, "no")},
+		"the scheduler does not answer":     {says: core.Errorf(core.SchedulerAway, "no")},
+		"the node is drained":               {says: core.Errorf(core.NodeDrained, "no")},
+		"the node is not known to the site": {says: core.Errorf(core.NodeUnnamed, "no")},
+		"too many who wait":                 {says: core.Errorf(core.Overloaded, "no")},
+		"a forged owner":                    {says: core.Errorf(core.NotAllowed, "no")},
+		"a user's own call":                 {says: core.Errorf(core.ServerAway, "server: gone"), uid: 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := rundir.Dir(filepath.Join(t.TempDir(), "weft"))
+				if err := os.Mkdir(string(d), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				counts, server := &degrades{}, &refuser{&authority{}, c.says}
+				a, err := agent.New(t.Context(), agent.Needs{
+					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Meter: counts,
+					Hooks: map[string]core.Hooks{"s": &adapter{}}, Environ: d.Environs(), Rundir: d, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+					Degrade: func() bool { return !c.off },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); _ = a.Run(ctx) }()
+				defer func() { cancel(); <-done }()
+				synctest.Wait()
+
+				r := hooked(t, a, "prolog", c.uid)
+				out := string(r.Stdout)
+				if (r.Exit == 0) != c.runs || strings.Contains(out, "export") || c.runs != strings.Contains(out, "unset SLINGSHOT_VNIS\n") {
+					t.Fatalf("prolog: %d %q %q", r.Exit, out, r.Stderr)
+				}
+				if d.Exempted(one) != c.runs || (len(counts.of) == 1) != c.runs {
+					t.Errorf("its tasks run: %v; counted: %v", d.Exempted(one), counts.of)
+				}
+				task := hooked(t, a, "asked", 7)
+				if (task.Exit == 0) != c.runs || strings.Contains(string(task.Stdout), "export") {
+					t.Errorf("a task: %d %q %q", task.Exit, task.Stdout, task.Stderr)
+				}
+				if !c.runs {
+					return
+				}
+				server.says = nil // it is back: a prepare of the job ends the exemption
+				if r := hooked(t, a, "prolog", 0); r.Exit != 0 || d.Exempted(one) {
+					t.Errorf("prolog again: %d %q, its tasks are exempt: %v", r.Exit, r.Stderr, d.Exempted(one))
+				}
+				server.says = c.says
+				if r := hooked(t, a, "epilog", 0); r.Exit != 0 {
+					t.Errorf("epilog: %d %q", r.Exit, r.Stderr)
+				}
+				if task := hooked(t, a, "asked", 7); task.Exit == 0 {
+					t.Error("a task runs after the job's end")
+				}
+			})
+		})
+	}
+}
