@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
 )
 
 // TestScripts runs testdata/script/*.txtar. Beside testscript's own commands they have
@@ -64,9 +66,25 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"dev": cmdDev, "down": cmdDown, "none": cmdNone, "code": cmdCode, "bad": cmdBad, "until": cmdUntil, "repeat": cmdRepeat,
-			"start": cmdStart, "said": cmdSaid, "signal": cmdSignal, "close": cmdClose, "ended": cmdEnded,
+			"start": cmdStart, "said": cmdSaid, "signal": cmdSignal, "close": cmdClose, "ended": cmdEnded, "broker": cmdBroker,
 		},
 	})
+}
+
+// cmdBroker starts a Flux broker that has no job, and names it in BROKER.
+func cmdBroker(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg || len(args) > 0, args, 0, "broker")
+	dir, err := os.MkdirTemp("", "weft") // the script's own folder can be too long for a socket's path
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	ts.Defer(func() { _ = os.RemoveAll(dir) })
+	b, err := fake.New(dir)
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	ts.Defer(b.Crash)
+	ts.Setenv("BROKER", b.URI())
 }
 
 // need refuses a command of a script that is not written as it must be.
