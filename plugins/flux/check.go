@@ -58,14 +58,14 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		return all, nil
 	}
 	if level, err := p.attribute(ctx, "instance-level"); err != nil {
-		return nil, p.away("broker's attributes", err)
+		return all, unless(len(all) > 0, p.away("broker's attributes", err))
 	} else if level != "0" {
 		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+level, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
 	}
 	var c fluxConfig
 	var raw json.RawMessage
 	if err := p.link.call(ctx, "config.get", broker.AnyNode, nil, &raw); err != nil {
-		return nil, p.away("Flux's configuration", err)
+		return all, unless(len(all) > 0, p.away("Flux's configuration", err))
 	}
 	if err := json.Unmarshal(raw, &c); err != nil {
 		add(core.Warning, "Flux's configuration is not understood, so nothing is said of it", "its job-manager, exec or cray-slingshot is not of flux-core 0.88's form", "compare it with docs/flux.md")
@@ -76,6 +76,14 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		add(core.Good, "the broker answers its owner, and its hooks are set", "job-manager.prolog, epilog and housekeeping", "")
 	}
 	return all, nil
+}
+
+// unless is err, but where there is something to tell already: an error would hide it.
+func unless(told bool, err error) error {
+	if told {
+		return nil
+	}
+	return err
 }
 
 func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
