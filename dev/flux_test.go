@@ -618,6 +618,8 @@ func TestFluxAnEmptyPool(t *testing.T) {
 	}
 	if r := c.want(1, "node02", flux.PhaseShell, second); !strings.HasPrefix(string(r.Stdout), "print weft: ") {
 		t.Errorf("a task would start without its network: %s", r.Stdout)
+	} else if !strings.Contains(string(r.Stdout), "no VNI is free") { // what its user is told where the prolog gave up
+		t.Errorf("it does not say why: %s", r.Stdout)
 	}
 	c.want(0, "node01", flux.PhaseEpilog, first)
 	c.broker.End(7)
@@ -629,6 +631,30 @@ func TestFluxAnEmptyPool(t *testing.T) {
 		t.Errorf("%q", e)
 	}
 	c.undrained(2)
+}
+
+// TestFluxDoctorLooksAtTheBrokersRights: a broker of another owner, whom the block does not name, takes Weft for a guest.
+func TestFluxDoctorLooksAtTheBrokersRights(t *testing.T) {
+	c := newCluster(t, 1, "node01")
+	doctor := func() []agent.FindingRow {
+		p := flux.New("flux")
+		if err := p.Configure(t.Context(), core.Values{"uri": c.broker.URI()}); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = p.Configure(context.Background(), core.Values{}) }()
+		rows := c.nodes["node01"].Doctor(t.Context(), agent.Site{Checks: map[string]core.Checker{"scheduler flux": p}}, 0)
+		return slices.DeleteFunc(rows, func(r agent.FindingRow) bool { return r.Of != "scheduler flux" })
+	}
+	guest := func(r agent.FindingRow) bool {
+		return r.Severity == core.Critical.String() && strings.Contains(r.What, "guest") && strings.Contains(r.Mend, "user") && strings.Contains(r.Mend, "allow-root-owner")
+	}
+	if rows := doctor(); len(rows) == 0 || slices.ContainsFunc(rows, guest) {
+		t.Errorf("its owner: %+v", rows)
+	}
+	c.broker.OwnedBy(4242)
+	if rows := doctor(); !slices.ContainsFunc(rows, guest) {
+		t.Errorf("a guest: %+v", rows)
+	}
 }
 
 // TestFluxAServiceThatIsBusy: the epilog returns, the node goes on, and no VNI is free before its services are gone. flux-coral2's helper crashed at EBUSY and
