@@ -219,7 +219,12 @@ func (c *cluster) root(args ...string) (string, error) { return c.as(user{name: 
 // mustRoot is root's command that has to succeed.
 func (c *cluster) mustRoot(args ...string) string {
 	c.t.Helper()
-	out, err := c.root(args...)
+	return c.mustAs(user{name: "root"}, args...)
+}
+
+func (c *cluster) mustAs(u user, args ...string) string {
+	c.t.Helper()
+	out, err := c.as(u, args...)
 	if err != nil {
 		c.t.Fatalf("%v: %v\n%s", args, err, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -192,58 +193,100 @@ func (w *site) killPluginOf(socket, kind string) {
 
 // TestServerAway: jobs end while the server is away for two minutes; their nodes clean them, and all is accounted for when it is back.
 func TestServerAway(t *testing.T) {
-	needSlurm(t)
 	t.Parallel()
-	w := newSite(t, setup{alloc: true})
-	first, tasks := w.steady(alice, "first")
-	second, _ := w.steady(bob, "second", "-O")
-	w.procs[theServer].kill()
-	away, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	w.mustRoot("scancel", first)
-	until(t, "the first job's nodes are clean without a server", func() (bool, string) { n := w.allServices(); return n == 2*nics, fmt.Sprint(n) })
-	if out, err := w.as(alice, "srun", "-N1", "-w", "n3", "echo", "RAN"); err == nil || strings.Contains(out, "RAN") {
-		t.Errorf("a job started without a server: %v\n%s", err, out)
-	}
-	<-away.Done()
-	w.mustRoot("scancel", second)
-	until(t, "the second job's nodes are clean without a server", func() (bool, string) { n := w.allServices(); return n == 0, fmt.Sprint(n) })
-	w.startServer()
-	w.attached()
-	w.unlike(w.oneStep(bob, "n[3-4]", 2), tasks)
-	w.clean()
-	w.nothingDrained()
+	both(t, setup{}, func(t *testing.T, w *site) {
+		first, tasks := w.steady(alice, "first")
+		second, _ := w.steady(bob, "second", "-O")
+		w.procs[theServer].kill()
+		away, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		w.mustRoot("scancel", first)
+		until(t, "the first job's nodes are clean without a server", func() (bool, string) { n := w.allServices(); return n == 2*nics, fmt.Sprint(n) })
+		refused(w, "srun", "-N1", "-w", "n3", "echo", "RAN")
+		<-away.Done()
+		w.mustRoot("scancel", second)
+		until(t, "the second job's nodes are clean without a server", func() (bool, string) { n := w.allServices(); return n == 0, fmt.Sprint(n) })
+		w.startServer()
+		w.attached()
+		w.unlike(w.oneStep(bob, "n[3-4]", 2), tasks)
+		w.clean()
+		w.nothingDrained()
+	})
 }
 
-// TestServerKilled kills the server again and again while jobs start and end: no VNI twice, none lost.
+// TestServerKilled kills the server again and again while jobs start and end: no VNI twice, none lost. The pool has fewer VNIs than there are jobs, so that
+// some must be given again.
 func TestServerKilled(t *testing.T) {
-	needSlurm(t)
 	t.Parallel()
-	w := newSite(t, setup{alloc: true})
-	const jobs = 30
-	for i := range jobs {
-		w.batch([]user{alice, bob}[i%2], show+"\nsleep 0.5", "-N1", "-n1", "--requeue", "--open-mode=append", "-o", w.path("out", fmt.Sprint("kill-", i)))
-	}
-	kills := 0
-	until(t, "all jobs are over", func() (bool, string) {
-		out, err := w.root("squeue", "-h", "-a", "-o", "%i %T %r %S")
-		if err != nil {
-			return false, out
+	both(t, setup{pool: "2000-2019"}, func(t *testing.T, w *site) {
+		const jobs = 30
+		for i := range jobs {
+			w.batch([]user{alice, bob}[i%2], "date +%s.%N\n"+show+"\nsleep 0.5\ndate +%s.%N\n", "-N1", "-n1", "--requeue", "--open-mode=append",
+				"-o", w.path("out", fmt.Sprint("kill-", i)))
 		}
-		if kills < 8 {
-			w.procs[theServer].kill()
-			w.startServer()
-			kills++
-			until(t, "the server answers", func() (bool, string) { _, err := w.status(); return err == nil, fmt.Sprint(err) })
+		kills := 0
+		until(t, "all jobs are over", func() (bool, string) {
+			out, err := w.root("squeue", "-h", "-a", "-o", "%i %T %r %S")
+			if err != nil {
+				return false, out
+			}
+			if kills < 8 {
+				w.procs[theServer].kill()
+				w.startServer()
+				kills++
+				until(t, "the server answers", func() (bool, string) { _, err := w.status(); return err == nil, fmt.Sprint(err) })
+			}
+			for line := range strings.Lines(out) { // requeued since the server was away, or no VNI had rested
+				if f := strings.Fields(line); len(f) > 2 && f[1] == "PENDING" && (f[2] == "BeginTime" || strings.Contains(f[2], "eld")) {
+					w.hurry(f[0])
+				}
+			}
+			return strings.TrimSpace(out) == "", out
+		})
+		var all []spell
+		for i := range jobs {
+			all = append(all, spells(t, tail(w.path("out", fmt.Sprint("kill-", i)), 1<<14))...)
 		}
-		for line := range strings.Lines(out) { // requeued since the server was away
-			if f := strings.Fields(line); len(f) > 1 && f[1] == "PENDING" {
-				_, _ = w.root("scontrol", "release", f[0])
-				_, _ = w.root("scontrol", "update", "JobId="+f[0], "StartTime=now")
+		if len(all) < jobs {
+			t.Errorf("of %d jobs %d had their time", jobs, len(all))
+		}
+		for i, a := range all {
+			w.isolated(a.seen)
+			for _, b := range all[:i] {
+				if a.VNIs == b.VNIs && a.from < b.to && b.from < a.to {
+					t.Errorf("VNI %s was two jobs' at once: %+v and %+v", a.VNIs, a, b)
+				}
 			}
 		}
-		return strings.TrimSpace(out) == "", out
+		w.clean()
+		w.nothingDrained()
 	})
-	w.clean()
-	w.nothingDrained()
+}
+
+// spell is the time that a job's shell ran, in seconds since 1970.
+type spell struct {
+	seen
+	from, to float64
+}
+
+// spells finds them in the output of jobs: a time, what the shell saw, a time.
+func spells(t testing.TB, text string) []spell {
+	t.Helper()
+	var all []spell
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		tasks := read(t, line)
+		if len(tasks) != 1 || i == 0 || i+1 == len(lines) {
+			continue
+		}
+		s := spell{seen: tasks[0]}
+		var err error
+		if s.from, err = strconv.ParseFloat(lines[i-1], 64); err != nil {
+			continue
+		}
+		if s.to, err = strconv.ParseFloat(lines[i+1], 64); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all
 }

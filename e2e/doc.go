@@ -11,17 +11,17 @@
 //	requeue with a slow Epilog                                                 TestRequeue
 //	het job; two components on one node are a table in plugins/slurm           TestHet
 //	array of 20                                                                TestArray
-//	a released node, a suspended job (Alloc alone)                             TestShrink
+//	a released node, a suspended job (Alloc alone); an added node              TestShrink, TestGrow
 //	policy denies an array of eight, a bad token, an empty pool, no server     TestClasses
 //	a NIC fails: drained with its reason, job requeued                         TestNICFails
 //	a service is busy at the end and goes later                                TestBusy
 //	one that does not go: drained, VNI held (Alloc alone)                      TestBusyForGood
 //	slurmd and agent killed                                                    TestNodeLost
 //	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts
-//	the server killed while jobs start and end (Alloc alone)                   TestServerKilled
-//	the server away for two minutes (Alloc alone)                              TestServerAway
+//	the server killed while jobs start and end                                 TestServerKilled
+//	the server away for two minutes                                            TestServerAway
 //	Weft comes and goes while jobs run                                         TestMoveOver, TestMoveOverWithoutServer
-//	200 short jobs, four at a time (Alloc alone)                               TestMany
+//	200 short jobs, four at a time                                             TestMany
 //	Slurm's names of nodes are others than Weft's                              TestAlias
 //
 // TestDriversAlike needs none of it: it compares the simulated and the real NIC driver, which has gcc build a stand-in for its library.

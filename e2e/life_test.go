@@ -74,11 +74,14 @@ func TestRequeue(t *testing.T) {
 		w.touch(w.path("slow"))
 		w.mustRoot("scontrol", "requeue", job)
 		until(t, "the job is back in the queue", func() (bool, string) { s := w.state(job); return s == "PENDING", s })
-		w.mustRoot("scontrol", "update", "JobId="+job, "StartTime=now")
 		var all []seen
 		until(t, "the second run says what it sees", func() (bool, string) {
 			all = read(t, tail(w.path("out", "again"), 1<<16))
-			return len(all) == 2, w.state(job)
+			s := w.state(job)
+			if s == "PENDING" {
+				w.hurry(job)
+			}
+			return len(all) == 2, s
 		})
 		w.isolated(all[1])
 		w.holds(all[1], alice.uid, 1)
@@ -167,4 +170,49 @@ func TestShrink(t *testing.T) {
 	w.mustRoot("scancel", job)
 	w.clean()
 	w.nothingDrained()
+}
+
+// TestGrow: a node that a running job is given. Without PrologFlags=Alloc its first step there runs Prolog, and it has the job's VNI; with Alloc Slurm 22.05
+// runs none, and the task fails rather than run without isolation.
+func TestGrow(t *testing.T) {
+	t.Parallel()
+	s := setup{lines: []string{"SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1,permit_job_expansion"}, nodes: []string{"n1", "n2"}}
+	both(t, s, func(t *testing.T, w *site) {
+		gate, out := w.path("out", "gate"), w.path("out", "grow")
+		script := "while [ ! -e " + gate + " ]; do sleep 0.1; done\n" + // what follows is of the job as it was
+			"unset SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NODELIST SLURM_JOB_NODELIST SLURM_TASKS_PER_NODE SLURM_NTASKS SLURM_NPROCS\n" +
+			"srun -N2 -n2 sh -c " + quoted(show) + "\necho THAT IS ALL\nsleep 300\n"
+		job := w.batch(alice, script, "-N1", "--exclusive", "-w", "n1", "-o", out)
+		until(t, "the job has its services", func() (bool, string) { n := len(w.services("n1")); return n == nics, w.state(job) })
+		w.mustAs(alice, "salloc", "--no-shell", "-J", "more", "-N1", "--exclusive", "-w", "n2", "--dependency=expand:"+job)
+		more := strings.TrimSpace(w.mustRoot("squeue", "-h", "-n", "more", "-o", "%i"))
+		w.mustRoot("scontrol", "update", "JobId="+more, "NumNodes=0")
+		until(t, "the job has both nodes", func() (bool, string) {
+			said, _ := w.root("scontrol", "update", "JobId="+job, "NumNodes=ALL")
+			nodes, _ := w.root("squeue", "-h", "-j", job, "-o", "%N")
+			return strings.TrimSpace(nodes) == "n[1-2]", said + nodes
+		})
+		w.touch(gate)
+		until(t, "its step is over", func() (bool, string) {
+			text := tail(out, 1<<14)
+			return strings.Contains(text, "THAT IS ALL"), text
+		})
+		text := tail(out, 1<<14)
+		tasks := read(t, text)
+		for _, s := range tasks {
+			w.isolated(s)
+			w.holds(s, alice.uid, 64)
+		}
+		switch {
+		case w.alloc:
+			if len(tasks) != 1 || tasks[0].Node != "n1" || !strings.Contains(text, "weft: environment of tioga/"+job) {
+				t.Errorf("a task ran where no Prolog did: %s", text)
+			}
+		case len(tasks) != 2 || tasks[0].VNIs != tasks[1].VNIs:
+			t.Errorf("a job on two nodes: %s", text)
+		}
+		w.mustRoot("scancel", job)
+		w.clean()
+		w.nothingDrained()
+	})
 }

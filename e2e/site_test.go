@@ -25,8 +25,9 @@ const nics = 2
 // site is a Slurm cluster with Weft: one server, an agent on each node, every plugin a process of its own.
 type site struct {
 	*cluster
-	port  int
-	boots map[string]int // how often a node has booted
+	port    int
+	boots   map[string]int       // how often a node has booted
+	hurried map[string]time.Time // when a job was, for the last time
 	setup
 }
 
@@ -62,7 +63,7 @@ func newSite(t testing.TB, s setup) *site {
 		s.quarantine = "1s"
 	}
 	dir := folder(t)
-	w := &site{setup: s, boots: map[string]int{}}
+	w := &site{setup: s, boots: map[string]int{}, hurried: map[string]time.Time{}}
 	lines := slices.Clone(s.lines)
 	if !s.bare {
 		lines = append(lines, w.hookLines()...)

@@ -2,12 +2,14 @@ package e2e
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -125,6 +127,9 @@ func TestShells(t *testing.T) {
 			want = nics
 		}
 		until(t, "n2 is as PrologFlags have it", func() (bool, string) { n := len(w.services("n2")); return n == want, fmt.Sprint(n) })
+		later, cancel := context.WithTimeout(t.Context(), time.Minute) // longer than any answer about the job is kept
+		defer cancel()
+		<-later.Done()
 		w.touch(gate)
 		w.awaitState(job, "COMPLETED", "FAILED")
 		tasks = read(t, tail(w.path("out", "late"), 1<<16))
@@ -135,10 +140,15 @@ func TestShells(t *testing.T) {
 		w.clean()
 
 		// An allocation without a step: two Epilogs, and a Prolog only with Alloc.
-		out, err := w.as(alice, "salloc", "-N2", "-w", "n[1-2]", "true")
-		if err != nil {
-			t.Errorf("salloc: %v\n%s", err, out)
+		w.mustAs(alice, "salloc", "--no-shell", "-J", "idle", "-N2", "-w", "n[1-2]")
+		job = strings.TrimSpace(w.mustRoot("squeue", "-h", "-n", "idle", "-o", "%i"))
+		until(t, "the allocation is as PrologFlags have it", func() (bool, string) { n := w.allServices(); return n == 2*want, fmt.Sprint(n) })
+		out, err := w.as(alice, bin+"/weft", "--dir", w.path("n2"), "env", job)
+		if has := strings.Contains(out, "SLINGSHOT_VNIS="); has != w.alloc || (err == nil) != w.alloc {
+			t.Errorf("weft env on a node without a step: %v\n%s", err, out)
 		}
+		w.mustRoot("scancel", job)
+		until(t, "the allocation is over", func() (bool, string) { s := w.state(job); return s == "CANCELLED" || s == "COMPLETED" || s == "", s })
 		w.clean()
 
 		// A shell that no hook reached asks for itself, as its user.
@@ -195,6 +205,12 @@ func TestShared(t *testing.T) {
 		}
 		if n := len(w.services("n1")); n != len(users)*nics {
 			t.Errorf("%d services on n1", n)
+		}
+		// Nor where a job wants no network, and gets nothing instead.
+		out, err := w.as(alice, "srun", "-N1", "-w", "n2", "--network=no_vni", "--export=ALL,SLINGSHOT_VNIS=7,SLINGSHOT_SVC_IDS=1,SLINGSHOT_DEVICES=cxi9,SLINGSHOT_TCS=0xf",
+			"sh", "-c", show+"; env | grep ^SLINGSHOT; true")
+		if tasks := read(t, out); err != nil || len(tasks) != 1 || strings.Contains(out, "SLINGSHOT") {
+			t.Errorf("a job without a network: %v\n%s", err, out)
 		}
 		if len(owners) != len(users) {
 			t.Errorf("VNIs %v", slices.Collect(maps.Keys(owners)))
