@@ -77,6 +77,13 @@ func (ch *chain) join(c *conf, h host, f *findings, lines []setting) {
 			order = "runs after Weft's, whether that fails or not; the first code that is not zero counts"
 		}
 		f.add(Fine, l, ch.key, "", "the site's %s %s", path, order)
+		if !h.there(path) {
+			what := "Slurm drains a node on which it is missing"
+			if ch.key == "TaskProlog" {
+				what = "no task runs on a node on which it is missing"
+			}
+			f.add(Warning, l, ch.key, "see that it is on every node, or take the line out", "%s: there is no such program on this host; %s", path, what)
+		}
 	}
 }
 

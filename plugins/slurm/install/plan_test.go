@@ -388,6 +388,26 @@ func TestFindings(t *testing.T) {
 	golden(t, "findings", out.Bytes())
 }
 
+// A program of the site's that is not there is worth a word: the hook files run it, and fail where it is missing.
+func TestSiteProgramMissing(t *testing.T) {
+	g := newGround(t, "Prolog=DIR/here\nTaskProlog=DIR/gone\nEpilog=DIR/text\n", map[string]string{"here": "", "text": ""})
+	if err := os.Chmod(g.path("here"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(g.path("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range g.plan().Findings {
+		if f.Level == Warning && strings.Contains(f.What, "there is no such program") {
+			got = append(got, f.Setting)
+		}
+	}
+	if diff := cmp.Diff([]string{"TaskProlog", "Epilog"}, got); diff != "" {
+		t.Errorf("%s\n%s", diff, shown(g.plan().Findings))
+	}
+}
+
 func TestRemovalRefuses(t *testing.T) {
 	g := newGround(t, "A=1\nProlog=/s/pro\n", nil)
 	p := g.install()
