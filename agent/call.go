@@ -56,6 +56,12 @@ func (a *Agent) asked(ctx context.Context, c core.Call, began time.Time) core.Re
 			return fail(core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", c.Scheduler))
 		}
 		return fail(r.Requeue(ctx, c.Key, c.Reason))
+	case core.CallResume:
+		r, ok := sched.(core.Resumer)
+		if !ok {
+			return fail(core.Errorf(core.NotSupported, "scheduler %s: it takes no node back into service", c.Scheduler))
+		}
+		return fail(r.Resume(ctx, c.Node))
 	case core.CallAnnotate:
 		n, ok := sched.(core.Annotator)
 		if !ok || c.Grant == nil {

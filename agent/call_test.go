@@ -206,6 +206,37 @@ func (s *showing) Annotate(_ context.Context, key core.Key, g core.Grant) error 
 	return nil
 }
 
+// resuming is a half that takes nodes back into service.
+type resuming struct {
+	half
+	node atomic.Pointer[string]
+}
+
+func (r *resuming) Resume(_ context.Context, node string) error {
+	r.node.Store(&node)
+	return nil
+}
+
+// A half on a node takes nodes back into service where it can.
+func TestAHalfOnTheNodeResumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := core.Call{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallResume, Node: "n7"}
+		can := &resuming{}
+		server, stop := withHalf(t, can)
+		server.orders <- core.Orders{Calls: []core.Call{call}}
+		if got := server.replies(); len(got) != 1 || got[0].Err != nil || can.node.Load() == nil || *can.node.Load() != "n7" {
+			t.Errorf("%+v", got)
+		}
+		stop()
+		server, stop = withHalf(t, &half{})
+		defer stop()
+		server.orders <- core.Orders{Calls: []core.Call{call}}
+		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
+			t.Errorf("a half that cannot: %+v", got)
+		}
+	})
+}
+
 // A half on a node shows what a job was given where it can; where it cannot, or is told nothing, it says so.
 func TestAHalfOnTheNodeShowsGrants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ const (
 	CallDrain
 	CallRequeue  // of a half that is a Requeuer
 	CallAnnotate // of a half that is an Annotator
+	CallResume   // of a half that is a Resumer
 )
 
 func (v Verb) String() string {
@@ -26,6 +27,8 @@ func (v Verb) String() string {
 		return "requeue"
 	case CallAnnotate:
 		return "annotate"
+	case CallResume:
+		return "resume"
 	}
 	return "unknown"
 }
@@ -40,7 +43,7 @@ type Call struct {
 	Key       Key    // CallDescribe, CallFail, CallRequeue, CallAnnotate
 	Note      []byte // CallDescribe: what the adapter's Parse left; at most MaxNote bytes
 	From      Peer   // CallDescribe
-	Node      string // CallDrain: the node to take out of service
+	Node      string // CallDrain, CallResume: the node to take out of service, or back
 	Reason    string // CallFail, CallDrain, CallRequeue
 	Grant     *Grant // CallAnnotate: what the job was given, without its token
 }

@@ -63,6 +63,13 @@ type Requeuer interface {
 	Requeue(ctx context.Context, key Key, reason string) error
 }
 
+// Resumer is implemented by a scheduler that can take a node back into service. It lifts what Drain did, known by its reason, and nothing else: a node that
+// somebody drained for a reason of his own, one that is in service, and one that is down stay as they are, and that is no error. The server calls it when an
+// administrator resumes the node in Weft.
+type Resumer interface {
+	Resume(ctx context.Context, node string) error
+}
+
 // Annotator is implemented by a scheduler that can show a grant in its own record of the job. The server calls it after the run's first grant is durable;
 // nobody waits for it. The grant is that of the node that asked first, without its token. The call comes again where the answer to the first was lost or the
 // server was started anew, so what the record shows already is not to be shown twice. A job that is over is no error. One that answers Unsupported is asked

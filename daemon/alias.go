@@ -113,6 +113,7 @@ type aliasedScheduler struct {
 
 var (
 	_ core.Requeuer  = aliasedScheduler{}
+	_ core.Resumer   = aliasedScheduler{}
 	_ core.Annotator = aliasedScheduler{}
 )
 
@@ -160,6 +161,14 @@ func (s aliasedScheduler) Requeue(ctx context.Context, key core.Key, reason stri
 		return core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", key.Scheduler)
 	}
 	return r.Requeue(ctx, key, reason)
+}
+
+func (s aliasedScheduler) Resume(ctx context.Context, node string) error {
+	r, ok := s.of.(core.Resumer)
+	if !ok {
+		return core.Errorf(core.NotSupported, "node %s: its scheduler's adapter takes no node back into service", node)
+	}
+	return r.Resume(ctx, s.out(node))
 }
 
 func (s aliasedScheduler) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {

@@ -84,7 +84,7 @@ func TestAliases(t *testing.T) {
 
 	// What an adapter cannot do, it cannot do behind its aliases either.
 	_, err = h.(core.Phased).Phases(ctx)
-	for _, err := range []error{err, s.(core.Requeuer).Requeue(ctx, key, "why"), s.(core.Annotator).Annotate(ctx, key, core.Grant{})} {
+	for _, err := range []error{err, s.(core.Requeuer).Requeue(ctx, key, "why"), s.(core.Annotator).Annotate(ctx, key, core.Grant{}), s.(core.Resumer).Resume(ctx, "n1")} {
 		if !errors.Is(err, core.Unsupported) {
 			t.Errorf("%v", err)
 		}

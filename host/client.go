@@ -125,6 +125,7 @@ func (p *Plugin) connect(ctx context.Context, l *life, client *plugin.Client) er
 		l.scheduler = s
 		l.annotator, _ = s.(core.Annotator)
 		l.requeuer, _ = s.(core.Requeuer)
+		l.resumer, _ = s.(core.Resumer)
 	}
 	l.checker, l.health, l.drain = far, far.Health, far.Drain
 	if err := p.serves(l, "the program "+p.spec.Program.Path+" ("+strings.Join(info.Services, ", ")+")"); err != nil {

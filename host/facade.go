@@ -16,7 +16,7 @@ func (p *Plugin) Fabric() core.FabricBackend { return fabric{p} }
 // for the plugin.
 func (p *Plugin) Hooks() core.Hooks { return hooks{p} }
 
-// Scheduler is the plugin as a scheduler's other half. It is a core.Annotator and a core.Requeuer too, which answer Unsupported when the plugin is none.
+// Scheduler is the plugin as a scheduler's other half. It is a core.Annotator, a core.Requeuer and a core.Resumer too, which answer Unsupported when the plugin is none.
 func (p *Plugin) Scheduler() core.Scheduler { return scheduler{p} }
 
 // Checker looks for trouble; a plugin that cannot finds none.
@@ -151,6 +151,7 @@ type scheduler struct{ p *Plugin }
 var (
 	_ core.Annotator = scheduler{}
 	_ core.Requeuer  = scheduler{}
+	_ core.Resumer   = scheduler{}
 )
 
 func (s scheduler) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
@@ -185,6 +186,15 @@ func (s scheduler) Requeue(ctx context.Context, key core.Key, reason string) err
 			return s.p.unserved("requeues")
 		}
 		return l.requeuer.Requeue(ctx, key, reason)
+	})
+}
+
+func (s scheduler) Resume(ctx context.Context, node string) error {
+	return s.do(ctx, func(ctx context.Context, l *life) error {
+		if l.resumer == nil {
+			return s.p.unserved("resumes")
+		}
+		return l.resumer.Resume(ctx, node)
 	})
 }
 

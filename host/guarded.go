@@ -126,6 +126,16 @@ func (r guardedRequeuer) Requeue(ctx context.Context, key core.Key, reason strin
 	return err
 }
 
+type guardedResumer struct {
+	g guard
+	r core.Resumer
+}
+
+func (r guardedResumer) Resume(ctx context.Context, node string) error {
+	_, err := heed(ctx, r.g, "resume", func(ctx context.Context) (nothing, error) { return none(r.r.Resume(ctx, node)) })
+	return err
+}
+
 type guardedAnnotator struct {
 	g guard
 	a core.Annotator

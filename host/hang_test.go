@@ -237,6 +237,9 @@ func TestAnAdapterHasBothHalves(t *testing.T) {
 		if err := p.Scheduler().(core.Annotator).Annotate(t.Context(), key, core.Grant{Run: core.Run{Key: key}}); core.AsError(err).Code != core.Unsupported {
 			t.Errorf("%s: annotate: %v", name, err)
 		}
+		if err := p.Scheduler().(core.Resumer).Resume(t.Context(), "n1"); core.AsError(err).Code != core.Unsupported {
+			t.Errorf("%s: resume: %v", name, err)
+		}
 		if found, err := p.Checker().Check(t.Context()); found != nil || err != nil {
 			t.Errorf("%s: check: %v %v", name, found, err)
 		}

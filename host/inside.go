@@ -48,6 +48,9 @@ func (p *Plugin) inside(ctx context.Context) (*life, error) {
 	if r, ok := v.(core.Requeuer); ok {
 		l.requeuer = guardedRequeuer{g, r}
 	}
+	if r, ok := v.(core.Resumer); ok {
+		l.resumer = guardedResumer{g, r}
+	}
 	if c, ok := v.(core.Checker); ok {
 		l.checker = guardedChecker{g, c}
 	}

@@ -16,6 +16,7 @@ type life struct {
 	scheduler core.Scheduler
 	annotator core.Annotator
 	requeuer  core.Requeuer
+	resumer   core.Resumer
 	checker   core.Checker
 
 	pid     int

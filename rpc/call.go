@@ -28,6 +28,8 @@ func encodeNodeCall(c core.Call) *authorityv1.Call {
 			g = c.Grant.Shown()
 		}
 		p.Verb = &authorityv1.Call_Annotate{Annotate: &schedulerv1.AnnotateRequest{Key: encodeKey(c.Key), Grant: encodeGrant(g)}}
+	case core.CallResume:
+		p.Verb = &authorityv1.Call_Resume{Resume: &schedulerv1.ResumeRequest{Node: utf(c.Node)}}
 	case core.CallDrain:
 		p.Verb = &authorityv1.Call_Drain{Drain: &schedulerv1.DrainRequest{Node: utf(c.Node), Reason: text(c.Reason)}}
 	}
@@ -48,6 +50,8 @@ func (d *decoder) nodeCall(p *authorityv1.Call) core.Call {
 	case *authorityv1.Call_Annotate:
 		g := d.grant(v.Annotate.GetGrant()).Shown()
 		c.Verb, c.Key, c.Grant = core.CallAnnotate, d.key(v.Annotate.GetKey()), &g
+	case *authorityv1.Call_Resume:
+		c.Verb, c.Node = core.CallResume, d.name("node", v.Resume.GetNode(), core.MaxNodeName)
 	case *authorityv1.Call_Drain:
 		c.Verb, c.Node, c.Reason = core.CallDrain, d.name("node", v.Drain.GetNode(), core.MaxNodeName), text(v.Drain.GetReason())
 	}

@@ -228,13 +228,15 @@ var (
 	})
 	genNodeCall = rapid.Custom(func(t *rapid.T) core.Call {
 		c := core.Call{ID: rapid.Uint64().Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Within: time.Duration(rapid.Int64().Draw(t, "within"))}
-		switch c.Verb = core.Verb(rapid.Uint8Max(uint8(core.CallAnnotate)).Draw(t, "verb")); c.Verb {
+		switch c.Verb = core.Verb(rapid.Uint8Max(uint8(core.CallResume)).Draw(t, "verb")); c.Verb {
 		case core.CallDescribe:
 			c.Key, c.Note, c.From = genKey.Draw(t, "key"), octets(t, "note"), genPeer.Draw(t, "from")
 		case core.CallFail, core.CallRequeue:
 			c.Key, c.Reason = genKey.Draw(t, "key"), genText.Draw(t, "reason")
 		case core.CallDrain:
 			c.Node, c.Reason = genName.Draw(t, "node"), genText.Draw(t, "reason")
+		case core.CallResume:
+			c.Node = genName.Draw(t, "node")
 		case core.CallAnnotate:
 			g := genGrant.Draw(t, "grant").Shown()
 			c.Key, c.Grant = genKey.Draw(t, "key"), &g

@@ -162,7 +162,7 @@ var decoders = []hostile{
 			if c.Verb == core.CallDescribe || c.Verb == core.CallFail || c.Verb == core.CallRequeue || c.Verb == core.CallAnnotate {
 				validKey(t, c.Key)
 			}
-			if c.Verb > core.CallAnnotate || (c.Verb == core.CallAnnotate) != (c.Grant != nil) || len(c.Note) > core.MaxNote || c.Verb == core.CallDrain && core.CheckName("node", c.Node, core.MaxNodeName) != nil {
+			if c.Verb > core.CallResume || (c.Verb == core.CallAnnotate) != (c.Grant != nil) || len(c.Note) > core.MaxNote || (c.Verb == core.CallDrain || c.Verb == core.CallResume) && core.CheckName("node", c.Node, core.MaxNodeName) != nil {
 				t.Errorf("%+v", c)
 			}
 		}

@@ -13,12 +13,12 @@ import (
 const SchedulerService = "weft.scheduler.v1.Scheduler"
 
 // ServeScheduler registers scheduler at a gRPC server. Annotate is Unsupported where scheduler is no core.Annotator, Requeue where
-// it is no core.Requeuer.
+// it is no core.Requeuer, Resume where it is no core.Resumer.
 func ServeScheduler(to grpc.ServiceRegistrar, scheduler core.Scheduler) {
 	schedulerv1.RegisterSchedulerServer(to, &schedulerServer{scheduler: scheduler})
 }
 
-// NewScheduler is the adapter at the other end of conn. It is a core.Annotator and a core.Requeuer too, whose methods may answer Unsupported. An error is a *core.Error; Reason
+// NewScheduler is the adapter at the other end of conn. It is a core.Annotator, a core.Requeuer and a core.Resumer too, whose methods may answer Unsupported. An error is a *core.Error; Reason
 // SchedulerAway when the adapter cannot be reached.
 func NewScheduler(conn grpc.ClientConnInterface) core.Scheduler {
 	return &schedulerClient{pb: schedulerv1.NewSchedulerClient(conn), remote: remote{who: "scheduler adapter", away: core.SchedulerAway}}
@@ -86,6 +86,22 @@ func (s *schedulerServer) Requeue(ctx context.Context, req *schedulerv1.RequeueR
 	return &schedulerv1.RequeueReply{}, nil
 }
 
+func (s *schedulerServer) Resume(ctx context.Context, req *schedulerv1.ResumeRequest) (*schedulerv1.ResumeReply, error) {
+	d := &decoder{}
+	node := d.name("node", req.GetNode(), core.MaxNodeName)
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	resumer, ok := s.scheduler.(core.Resumer)
+	if !ok {
+		return nil, outward(core.Errorf(core.NotSupported, "scheduler adapter: Resume: it takes no node back into service"))
+	}
+	if err := resumer.Resume(ctx, node); err != nil {
+		return nil, outward(err)
+	}
+	return &schedulerv1.ResumeReply{}, nil
+}
+
 func (s *schedulerServer) Annotate(ctx context.Context, req *schedulerv1.AnnotateRequest) (*schedulerv1.AnnotateReply, error) {
 	d := &decoder{}
 	key, grant := d.key(req.GetKey()), d.grant(req.GetGrant())
@@ -110,6 +126,7 @@ type schedulerClient struct {
 var (
 	_ core.Annotator = (*schedulerClient)(nil)
 	_ core.Requeuer  = (*schedulerClient)(nil)
+	_ core.Resumer   = (*schedulerClient)(nil)
 )
 
 func (c *schedulerClient) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
@@ -147,6 +164,12 @@ func (c *schedulerClient) Drain(ctx context.Context, node, reason string) error 
 func (c *schedulerClient) Requeue(ctx context.Context, key core.Key, reason string) error {
 	_, err := c.pb.Requeue(ctx, &schedulerv1.RequeueRequest{Key: encodeKey(key), Reason: text(reason)}, pluginBound...)
 	return c.only("Requeue", err)
+}
+
+// Resume implements core.Resumer.
+func (c *schedulerClient) Resume(ctx context.Context, node string) error {
+	_, err := c.pb.Resume(ctx, &schedulerv1.ResumeRequest{Node: utf(node)}, pluginBound...)
+	return c.only("Resume", err)
 }
 
 // Annotate implements core.Annotator. The token stays here, whatever the caller forgot.

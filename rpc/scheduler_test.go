@@ -53,6 +53,11 @@ func (f fakeAnnotator) Annotate(_ context.Context, k core.Key, g core.Grant) err
 	return f.fail
 }
 
+func (f fakeAnnotator) Resume(_ context.Context, node string) error {
+	f.got = append(f.got, node)
+	return f.fail
+}
+
 func (f fakeAnnotator) Requeue(_ context.Context, k core.Key, reason string) error {
 	f.got = append(f.got, k, reason)
 	return f.fail
@@ -74,19 +79,20 @@ func TestScheduler(t *testing.T) {
 		err3 := c.Drain(context.Background(), node, reason)
 		err4 := c.(core.Annotator).Annotate(context.Background(), k, grant)
 		err5 := c.(core.Requeuer).Requeue(context.Background(), k, reason)
-		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		err6 := c.(core.Resumer).Resume(context.Background(), node)
+		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 			t.Fatal(err)
 		}
 		if grant.Collective != nil {
 			grant.Collective.Token = "" // it stayed here
 		}
-		if diff := cmp.Diff([]any{k, note, from, k, reason, node, reason, k, grant, k, reason, f.job}, append(f.got, job)); diff != "" {
+		if diff := cmp.Diff([]any{k, note, from, k, reason, node, reason, k, grant, k, reason, node, f.job}, append(f.got, job)); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
 		e := genError.Draw(t, "error")
 		f.fail = e
 		_, err1 = c.Describe(context.Background(), k, note, from)
-		for _, err := range []error{err1, c.Fail(context.Background(), k, reason), c.Drain(context.Background(), node, reason), c.(core.Annotator).Annotate(context.Background(), k, grant), c.(core.Requeuer).Requeue(context.Background(), k, reason)} {
+		for _, err := range []error{err1, c.Fail(context.Background(), k, reason), c.Drain(context.Background(), node, reason), c.(core.Annotator).Annotate(context.Background(), k, grant), c.(core.Requeuer).Requeue(context.Background(), k, reason), c.(core.Resumer).Resume(context.Background(), node)} {
 			if !cmp.Equal(e, core.AsError(err), errorsWhole) {
 				t.Fatalf("%v, want %v", err, e)
 			}
@@ -107,6 +113,9 @@ func TestAnnotateIsOptional(t *testing.T) {
 	c := wireScheduler(t, &fakeScheduler{})
 	run := core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}}
 	if err := c.(core.Annotator).Annotate(t.Context(), run.Key, core.Grant{Run: run}); !errors.Is(err, core.Unsupported) {
+		t.Error(err)
+	}
+	if err := c.(core.Resumer).Resume(t.Context(), "n1"); !errors.Is(err, core.Unsupported) {
 		t.Error(err)
 	}
 	if err := c.(core.Requeuer).Requeue(t.Context(), run.Key, "why"); !errors.Is(err, core.Unsupported) {

@@ -38,11 +38,9 @@ func (s *Server) act(d done) {
 		case engine.Over:
 			s.over(a)
 		case engine.Drain:
-			for name := range s.schedulers {
-				s.tellScheduler(name, "drain", func(ctx context.Context, sched core.Scheduler) error {
-					return sched.Drain(ctx, a.Node, a.Reason)
-				}, func(bool) {})
-			}
+			s.drain(a)
+		case engine.Resume:
+			s.resume(a)
 		case engine.Say:
 			s.say(d.in, a)
 		}

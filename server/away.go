@@ -52,6 +52,12 @@ func (a away) Annotate(ctx context.Context, key core.Key, grant core.Grant) erro
 	return err
 }
 
+// Resume implements core.Resumer: whether the half is one is known on its node.
+func (a away) Resume(ctx context.Context, node string) error {
+	_, err := a.ask(ctx, core.Call{Verb: core.CallResume, Node: node})
+	return err
+}
+
 // Drain implements core.Scheduler.
 func (a away) Drain(ctx context.Context, node, reason string) error {
 	_, err := a.ask(ctx, core.Call{Verb: core.CallDrain, Node: node, Reason: reason})

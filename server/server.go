@@ -98,6 +98,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	tellings  tellings
+	duties    map[duty]<-chan struct{} // the writer's: closed when the newest word of a node is told, at most one a node and scheduler
 	newcomers newcomers
 	calls     map[uint64]*call
 	sessions  map[string]*session
@@ -115,7 +116,7 @@ type Server struct {
 func New(ctx context.Context, needs Needs) (*Server, error) {
 	s := &Server{
 		needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}),
-		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers),
+		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers), duties: map[duty]<-chan struct{}{},
 		slots: map[string]chan struct{}{}, visits: &throttle.Lines{Burst: 100, Every: time.Second}, strangers: &throttle.Lines{Burst: 20, Every: 10 * time.Second},
 		unshown: &throttle.Lines{Burst: 20, Every: 10 * time.Second}, notes: map[string]chan core.Grant{},
 	}

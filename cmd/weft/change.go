@@ -76,7 +76,7 @@ func newDrain(o *options) *cobra.Command {
 
 func newResume(o *options) *cobra.Command {
 	return &cobra.Command{
-		Use: "resume NODES", Short: "Take nodes back into service in Weft; each scheduler has its own word for it", Args: cobra.ExactArgs(1), ValidArgsFunction: o.nodeNames().once,
+		Use: "resume NODES", Short: "Take nodes back into service, in Weft and in every scheduler where Weft took them out of it", Args: cobra.ExactArgs(1), ValidArgsFunction: o.nodeNames().once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.nodes(cmd, "resume", server.NodeArgs{Nodes: args[0]}, "in service")
 		},

@@ -51,6 +51,11 @@ type Drain struct {
 	Reason string
 }
 
+// Resume takes a node back into service in every scheduler that Drain was told of it.
+type Resume struct {
+	Node string
+}
+
 // Done ends an operator's call. Count is how many reservations it touched.
 type Done struct {
 	Call  uint64
@@ -84,5 +89,6 @@ func (Order) action()    {}
 func (Fail) action()     {}
 func (Over) action()     {}
 func (Drain) action()    {}
+func (Resume) action()   {}
 func (Done) action()     {}
 func (Say) action()      {}

@@ -77,8 +77,11 @@ func (m *Machine) setDrain(in SetDrain) {
 		return
 	}
 	n = m.node(in.Node)
-	if n.Drained != in.Reason {
+	switch {
+	case n.Drained != in.Reason:
 		m.drainNode(n, in.Reason)
+	case in.Reason == "": // a scheduler may have missed it the first time, or had it drained by the node's own hook
+		m.do(Resume{n.Name})
 	}
 	m.do(Done{Call: in.Call, Count: 1})
 }

@@ -265,6 +265,7 @@ func (m *Machine) drainNode(n *node, reason string) {
 	m.write(n.Node)
 	if reason == "" {
 		m.do(Say{Node: n.Name, Text: "resumed"})
+		m.do(Resume{n.Name})
 		return
 	}
 	m.do(Say{Level: Warn, Node: n.Name, Text: "drained: " + reason})

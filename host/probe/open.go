@@ -101,6 +101,7 @@ func halves(ctx context.Context, run *process, conn *grpc.ClientConn) (*conforma
 	if slices.Contains(about.Services, rpc.SchedulerService) {
 		i.Scheduler = rpc.NewScheduler(conn)
 		i.Requeuer, _ = i.Scheduler.(core.Requeuer)
+		i.Resumer, _ = i.Scheduler.(core.Resumer)
 		i.Annotator, _ = i.Scheduler.(core.Annotator)
 	}
 	return i, nil

@@ -38,7 +38,10 @@ func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
 const modeOverwrite = "overwrite"
 
 // fluxsOwn begin the reasons that Flux gives by itself, and that say less than ours.
-var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", "weft: "}
+var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", weftsOwn}
+
+// weftsOwn begins the reason of a node that Drain took out of service.
+const weftsOwn = "weft: "
 
 // Drain takes a node out of service. A reason that somebody else gave for it stays.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
@@ -51,7 +54,7 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 			Targets string `json:"targets"`
 			Reason  string `json:"reason"`
 			Mode    string `json:"mode,omitempty"`
-		}{node, "weft: " + core.OneLine(reason, "its NICs are at fault"), mode}, nil)
+		}{node, weftsOwn + core.OneLine(reason, "its NICs are at fault"), mode}, nil)
 	}
 	err := drain("")
 	if isFault(err, syscall.EEXIST) {
@@ -68,6 +71,23 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 		return core.Errorf(core.NotSupported, "node %s: instance %s has no node of that name", node, p.name)
 	}
 	return p.away("node "+node+": drain", err)
+}
+
+// Resume takes a node back into service that Drain took out of it, and no other.
+func (p *Plugin) Resume(ctx context.Context, node string) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	was, known, err := p.drained(ctx, node)
+	if err != nil {
+		return p.away("node "+node, err)
+	}
+	if !known || !strings.HasPrefix(was, weftsOwn) {
+		return nil
+	}
+	return p.away("node "+node+": undrain", p.link.call(ctx, "resource.undrain", 0, struct {
+		Targets string `json:"targets"`
+	}{node}, nil))
 }
 
 func replaceable(reason string) bool {

@@ -63,6 +63,32 @@ func TestDrain(t *testing.T) {
 	checkError(t, p.Drain(t.Context(), "a b", "x"), core.BadCall, "a b")
 }
 
+func TestResume(t *testing.T) {
+	p, b := adapter(t)
+	check := func(what, reason string, drained bool) {
+		t.Helper()
+		if err := p.Resume(t.Context(), "node02"); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got, is := b.Drained(1); is != drained || got != reason {
+			t.Errorf("%s: drained %t for %q", what, is, got)
+		}
+	}
+	check("in service", "", false)
+	if err := p.Drain(t.Context(), "node02", "cxi1 is gone"); err != nil {
+		t.Fatal(err)
+	}
+	check("drained by Weft", "", false)
+	for _, reason := range []string{"disk is full, see ticket 7", "prolog failed for job ƒL9zLoUb", ""} {
+		b.Drain(1, reason)
+		check("drained by another", reason, true)
+	}
+	if err := p.Resume(t.Context(), "login1"); err != nil {
+		t.Errorf("a node that Flux does not have: %v", err)
+	}
+	checkError(t, p.Resume(t.Context(), "a b"), core.BadCall, "a b")
+}
+
 func TestAnnotate(t *testing.T) {
 	p, b := adapter(t)
 	submitted(b, one, nil)

@@ -17,6 +17,7 @@ var (
 	_ core.Phased       = (*Plugin)(nil)
 	_ core.Scheduler    = (*Plugin)(nil)
 	_ core.Annotator    = (*Plugin)(nil)
+	_ core.Resumer      = (*Plugin)(nil)
 	_ core.Configurable = (*Plugin)(nil)
 	_ core.Checker      = (*Plugin)(nil)
 )

@@ -352,3 +352,35 @@ func TestDrain(t *testing.T) {
 		t.Errorf("an option: %v", err)
 	}
 }
+
+func TestResume(t *testing.T) {
+	c := complex.New(2)
+	c.Split("n1", 2)
+	p := pbs.NewWith("tioga", c.Command)
+	one, two := c.Host("n1").Vnodes[0], c.Host("n1").Vnodes[1]
+	check := func(what string, offline bool, comment string) {
+		t.Helper()
+		if err := p.Resume(t.Context(), "n1"); err != nil || one.Offline != offline || one.Comment != comment {
+			t.Errorf("%s: %v, %+v, %+v", what, err, one, two)
+		}
+	}
+	check("in service", false, "")
+	if err := p.Drain(t.Context(), "n1", "cxi0 is gone"); err != nil {
+		t.Fatal(err)
+	}
+	two.Comment = "ann: memory is tested"
+	check("an administrator has one of them too", true, "weft: cxi0 is gone")
+	two.Comment = one.Comment
+	check("drained by Weft", false, "")
+	if two.Offline || two.Comment != "" {
+		t.Errorf("%+v", two)
+	}
+	one.Offline, one.Comment = true, ""
+	check("no reason", true, "")
+	if err := p.Resume(t.Context(), "n9"); reason(err) != core.NotSupported {
+		t.Errorf("a node that PBS does not have: %v", err)
+	}
+	if err := p.Resume(t.Context(), "-C"); reason(err) != core.BadCall {
+		t.Errorf("an option: %v", err)
+	}
+}

@@ -10,10 +10,23 @@ import (
 
 // pbsNodes is what `pbsnodes -F json` says.
 type pbsNodes struct {
-	Nodes map[string]struct {
-		State   string          `json:"state"`
-		Comment json.RawMessage `json:"comment"`
-	} `json:"nodes"`
+	Nodes map[string]pbsNode `json:"nodes"`
+}
+
+// pbsNode is a vnode.
+type pbsNode struct {
+	State   string          `json:"state"`
+	Comment json.RawMessage `json:"comment"`
+}
+
+func (n pbsNode) offline() bool { return strings.Contains(n.State, "offline") }
+
+// weftsOwn begins the comment of a vnode that Drain marked offline.
+const weftsOwn = "weft: "
+
+func (n pbsNode) ours() bool {
+	comment, _ := scalar(n.Comment)
+	return strings.HasPrefix(comment, weftsOwn)
 }
 
 // maxComment is what pbsnodes -C keeps of a comment, in bytes.
@@ -24,28 +37,60 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
 	}
-	asked, cancel := context.WithTimeout(ctx, p.settings.patient)
-	defer cancel()
-	text, err := p.run(asked, "pbsnodes", "-F", "json", "-H", node)
+	vnodes, err := p.vnodes(ctx, node)
 	if err != nil {
-		return away(err)
+		return err
 	}
-	var all pbsNodes
-	if err := json.Unmarshal(text, &all); err != nil {
-		return core.Errorf(core.SchedulerAway, "pbsnodes: node %s: %w", node, err)
-	}
-	if len(all.Nodes) == 0 {
-		return core.Errorf(core.NotSupported, "node %s: PBS complex %s has no host of that name", node, p.name)
-	}
-	for _, n := range all.Nodes {
-		comment, _ := scalar(n.Comment)
-		if strings.Contains(n.State, "offline") && comment != "" && !strings.HasPrefix(comment, "weft: ") {
+	for _, n := range vnodes {
+		if comment, _ := scalar(n.Comment); n.offline() && comment != "" && !n.ours() {
 			return nil
 		}
 	}
-	comment := "weft: " + core.OneLine(reason, "its NICs are at fault")
+	comment := weftsOwn + core.OneLine(reason, "its NICs are at fault")
 	if len(comment) > maxComment {
 		comment = strings.ToValidUTF8(comment[:maxComment-len("…")], "") + "…"
 	}
 	return p.command(ctx, "pbsnodes", "-o", "-C", comment, node)
+}
+
+// Resume takes a node back into service whose offline vnodes are all those that Drain marked, and no other.
+func (p *Plugin) Resume(ctx context.Context, node string) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	vnodes, err := p.vnodes(ctx, node)
+	if err != nil {
+		return err
+	}
+	offline := 0
+	for _, n := range vnodes {
+		if n.offline() && !n.ours() {
+			return nil
+		}
+		if n.offline() {
+			offline++
+		}
+	}
+	if offline == 0 {
+		return nil
+	}
+	return p.command(ctx, "pbsnodes", "-r", "-C", "", node)
+}
+
+// vnodes are those of a host.
+func (p *Plugin) vnodes(ctx context.Context, node string) (map[string]pbsNode, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	text, err := p.run(ctx, "pbsnodes", "-F", "json", "-H", node)
+	if err != nil {
+		return nil, away(err)
+	}
+	var all pbsNodes
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, core.Errorf(core.SchedulerAway, "pbsnodes: node %s: %w", node, err)
+	}
+	if len(all.Nodes) == 0 {
+		return nil, core.Errorf(core.NotSupported, "node %s: PBS complex %s has no host of that name", node, p.name)
+	}
+	return all.Nodes, nil
 }

@@ -18,6 +18,7 @@ var (
 	_ core.Phased       = (*Plugin)(nil)
 	_ core.Scheduler    = (*Plugin)(nil)
 	_ core.Requeuer     = (*Plugin)(nil)
+	_ core.Resumer      = (*Plugin)(nil)
 	_ core.Configurable = (*Plugin)(nil)
 	_ core.Checker      = (*Plugin)(nil)
 )

@@ -115,3 +115,35 @@ func TestDrain(t *testing.T) {
 	f.err = &failure{command: "sinfo", says: "Unable to contact slurm controller", code: 1}
 	checkError(t, f.adapter().Drain(t.Context(), "n1", "x"), core.SchedulerAway, "Unable to contact")
 }
+
+// TestResume: only what Drain did is lifted.
+func TestResume(t *testing.T) {
+	want := []string{"scontrol update NodeName=n1 State=UNDRAIN"}
+	for name, c := range map[string]struct {
+		state, reason string
+		want          []string
+	}{
+		"drained by Weft":          {"drained", "weft: cxi0: it is gone", want},
+		"with jobs":                {"draining", "weft: cxi0: it is gone", want},
+		"in service, an old text":  {"idle", "weft: cxi0: it is gone", nil},
+		"down":                     {"down", "weft: cxi0: it is gone", nil},
+		"an administrator's":       {"drained", "memory is being replaced", nil},
+		"Slurm's own":              {"drained", "Prolog error", nil},
+		"one that only names Weft": {"drained", "not weft: x", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{nodes: []map[string]string{{"NodeList": "n1", "StateLong": c.state, "Reason": c.reason}}}
+			if err := f.adapter().Resume(t.Context(), "n1"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, append([]string(nil), f.did()...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	f := &fake{}
+	checkError(t, f.adapter().Resume(t.Context(), "n9"), core.NotSupported, "has no node of that name")
+	checkError(t, f.adapter().Resume(t.Context(), "-a"), core.BadCall, "-a")
+	f.err = &failure{command: "sinfo", says: "Unable to contact slurm controller", code: 1}
+	checkError(t, f.adapter().Resume(t.Context(), "n1"), core.SchedulerAway, "Unable to contact")
+}

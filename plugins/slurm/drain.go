@@ -14,21 +14,51 @@ var nodeTable = table{{"NodeList", 257}, {"StateLong", 33}, {"Reason", 257}}
 // slurmsOwn are reasons that slurmctld gives by itself, and that say less than ours.
 var slurmsOwn = []string{"", "none", "Prolog error", "Epilog error", "batch job complete failure", "Kill task failed"}
 
+// weftsOwn begins the reason of a node that Drain took out of service.
+const weftsOwn = "weft: "
+
 // Drain takes a node out of service. A reason that somebody else gave for it stays.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
 	}
-	asked, cancel := context.WithTimeout(ctx, p.settings.patient)
+	taken := false
+	err := p.look(ctx, node, func(state, reason string) {
+		taken = taken || strings.Contains(state, "drain") && !slices.Contains(slurmsOwn, reason) && !strings.HasPrefix(reason, weftsOwn)
+	})
+	if err != nil || taken {
+		return err
+	}
+	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason="+weftsOwn+core.OneLine(reason, "its NICs are at fault"))
+}
+
+// Resume takes a node back into service that Drain took out of it, and no other. UNDRAIN leaves a node down that is down, where RESUME would not.
+func (p *Plugin) Resume(ctx context.Context, node string) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	ours := false
+	err := p.look(ctx, node, func(state, reason string) {
+		ours = ours || strings.Contains(state, "drain") && strings.HasPrefix(reason, weftsOwn)
+	})
+	if err != nil || !ours {
+		return err
+	}
+	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=UNDRAIN")
+}
+
+// look tells each state that the cluster has of a node, and why.
+func (p *Plugin) look(ctx context.Context, node string, tell func(state, reason string)) error {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
-	text, err := p.run(asked, "sinfo", "-h", "-N", "-n", node, "-O", nodeTable.format())
+	text, err := p.run(ctx, "sinfo", "-h", "-N", "-n", node, "-O", nodeTable.format())
 	if err != nil {
 		return away(err)
 	}
-	known, taken := false, false
+	known := false
 	err = nodeTable.parse(text, func(v []string, _ []bool) error {
 		known = true
-		taken = taken || strings.Contains(v[1], "drain") && !slices.Contains(slurmsOwn, v[2]) && !strings.HasPrefix(v[2], "weft: ")
+		tell(v[1], v[2])
 		return nil
 	})
 	switch {
@@ -36,8 +66,6 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 		return core.Errorf(core.SchedulerAway, "sinfo: node %s: %w", node, err)
 	case !known:
 		return core.Errorf(core.NotSupported, "node %s: cluster %s has no node of that name", node, p.name)
-	case taken:
-		return nil
 	}
-	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason=weft: "+core.OneLine(reason, "its NICs are at fault"))
+	return nil
 }

@@ -123,6 +123,9 @@ var schedulerCases = []Case{
 		if t.Requeuer != nil {
 			calls["Requeue of a job that does not exist"] = func() error { return t.Requeuer.Requeue(t.ctx, noJob, "weft plugin verify") }
 		}
+		if t.Resumer != nil {
+			calls["Resume of a node that does not exist"] = func() error { return t.Resumer.Resume(t.ctx, noNode) }
+		}
 		if t.Annotator != nil {
 			calls["Annotate of a job that does not exist"] = func() error { return t.Annotator.Annotate(t.ctx, noJob, core.Grant{Run: core.Run{Key: noJob}}) }
 		}

@@ -25,6 +25,7 @@ type Instance struct {
 	Phased    core.Phased
 	Scheduler core.Scheduler
 	Requeuer  core.Requeuer
+	Resumer   core.Resumer
 	Annotator core.Annotator
 	Checker   core.Checker
 
@@ -104,6 +105,7 @@ func InstanceOf(v any) *Instance {
 	i.Phased, _ = v.(core.Phased)
 	i.Scheduler, _ = v.(core.Scheduler)
 	i.Requeuer, _ = v.(core.Requeuer)
+	i.Resumer, _ = v.(core.Resumer)
 	i.Annotator, _ = v.(core.Annotator)
 	i.Checker, _ = v.(core.Checker)
 	if c, ok := v.(core.Configurable); ok {

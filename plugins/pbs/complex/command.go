@@ -178,6 +178,12 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 		}
 		return nil, nil
 	}
+	if slices.Contains(args, "-r") && i >= 0 {
+		for _, v := range c.hosts[i].Vnodes {
+			v.Offline, v.Comment = false, args[slices.Index(args, "-C")+1]
+		}
+		return nil, nil
+	}
 	nodes := map[string]any{}
 	if i >= 0 {
 		for _, v := range c.hosts[i].Vnodes {

@@ -41,6 +41,7 @@ func init() {
 		"job-manager.post-event.post": {true, (*client).post},
 		"job-info.lookup":             {false, (*client).lookup},
 		"resource.drain":              {true, (*client).drain},
+		"resource.undrain":            {true, (*client).undrain},
 		"resource.status":             {false, (*client).status},
 		"attr.get":                    {false, (*client).attr},
 		"broker.getenv":               {true, func(*client, *broker.Message, []byte) (any, *no) { return object{"env": object{}}, nil }},
@@ -209,19 +210,11 @@ func (c *client) drain(m *broker.Message, in []byte) (any, *no) {
 	if bad := decode(in, &req); bad != nil {
 		return nil, bad
 	}
-	if m.First != 0 {
-		return nil, &no{syscall.ENOSYS, ""}
+	rank, bad := c.target(m, req.Targets)
+	if bad != nil {
+		return nil, bad
 	}
 	i := &c.b.instance
-	rank := -1
-	for r, host := range i.hosts {
-		if host == req.Targets || strconv.Itoa(r) == req.Targets {
-			rank = r
-		}
-	}
-	if rank < 0 {
-		return nil, &no{syscall.EINVAL, "invalid targets"}
-	}
 	_, was := i.drained[rank]
 	switch {
 	case req.Mode == "overwrite", !was:
@@ -234,6 +227,37 @@ func (c *client) drain(m *broker.Message, in []byte) (any, *no) {
 		return nil, &no{syscall.EEXIST, "already drained"}
 	}
 	return nil, nil
+}
+
+func (c *client) undrain(m *broker.Message, in []byte) (any, *no) {
+	var req struct {
+		Targets string `json:"targets"`
+	}
+	if bad := decode(in, &req); bad != nil {
+		return nil, bad
+	}
+	rank, bad := c.target(m, req.Targets)
+	if bad != nil {
+		return nil, bad
+	}
+	if _, was := c.b.instance.drained[rank]; !was {
+		return nil, &no{syscall.EINVAL, "rank " + strconv.Itoa(rank) + " not drained"}
+	}
+	delete(c.b.instance.drained, rank)
+	return nil, nil
+}
+
+// target is the rank that is to be drained or undrained.
+func (c *client) target(m *broker.Message, targets string) (int, *no) {
+	if m.First != 0 {
+		return 0, &no{syscall.ENOSYS, ""}
+	}
+	for r, host := range c.b.instance.hosts {
+		if host == targets || strconv.Itoa(r) == targets {
+			return r, nil
+		}
+	}
+	return 0, &no{syscall.EINVAL, "invalid targets"}
 }
 
 func (c *client) status(*broker.Message, []byte) (any, *no) {

@@ -731,6 +731,7 @@ type Call struct {
 	//	*Call_Drain
 	//	*Call_Requeue
 	//	*Call_Annotate
+	//	*Call_Resume
 	Verb          isCall_Verb `protobuf_oneof:"verb"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -839,6 +840,15 @@ func (x *Call) GetAnnotate() *v11.AnnotateRequest {
 	return nil
 }
 
+func (x *Call) GetResume() *v11.ResumeRequest {
+	if x != nil {
+		if x, ok := x.Verb.(*Call_Resume); ok {
+			return x.Resume
+		}
+	}
+	return nil
+}
+
 type isCall_Verb interface {
 	isCall_Verb()
 }
@@ -863,6 +873,10 @@ type Call_Annotate struct {
 	Annotate *v11.AnnotateRequest `protobuf:"bytes,8,opt,name=annotate,proto3,oneof"`
 }
 
+type Call_Resume struct {
+	Resume *v11.ResumeRequest `protobuf:"bytes,9,opt,name=resume,proto3,oneof"`
+}
+
 func (*Call_Describe) isCall_Verb() {}
 
 func (*Call_Fail) isCall_Verb() {}
@@ -872,6 +886,8 @@ func (*Call_Drain) isCall_Verb() {}
 func (*Call_Requeue) isCall_Verb() {}
 
 func (*Call_Annotate) isCall_Verb() {}
+
+func (*Call_Resume) isCall_Verb() {}
 
 // Reply is what came of a call.
 type Reply struct {
@@ -1039,7 +1055,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
-	"\x05whole\x18\x03 \x01(\bR\x05whole\"\x86\x03\n" +
+	"\x05whole\x18\x03 \x01(\bR\x05whole\"\xc2\x03\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1c\n" +
 	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x16\n" +
@@ -1048,7 +1064,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x04fail\x18\x05 \x01(\v2\x1e.weft.scheduler.v1.FailRequestH\x00R\x04fail\x127\n" +
 	"\x05drain\x18\x06 \x01(\v2\x1f.weft.scheduler.v1.DrainRequestH\x00R\x05drain\x12=\n" +
 	"\arequeue\x18\a \x01(\v2!.weft.scheduler.v1.RequeueRequestH\x00R\arequeue\x12@\n" +
-	"\bannotate\x18\b \x01(\v2\".weft.scheduler.v1.AnnotateRequestH\x00R\bannotateB\x06\n" +
+	"\bannotate\x18\b \x01(\v2\".weft.scheduler.v1.AnnotateRequestH\x00R\bannotate\x12:\n" +
+	"\x06resume\x18\t \x01(\v2 .weft.scheduler.v1.ResumeRequestH\x00R\x06resumeB\x06\n" +
 	"\x04verb\"l\n" +
 	"\x05Reply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12(\n" +
@@ -1110,8 +1127,9 @@ var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(*v11.DrainRequest)(nil),    // 24: weft.scheduler.v1.DrainRequest
 	(*v11.RequeueRequest)(nil),  // 25: weft.scheduler.v1.RequeueRequest
 	(*v11.AnnotateRequest)(nil), // 26: weft.scheduler.v1.AnnotateRequest
-	(*v11.Job)(nil),             // 27: weft.scheduler.v1.Job
-	(*v1.Error)(nil),            // 28: weft.core.v1.Error
+	(*v11.ResumeRequest)(nil),   // 27: weft.scheduler.v1.ResumeRequest
+	(*v11.Job)(nil),             // 28: weft.scheduler.v1.Job
+	(*v1.Error)(nil),            // 29: weft.core.v1.Error
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
 	13, // 0: weft.authority.v1.ReserveRequest.ask:type_name -> weft.core.v1.Ask
@@ -1140,18 +1158,19 @@ var file_weft_authority_v1_authority_proto_depIdxs = []int32{
 	24, // 23: weft.authority.v1.Call.drain:type_name -> weft.scheduler.v1.DrainRequest
 	25, // 24: weft.authority.v1.Call.requeue:type_name -> weft.scheduler.v1.RequeueRequest
 	26, // 25: weft.authority.v1.Call.annotate:type_name -> weft.scheduler.v1.AnnotateRequest
-	27, // 26: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
-	28, // 27: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
-	20, // 28: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	1,  // 29: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	3,  // 30: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	2,  // 31: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	4,  // 32: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	31, // [31:33] is the sub-list for method output_type
-	29, // [29:31] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	27, // 26: weft.authority.v1.Call.resume:type_name -> weft.scheduler.v1.ResumeRequest
+	28, // 27: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
+	29, // 28: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
+	20, // 29: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	1,  // 30: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	3,  // 31: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	2,  // 32: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	4,  // 33: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	32, // [32:34] is the sub-list for method output_type
+	30, // [30:32] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1165,6 +1184,7 @@ func file_weft_authority_v1_authority_proto_init() {
 		(*Call_Drain)(nil),
 		(*Call_Requeue)(nil),
 		(*Call_Annotate)(nil),
+		(*Call_Resume)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

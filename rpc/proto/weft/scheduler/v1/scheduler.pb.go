@@ -867,6 +867,86 @@ func (*DrainReply) Descriptor() ([]byte, []int) {
 	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{12}
 }
 
+type ResumeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeRequest) Reset() {
+	*x = ResumeRequest{}
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeRequest) ProtoMessage() {}
+
+func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
+func (*ResumeRequest) Descriptor() ([]byte, []int) {
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ResumeRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+type ResumeReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeReply) Reset() {
+	*x = ResumeReply{}
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeReply) ProtoMessage() {}
+
+func (x *ResumeReply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeReply.ProtoReflect.Descriptor instead.
+func (*ResumeReply) Descriptor() ([]byte, []int) {
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{14}
+}
+
 type RequeueRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           *v1.Key                `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -877,7 +957,7 @@ type RequeueRequest struct {
 
 func (x *RequeueRequest) Reset() {
 	*x = RequeueRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[13]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -889,7 +969,7 @@ func (x *RequeueRequest) String() string {
 func (*RequeueRequest) ProtoMessage() {}
 
 func (x *RequeueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[13]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -902,7 +982,7 @@ func (x *RequeueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequeueRequest.ProtoReflect.Descriptor instead.
 func (*RequeueRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{13}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RequeueRequest) GetKey() *v1.Key {
@@ -927,7 +1007,7 @@ type RequeueReply struct {
 
 func (x *RequeueReply) Reset() {
 	*x = RequeueReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[14]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -939,7 +1019,7 @@ func (x *RequeueReply) String() string {
 func (*RequeueReply) ProtoMessage() {}
 
 func (x *RequeueReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[14]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -952,7 +1032,7 @@ func (x *RequeueReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequeueReply.ProtoReflect.Descriptor instead.
 func (*RequeueReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{14}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{16}
 }
 
 type AnnotateRequest struct {
@@ -965,7 +1045,7 @@ type AnnotateRequest struct {
 
 func (x *AnnotateRequest) Reset() {
 	*x = AnnotateRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[15]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1057,7 @@ func (x *AnnotateRequest) String() string {
 func (*AnnotateRequest) ProtoMessage() {}
 
 func (x *AnnotateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[15]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1070,7 @@ func (x *AnnotateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnnotateRequest.ProtoReflect.Descriptor instead.
 func (*AnnotateRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{15}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AnnotateRequest) GetKey() *v1.Key {
@@ -1015,7 +1095,7 @@ type AnnotateReply struct {
 
 func (x *AnnotateReply) Reset() {
 	*x = AnnotateReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[16]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1027,7 +1107,7 @@ func (x *AnnotateReply) String() string {
 func (*AnnotateReply) ProtoMessage() {}
 
 func (x *AnnotateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[16]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1040,7 +1120,7 @@ func (x *AnnotateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnnotateReply.ProtoReflect.Descriptor instead.
 func (*AnnotateReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{16}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{18}
 }
 
 var File_weft_scheduler_v1_scheduler_proto protoreflect.FileDescriptor
@@ -1114,7 +1194,10 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\f\n" +
 	"\n" +
-	"DrainReply\"M\n" +
+	"DrainReply\"#\n" +
+	"\rResumeRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\"\r\n" +
+	"\vResumeReply\"M\n" +
 	"\x0eRequeueRequest\x12#\n" +
 	"\x03key\x18\x01 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x0e\n" +
@@ -1122,13 +1205,14 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\x0fAnnotateRequest\x12#\n" +
 	"\x03key\x18\x01 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12)\n" +
 	"\x05grant\x18\x02 \x01(\v2\x13.weft.core.v1.GrantR\x05grant\"\x0f\n" +
-	"\rAnnotateReply2\xda\x03\n" +
+	"\rAnnotateReply2\xa6\x04\n" +
 	"\tScheduler\x12P\n" +
 	"\bDescribe\x12\".weft.scheduler.v1.DescribeRequest\x1a .weft.scheduler.v1.DescribeReply\x12K\n" +
 	"\x05Watch\x12\x1f.weft.scheduler.v1.WatchRequest\x1a\x1d.weft.scheduler.v1.WatchReply(\x010\x01\x12D\n" +
 	"\x04Fail\x12\x1e.weft.scheduler.v1.FailRequest\x1a\x1c.weft.scheduler.v1.FailReply\x12M\n" +
 	"\aRequeue\x12!.weft.scheduler.v1.RequeueRequest\x1a\x1f.weft.scheduler.v1.RequeueReply\x12G\n" +
-	"\x05Drain\x12\x1f.weft.scheduler.v1.DrainRequest\x1a\x1d.weft.scheduler.v1.DrainReply\x12P\n" +
+	"\x05Drain\x12\x1f.weft.scheduler.v1.DrainRequest\x1a\x1d.weft.scheduler.v1.DrainReply\x12J\n" +
+	"\x06Resume\x12 .weft.scheduler.v1.ResumeRequest\x1a\x1e.weft.scheduler.v1.ResumeReply\x12P\n" +
 	"\bAnnotate\x12\".weft.scheduler.v1.AnnotateRequest\x1a .weft.scheduler.v1.AnnotateReplyBBZ@github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1;schedulerv1b\x06proto3"
 
 var (
@@ -1143,7 +1227,7 @@ func file_weft_scheduler_v1_scheduler_proto_rawDescGZIP() []byte {
 	return file_weft_scheduler_v1_scheduler_proto_rawDescData
 }
 
-var file_weft_scheduler_v1_scheduler_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_weft_scheduler_v1_scheduler_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_weft_scheduler_v1_scheduler_proto_goTypes = []any{
 	(*DescribeRequest)(nil), // 0: weft.scheduler.v1.DescribeRequest
 	(*DescribeReply)(nil),   // 1: weft.scheduler.v1.DescribeReply
@@ -1158,21 +1242,23 @@ var file_weft_scheduler_v1_scheduler_proto_goTypes = []any{
 	(*FailReply)(nil),       // 10: weft.scheduler.v1.FailReply
 	(*DrainRequest)(nil),    // 11: weft.scheduler.v1.DrainRequest
 	(*DrainReply)(nil),      // 12: weft.scheduler.v1.DrainReply
-	(*RequeueRequest)(nil),  // 13: weft.scheduler.v1.RequeueRequest
-	(*RequeueReply)(nil),    // 14: weft.scheduler.v1.RequeueReply
-	(*AnnotateRequest)(nil), // 15: weft.scheduler.v1.AnnotateRequest
-	(*AnnotateReply)(nil),   // 16: weft.scheduler.v1.AnnotateReply
-	(*v1.Key)(nil),          // 17: weft.core.v1.Key
-	(*v1.Peer)(nil),         // 18: weft.core.v1.Peer
-	(*v1.Run)(nil),          // 19: weft.core.v1.Run
-	(*v1.Jobs)(nil),         // 20: weft.core.v1.Jobs
-	(*v1.Grant)(nil),        // 21: weft.core.v1.Grant
+	(*ResumeRequest)(nil),   // 13: weft.scheduler.v1.ResumeRequest
+	(*ResumeReply)(nil),     // 14: weft.scheduler.v1.ResumeReply
+	(*RequeueRequest)(nil),  // 15: weft.scheduler.v1.RequeueRequest
+	(*RequeueReply)(nil),    // 16: weft.scheduler.v1.RequeueReply
+	(*AnnotateRequest)(nil), // 17: weft.scheduler.v1.AnnotateRequest
+	(*AnnotateReply)(nil),   // 18: weft.scheduler.v1.AnnotateReply
+	(*v1.Key)(nil),          // 19: weft.core.v1.Key
+	(*v1.Peer)(nil),         // 20: weft.core.v1.Peer
+	(*v1.Run)(nil),          // 21: weft.core.v1.Run
+	(*v1.Jobs)(nil),         // 22: weft.core.v1.Jobs
+	(*v1.Grant)(nil),        // 23: weft.core.v1.Grant
 }
 var file_weft_scheduler_v1_scheduler_proto_depIdxs = []int32{
-	17, // 0: weft.scheduler.v1.DescribeRequest.key:type_name -> weft.core.v1.Key
-	18, // 1: weft.scheduler.v1.DescribeRequest.caller:type_name -> weft.core.v1.Peer
+	19, // 0: weft.scheduler.v1.DescribeRequest.key:type_name -> weft.core.v1.Key
+	20, // 1: weft.scheduler.v1.DescribeRequest.caller:type_name -> weft.core.v1.Peer
 	2,  // 2: weft.scheduler.v1.DescribeReply.job:type_name -> weft.scheduler.v1.Job
-	19, // 3: weft.scheduler.v1.Job.run:type_name -> weft.core.v1.Run
+	21, // 3: weft.scheduler.v1.Job.run:type_name -> weft.core.v1.Run
 	3,  // 4: weft.scheduler.v1.Job.shares:type_name -> weft.scheduler.v1.Share
 	4,  // 5: weft.scheduler.v1.Job.request:type_name -> weft.scheduler.v1.Request
 	5,  // 6: weft.scheduler.v1.Request.limits:type_name -> weft.scheduler.v1.LimitRequests
@@ -1184,25 +1270,27 @@ var file_weft_scheduler_v1_scheduler_proto_depIdxs = []int32{
 	6,  // 12: weft.scheduler.v1.LimitRequests.les:type_name -> weft.scheduler.v1.LimitRequest
 	6,  // 13: weft.scheduler.v1.LimitRequests.tles:type_name -> weft.scheduler.v1.LimitRequest
 	6,  // 14: weft.scheduler.v1.LimitRequests.acs:type_name -> weft.scheduler.v1.LimitRequest
-	20, // 15: weft.scheduler.v1.WatchReply.jobs:type_name -> weft.core.v1.Jobs
-	17, // 16: weft.scheduler.v1.FailRequest.key:type_name -> weft.core.v1.Key
-	17, // 17: weft.scheduler.v1.RequeueRequest.key:type_name -> weft.core.v1.Key
-	17, // 18: weft.scheduler.v1.AnnotateRequest.key:type_name -> weft.core.v1.Key
-	21, // 19: weft.scheduler.v1.AnnotateRequest.grant:type_name -> weft.core.v1.Grant
+	22, // 15: weft.scheduler.v1.WatchReply.jobs:type_name -> weft.core.v1.Jobs
+	19, // 16: weft.scheduler.v1.FailRequest.key:type_name -> weft.core.v1.Key
+	19, // 17: weft.scheduler.v1.RequeueRequest.key:type_name -> weft.core.v1.Key
+	19, // 18: weft.scheduler.v1.AnnotateRequest.key:type_name -> weft.core.v1.Key
+	23, // 19: weft.scheduler.v1.AnnotateRequest.grant:type_name -> weft.core.v1.Grant
 	0,  // 20: weft.scheduler.v1.Scheduler.Describe:input_type -> weft.scheduler.v1.DescribeRequest
 	7,  // 21: weft.scheduler.v1.Scheduler.Watch:input_type -> weft.scheduler.v1.WatchRequest
 	9,  // 22: weft.scheduler.v1.Scheduler.Fail:input_type -> weft.scheduler.v1.FailRequest
-	13, // 23: weft.scheduler.v1.Scheduler.Requeue:input_type -> weft.scheduler.v1.RequeueRequest
+	15, // 23: weft.scheduler.v1.Scheduler.Requeue:input_type -> weft.scheduler.v1.RequeueRequest
 	11, // 24: weft.scheduler.v1.Scheduler.Drain:input_type -> weft.scheduler.v1.DrainRequest
-	15, // 25: weft.scheduler.v1.Scheduler.Annotate:input_type -> weft.scheduler.v1.AnnotateRequest
-	1,  // 26: weft.scheduler.v1.Scheduler.Describe:output_type -> weft.scheduler.v1.DescribeReply
-	8,  // 27: weft.scheduler.v1.Scheduler.Watch:output_type -> weft.scheduler.v1.WatchReply
-	10, // 28: weft.scheduler.v1.Scheduler.Fail:output_type -> weft.scheduler.v1.FailReply
-	14, // 29: weft.scheduler.v1.Scheduler.Requeue:output_type -> weft.scheduler.v1.RequeueReply
-	12, // 30: weft.scheduler.v1.Scheduler.Drain:output_type -> weft.scheduler.v1.DrainReply
-	16, // 31: weft.scheduler.v1.Scheduler.Annotate:output_type -> weft.scheduler.v1.AnnotateReply
-	26, // [26:32] is the sub-list for method output_type
-	20, // [20:26] is the sub-list for method input_type
+	13, // 25: weft.scheduler.v1.Scheduler.Resume:input_type -> weft.scheduler.v1.ResumeRequest
+	17, // 26: weft.scheduler.v1.Scheduler.Annotate:input_type -> weft.scheduler.v1.AnnotateRequest
+	1,  // 27: weft.scheduler.v1.Scheduler.Describe:output_type -> weft.scheduler.v1.DescribeReply
+	8,  // 28: weft.scheduler.v1.Scheduler.Watch:output_type -> weft.scheduler.v1.WatchReply
+	10, // 29: weft.scheduler.v1.Scheduler.Fail:output_type -> weft.scheduler.v1.FailReply
+	16, // 30: weft.scheduler.v1.Scheduler.Requeue:output_type -> weft.scheduler.v1.RequeueReply
+	12, // 31: weft.scheduler.v1.Scheduler.Drain:output_type -> weft.scheduler.v1.DrainReply
+	14, // 32: weft.scheduler.v1.Scheduler.Resume:output_type -> weft.scheduler.v1.ResumeReply
+	18, // 33: weft.scheduler.v1.Scheduler.Annotate:output_type -> weft.scheduler.v1.AnnotateReply
+	27, // [27:34] is the sub-list for method output_type
+	20, // [20:27] is the sub-list for method input_type
 	20, // [20:20] is the sub-list for extension type_name
 	20, // [20:20] is the sub-list for extension extendee
 	0,  // [0:20] is the sub-list for field type_name
@@ -1220,7 +1308,7 @@ func file_weft_scheduler_v1_scheduler_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_scheduler_v1_scheduler_proto_rawDesc), len(file_weft_scheduler_v1_scheduler_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

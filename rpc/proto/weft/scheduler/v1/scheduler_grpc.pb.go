@@ -26,6 +26,7 @@ const (
 	Scheduler_Fail_FullMethodName     = "/weft.scheduler.v1.Scheduler/Fail"
 	Scheduler_Requeue_FullMethodName  = "/weft.scheduler.v1.Scheduler/Requeue"
 	Scheduler_Drain_FullMethodName    = "/weft.scheduler.v1.Scheduler/Drain"
+	Scheduler_Resume_FullMethodName   = "/weft.scheduler.v1.Scheduler/Resume"
 	Scheduler_Annotate_FullMethodName = "/weft.scheduler.v1.Scheduler/Annotate"
 )
 
@@ -50,6 +51,8 @@ type SchedulerClient interface {
 	Requeue(ctx context.Context, in *RequeueRequest, opts ...grpc.CallOption) (*RequeueReply, error)
 	// Drain takes a node out of service.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainReply, error)
+	// Resume takes a node back into service that Drain took out of it, and leaves one alone that anybody else did; UNIMPLEMENTED where there is no such thing.
+	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeReply, error)
 	// Annotate shows a grant in the scheduler's own record of the job; UNIMPLEMENTED where there is no such thing.
 	Annotate(ctx context.Context, in *AnnotateRequest, opts ...grpc.CallOption) (*AnnotateReply, error)
 }
@@ -115,6 +118,16 @@ func (c *schedulerClient) Drain(ctx context.Context, in *DrainRequest, opts ...g
 	return out, nil
 }
 
+func (c *schedulerClient) Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResumeReply)
+	err := c.cc.Invoke(ctx, Scheduler_Resume_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *schedulerClient) Annotate(ctx context.Context, in *AnnotateRequest, opts ...grpc.CallOption) (*AnnotateReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AnnotateReply)
@@ -146,6 +159,8 @@ type SchedulerServer interface {
 	Requeue(context.Context, *RequeueRequest) (*RequeueReply, error)
 	// Drain takes a node out of service.
 	Drain(context.Context, *DrainRequest) (*DrainReply, error)
+	// Resume takes a node back into service that Drain took out of it, and leaves one alone that anybody else did; UNIMPLEMENTED where there is no such thing.
+	Resume(context.Context, *ResumeRequest) (*ResumeReply, error)
 	// Annotate shows a grant in the scheduler's own record of the job; UNIMPLEMENTED where there is no such thing.
 	Annotate(context.Context, *AnnotateRequest) (*AnnotateReply, error)
 	mustEmbedUnimplementedSchedulerServer()
@@ -172,6 +187,9 @@ func (UnimplementedSchedulerServer) Requeue(context.Context, *RequeueRequest) (*
 }
 func (UnimplementedSchedulerServer) Drain(context.Context, *DrainRequest) (*DrainReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
+}
+func (UnimplementedSchedulerServer) Resume(context.Context, *ResumeRequest) (*ResumeReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
 }
 func (UnimplementedSchedulerServer) Annotate(context.Context, *AnnotateRequest) (*AnnotateReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Annotate not implemented")
@@ -276,6 +294,24 @@ func _Scheduler_Drain_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Scheduler_Resume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulerServer).Resume(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Scheduler_Resume_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulerServer).Resume(ctx, req.(*ResumeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Scheduler_Annotate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AnnotateRequest)
 	if err := dec(in); err != nil {
@@ -316,6 +352,10 @@ var Scheduler_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Drain",
 			Handler:    _Scheduler_Drain_Handler,
+		},
+		{
+			MethodName: "Resume",
+			Handler:    _Scheduler_Resume_Handler,
 		},
 		{
 			MethodName: "Annotate",

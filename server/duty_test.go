@@ -1,0 +1,76 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/server"
+)
+
+// moody is a scheduler that resumes nodes, and does not take what it is told at first.
+type moody struct {
+	scheduler
+	fails int
+	heard []string
+}
+
+func (m *moody) hear(what string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.heard = append(m.heard, what)
+	if m.fails > 0 {
+		m.fails--
+		return errors.New("slurmctld does not answer")
+	}
+	return nil
+}
+
+func (m *moody) Drain(_ context.Context, node, reason string) error {
+	return m.hear("drain " + node + " " + reason)
+}
+func (m *moody) Resume(_ context.Context, node string) error { return m.hear("resume " + node) }
+
+// TestResumeGoesToEveryScheduler, also where the first word of the drain before it was not taken: the newest word is the last that a scheduler hears. One that
+// resumes nothing is told nothing.
+func TestResumeGoesToEveryScheduler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sick := &moody{scheduler: scheduler{tells: make(chan core.Jobs)}, fails: 2}
+		well := &moody{scheduler: scheduler{tells: make(chan core.Jobs)}}
+		s := start(t, func(n *server.Needs) {
+			n.Schedulers["sick"], n.Schedulers["well"] = sick, well
+			n.Config.Schedulers = append(n.Config.Schedulers, "sick", "well")
+		})
+		defer s.stop()
+		s.attend(t.Context(), "n1", "b", nil)
+		set := func(reason string) {
+			t.Helper()
+			if _, err := s.Do(t.Context(), func(call uint64) engine.Input { return engine.SetDrain{Call: call, Node: "n1", Reason: reason} }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set("cable")
+		set("")
+		set("fan")
+		set("")
+		set("") // nothing changes in Weft, but whoever says it again wants it told again
+		time.Sleep(10 * server.DefaultLimits.Describe)
+		synctest.Wait()
+		want := []string{"drain n1 cable", "resume n1", "drain n1 fan", "resume n1", "resume n1"}
+		if diff := cmp.Diff(want, well.heard); diff != "" {
+			t.Errorf("one that answers: %s", diff)
+		}
+		if diff := cmp.Diff(append([]string{want[0], want[0]}, want...), sick.heard); diff != "" {
+			t.Errorf("one that did not at first: %s", diff)
+		}
+		if len(s.sched.drained) != 2 {
+			t.Errorf("one that resumes nothing: %q", s.sched.drained)
+		}
+	})
+}
