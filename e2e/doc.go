@@ -16,6 +16,7 @@
 //	a NIC fails: drained with its reason, job requeued                         TestNICFails
 //	a service is busy at the end and goes later                                TestBusy
 //	one that does not go: drained, VNI held (Alloc alone)                      TestBusyForGood
+//	weft drain and weft resume, and Slurm's own (Alloc alone)                  TestDrain
 //	slurmd and agent killed                                                    TestNodeLost
 //	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts
 //	the server killed while jobs start and end                                 TestServerKilled

@@ -171,7 +171,7 @@ func TestBusyForGood(t *testing.T) {
 	if out, err := w.weft("resume", "n1"); err != nil {
 		t.Errorf("weft resume: %v\n%s", err, out)
 	}
-	w.mustRoot("scontrol", "update", "NodeName=n1", "State=RESUME")
+	w.inService("n1")
 	w.oneStep(bob, "n1", 1)
 	w.clean()
 }

@@ -53,7 +53,9 @@ func (m *Machine) complete(w *watch, in Answer) {
 		}
 		switch {
 		case r.verdict == there:
-			r.known, r.shown = true, max(r.shown, in.Began)
+			if !r.known || in.Began > r.shown {
+				r.known, r.shown = true, in.Began
+			}
 			r.missing, r.vanished = 0, 0
 		case in.Began <= r.prepared:
 		case r.verdict >= requeued:

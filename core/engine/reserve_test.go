@@ -29,6 +29,21 @@ func TestReserveMakesAndJoins(t *testing.T) {
 	}
 }
 
+// An answer that was asked for before the server started is as old as it is, not as old as the server.
+func TestReserveAsksAfterAnOldAnswer(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	j := job("7", "n[1-2]")
+	w.granted("n1", j, app())
+	w.restart()
+	w.attach("n1")
+	w.attach("n2")
+	w.step(Answer{Scheduler: "slurm", Began: w.now.Run - time.Minute, Jobs: core.Jobs{Complete: true, Jobs: []core.JobStatus{running(j.Run)}}})
+	in := w.ask("n2", j)
+	if acts := w.step(in); !described(acts, in.Call) {
+		t.Error("the scheduler is not asked although its answer is a minute old")
+	}
+}
+
 // The scheduler is asked once while its answer is fresh; a join of the others is one small record.
 func TestReserveAsksOnceWhileFresh(t *testing.T) {
 	w := newWorld(t, 100, "n1", "n2", "n3", "n4")
