@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -51,9 +53,14 @@ func (c *call) exempt(job core.JobID) {
 	c.warn(c.dir.RemoveEnviron(job))
 }
 
-// unknown goes by where no agent has ever said what the phase is.
-func (c *call) unknown() int {
-	c.say("Weft is bypassed, and no agent has said yet what this hook is for: nothing is done and nothing unset")
+// unknown goes by where the agent has not said what the phase is, or not so that this weft-hook understands it: an agent of another release, or one that
+// could not start with a new config.hcl. The bypass is the way out of just that. Only a file that is not root's own is no excuse.
+func (c *call) unknown(why error) int {
+	if errors.Is(why, fs.ErrNotExist) {
+		c.say("Weft is bypassed, and no agent has said yet what this hook is for: nothing is done and nothing unset")
+	} else {
+		c.say("Weft is bypassed, and what this hook is for cannot be told: nothing is done and nothing unset: %s", core.AsError(why).Line())
+	}
 	if c.uid == 0 {
 		c.note("?", "went by unknown")
 	}

@@ -20,15 +20,12 @@ func (c *call) run() int {
 	if err != nil {
 		c.say("%s", core.AsError(err).Line())
 	}
-	hooks, err := c.dir.Hooks()
-	if bypassed && errors.Is(err, fs.ErrNotExist) {
-		return c.unknown()
-	}
-	if err != nil {
-		return c.fail(err)
-	}
-	label, phase, err := hooks.Find(c.scheduler, c.phase)
-	if err != nil {
+	label, phase, err := c.find()
+	switch {
+	case err == nil:
+	case bypassed && core.AsError(err).Reason != core.NotAllowed:
+		return c.unknown(err)
+	default:
 		return c.fail(err)
 	}
 	c.scheduler = label
@@ -42,6 +39,15 @@ func (c *call) run() int {
 		return c.bypass(ctx, phase)
 	}
 	return c.ask(ctx, phase)
+}
+
+// find looks up what the agent left about this phase.
+func (c *call) find() (label string, phase rundir.Phase, err error) {
+	hooks, err := c.dir.Hooks()
+	if err != nil {
+		return "", rundir.Phase{}, err
+	}
+	return hooks.Find(c.scheduler, c.phase)
 }
 
 // margin is what of a limit is left for the line that says what was wrong.
