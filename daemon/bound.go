@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +39,7 @@ const (
 // nodeBounds counts what nodes take. Its zero value is not ready: see newNodeBounds.
 type nodeBounds struct {
 	now     func() time.Time
+	after   func(time.Duration, func()) (stop func() bool)
 	log     *slog.Logger
 	refused throttle.Lines // connections
 
@@ -54,7 +56,8 @@ type nodeUse struct {
 }
 
 func newNodeBounds(log *slog.Logger) *nodeBounds {
-	return &nodeBounds{now: time.Now, log: log, refused: throttle.Lines{Burst: 20, Every: 10 * time.Second}, nodes: map[string]*nodeUse{}}
+	after := func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+	return &nodeBounds{now: time.Now, after: after, log: log, refused: throttle.Lines{Burst: 20, Every: 10 * time.Second}, nodes: map[string]*nodeUse{}}
 }
 
 // refuse tells of a connection that was refused. Whoever reaches the port can bring that about.
@@ -63,12 +66,24 @@ func (b *nodeBounds) refuse(from net.Conn, err error) {
 	if !ok {
 		return
 	}
-	attrs := []any{core.LogAddress, from.RemoteAddr().String(), core.LogError, core.Clip(err.Error())}
+	attrs := []any{core.LogAddress, from.RemoteAddr().String(), core.LogError, why(err)}
 	if leftOut > 0 {
 		attrs = append(attrs, core.LogLeftOut, leftOut)
 	}
 	b.log.Warn("a connection to the port for nodes was refused", attrs...)
 }
+
+// why is what was wrong with a connection, without what stands before it in every case: "certificate has expired …: current time … is after …" is no longer
+// than it must be to be read to its end. A stranger can put little of his own into it, and no more than maxWhy bytes.
+func why(err error) string {
+	s := strings.TrimPrefix(err.Error(), "tls: failed to verify certificate: ")
+	if len(s) > maxWhy {
+		s = strings.ToValidUTF8(s[:maxWhy], "") + "…"
+	}
+	return s
+}
+
+const maxWhy = 200
 
 // shown gives when the certificates end that the nodes which are connected have shown.
 func (b *nodeBounds) shown() map[string]time.Time {
@@ -218,7 +233,8 @@ func (c bounded) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 		conn.Close()
 		return nil, nil, err
 	}
-	return &counted{Conn: conn, leave: func() { c.bounds.leave(node) }}, auth, nil
+	stop := c.bounds.until(leaf.NotAfter, node, conn)
+	return &counted{Conn: conn, leave: func() { stop(); c.bounds.leave(node) }}, auth, nil
 }
 
 // counted is a connection that is counted until it is closed.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -52,4 +53,14 @@ func every(ctx context.Context, pause time.Duration, f func()) {
 			return
 		}
 	}
+}
+
+// until ends a connection with the certificate that opened it: what is refused to a newcomer must not go on for whoever came in time. An agent whose
+// certificate was renewed has a new connection long before.
+func (b *nodeBounds) until(ends time.Time, node string, conn net.Conn) (stop func() bool) {
+	return b.after(ends.Sub(b.now()), func() {
+		b.log.Warn("the node's certificate has ended, and with it the connection that it opened; renew it with `weft tls node NAME` and bring the two files to the node",
+			core.LogNode, node, core.LogAddress, conn.RemoteAddr().String(), core.LogLimit, ends.UTC().Format(time.RFC3339))
+		conn.Close()
+	})
 }

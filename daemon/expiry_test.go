@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -178,6 +182,69 @@ func TestARefusedConnectionIsInTheLog(t *testing.T) {
 	}
 	if n := len(p.log.await(t, "refused", 20)); n > 60 {
 		t.Errorf("102 connections that were refused left %d lines", n)
+	}
+}
+
+// A certificate that has ended opens no connection, and keeps none open.
+func TestAConnectionEndsWithItsCertificate(t *testing.T) {
+	p := openPost(t)
+	type timer struct {
+		after time.Duration
+		do    func()
+	}
+	set, stopped := make(chan timer, 2), make(chan bool, 2)
+	p.bounds.after = func(d time.Duration, f func()) func() bool {
+		set <- timer{d, f}
+		return func() bool { stopped <- true; return true }
+	}
+	if err := identity.IssueNode(p.dir, "n1", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	certs := p.source(t, "n1")
+	connect := func() (*tls.Conn, timer) {
+		t.Helper()
+		config := certs.Client("127.0.0.1")
+		c, err := tls.Dial("tcp", p.address, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case s := <-set:
+			return c, s
+		case <-time.After(time.Minute):
+			t.Fatal("nothing ends the connection of a node when its certificate does")
+			return nil, timer{}
+		}
+	}
+	c, end := connect()
+	if left := time.Until(certs.Expiry()); end.after < left-time.Minute || end.after > left+time.Minute {
+		t.Errorf("it ends after %s, and the certificate after %s", end.after, left)
+	}
+	end.do()
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection lives on")
+	}
+	if got := p.log.await(t, "the node's certificate has ended", 1); len(got) != 1 || !strings.Contains(got[0], "node=n1") {
+		t.Errorf("the log says %q", got)
+	}
+	<-stopped
+	c, _ = connect()
+	c.Close()
+	<-stopped // a connection that is over leaves no timer behind
+}
+
+// The reason of a refused connection can be read to its end.
+func TestWhyAConnectionWasRefused(t *testing.T) {
+	ended := &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time 2026-11-28T12:35:25Z is after 2026-11-28T12:35:14Z"}}
+	if got, want := why(ended), "x509: certificate has expired or is not yet valid: current time 2026-11-28T12:35:25Z is after 2026-11-28T12:35:14Z"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := why(errors.New(strings.Repeat("é", 1000))); len(got) > maxWhy+len("…") || !utf8.ValidString(got) {
+		t.Errorf("a stranger's %d bytes are in the log", len(got))
 	}
 }
 
