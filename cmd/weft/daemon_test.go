@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,6 +126,9 @@ func TestDriverIsKilled(t *testing.T) {
 	pid, state := d.plugin("n1")
 	if pid == 0 || state != "ready" {
 		t.Fatalf("the driver is no process: %d %s", pid, state)
+	}
+	if err := d.weft("list.log", "--dir", d.path("n1"), "plugin", "list").Wait(); err != nil || !slices.Equal(strings.Fields(d.log("list"))[13:16], []string{fmt.Sprint(pid), version, "1"}) {
+		t.Errorf("plugin list: %v:\n%s", err, d.log("list"))
 	}
 	d.must(syscall.Kill(pid, syscall.SIGKILL))
 	second := d.mustBegin("n1") // waits for the driver that starts anew

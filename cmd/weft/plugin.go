@@ -20,7 +20,7 @@ func newPlugin(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sdk.Serve(value, sdk.WithName(args[1]))
+			sdk.Serve(value, sdk.WithName(args[1]), sdk.WithVersion(version))
 			return nil
 		},
 	}
@@ -34,9 +34,9 @@ func newPlugin(o *options) *cobra.Command {
 			return o.print(cmd.OutOrStdout(), rows, func(w io.Writer) {
 				out := make([][]string, 0, len(rows))
 				for _, r := range rows {
-					out = append(out, []string{r.Kind, r.Name, r.State, ago(r.Since), fmt.Sprint(r.PID), fmt.Sprint(r.Starts), fmt.Sprint(r.Deaths), r.Why})
+					out = append(out, []string{r.Kind, r.Name, r.State, ago(r.Since), process(r.PID), r.Version, fmt.Sprint(r.Starts), fmt.Sprint(r.Deaths), r.Why})
 				}
-				columns(w, "KIND NAME STATE SINCE PID STARTS DEATHS WHY", out)
+				columns(w, "KIND NAME STATE SINCE PID VERSION STARTS DEATHS WHY", out)
 			})
 		},
 	})
@@ -52,6 +52,14 @@ func newPlugin(o *options) *cobra.Command {
 	}
 	cmd.AddCommand(serve, list, restart, newPluginVerify(o))
 	return cmd
+}
+
+// process is a plugin's, which has none while it is down or where it runs in the daemon.
+func process(pid int) string {
+	if pid == 0 {
+		return ""
+	}
+	return fmt.Sprint(pid)
 }
 
 // askHere makes one call to this host's agent, or to the server where there is no agent.

@@ -183,9 +183,8 @@ func (m *Machine) fail(r *run, err *core.Error) {
 
 // driverError is a driver's failure as the node's.
 func driverError(err *core.Error, what string) *core.Error {
-	r := core.NICFailed
 	if err.Class() == core.ClassNode {
-		r = err.Reason
+		return core.Errorf(err.Reason, "%s: %w", what, err).WithMend(err.Mend) // the driver's own word: it knows more than its reason
 	}
-	return core.Errorf(r, "%s: %w", what, err)
+	return core.Errorf(core.NICFailed, "%s: %w", what, err)
 }

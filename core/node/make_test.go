@@ -254,11 +254,14 @@ func TestDriverStarts(t *testing.T) {
 		if len(b.held) > 0 {
 			l := b.held[0].(Look)
 			b.held = b.held[1:]
-			b.step(Read{Attempt: l.Attempt, Err: core.Errorf(core.DriverAway, "starting")})
+			b.step(Read{Attempt: l.Attempt, Err: core.Errorf(core.DriverAway, "down for good").WithMend("`weft plugin restart driver cxi`")})
 		}
 		b.pass(time.Second)
 	}
-	b.wantErr(t, c, core.DriverAway)
+	// What the driver itself says to do is said on: that of its reason is for one that comes back by itself.
+	if err := b.wantErr(t, c, core.DriverAway); err == nil || err.Mend != "`weft plugin restart driver cxi`" {
+		t.Errorf("what to do about it: %v", err)
+	}
 }
 
 // A driver's process that ends in the middle is no fault of a NIC: the next one is asked once more, for what is not there yet.
