@@ -106,7 +106,7 @@ func TestABypassedNode(t *testing.T) {
 	})
 	t.Run("an agent that is ill does not hold up an epilog", func(t *testing.T) {
 		d := place(t)
-		must(t, d.WriteHooks(plan(300*time.Millisecond)))
+		must(t, d.WriteHooks(plan(2*time.Second)))
 		must(t, d.WriteBypass(time.Now().Add(time.Hour), time.Now()))
 		listen(t, d.RootSocket(), nil)
 		if got := run(t, how{}, "--dir", string(d), "tioga", "epilog"); got.exit != 0 {
