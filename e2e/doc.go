@@ -11,11 +11,11 @@
 //	requeue with a slow Epilog                                                 TestRequeue
 //	het job; two components on one node are a table in plugins/slurm           TestHet
 //	array of 20                                                                TestArray
-//	a released node, a suspended job (Alloc alone); an added node              TestShrink, TestGrow
+//	a released node, a suspended job; an added node                            TestShrink, TestGrow
 //	policy denies an array of eight, a bad token, an empty pool, no server     TestClasses
 //	a NIC fails: drained with its reason, job requeued                         TestNICFails
 //	a service is busy at the end and goes later                                TestBusy
-//	one that does not go: drained, VNI held (Alloc alone)                      TestBusyForGood
+//	one that does not go: drained, VNI held                                    TestBusyForGood
 //	weft drain and weft resume, and Slurm's own (Alloc alone)                  TestDrain
 //	slurmd and agent killed                                                    TestNodeLost
 //	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts

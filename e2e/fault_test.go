@@ -137,43 +137,43 @@ func TestBusy(t *testing.T) {
 
 // TestBusyForGood: a service that does not go within five minutes. Its node is drained, its VNI held; both end when it goes after all and root resumes the node.
 func TestBusyForGood(t *testing.T) {
-	needSlurm(t)
 	t.Parallel()
-	w := newSite(t, setup{alloc: true, nodes: []string{"n1", "n2"}})
-	job := w.batch(alice, show+"\nsleep 300", "-N1", "-w", "n1", "-o", w.path("out", "busy"))
-	var tasks []seen
-	until(t, "the job says what it sees", func() (bool, string) {
-		tasks = read(t, tail(w.path("out", "busy"), 1<<14))
-		return len(tasks) == 1, ""
-	})
-	release := w.hold("n1", tasks[0])
-	w.mustRoot("scancel", job)
-	busy, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the engine's own limit, which no setting shortens
-	defer cancel()
-	<-busy.Done()
-	why := w.drained("n1")
-	if !strings.HasPrefix(why, "weft: ") || !strings.Contains(why, tasks[0].VNIs) && !strings.Contains(why, job) {
-		t.Errorf("the reason names neither the job nor its VNI: %s", why)
-	}
-	state := func() string {
-		rows, err := w.rows()
-		for _, r := range rows {
-			if fmt.Sprint(r.VNI) == tasks[0].VNIs {
-				return r.State
-			}
+	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+		job := w.batch(alice, show+"\nsleep 300", "-N1", "-w", "n1", "-o", w.path("out", "busy"))
+		var tasks []seen
+		until(t, "the job says what it sees", func() (bool, string) {
+			tasks = read(t, tail(w.path("out", "busy"), 1<<14))
+			return len(tasks) == 1, ""
+		})
+		release := w.hold("n1", tasks[0])
+		w.mustRoot("scancel", job)
+		busy, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the engine's own limit, which no setting shortens
+		defer cancel()
+		<-busy.Done()
+		why := w.drained("n1")
+		if !strings.HasPrefix(why, "weft: ") || !strings.Contains(why, tasks[0].VNIs) && !strings.Contains(why, job) {
+			t.Errorf("the reason names neither the job nor its VNI: %s", why)
 		}
-		return fmt.Sprint("free ", err)
-	}
-	until(t, "the VNI is held", func() (bool, string) { s := state(); return s == "held", s })
-	w.unlike(w.oneStep(bob, "n2", 1), tasks)
-	release()
-	w.clean()
-	if out, err := w.weft("resume", "n1"); err != nil {
-		t.Errorf("weft resume: %v\n%s", err, out)
-	}
-	w.inService("n1")
-	w.oneStep(bob, "n1", 1)
-	w.clean()
+		state := func() string {
+			rows, err := w.rows()
+			for _, r := range rows {
+				if fmt.Sprint(r.VNI) == tasks[0].VNIs {
+					return r.State
+				}
+			}
+			return fmt.Sprint("free ", err)
+		}
+		until(t, "the VNI is held", func() (bool, string) { s := state(); return s == "held", s })
+		w.unlike(w.oneStep(bob, "n2", 1), tasks)
+		release()
+		w.clean()
+		if out, err := w.weft("resume", "n1"); err != nil {
+			t.Errorf("weft resume: %v\n%s", err, out)
+		}
+		w.inService("n1")
+		w.oneStep(bob, "n1", 1)
+		w.clean()
+	})
 }
 
 // hold is a simulated application that keeps a task's service on cxi0 in use until release.

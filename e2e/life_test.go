@@ -147,29 +147,29 @@ func TestArray(t *testing.T) {
 
 // TestShrink: a node that a job gives back is clean at once, and the job goes on.
 func TestShrink(t *testing.T) {
-	needSlurm(t)
 	t.Parallel()
-	w := newSite(t, setup{alloc: true})
-	job := w.batch(alice, "srun sleep 300", "-N2", "-w", "n[1-2]")
-	until(t, "the job has its services", func() (bool, string) { n := w.allServices(); return n == 2*nics, fmt.Sprint(n) })
-	w.mustRoot("scontrol", "update", "JobId="+job, "NodeList=n1")
-	until(t, "n2 is clean", func() (bool, string) { n := len(w.services("n2")); return n == 0, fmt.Sprint(n) })
-	if n := len(w.services("n1")); n != nics {
-		t.Errorf("%d services on n1", n)
-	}
-	// A suspended job keeps them.
-	w.mustRoot("scontrol", "suspend", job)
-	w.awaitState(job, "SUSPENDED")
-	quiet, cancel := context.WithTimeout(t.Context(), 3*time.Second) // longer than two answers of squeue are apart
-	defer cancel()
-	<-quiet.Done()
-	if n := len(w.services("n1")); n != nics {
-		t.Errorf("%d services of a suspended job", n)
-	}
-	w.mustRoot("scontrol", "resume", job)
-	w.mustRoot("scancel", job)
-	w.clean()
-	w.nothingDrained()
+	both(t, setup{}, func(t *testing.T, w *site) {
+		job := w.batch(alice, "srun sleep 300", "-N2", "-w", "n[1-2]")
+		until(t, "the job has its services", func() (bool, string) { n := w.allServices(); return n == 2*nics, fmt.Sprint(n) })
+		w.mustRoot("scontrol", "update", "JobId="+job, "NodeList=n1")
+		until(t, "n2 is clean", func() (bool, string) { n := len(w.services("n2")); return n == 0, fmt.Sprint(n) })
+		if n := len(w.services("n1")); n != nics {
+			t.Errorf("%d services on n1", n)
+		}
+		// A suspended job keeps them.
+		w.mustRoot("scontrol", "suspend", job)
+		w.awaitState(job, "SUSPENDED")
+		quiet, cancel := context.WithTimeout(t.Context(), 3*time.Second) // longer than two answers of squeue are apart
+		defer cancel()
+		<-quiet.Done()
+		if n := len(w.services("n1")); n != nics {
+			t.Errorf("%d services of a suspended job", n)
+		}
+		w.mustRoot("scontrol", "resume", job)
+		w.mustRoot("scancel", job)
+		w.clean()
+		w.nothingDrained()
+	})
 }
 
 // TestGrow: a node that a running job is given. Without PrologFlags=Alloc its first step there runs Prolog, and it has the job's VNI; with Alloc Slurm 22.05
