@@ -1,6 +1,7 @@
 package pbs_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -116,6 +117,13 @@ func TestDescribeRefuses(t *testing.T) {
 	}
 	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{UID: 1001}); reason(err) != core.NotAllowed {
 		t.Errorf("a user: %v", err)
+	}
+	odd := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
+		text, err := c.Command(ctx, name, args...)
+		return bytes.Replace(text, []byte(`"job_state"`), []byte(`"Account_Name":[1],"job_state"`), 1), err
+	})
+	if _, err := odd.Describe(t.Context(), ask.Key, ask.Note, core.Peer{}); reason(err) != core.BadRequest || !strings.Contains(err.Error(), "Account_Name") {
+		t.Errorf("an account that qstat shows as a list: %v", err)
 	}
 	facts := []byte(`{"v":1,"facts":{"user":"tester","queue":"vip"}}`)
 	if _, err := p.Describe(t.Context(), ask.Key, facts, core.Peer{Node: "n1"}); reason(err) != core.NotAllowed {

@@ -2,6 +2,7 @@ package pbs
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -43,6 +44,9 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if !r.lives() || r.runs > key.Generation {
 		job.Gone = true
 		return job, nil
+	}
+	if r.odd != "" {
+		return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s cannot be read as qstat shows it", r.id, r.odd).WithMend("submit it with another value, which is no JSON and has at most " + strconv.Itoa(maxWord) + " bytes")
 	}
 	if err := checkWords(r.id, r.queue, r.account); err != nil {
 		return core.Job{}, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type row struct {
 	hosts     string // exec_host
 	rerunable bool
 	wanted    map[string]string // of Resource_List, by what stands behind the prefix
+	odd       string            // what its user wrote and cannot be read; "" where all can
 }
 
 // What is read of a job. Whatever else qstat shows of it is passed over: most of that is its user's text.
@@ -60,7 +62,8 @@ const (
 var errQuoted = errors.New("it is not the JSON that qstat -F json gives")
 
 // readJobs reads what `qstat -f -F json` says: {"timestamp": …, "Jobs": {"42.pbs1": {"job_state": "R", …}, …}}, without Jobs where there is none. A job of
-// which one attribute cannot be read spoils the answer: it must neither be missed nor taken for another.
+// which one attribute cannot be read spoils the answer: it must neither be missed nor taken for another. What its user wrote freely spoils nothing but the
+// job: qstat shows a value that reads as JSON as such (OpenPBS 23.06), so that `qsub -A null` or `-A '[1]'` is anybody's to write.
 func readJobs(text []byte) ([]row, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var all []row
@@ -195,13 +198,18 @@ func (r *row) attribute(name string) func(json.RawMessage) error {
 	case attrQueue:
 		return word(&r.queue, maxWord)
 	case attrAccount:
-		return word(&r.account, maxWord)
+		return func(raw json.RawMessage) error {
+			if word(&r.account, maxWord)(raw) != nil {
+				r.odd = attrAccount
+			}
+			return nil
+		}
 	case attrSubmitted:
 		return moment(&r.submitted)
 	case attrStarted:
 		return moment(&r.started)
 	case attrRuns:
-		return func(raw json.RawMessage) error { return json.Unmarshal(raw, &r.runs) }
+		return r.run
 	case attrHosts:
 		return word(&r.hosts, maxHosts)
 	case attrRerunable:
@@ -219,6 +227,16 @@ func (r *row) attribute(name string) func(json.RawMessage) error {
 	return nil
 }
 
+// run takes a count that is too high for any run of Weft's as the highest: a job's owner can raise it by qalter, to what a long holds.
+func (r *row) run(raw json.RawMessage) error {
+	var n float64 // qstat writes a long one as 1e+15
+	if json.Unmarshal(raw, &n) != nil || n < 0 || n != math.Trunc(n) {
+		return errValue
+	}
+	r.runs = uint32(min(n, math.MaxUint32))
+	return nil
+}
+
 // resources keeps what the job asks of Weft.
 func (r *row) resources(raw json.RawMessage) error {
 	var all map[string]json.RawMessage
@@ -232,7 +250,8 @@ func (r *row) resources(raw json.RawMessage) error {
 		}
 		s, ok := scalar(v)
 		if !ok || len(s) > maxWord {
-			return errValue
+			r.odd = prefix + core.Clip(key)
+			continue
 		}
 		if r.wanted == nil {
 			r.wanted = map[string]string{}

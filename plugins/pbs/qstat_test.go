@@ -85,16 +85,39 @@ func TestReadJobsRefuses(t *testing.T) {
 		"no id":              `{"Jobs":{"-x":{}}}`,
 		"a path":             `{"Jobs":{"../1.pbs1":{}}}`,
 		"run_count below 0":  job(`,"run_count":-1`),
-		"run_count too high": job(`,"run_count":4294967296`),
+		"half a run":         job(`,"run_count":1.5`),
 		"hosts in a list":    job(`,"exec_host":["n1/0"]`),
 		"no user's name":     job(`,"euser":{"a":1}`),
 		"resources":          job(`,"Resource_List":"ncpus=1"`),
-		"a resource's list":  job(`,"Resource_List":{"slingshot_tcs":[1]}`),
 		"stime":              job(`,"stime":"soon"`),
 		"an error in it":     job(`,"x":tru`),
 	} {
 		if got, err := readJobs([]byte(text)); err == nil {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// What a user writes freely, and what he can raise by qalter, hides no other job and does not hide his own.
+func TestWhatAUserWritesSpoilsNoAnswer(t *testing.T) {
+	long := `"` + strings.Repeat("x", maxWord+1) + `"`
+	for name, test := range map[string]struct {
+		more, odd string
+		runs      uint32
+	}{
+		"an account that reads as a list":  {`"Account_Name":[1],"run_count":3`, "Account_Name", 3},
+		"one that reads as nothing":        {`"Account_Name":null,"run_count":3`, "Account_Name", 3},
+		"one that reads as an object":      {`"Account_Name":{"job_state":"F"},"run_count":3`, "Account_Name", 3},
+		"a long account":                   {`"Account_Name":` + long + `,"run_count":3`, "Account_Name", 3},
+		"classes that read as a list":      {`"Resource_List":{"slingshot_tcs":[1]},"run_count":3`, "slingshot_tcs", 3},
+		"classes that read as nothing":     {`"Resource_List":{"slingshot_tcs":null},"run_count":3`, "slingshot_tcs", 3},
+		"long classes":                     {`"Resource_List":{"slingshot_tcs":` + long + `},"run_count":3`, "slingshot_tcs", 3},
+		"a run_count that no run ever has": {`"run_count":4294967296`, "", 1<<32 - 1},
+		"one that qstat writes shorter":    {`"run_count":9.2233720368547758e+18`, "", 1<<32 - 1},
+	} {
+		got, err := readJobs([]byte(`{"Jobs":{"42.pbs1":{"job_state":"R","ctime":"Sat Nov  7 07:26:45 2026",` + test.more + `},"43.pbs1":{"job_state":"R","ctime":"Sat Nov  7 07:26:45 2026"}}}`))
+		if err != nil || len(got) != 2 || got[0].odd != test.odd || got[0].runs != test.runs || got[0].state != "R" {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }
