@@ -113,13 +113,20 @@ func TestVnodesOfOtherNames(t *testing.T) {
 // begin: an unhandled exception with fail_action=none burns the job's tries and says nothing. The hook file lets none out, and `weft init pbs` sets fail_action.
 func TestNoExceptionGetsOut(t *testing.T) {
 	for name, spoil := range map[string]func(s *site){
-		"weft-hook is gone":        func(s *site) { s.write("weft-hook", "") },
-		"weft-hook fails":          func(s *site) { s.write("weft-hook", "#!/bin/sh\necho weft-hook: no agent listens >&2\nexit 1\n") },
-		"it says no JSON":          func(s *site) { s.write("weft-hook", "#!/bin/sh\necho hello\n") },
-		"it says half of it":       func(s *site) { s.write("weft-hook", "#!/bin/sh\nprintf '{\"v\":1,\"do\":\"acc'\n") },
-		"it says a list":           func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '[1]'\n") },
-		"another version":          func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":2,\"do\":\"accept\"}'\n") },
-		"something else to do":     func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":1,\"do\":\"sing\"}'\n") },
+		"weft-hook is gone":    func(s *site) { s.write("weft-hook", "") },
+		"weft-hook fails":      func(s *site) { s.write("weft-hook", "#!/bin/sh\necho weft-hook: no agent listens >&2\nexit 1\n") },
+		"it says no JSON":      func(s *site) { s.write("weft-hook", "#!/bin/sh\necho hello\n") },
+		"it says half of it":   func(s *site) { s.write("weft-hook", "#!/bin/sh\nprintf '{\"v\":1,\"do\":\"acc'\n") },
+		"it says a list":       func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '[1]'\n") },
+		"another version":      func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":2,\"do\":\"accept\"}'\n") },
+		"something else to do": func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":1,\"do\":\"sing\"}'\n") },
+		"a log that is none":   func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":1,\"do\":\"accept\",\"log\":null}'\n") },
+		"a log of numbers":     func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":1,\"do\":\"accept\",\"log\":[1]}'\n") },
+		"a number to say":      func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":1,\"do\":\"offline\",\"say\":5}'\n") },
+		"a variable's number": func(s *site) {
+			s.write("weft-hook", "#!/bin/sh\necho '{\"v\":1,\"do\":\"accept\",\"set\":{\"SLINGSHOT_VNIS\":7}}'\n")
+		},
+		"variables in a list":      func(s *site) { s.write("weft-hook", "#!/bin/sh\necho '{\"v\":1,\"do\":\"accept\",\"set\":[1]}'\n") },
 		"no UTF-8":                 func(s *site) { s.write("weft-hook", "#!/bin/sh\nprintf '\\377\\376'\n") },
 		"silence and a signal":     func(s *site) { s.write("weft-hook", "#!/bin/sh\nkill -9 $$\n") },
 		"the configuration is bad": func(s *site) { s.write("n1.json", "{"); s.write("server.json", "") },
@@ -201,6 +208,22 @@ func TestHanging(t *testing.T) {
 		r := s.last(event + " " + host)
 		if len(r.Calls) != 1 || r.Calls[0].Limit != want.limit || r.Rejected != want.rejected || len(r.Offline) != want.offline {
 			t.Errorf("%s: %+v, want %+v", event, r, want)
+		}
+	}
+}
+
+// Inside pbs_server the hook asks for no user's number: it does not wait for a user database, and for weft-hook no longer than 200 ms.
+func TestNoUserDatabaseInTheServer(t *testing.T) {
+	for event, asks := range map[string]bool{"runjob": false, "jobobit": false, "execjob_begin": true} {
+		s := newSite(t, 1, all)
+		s.write("weft_hook.py", strings.Replace(install.Script, "import pwd\n", "class pwd:\n    @staticmethod\n    def getpwnam(_):\n        pbs.logmsg(0, 'asked')\n        raise KeyError\n", 1))
+		host := "server"
+		if asks {
+			host = "n1"
+		}
+		s.event(map[string]any{"event": event, "host": host, "job": map[string]any{"id": "1.pbs1", "euser": userOf(t), "run_count": 1}, "vnodes": map[string]string{"n1": "n1"}})
+		if got := strings.Contains(strings.Join(s.last(event+" "+host).Log, "\n"), "asked"); got != asks {
+			t.Errorf("%s asks the user database: %v", event, got)
 		}
 	}
 }

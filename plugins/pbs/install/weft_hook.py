@@ -94,8 +94,10 @@ def describe(event, phase, config):
         return told
     job = event.job
     user = text(attribute(job, "euser"))
-    told.update(job=job.id, user=user, uid=uid_of(user), run_count=number(attribute(job, "run_count")))
-    if phase in IN_SERVER:
+    told.update(job=job.id, user=user, run_count=number(attribute(job, "run_count")))
+    if phase not in IN_SERVER:  # where a user database that hangs would stop pbs_server; the Weft server asks its own host's
+        told["uid"] = uid_of(user)
+    else:
         queue = attribute(job, "queue")
         told.update(
             group=text(attribute(job, "egroup")),
@@ -138,13 +140,23 @@ def ask(phase, told, config):
         return {"v": VERSION, "do": "accept", "log": [said]}  # root has let all hooks go by, and no agent ever said what they are for
     try:
         answer = json.loads(done.stdout[:MOST].decode("utf-8"))
-        if answer["v"] != VERSION or answer["do"] not in ("accept", "reject", "delete", "offline"):
+        if answer["v"] != VERSION or answer["do"] not in ("accept", "reject", "delete", "offline") or not well_formed(answer):
             raise ValueError
     except (ValueError, KeyError, TypeError):
         raise NoAnswer(said.splitlines()[-1] if said else "weft-hook gave no answer")
     if said:
         answer.setdefault("log", []).append(said)
     return answer
+
+
+def well_formed(answer):
+    """Whether all that an answer says has the form that is read below."""
+    return (
+        isinstance(answer.get("say", ""), str)
+        and all(isinstance(answer.get(k, []), list) and all(isinstance(line, str) for line in answer.get(k, [])) for k in ("log", "unset"))
+        and isinstance(answer.get("set", {}), dict)
+        and all(isinstance(value, str) for value in answer.get("set", {}).values())
+    )
 
 
 def log(message):
