@@ -16,19 +16,26 @@ const (
 	expiryRenew = time.Hour // whether this node's has been renewed
 )
 
-// warnExpiry warns of a certificate that ends soon, at once and then twice a day. mend is what renews it.
+// warnExpiry warns of a certificate that ends soon, at once, then twice a day, and when it ends: the connections end with it, and why must stand beside
+// what comes of that. mend is what renews it.
 func warnExpiry(ctx context.Context, log *slog.Logger, whose string, ends func() time.Time, mend string) {
-	every(ctx, expiryWarn, func() {
-		t := ends()
+	for {
+		t, pause := ends(), expiryWarn
 		left := time.Until(t)
 		switch {
 		case t.IsZero() || left > server.ExpiresSoon:
 		case left > 0:
 			log.Warn(whose+" certificate ends on "+t.Format(time.DateOnly)+"; "+mend, core.LogLimit, t.UTC().Format(time.RFC3339))
+			pause = min(pause, left)
 		default:
 			log.Error(whose+" certificate has ended and is refused by the other side; "+mend, core.LogLimit, t.UTC().Format(time.RFC3339))
 		}
-	})
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // warnNodes warns of nodes' certificates that end soon, as warnExpiry does.

@@ -101,6 +101,16 @@ func TestACertificateThatEndsSoonIsSpokenOf(t *testing.T) {
 			})
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // the moment at which it ends is between two of those of every day
+		l := &journal{}
+		ends := time.Now().Add(5 * time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
+		defer cancel()
+		warnExpiry(ctx, l.log(), "this node's", func() time.Time { return ends }, "renew it")
+		if w, e := l.with("level=WARN"), l.with("level=ERROR"); len(w) != 1 || len(e) != 1 || !strings.Contains(e[0], "has ended") {
+			t.Errorf("warned by %q, told by %q", w, e)
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		l := &journal{}
 		now := time.Now()
