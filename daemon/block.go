@@ -14,6 +14,8 @@ import (
 type blocks struct {
 	mu sync.Mutex
 	in map[string]config.Plugin
+	// wrong is what the last start of each plugin found wrong with its block, before the plugin had seen it: the error of that start has one line of it.
+	wrong map[string][]hclfile.Finding
 }
 
 // set puts a block in force, for the next start of its plugin, and gives the one before.
@@ -21,21 +23,37 @@ func (b *blocks) set(p config.Plugin) config.Plugin {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.in == nil {
-		b.in = map[string]config.Plugin{}
+		b.in, b.wrong = map[string]config.Plugin{}, map[string][]hclfile.Finding{}
 	}
 	title := p.Kind + " " + p.Name
 	before := b.in[title]
 	b.in[title] = p
+	delete(b.wrong, title)
 	return before
 }
 
 // decode reads what is in force of p's block.
 func (b *blocks) decode(p config.Plugin, schema core.Schema) (core.Values, error) {
+	title := p.Kind + " " + p.Name
 	b.mu.Lock()
-	p = b.in[p.Kind+" "+p.Name]
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	p = b.in[title]
 	v, findings := p.Decode(schema)
+	b.wrong[title] = findings
 	return v, hclfile.AsError(findings)
+}
+
+// complaints are what is wrong with p's block, by what its start said and found; none when something else is.
+func (b *blocks) complaints(p config.Plugin, err error) []hclfile.Finding {
+	if isPath(err) {
+		return p.Complain(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if found := b.wrong[p.Kind+" "+p.Name]; hclfile.Failed(found) {
+		return found
+	}
+	return nil
 }
 
 // reconfigure starts plugins anew with these blocks, which touches no job. When one of them does not take its block, all have the former ones again, and what
@@ -58,8 +76,9 @@ func (b *blocks) reconfigure(ctx context.Context, plugins *host.Host, anew []con
 		}
 		done = append(done, b.set(p))
 		if err := running.Restart(ctx); err != nil {
+			complaints := b.complaints(p, err)
 			undo()
-			if complaints := p.Complain(err); isPath(err) {
+			if complaints != nil {
 				return nil, complaints, nil
 			}
 			return nil, nil, err

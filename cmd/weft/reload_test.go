@@ -84,6 +84,13 @@ func TestAgentReloads(t *testing.T) {
 		now, state := d.plugin("n1")
 		return d.nics("n1") == 3 && now != pid && state == "ready", fmt.Sprint(d.nics("n1"), now, state)
 	})
+	d.edit("n1", "nics  = 99", "nicks = 3\n  nocks = 4")
+	said = d.reload("n1")
+	for _, part := range []string{"n1.hcl:12:", `did you mean "nics"?`, "    12 | ", "n1.hcl:13:", "nothing was changed; the configuration from before stays in force"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("of names that there are none of it does not say %q:\n%s", part, said)
+		}
+	}
 	d.edit("n1", "pool", "pol")
 	if said := d.reload("n1"); !strings.Contains(said, "n1.hcl:4:") {
 		t.Errorf("a typo: %s", said)
