@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Kind is what a message is.
@@ -199,6 +200,9 @@ func (m *Message) fill(parts [][]byte) error {
 		m.Topic, parts = string(parts[0]), parts[1:]
 		if n := len(m.Topic); n > 0 && m.Topic[n-1] == 0 {
 			m.Topic = m.Topic[:n-1] // as RFC 3 has it
+		}
+		if strings.IndexByte(m.Topic, 0) >= 0 {
+			return fmt.Errorf("message: its topic %.80q has a NUL in it", m.Topic)
 		}
 	}
 	if m.Flags&FlagPayload != 0 {

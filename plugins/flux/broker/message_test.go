@@ -21,21 +21,23 @@ const proto = "\x14\x8e\x01\x01\x00\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\
 
 func TestMessagesThatAreNone(t *testing.T) {
 	for name, b := range map[string][]byte{
-		"RFC 3's magic":              append([]byte{0xff, 0xee, 0x00, 0x12}, frame(21, proto)[4:]...),
-		"too long by its own word":   frame(MaxMessage+1, proto),
-		"shorter than it says":       frame(100, proto),
-		"empty":                      frame(0, ""),
-		"no header":                  frame(3, "\x02hi"),
-		"another version":            frame(21, strings.Replace(proto, "\x8e\x01", "\x8e\x02", 1)),
-		"an unknown kind":            frame(21, strings.Replace(proto, "\x8e\x01\x01", "\x8e\x01\x03", 1)),
-		"a part beyond the end":      frame(3, "\xfehi"),
-		"a long part beyond the end": frame(7, "\xff\xff\xff\xff\xffhi"),
-		"a long part that is short":  frame(26, "\xff\x00\x00\x00\x00"+proto),
-		"half a length":              frame(3, "\xff\x00\x00"),
-		"a part too many":            frame(24, "\x02hi"+proto),
-		"a topic too few":            frame(21, strings.Replace(proto, "\x8e\x01\x01\x00", "\x8e\x01\x01\x01", 1)),
-		"routes without an end":      frame(24, "\x02hi"+strings.Replace(proto, "\x8e\x01\x01\x00", "\x8e\x01\x01\x08", 1)),
-		"routes without number":      frame(21+200, strings.Repeat("\x01a", 100)+proto),
+		"RFC 3's magic":               append([]byte{0xff, 0xee, 0x00, 0x12}, frame(21, proto)[4:]...),
+		"too long by its own word":    frame(MaxMessage+1, proto),
+		"shorter than it says":        frame(100, proto),
+		"empty":                       frame(0, ""),
+		"no header":                   frame(3, "\x02hi"),
+		"another version":             frame(21, strings.Replace(proto, "\x8e\x01", "\x8e\x02", 1)),
+		"an unknown kind":             frame(21, strings.Replace(proto, "\x8e\x01\x01", "\x8e\x01\x03", 1)),
+		"a part beyond the end":       frame(3, "\xfehi"),
+		"a long part beyond the end":  frame(7, "\xff\xff\xff\xff\xffhi"),
+		"a long part that is short":   frame(26, "\xff\x00\x00\x00\x00"+proto),
+		"half a length":               frame(3, "\xff\x00\x00"),
+		"a part too many":             frame(24, "\x02hi"+proto),
+		"a topic too few":             frame(21, strings.Replace(proto, "\x8e\x01\x01\x00", "\x8e\x01\x01\x01", 1)),
+		"routes without an end":       frame(24, "\x02hi"+strings.Replace(proto, "\x8e\x01\x01\x00", "\x8e\x01\x01\x08", 1)),
+		"a topic with a NUL in it":    frame(25, "\x03h\x00i"+strings.Replace(proto, "\x8e\x01\x01\x00", "\x8e\x01\x01\x01", 1)),
+		"a topic with two at its end": frame(25, "\x03h\x00\x00"+strings.Replace(proto, "\x8e\x01\x01\x00", "\x8e\x01\x01\x01", 1)),
+		"routes without number":       frame(21+200, strings.Repeat("\x01a", 100)+proto),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if m, err := ReadFrame(bytes.NewReader(b)); err == nil {
