@@ -46,6 +46,7 @@ that cannot be read.`
 	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node (default: "+libexecHook+", or beside weft)")
 	f.StringVar(&i.URI, "uri", "local:///run/flux/local", "the system instance's socket on every node")
 	f.DurationVar(&i.Wait, "wait", 10*time.Minute, "how long a prolog waits for what Weft cannot give now: its server is away, or no VNI is free")
+	f.DurationVar(&i.Try, "prolog-timeout", 5*time.Minute, "how long one try of it may take: prolog_timeout of the scheduler's block in config.hcl")
 	f.BoolVar(&write, "write", false, "write what is shown")
 	f.BoolVar(&remove, "remove", false, "take it out again")
 	return o.listing(cmd)

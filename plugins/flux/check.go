@@ -39,6 +39,9 @@ type perilog struct {
 // prologTimeout is Flux's own limit of a prolog where its configuration has none.
 const prologTimeout = 30 * time.Minute
 
+// usualWait is how long the prolog's scriptlet tries again, as `weft init flux` writes it when it is told nothing else.
+const usualWait = 10 * time.Minute
+
 // Check looks at the rights that Weft has with the broker, and for what in Flux's configuration stands in its way.
 func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
@@ -131,9 +134,14 @@ func (p *Plugin) configured(c fluxConfig) []core.Finding {
 		}
 	}
 	if c.JobManager.Prolog != nil {
-		if limit, ok := c.JobManager.Prolog.limit(); ok && p.settings.prolog >= limit {
+		limit, ok := c.JobManager.Prolog.limit()
+		switch {
+		case ok && p.settings.prolog >= limit:
 			add(core.Critical, fmt.Sprintf("Flux ends a prolog after %s, and Weft's may wait %s: the node would be drained when the server is away", limit, p.settings.prolog),
 				"job-manager.prolog.timeout", "lower `"+fieldProlog+"` in config.hcl, or raise the timeout")
+		case ok && p.settings.prolog+usualWait >= limit:
+			add(core.Warning, fmt.Sprintf("Flux ends a prolog after %s; Weft's may wait %s in tries, unless its scriptlet says less, and %s in the last: the node would be drained when the server is away",
+				limit, usualWait, p.settings.prolog), "job-manager.prolog.timeout", "raise the timeout above both, as `weft init flux --prolog-timeout "+p.settings.prolog.String()+"` prints it, or give that a shorter --wait")
 		}
 	}
 	return all

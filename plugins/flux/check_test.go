@@ -21,6 +21,8 @@ func TestCheck(t *testing.T) {
 		{"commands of its own", strings.NewReplacer(`,"exec":{"imp":"/usr/libexec/flux/flux-imp"}`, "", `"per-rank":true`, `"per-rank":true,"command":["/etc/x"]`).Replace(asInstalled)},
 		{"on rank 0 alone", strings.ReplaceAll(asInstalled, `"per-rank":true,`, "")},
 		{"a short timeout", strings.Replace(asInstalled, `"30m"`, `"5m"`, 1)},
+		{"a timeout for one try alone", strings.Replace(asInstalled, `"30m"`, `"15m"`, 1)},
+		{"a timeout that just fits", strings.Replace(asInstalled, `"30m"`, `"16m"`, 1)},
 		{"a short timeout in seconds", strings.Replace(asInstalled, `"30m"`, `60`, 1)},
 		{"no timeout", strings.Replace(asInstalled, `"30m"`, `"0"`, 1)},
 		{"flux-coral2 beside", strings.Replace(asInstalled, `{"load":"perilog.so"}`, `{"load":"perilog.so"},{"load":"/usr/lib/flux/cray-slingshot.so"}`, 1)},

@@ -23,12 +23,14 @@ type Options struct {
 	Dir       string        // the agent's run directory; "" is the default
 	URI       string        // the instance's socket on each node
 	Wait      time.Duration // how long a prolog waits for what Weft cannot give now
+	Try       time.Duration // of one try of it: prolog_timeout of the scheduler's block
 }
 
 // Bounds of Wait.
 const (
 	LeastWait = time.Second
 	MostWait  = 6 * time.Hour
+	MostTry   = time.Hour // as the block has it
 )
 
 // Plan is what an installation, or its removal, finds and would change.
@@ -76,6 +78,9 @@ func (o Options) check() error {
 	}
 	if o.Wait < LeastWait || o.Wait > MostWait {
 		return core.Errorf(core.BadCall, "wait: %s is not from %s to %s", o.Wait, LeastWait, MostWait)
+	}
+	if o.Try < LeastWait || o.Try > MostTry {
+		return core.Errorf(core.BadCall, "prolog-timeout: %s is not from %s to %s", o.Try, LeastWait, MostTry)
 	}
 	for _, label := range []string{o.Scheduler, o.Slurm} {
 		if err := core.CheckName("scheduler", label, core.MaxScheduler); err != nil {

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestTheFiles(t *testing.T) {
-	o := Options{System: "/etc/flux/system", Shell: "/etc/flux/shell/lua.d", Scheduler: "tioga", Slurm: "slurm", Hook: "/usr/libexec/weft/weft-hook", URI: "local:///run/flux/local", Wait: 10 * time.Minute}
+	o := Options{System: "/etc/flux/system", Shell: "/etc/flux/shell/lua.d", Scheduler: "tioga", Slurm: "slurm", Hook: "/usr/libexec/weft/weft-hook", URI: "local:///run/flux/local", Wait: 10 * time.Minute, Try: 5 * time.Minute}
 	for _, f := range append(o.files(), o.toml()) {
 		name := filepath.Join("testdata", strings.TrimSuffix(filepath.Base(filepath.Dir(f.Path)), ".d")+"-"+filepath.Base(f.Path)+".golden")
 		if *update {
@@ -131,11 +131,30 @@ func TestASitesOwnConfiguration(t *testing.T) {
 	}
 }
 
+// TestTheTimeoutFits the wait and one try that begins when it is almost over: Flux drains a node whose prolog takes longer.
+func TestTheTimeoutFits(t *testing.T) {
+	for _, wait := range []time.Duration{time.Second, 10 * time.Minute, 6 * time.Hour} {
+		for _, try := range []time.Duration{time.Second, 5 * time.Minute, time.Hour} {
+			o := newHost(t, "").o
+			o.Wait, o.Try = wait, try
+			p, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, text, _ := strings.Cut(p.Lines, "timeout = \"")
+			text, _, _ = strings.Cut(text, "\"")
+			if limit, err := time.ParseDuration(text); err != nil || limit < wait+try+time.Minute {
+				t.Errorf("wait %s, try %s: timeout %q, %v", wait, try, text, err)
+			}
+		}
+	}
+}
+
 func TestOptionsRefused(t *testing.T) {
 	good := newHost(t, "").o
 	for name, spoil := range map[string]func(*Options){
 		"relative": func(o *Options) { o.System = "etc" }, "a newline": func(o *Options) { o.Hook = "/a\nb" }, "label": func(o *Options) { o.Scheduler = "a b" }, "slurm": func(o *Options) { o.Slurm = "" },
-		"wait": func(o *Options) { o.Wait = 0 }, "long": func(o *Options) { o.Wait = 7 * time.Hour }, "uri": func(o *Options) { o.URI = "ssh://x" }, "dir": func(o *Options) { o.Dir = "x" },
+		"wait": func(o *Options) { o.Wait = 0 }, "try": func(o *Options) { o.Try = 0 }, "long try": func(o *Options) { o.Try = 2 * time.Hour }, "long": func(o *Options) { o.Wait = 7 * time.Hour }, "uri": func(o *Options) { o.URI = "ssh://x" }, "dir": func(o *Options) { o.Dir = "x" },
 	} {
 		o := good
 		spoil(&o)

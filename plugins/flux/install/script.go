@@ -96,11 +96,8 @@ per-rank = true
 
 [job-manager.housekeeping]
 release-after = "30s"
-`, o.Scheduler, int((o.Wait+tryLimit+margin)/time.Minute), o.Wait)
+`, o.Scheduler, int((o.Wait+o.Try+margin+time.Minute-1)/time.Minute), o.Wait)
 }
 
-// tryLimit is how long one try of the prolog may take, the default of the adapter's prolog_timeout; margin is for the site's own scriptlets.
-const (
-	tryLimit = 5 * time.Minute
-	margin   = 15 * time.Minute
-)
+// margin is for the site's own scriptlets.
+const margin = 15 * time.Minute
