@@ -153,6 +153,20 @@ func (w *witness) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
+// heard is what a scenario complains of in a world with breaks.
+func heard(t *testing.T, sc scenario, b breaks, makers ...maker) string {
+	ears := &witness{TB: t}
+	done := make(chan struct{})
+	go func() { // which a complaint may end
+		defer close(done)
+		sc.try(newWorld(ears, sc, b, makers...))
+	}()
+	<-done
+	ears.mu.Lock()
+	defer ears.mu.Unlock()
+	return strings.Join(ears.said, "\n")
+}
+
 // TestScenariosFindWhatIsWrong breaks in turn each thing that scenarios hold, and wants to hear of it. All worlds are at once, since most of them only wait.
 func TestScenariosFindWhatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -176,18 +190,9 @@ func TestScenariosFindWhatIsWrong(t *testing.T) {
 	} {
 		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == test.scenario })
 		test.breaks.gives = 10 * time.Second
-		ears := &witness{TB: t}
 		all.Go(func() {
-			done := make(chan struct{})
-			go func() { // which a complaint may end
-				defer close(done)
-				scenarios[i].try(newWorld(ears, scenarios[i], test.breaks, maker{"slurm", newSlurm}, maker{"pbs", newPBS}))
-			}()
-			<-done
-			ears.mu.Lock()
-			defer ears.mu.Unlock()
-			if heard := strings.Join(ears.said, "\n"); !strings.Contains(heard, test.hears) {
-				t.Errorf("%s: heard %q, want %q", name, heard, test.hears)
+			if said := heard(t, scenarios[i], test.breaks, maker{"slurm", newSlurm}, maker{"pbs", newPBS}); !strings.Contains(said, test.hears) {
+				t.Errorf("%s: heard %q, want %q", name, said, test.hears)
 			}
 		})
 	}
