@@ -17,8 +17,9 @@ func (a *Agent) telling(ask core.Ask, left time.Duration) time.Duration {
 	return min(a.limits.Tell, left/4)
 }
 
-// unable are the failures of a server that can tell no scheduler of them: it is away, its store takes nothing and so it acts on nothing, or it has not looked.
-var unable = []core.Reason{core.ServerAway, core.StoreFailed, core.Overloaded}
+// unable are the failures of which the server tells no scheduler: it is away, its store takes nothing and so it acts on nothing, or it refuses before it looks
+// whose job it is: it was started a moment ago and this node has not reported yet, it waits for the nodes' word after a store was lost, or too many wait.
+var unable = []core.Reason{core.ServerAway, core.StoreFailed, core.Overloaded, core.NodeAway, core.Recovering}
 
 // requeue puts a job back into its queue that was refused because the server cannot serve: nobody else can. It comes before the hook's reply: once the hook
 // returns the job's tasks start and fail, and a job that is over cannot be put back. A scheduler that was told already is told once more, of the same run.

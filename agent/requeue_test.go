@@ -69,6 +69,8 @@ func TestAwayServersJobGoesBackIntoTheQueue(t *testing.T) {
 		"a server that refuses":      {adapter: speaking{speaks: true}, says: core.Errorf(core.PoolEmpty, "pool jobs: it is empty")}, // which has told it
 		"a store that takes nothing": {adapter: speaking{speaks: true}, says: core.Errorf(core.StoreFailed, "server: its store takes nothing"), told: true},
 		"too many who wait":          {adapter: speaking{speaks: true}, says: core.Errorf(core.Overloaded, "server: 4096 inputs are waiting"), told: true},
+		"a server just started":      {adapter: speaking{speaks: true}, says: core.Errorf(core.NodeAway, "node n1: it has not reported to this server yet"), told: true},
+		"a server that recovers":     {adapter: speaking{speaks: true}, says: core.Errorf(core.Recovering, "store s: it is new"), told: true},
 		"a scheduler that hangs":     {adapter: speaking{speaks: true, hangs: true}},
 		"who is not root":            {adapter: speaking{speaks: true}, uid: 7},
 	} {

@@ -244,11 +244,20 @@ func TestServerKilled(t *testing.T) {
 			return strings.TrimSpace(out) == "", out
 		})
 		var all []spell
+		told := 0 // the server was killed while it told Slurm to put the job back: its task does not run, and its user reads why
 		for i := range jobs {
-			all = append(all, spells(t, tail(w.path("out", fmt.Sprint("kill-", i)), 1<<14))...)
+			said := tail(w.path("out", fmt.Sprint("kill-", i)), 1<<14)
+			ran := spells(t, said)
+			all = append(all, ran...)
+			if len(ran) == 0 {
+				t.Logf("job %d: %s", i+1, said)
+				if strings.Contains(said, "weft: ") {
+					told++
+				}
+			}
 		}
-		if len(all) < jobs {
-			t.Errorf("of %d jobs %d had their time", jobs, len(all))
+		if len(all)+told < jobs || len(all) < jobs/2 {
+			t.Errorf("of %d jobs %d had their time, and %d were told why not", jobs, len(all), told)
 		}
 		for i, a := range all {
 			w.isolated(a.seen)
