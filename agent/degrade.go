@@ -31,9 +31,9 @@ func (a *Agent) degrade(call core.HookCall, ask core.Ask, out *core.Outcome) boo
 	default:
 	}
 	attrs := []any{core.LogJob, ask.Key.String(), core.LogUID, ask.UID, core.LogCall, call.ID, core.LogReason, string(out.Err.Reason), core.LogError, out.Err.What}
-	err := a.needs.Rundir.Exempt(ask.Key.JobID)
+	err := a.needs.Rundir.RemoveEnviron(ask.Key.JobID) // of an earlier run; first, so that who is killed between the two leaves a job that fails, not one with old VNIs
 	if err == nil {
-		err = a.needs.Rundir.RemoveEnviron(ask.Key.JobID) // of an earlier run
+		err = a.needs.Rundir.Exempt(ask.Key.JobID)
 	}
 	if err != nil {
 		a.log.Warn(`on_failure = "degrade": the job cannot be let run without isolation, and fails`, append(attrs, core.LogWhy, err.Error())...)
