@@ -45,8 +45,16 @@ type level struct {
 	operators int
 }
 
-// bounds checks a file's tokens before the parser sees them.
+// bounds checks a file's text before the parser sees it.
 func (f *File) bounds() []Finding {
+	if glance(f.Text) {
+		return nil
+	}
+	return f.tokens()
+}
+
+// tokens checks what the lexer makes of a file's text.
+func (f *File) tokens() []Finding {
 	if marks(f.Text) > MaxTokens {
 		return []Finding{{Severity: Error, Summary: fmt.Sprintf("it has more than the %d words and marks that a file may have", MaxTokens), File: f.Name}}
 	}
