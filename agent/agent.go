@@ -104,6 +104,7 @@ type Agent struct {
 	beside   sync.WaitGroup
 	ctx      context.Context
 	devices  atomic.Pointer[[]core.Device] // as read last
+	accepted atomic.Pointer[[]string]      // NICs of this node, as the server told last
 	bypasses atomic.Uint64                 // uses that the audit has told of
 	waiting  atomic.Int32                  // hooks that wait for the server
 	hurry    chan struct{}                 // holds one: another hook waits
@@ -156,6 +157,11 @@ func (a *Agent) Run(ctx context.Context) error {
 func (a *Agent) now() core.Moment {
 	t := time.Now()
 	return core.Moment{Run: t.Sub(a.began), Wall: t}
+}
+
+// Reread has the NICs read now, and what they show reported at once: the driver was started again, or configured anew.
+func (a *Agent) Reread(ctx context.Context) error {
+	return a.insist(ctx, work{in: node.Reread{}})
 }
 
 // pause waits, unless ctx ends.

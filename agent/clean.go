@@ -78,7 +78,7 @@ func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call strin
 		a.audit.Info(auditClean, attrs...)
 	}
 	if slices.ContainsFunc(rows, func(r CleanRow) bool { return r.Result == "removed" }) {
-		return rows, a.insist(ctx, work{in: node.Reread{}}) // the server learns of it at once
+		return rows, a.Reread(ctx) // the server learns of it at once
 	}
 	return rows, nil
 }

@@ -164,6 +164,7 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 		warnExpiry(ctx, o.Log, "this node's", live.expiry, "renew it with `weft tls node NAME` where the site's authority is and bring the two files here, which needs no restart")
 	})
 	all.Go(func() { front.keep(ctx, live.plugins) })
+	all.Go(func() { reread(ctx, live.plugins, a) })
 	for _, f := range []struct {
 		ln     net.Listener
 		bounds hook.Bounds
@@ -182,30 +183,6 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 		return err
 	}
 	return nil
-}
-
-// driver starts the node's NIC driver. One that does not start yet is started again by itself.
-func driver(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (core.NICDriver, error) {
-	blocks := site.Config.Drivers
-	if len(blocks) != 1 {
-		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", site.Config.File, len(blocks)).WithMend("leave one `driver` block")
-	}
-	s, findings := in.spec(host.Driver, blocks[0], host.Self)
-	if len(findings) > 0 {
-		return nil, findingsError(findings)
-	}
-	started, err := plugins.Start(ctx, s)
-	if err != nil {
-		if complaints := blocks[0].Complain(err); started == nil || len(complaints) > 0 && isPath(err) {
-			return nil, findingsError(complaints)
-		}
-	}
-	return plugins.NIC(blocks[0].Name)
-}
-
-func isPath(err error) bool {
-	_, ok := errors.AsType[*core.PathError](err)
-	return ok
 }
 
 // node opens this node's certificate: the one in dir that is neither the authority's nor the server's. The node is called what it says.
