@@ -41,9 +41,16 @@ func (s *state) nics() []core.Finding {
 	if s.site.NICs != nil {
 		want = s.site.NICs()
 	}
+	lacks := s.lacks()
 	switch n := len(s.devices); {
 	case n == 0:
 		found = append(found, core.Finding{Severity: core.Critical, What: "the node has no NIC", Evidence: "the driver lists none", Mend: "look for the NICs with `lspci` and in the kernel's log"})
+	case len(lacks) > 0:
+		found = append(found, core.Finding{
+			Severity: core.Warning, What: "the node lacks NIC " + hostlist.Fold(lacks) + " of its accepted inventory",
+			Evidence: fmt.Sprintf("%d NICs were accepted, and the driver lists %d", len(s.accepted), n),
+			Mend:     "look for the NIC in the kernel's log, mend it or reboot the node; `weft node accept NODE` where it has no more",
+		})
 	case n < want:
 		found = append(found, core.Finding{
 			Severity: core.Warning, What: "the node has fewer NICs than config.hcl says", Evidence: fmt.Sprintf("topology's nics_per_node is %d, and the driver lists %d", want, n),
@@ -64,6 +71,18 @@ func (s *state) nics() []core.Finding {
 		found = append(found, f.of(on[f]))
 	}
 	return found
+}
+
+// lacks are the NICs that were accepted and are not there.
+func (s *state) lacks() []string {
+	var out []string
+	for _, name := range s.accepted {
+		if !slices.ContainsFunc(s.devices, func(d core.Device) bool { return d.Name == name }) {
+			out = append(out, name)
+		}
+	}
+	slices.SortFunc(out, hostlist.Compare)
+	return out
 }
 
 // fault is what is wrong with a NIC, with "%s" for its name: NICs that have the same one are told together.

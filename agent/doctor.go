@@ -39,6 +39,7 @@ type DoctorArgs struct {
 type state struct {
 	now        time.Time
 	site       Site
+	accepted   []string // NICs; empty: the server has not told
 	devices    []core.Device
 	devicesErr error
 	services   []core.Service
@@ -133,11 +134,14 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	})
 	s.missing = slices.DeleteFunc(s.missing, func(t core.Service) bool { return !slices.ContainsFunc(before, t.Same) })
 	if len(s.orphans)+len(s.missing) > 0 && s.lookErr == nil { // the server is to know as soon as who asked does
-		s.lookErr = a.insist(ctx, work{in: node.Reread{}})
+		s.lookErr = a.Reread(ctx)
 	}
 	a.mu.Lock()
 	s.linked = a.session != nil
 	a.mu.Unlock()
+	if told := a.accepted.Load(); told != nil {
+		s.accepted = *told
+	}
 	if a.needs.Rundir != "" {
 		until, on, err := a.needs.Rundir.Bypass(s.now)
 		if s.bypassErr = err; on {

@@ -142,6 +142,34 @@ func TestDoctorAsksEveryoneAndWaitsForNobody(t *testing.T) {
 	})
 }
 
+// TestDoctorNamesTheNICsThatAreAway: the server has told what the node was accepted with, and says so again when that changes.
+func TestDoctorNamesTheNICsThatAreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		defer r.stop()
+		accepted := func(names ...string) {
+			r.server.orders <- core.Orders{Head: core.Head{Store: "x", Epoch: 1, Revision: 2}, Inventory: names}
+			synctest.Wait()
+		}
+		const good = "the NICs can be used"
+		accepted("cxi0", "cxi1", "cxi2", "cxi3")
+		accepted() // nothing new
+		site := agent.Site{NICs: func() int { return 4 }}
+		rows := r.Doctor(t.Context(), site, 0)
+		f := finding(rows, "the node lacks NIC cxi[2-3] of its accepted inventory")
+		if f == nil || f.Severity != "warning" || !strings.Contains(f.Evidence, "4 NICs were accepted, and the driver lists 2") || !strings.Contains(f.Mend, "weft node accept") || finding(rows, good) != nil {
+			t.Errorf("2 of 4 NICs: %+v", rows)
+		}
+		if finding(rows, "fewer NICs than config.hcl says") != nil {
+			t.Errorf("it says the same twice: %+v", rows)
+		}
+		accepted("cxi0", "cxi1")
+		if rows := r.Doctor(t.Context(), agent.Site{}, 0); finding(rows, "accepted inventory") != nil || finding(rows, good) == nil {
+			t.Errorf("when they were accepted: %+v", rows)
+		}
+	})
+}
+
 func TestDoctorAndCleanAreRootsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)

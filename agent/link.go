@@ -130,6 +130,9 @@ func (a *Agent) ordered(ctx context.Context, s *session, o core.Orders) {
 		}
 		s.mu.Unlock()
 	}
+	if len(o.Inventory) > 0 {
+		a.accepted.Store(&o.Inventory)
+	}
 	for _, c := range o.Calls {
 		a.call(ctx, s, c)
 	}

@@ -60,6 +60,8 @@ type Orders struct {
 	Forget []Run   // confirmed clean, and known durably: the record may go
 	Calls  []Call  // of a scheduler's half on this node; unlike the rest they are not repeated
 	Ran    []Ran   // to a node whose report was First; it is told once, and again when it asks again
+
+	Inventory []string // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
 }
 
 // MaxRan bounds the jobs of a Ran.

@@ -95,5 +95,6 @@ func (m *Machine) accept(in Accept) {
 	}
 	n.Inventory = slices.Clone(n.devices)
 	m.write(n.Node)
+	m.do(Order{n.Name, n.session, core.Orders{Inventory: slices.Clone(n.Inventory)}})
 	m.do(Done{Call: in.Call, Count: len(n.Inventory)})
 }

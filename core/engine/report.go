@@ -31,7 +31,9 @@ func (m *Machine) report(in Report) {
 		m.compare(rep.Seen)
 	}
 	n.number = rep.Number
+	first := len(n.Inventory) == 0
 	m.know(n, rep)
+	first = first && len(n.Inventory) > 0
 	for _, job := range rep.Epilogs {
 		for r := m.jobs[job]; r != nil; r = r.next {
 			if r.joins.of(n) != nil {
@@ -62,8 +64,12 @@ func (m *Machine) report(in Report) {
 		delete(m.awaited, n.Name)
 		m.finishRecovery()
 	}
-	if len(clean) > 0 || len(forget) > 0 || rep.Full {
-		m.do(Order{n.Name, n.session, core.Orders{Clean: clean, Forget: forget}})
+	orders := core.Orders{Clean: clean, Forget: forget}
+	if rep.Full || first {
+		orders.Inventory = slices.Clone(n.Inventory)
+	}
+	if len(clean) > 0 || len(forget) > 0 || rep.Full || first {
+		m.do(Order{n.Name, n.session, orders})
 	}
 	m.unstick(n)
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"github.com/google/go-cmp/cmp"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -137,13 +139,31 @@ func TestReportProvesOneNode(t *testing.T) {
 
 func TestInventory(t *testing.T) {
 	w := newWorld(t, 100)
-	w.begin("n1", core.Report{Devices: []string{"cxi0", "cxi1"}})
-	w.more("n1", core.Report{Changed: true, Devices: []string{"cxi0"}})
+	told := func(acts []Action) (n []int) {
+		for _, o := range all[Order](acts) {
+			n = append(n, len(o.Orders.Inventory))
+		}
+		return n
+	}
+	if diff := cmp.Diff([]int{0}, told(w.begin("n1", core.Report{Devices: []string{}}))); diff != "" {
+		t.Error("a node without a NIC:", diff)
+	}
+	if diff := cmp.Diff([]int{2}, told(w.more("n1", core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}}))); diff != "" {
+		t.Error("its first NICs:", diff)
+	}
+	if diff := cmp.Diff([]int(nil), told(w.more("n1", core.Report{Changed: true, Devices: []string{"cxi0"}}))); diff != "" {
+		t.Error("one vanished:", diff)
+	}
+	if diff := cmp.Diff([]int{2}, told(w.begin("n1", core.Report{Devices: []string{"cxi0"}}))); diff != "" {
+		t.Error("its next session:", diff)
+	}
 	inventory := func() []string { return w.granted("n1", job(strconv.Itoa(int(w.calls)), "n1"), app()).Inventory }
 	if got := inventory(); len(got) != 2 {
 		t.Errorf("a NIC that vanished is out of the inventory: %v", got)
 	}
-	w.step(Accept{1, "n1"})
+	if diff := cmp.Diff([]int{1}, told(w.step(Accept{1, "n1"}))); diff != "" {
+		t.Error("when it is accepted:", diff)
+	}
 	if got := inventory(); len(got) != 1 {
 		t.Errorf("the inventory is %v after it was accepted", got)
 	}

@@ -576,11 +576,12 @@ func (x *Held) GetWhy() string {
 type Orders struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Head          *v1.Head               `protobuf:"bytes,1,opt,name=head,proto3" json:"head,omitempty"`
-	Clean         []*Clean               `protobuf:"bytes,2,rep,name=clean,proto3" json:"clean,omitempty"`   // remove and confirm, even where nothing is held
-	Heard         uint64                 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`  // the newest Forward.ask that the server has noted
-	Forget        []*v1.Run              `protobuf:"bytes,4,rep,name=forget,proto3" json:"forget,omitempty"` // confirmed clean, and known durably: the record may go
-	Calls         []*Call                `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`   // of a scheduler's half on this node; not repeated; at most 64
-	Ran           []*Ran                 `protobuf:"bytes,6,rep,name=ran,proto3" json:"ran,omitempty"`       // to a node whose report was first
+	Clean         []*Clean               `protobuf:"bytes,2,rep,name=clean,proto3" json:"clean,omitempty"`         // remove and confirm, even where nothing is held
+	Heard         uint64                 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`        // the newest Forward.ask that the server has noted
+	Forget        []*v1.Run              `protobuf:"bytes,4,rep,name=forget,proto3" json:"forget,omitempty"`       // confirmed clean, and known durably: the record may go
+	Calls         []*Call                `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`         // of a scheduler's half on this node; not repeated; at most 64
+	Ran           []*Ran                 `protobuf:"bytes,6,rep,name=ran,proto3" json:"ran,omitempty"`             // to a node whose report was first
+	Inventory     []string               `protobuf:"bytes,7,rep,name=inventory,proto3" json:"inventory,omitempty"` // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -653,6 +654,13 @@ func (x *Orders) GetCalls() []*Call {
 func (x *Orders) GetRan() []*Ran {
 	if x != nil {
 		return x.Ran
+	}
+	return nil
+}
+
+func (x *Orders) GetInventory() []string {
+	if x != nil {
+		return x.Inventory
 	}
 	return nil
 }
@@ -1044,14 +1052,15 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x04vnis\x18\x03 \x03(\rR\x04vnis\x122\n" +
 	"\x05state\x18\x04 \x01(\x0e2\x1c.weft.authority.v1.HeldStateR\x05state\x121\n" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why\"\xfa\x01\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\"\x98\x02\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
 	"\x05heard\x18\x03 \x01(\x04R\x05heard\x12)\n" +
 	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\x12-\n" +
 	"\x05calls\x18\x05 \x03(\v2\x17.weft.authority.v1.CallR\x05calls\x12(\n" +
-	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\"f\n" +
+	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\x12\x1c\n" +
+	"\tinventory\x18\a \x03(\tR\tinventory\"f\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
