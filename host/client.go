@@ -84,7 +84,7 @@ func (p *Plugin) clientConfig(proc *process, folder string) *plugin.ClientConfig
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         p.spec.AutoMTLS,
 		StartTimeout:     p.limits.Start,
-		GRPCDialOptions:  []grpc.DialOption{grpc.WithStatsHandler(watcher{})},
+		GRPCDialOptions:  append(rpc.PluginDial(), grpc.WithStatsHandler(watcher{})),
 		Logger:           machinery{log: p.log},
 		SyncStdout:       &lines{voice: proc.voice, stream: "stdout"},
 		SyncStderr:       &lines{voice: proc.voice, stream: "stderr"},

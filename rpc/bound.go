@@ -46,9 +46,24 @@ const (
 	maxValue   = 128 << 10 // an argument or variable: the kernel's MAX_ARG_STRLEN
 )
 
+// What may be on its way to or from a plugin in one call and in all of them, in bytes. Left to itself gRPC measures the line with a ping for each message
+// that comes alone, which makes a short call twice the work on both sides.
+const (
+	callWindow   = 1 << 20
+	pluginWindow = 4 << 20
+)
+
 // PluginOptions are the bounds of a gRPC server that serves plugins' services.
 func PluginOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.MaxRecvMsgSize(MaxPlugin), grpc.MaxSendMsgSize(MaxPlugin)}
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(MaxPlugin), grpc.MaxSendMsgSize(MaxPlugin),
+		grpc.StaticStreamWindowSize(callWindow), grpc.StaticConnWindowSize(pluginWindow),
+	}
+}
+
+// PluginDial is how a connection to a plugin is made.
+func PluginDial() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithStaticStreamWindowSize(callWindow), grpc.WithStaticConnWindowSize(pluginWindow)}
 }
 
 // AuthorityOptions are the bounds of a gRPC server that serves Authority to agents.
