@@ -64,6 +64,8 @@ func (b *blocks) reconfigure(ctx context.Context, plugins *host.Host, anew []con
 		ctx := context.WithoutCancel(ctx)
 		for _, p := range done {
 			b.set(p)
+		}
+		for _, p := range done {
 			if running := plugins.Plugin(host.Kind(p.Kind), p.Name); running != nil {
 				_ = running.Restart(ctx) // it started with this before; if it does not now, it says so and is started again
 			}
@@ -75,7 +77,7 @@ func (b *blocks) reconfigure(ctx context.Context, plugins *host.Host, anew []con
 			continue // it is part of the daemon
 		}
 		done = append(done, b.set(p))
-		if err := running.Restart(ctx); err != nil {
+		if err := running.Try(ctx); err != nil {
 			complaints := b.complaints(p, err)
 			undo()
 			if complaints != nil {

@@ -18,6 +18,7 @@ type Spec struct {
 	Program  Program // what to run as a process
 	Value    any     // in place of Program: runs in the daemon, behind a guard
 	AutoMTLS bool    // encrypt between daemon and plugin, with keys made for each start
+	Needed   bool    // whoever starts it does not go on without what an administrator must mend: Start's error tells it, and the log does not too
 	// Block applies the plugin's schema to its block of config.hcl. It is asked at every start, so that a restart takes what is configured then. nil: there
 	// is no block, and the plugin gets its defaults.
 	Block func(core.Schema) (core.Values, error)
@@ -33,9 +34,9 @@ type Plugin struct {
 	begin  func(context.Context) (*life, error)
 	told   func(Status)
 
-	again chan chan error // Restart
-	end   chan struct{}   // closed by Stop
-	over  chan struct{}   // closed when run has returned
+	again chan request  // Restart and Try
+	end   chan struct{} // closed by Stop
+	over  chan struct{} // closed when run has returned
 	once  sync.Once
 	grave sync.WaitGroup // lives that are not gone yet
 
@@ -48,7 +49,7 @@ type Plugin struct {
 
 func newPlugin(spec Spec, limits Limits, log *slog.Logger, told func(Status)) *Plugin {
 	p := &Plugin{
-		spec: spec, limits: limits, log: log.With(core.LogPlugin, spec.title()), told: told, again: make(chan chan error), end: make(chan struct{}),
+		spec: spec, limits: limits, log: log.With(core.LogPlugin, spec.title()), told: told, again: make(chan request), end: make(chan struct{}),
 		over: make(chan struct{}), changed: make(chan struct{}),
 	}
 	p.status = Status{Kind: spec.Kind, Name: spec.Name, InProcess: spec.Value != nil, Program: spec.Program.Path, State: Starting, Since: time.Now()}
@@ -97,7 +98,7 @@ func (p *Plugin) run(first chan<- error) {
 	defer close(p.over)
 	defer p.grave.Wait()
 	b := &breaker{limits: p.limits}
-	asked := first
+	asked := request{answer: first, first: true}
 	for {
 		p.change(func(s *Status) {
 			s.State, s.Starts, s.Recent, s.Next = Starting, s.Starts+1, b.recent(time.Now()), time.Time{}
@@ -105,12 +106,12 @@ func (p *Plugin) run(first chan<- error) {
 		l, err := p.start()
 		if err == nil {
 			p.ready(l)
-			hear(asked, nil)
+			asked.hear(nil)
 			asked, err = p.live(l)
 		}
 		if errors.Is(err, errStop) {
 			p.change(func(s *Status) { s.State, s.PID, s.Why = Stopped, 0, "" })
-			hear(asked, err)
+			asked.hear(err)
 			p.log.Info("plugin stopped")
 			return
 		}
@@ -118,23 +119,21 @@ func (p *Plugin) run(first chan<- error) {
 			b.forgive()
 			continue
 		}
-		wait, broken := b.died(time.Now())
 		var none bool
-		if asked, none = p.rest(b, asked, err, wait, broken); none {
+		if asked.trial {
+			asked, none = p.refused(b, asked, err)
+		} else {
+			asked, none = p.rest(b, asked, err)
+		}
+		if none {
 			return
 		}
 	}
 }
 
-// hear answers whoever waits for a start, when the status shows it.
-func hear(asked chan<- error, err error) {
-	if asked != nil {
-		asked <- err
-	}
-}
-
 // rest waits after a death for the next start; none says that there is none.
-func (p *Plugin) rest(b *breaker, asked chan<- error, cause error, wait time.Duration, broken bool) (next chan<- error, none bool) {
+func (p *Plugin) rest(b *breaker, asked request, cause error) (next request, none bool) {
+	wait, broken := b.died(time.Now())
 	e := core.AsError(cause)
 	_, complained := errors.AsType[*core.PathError](cause)
 	final := broken || complained || e.Reason == core.BadConfig || e.Reason == core.BadVersion
@@ -144,9 +143,10 @@ func (p *Plugin) rest(b *breaker, asked chan<- error, cause error, wait time.Dur
 			s.State, s.Next = Failed, time.Time{}
 		}
 	})
-	hear(asked, cause)
+	asked.hear(cause)
 	var due <-chan time.Time
 	switch {
+	case final && asked.first && p.spec.Needed:
 	case broken:
 		p.log.Error("plugin ended too often and stays down; see why, then `weft plugin restart "+p.spec.title()+"`", core.LogWhy, cause.Error(),
 			core.LogCount, p.limits.Deaths, core.LogLimit, p.limits.Window)
@@ -158,16 +158,21 @@ func (p *Plugin) rest(b *breaker, asked chan<- error, cause error, wait time.Dur
 		due = timer.C
 		p.log.Warn("plugin ended and is started again", core.LogWhy, cause.Error(), core.LogWait, wait.Round(time.Millisecond))
 	}
+	return p.wait(b, due)
+}
+
+// wait waits for the next start; none says that there is none.
+func (p *Plugin) wait(b *breaker, due <-chan time.Time) (next request, none bool) {
 	select {
 	case <-due:
-	case answer := <-p.again:
+	case asked := <-p.again:
 		b.forgive()
-		return answer, false
+		return asked, false
 	case <-p.end:
 		p.change(func(s *Status) { s.State, s.Next = Stopped, time.Time{} })
-		return nil, true
+		return request{}, true
 	}
-	return nil, false
+	return request{}, false
 }
 
 // start begins a life; Stop ends that at once.
@@ -206,7 +211,7 @@ func (p *Plugin) ready(l *life) {
 }
 
 // live watches a life until it is over: nil and who asked for a restart, errStop, or why it died.
-func (p *Plugin) live(l *life) (asked chan<- error, err error) {
+func (p *Plugin) live(l *life) (asked request, err error) {
 	// A life that is over is seen by nobody from the first moment on.
 	var beat <-chan time.Time
 	if l.health != nil {
@@ -219,13 +224,13 @@ func (p *Plugin) live(l *life) (asked chan<- error, err error) {
 		select {
 		case <-l.dead:
 			p.finish(l, false)
-			return nil, core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), l.why())
+			return request{}, core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), l.why())
 		case <-p.end:
 			p.finish(l, true)
-			return nil, errStop
-		case answer := <-p.again:
+			return request{}, errStop
+		case asked = <-p.again:
 			p.finish(l, true)
-			return answer, nil
+			return asked, nil
 		case <-beat:
 		}
 		bad := p.beat(l)
@@ -245,7 +250,7 @@ func (p *Plugin) live(l *life) (asked chan<- error, err error) {
 		if misses >= p.limits.Misses {
 			l.kill(fmt.Sprintf("killed: it missed %d health checks in a row", misses))
 			p.finish(l, false)
-			return nil, core.Errorf(p.spec.Kind.away(), "%s: killed: it missed %d health checks in a row: %w", p.spec.title(), misses, bad)
+			return request{}, core.Errorf(p.spec.Kind.away(), "%s: killed: it missed %d health checks in a row: %w", p.spec.title(), misses, bad)
 		}
 	}
 }
@@ -320,26 +325,6 @@ func (p *Plugin) within(done <-chan struct{}, limit time.Duration) bool {
 		return true
 	case <-timer.C:
 		return false
-	}
-}
-
-// Restart ends the plugin politely and starts it anew with what is configured now, also one that has failed. It answers how the start went.
-func (p *Plugin) Restart(ctx context.Context) error {
-	answer := make(chan error, 1)
-	select {
-	case p.again <- answer:
-	case <-p.end:
-		return p.away(Stopped, "")
-	case <-ctx.Done():
-		return core.Errorf(core.TimedOut, "%s: it is being started already: %w", p.spec.title(), ctx.Err())
-	}
-	select {
-	case err := <-answer:
-		return err
-	case <-p.over:
-		return p.away(Stopped, "")
-	case <-ctx.Done():
-		return core.Errorf(core.TimedOut, "%s: restart: %w", p.spec.title(), ctx.Err())
 	}
 }
 

@@ -102,11 +102,21 @@ func (fakeNIC) Devices(context.Context) ([]core.Device, error) { return nil, nil
 // play runs a plugin of an actor's in fake time.
 func play(t *testing.T, a *actor, limits Limits, f func(t *testing.T, p *Plugin, first error, states func() []State)) {
 	t.Helper()
+	playTo(t, a, limits, newLogbook(), f)
+}
+
+// playTo has its log kept.
+func playTo(t *testing.T, a *actor, limits Limits, log *logbook, f func(t *testing.T, p *Plugin, first error, states func() []State), change ...func(*Spec)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var states []State
 		a.since = time.Now()
-		p := newPlugin(Spec{Kind: Driver, Name: "x"}, limits.orDefault(), newTextLog(newLogbook()), func(s Status) {
+		spec := Spec{Kind: Driver, Name: "x"}
+		for _, c := range change {
+			c(&spec)
+		}
+		p := newPlugin(spec, limits.orDefault(), newTextLog(log), func(s Status) {
 			mu.Lock()
 			defer mu.Unlock()
 			if len(states) == 0 || states[len(states)-1] != s.State {
@@ -196,6 +206,82 @@ func TestWhatAnAdministratorMustMendIsNotTriedAgain(t *testing.T) {
 				t.Errorf("%s: %+v, started %d times", name, got, len(a.started()))
 			}
 		})
+	}
+}
+
+// TestATrialThatIsRefusedIsNoDeath: whoever tries a block puts the former back, and the plugin is as it was.
+func TestATrialThatIsRefusedIsNoDeath(t *testing.T) {
+	for name, cause := range map[string]error{
+		"a complaint": &core.PathError{Path: []string{"nics"}, Err: errors.New("nics: too many")},
+		"a typo":      core.Errorf(core.BadConfig, "there is no nicks"),
+		"an end":      errors.New("exit status 1"),
+	} {
+		a, bad := &actor{}, false
+		a.begin = func(int) error {
+			if bad {
+				return cause
+			}
+			return nil
+		}
+		log := newLogbook()
+		playTo(t, a, Limits{Deaths: 2}, log, func(t *testing.T, p *Plugin, _ error, _ func() []State) {
+			for range 3 { // more often than the breaker lets a plugin die
+				a.do(func() { bad = true })
+				if err := p.Try(t.Context()); !errors.Is(err, cause) {
+					t.Errorf("%s: %v", name, err)
+				}
+				if s := p.Status(); s.State != Backoff || s.Deaths != 0 || s.Recent != 0 {
+					t.Errorf("%s: while it is tried: %+v", name, s)
+				}
+				a.do(func() { bad = false })
+				if err := p.Restart(t.Context()); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if s := p.Status(); s.State != Ready || s.Deaths != 0 || s.Recent != 0 || s.Why != "" {
+				t.Errorf("%s: %+v", name, s)
+			}
+			if said := log.String(); strings.Contains(said, "level=ERROR") || strings.Contains(said, "level=WARN") {
+				t.Errorf("%s: the log says\n%s", name, said)
+			}
+
+			// One who tries and is gone leaves it to itself.
+			a.do(func() { bad = true })
+			if err := p.Try(t.Context()); err == nil {
+				t.Errorf("%s: it went well", name)
+			}
+			a.do(func() { bad = false })
+			time.Sleep(time.Minute)
+			if s := p.Status(); s.State != Ready {
+				t.Errorf("%s: %+v", name, s)
+			}
+			// What dies by itself still counts.
+			a.do(func() { bad = true })
+			if err := p.Restart(t.Context()); err == nil || p.Status().Deaths != 1 {
+				t.Errorf("%s: a restart: %v, %+v", name, err, p.Status())
+			}
+		})
+	}
+}
+
+// TestWhatIsNeededIsToldOnce: its start is refused, and who refuses says why.
+func TestWhatIsNeededIsToldOnce(t *testing.T) {
+	for _, tt := range []struct {
+		needed bool
+		cause  error
+		logged bool
+	}{
+		{false, core.Errorf(core.BadConfig, "sha256"), true},
+		{true, core.Errorf(core.BadConfig, "sha256"), false},
+		{true, errors.New("exit status 1"), true},
+	} {
+		a, log := &actor{begin: func(int) error { return tt.cause }}, newLogbook()
+		playTo(t, a, Limits{}, log, func(t *testing.T, p *Plugin, first error, _ func() []State) {
+			synctest.Wait()
+			if said := log.String(); !errors.Is(first, tt.cause) || strings.Contains(said, tt.cause.Error()) != tt.logged {
+				t.Errorf("%+v: %v, and the log says\n%s", tt, first, said)
+			}
+		}, func(s *Spec) { s.Needed = tt.needed })
 	}
 }
 

@@ -91,6 +91,12 @@ func TestAgentReloads(t *testing.T) {
 			t.Errorf("of names that there are none of it does not say %q:\n%s", part, said)
 		}
 	}
+	if row, err := d.pluginRow("n1", "driver"); err != nil || row.Deaths != 0 || row.State != "ready" {
+		t.Errorf("what was only tried is a death of the driver: %+v, %v", row, err)
+	}
+	if log := d.log("n1"); strings.Contains(log, "cannot be started until this is mended") {
+		t.Errorf("the log tells of the driver what is the reload's:\n%s", log)
+	}
 	d.edit("n1", "pool", "pol")
 	if said := d.reload("n1"); !strings.Contains(said, "n1.hcl:4:") {
 		t.Errorf("a typo: %s", said)
