@@ -9,23 +9,38 @@ import (
 	"github.com/weft-hpc/weft/host"
 )
 
-// driver starts the node's NIC driver. One that does not start yet is started again by itself.
+// driver starts the node's NIC driver. What is wrong with its block or its program, and does not pass by itself, ends the agent with the line of config.hcl: no
+// job could start or be cleaned up here, and systemd tries again. A driver that does not start for another reason is started again by itself.
 func driver(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (core.NICDriver, error) {
-	blocks := site.Config.Drivers
-	if len(blocks) != 1 {
-		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", site.Config.File, len(blocks)).WithMend("leave one `driver` block")
+	if n := len(site.Config.Drivers); n != 1 {
+		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", site.Config.File, n).WithMend("leave one `driver` block")
 	}
-	s, findings := in.spec(host.Driver, blocks[0], host.Self)
+	block := site.Config.Drivers[0]
+	s, findings := in.spec(host.Driver, block, host.Self)
 	if len(findings) > 0 {
 		return nil, findingsError(findings)
 	}
+	s.Needed = true
 	started, err := plugins.Start(ctx, s)
-	if err != nil {
-		if complaints := blocks[0].Complain(err); started == nil || len(complaints) > 0 && isPath(err) {
-			return nil, findingsError(complaints)
-		}
+	if err == nil {
+		return plugins.NIC(block.Name)
 	}
-	return plugins.NIC(blocks[0].Name)
+	if wrong := in.complaints(block, err); wrong != nil {
+		return nil, findingsError(wrong)
+	}
+	if e := core.AsError(err); started == nil || e.Reason == core.BadConfig || e.Reason == core.BadVersion {
+		return nil, findingsError(block.Complain(&core.PathError{Path: []string{blamed(s.Program)}, Err: err}))
+	}
+	return plugins.NIC(block.Name)
+}
+
+// blamed is the attribute of a block because of which its program cannot be run.
+func blamed(p host.Program) string {
+	bare := p
+	if bare.SHA256 = ""; bare.Check() == nil && p.Check() != nil {
+		return "sha256"
+	}
+	return "command"
 }
 
 func isPath(err error) bool {

@@ -2,8 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,8 +14,10 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/store/ledger"
 )
@@ -50,6 +55,64 @@ func (l *listener) last() []string {
 		return nil
 	}
 	return l.nics[len(l.nics)-1]
+}
+
+// TestAWrongDriverIsRefusedAtOnce with its line, and one that may start later is waited for.
+func TestAWrongDriverIsRefusedAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		block string
+		says  []string // none: it is not refused
+	}{
+		"a value":          {"driver \"sim\" {\n  in_process = true\n  nics = 99\n}", []string{"config.hcl:6:10", "1 to 16 NICs", "nics = 99"}},
+		"a name":           {"driver \"sim\" {\n  in_process = true\n  nicks = 4\n}", []string{"config.hcl:6:3", `did you mean "nics"?`, "nicks = 4"}},
+		"two names":        {"driver \"sim\" {\n  in_process = true\n  nicks = 4\n  nocks = 4\n}", []string{"config.hcl:6:3", "config.hcl:7:3"}},
+		"no program":       {"driver \"x\" {\n  command = [\"/nowhere/plugin\"]\n}", []string{"config.hcl:5:13", "there is no such file", "install the plugin"}},
+		"another sum":      {"driver \"x\" {\n  command = [\"/bin/sh\"]\n  sha256 = \"" + strings.Repeat("0a", 32) + "\"\n}", []string{"config.hcl:6:12", "not the file whose sha256", "sha256sum /bin/sh"}},
+		"a start that may": {"driver \"x\" {\n  command = [\"/bin/false\"]\n}", nil},
+		"nothing":          {"driver \"sim\" {\n  in_process = true\n}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "nodes = \"n1\"\npool \"a\" { vnis = \"20\" }\nscheduler \"local\" \"l\" {}\n" + c.block + "\n"
+			conf, findings := config.Parse(hclfile.Source{Name: "config.hcl", Text: []byte(text)})
+			if findings != nil {
+				t.Fatal(findings)
+			}
+			dir, err := os.MkdirTemp("", "weft") // t.TempDir can be too long for a socket
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			log := &journal{}
+			plugins, err := host.New(host.Options{Dir: dir, Log: log.log()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := driver(t.Context(), &Site{Config: conf}, plugins, new(blocks))
+			defer func() { _ = plugins.Close(context.Background()) }()
+			if c.says == nil {
+				if err != nil || d == nil {
+					t.Errorf("it is refused: %v", err)
+				}
+				return
+			}
+			e, ok := errors.AsType[*FindingsError](err)
+			if !ok {
+				t.Fatalf("it is not refused with a line: %v", err)
+			}
+			var said strings.Builder
+			if err := hclfile.Text(&said, e.Findings, false); err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range c.says {
+				if !strings.Contains(said.String(), part) {
+					t.Errorf("it does not say %q:\n%s", part, said.String())
+				}
+			}
+			if told := log.with("level=ERROR"); len(told) > 0 {
+				t.Errorf("it is in the log too: %s", told)
+			}
+		})
+	}
 }
 
 // TestADriverThatIsStartedAgainHasItsNICsReported in the same moment: the clock of this test stands still while nothing waits for it.

@@ -71,7 +71,7 @@ func (p Program) owned() error {
 	info, err := os.Stat(p.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return core.Errorf(core.BadConfig, "plugin's program %s: there is no such file", p.Path).WithMend("correct the path, or install the plugin; then `weft reload`")
+		return core.Errorf(core.BadConfig, "plugin's program %s: there is no such file", p.Path).WithMend("correct the path, or install the plugin")
 	case err != nil:
 		return core.Errorf(core.BadConfig, "plugin's program %s: %w", p.Path, err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
