@@ -10,12 +10,13 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 )
 
 // Desk answers calls on a node's sockets: hooks, and what an operator or a job's owner wants to see of the node.
 type Desk struct {
 	Agent *Agent
-	More  map[string]hook.Handler // further verbs, by name: those of an adapter
+	More  map[string]door.Handler // further verbs, by name: those of an adapter
 	Site  Site
 }
 
@@ -45,7 +46,7 @@ type ServiceRow struct {
 	Enabled bool              `json:"enabled"`
 }
 
-// Handle is a hook.Handler.
+// Handle is a door.Handler.
 func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	switch req.Verb {
 	case "hook":
@@ -150,7 +151,7 @@ func (d *Desk) services(ctx context.Context, req hook.Request) (any, error) {
 	}
 	key := func(r ServiceRow) string { return fmt.Sprintf("%s %010d", r.Device, r.Service) }
 	slices.SortFunc(rows, func(a, b ServiceRow) int { return cmp.Compare(key(a), key(b)) })
-	return hook.Slice(req, rows, key)
+	return door.Slice(req, rows, key)
 }
 
 // doctor examines the node. It starts the commands of plugins, so it is not everybody's.

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
 )
@@ -20,7 +21,7 @@ type adapters struct {
 	requeuers  map[string]core.Requeuer // of those that this node may speak to
 	types      map[string]string
 	own        []string // labels of type local
-	verbs      map[string]hook.Handler
+	verbs      map[string]door.Handler
 	tables     map[string]*local.Table
 	plugins    map[string]*local.Plugin
 	gone       chan ended
@@ -46,7 +47,7 @@ func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *hos
 		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, requeuers: map[string]core.Requeuer{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
 		gone: make(chan ended, local.MaxJobs),
 	}
-	a.verbs = map[string]hook.Handler{"begin": a.begin}
+	a.verbs = map[string]door.Handler{"begin": a.begin}
 	for _, p := range site.Config.Schedulers {
 		a.types[p.Name] = p.Type
 		if p.Type != "local" {

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	machine "github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hclfile"
-	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
@@ -135,11 +135,11 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 // serveHooks opens the node's two sockets and runs the agent.
 func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front *front, page http.Handler, live *reloader, way *line, o Options) error {
 	run := rundir.Dir(c.Dir)
-	root, err := hook.Listen(run.RootSocket(), 0o600)
+	root, err := door.Listen(run.RootSocket(), 0o600)
 	if err != nil {
 		return err
 	}
-	users, err := hook.Listen(run.UsersSocket(), 0o666)
+	users, err := door.Listen(run.UsersSocket(), 0o666)
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
@@ -167,10 +167,10 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 	all.Go(func() { reread(ctx, live.plugins, a) })
 	for _, f := range []struct {
 		ln     net.Listener
-		bounds hook.Bounds
-	}{{root, hook.Root()}, {users, hook.Users()}} {
+		bounds door.Bounds
+	}{{root, door.Root()}, {users, door.Users()}} {
 		all.Go(func() {
-			if err := (&hook.Front{Bounds: f.bounds, Log: o.Log}).Serve(ctx, f.ln, desk.Handle); err != nil {
+			if err := (&door.Front{Bounds: f.bounds, Log: o.Log}).Serve(ctx, f.ln, desk.Handle); err != nil {
 				cancel(core.Errorf(core.InternalFault, "socket %s: %w", f.ln.Addr(), err))
 			}
 		})

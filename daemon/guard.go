@@ -7,10 +7,11 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 )
 
 // rootOnly guards a verb of an agent: who runs the agent may call it, and root.
-func rootOnly(verb string, then hook.Handler) hook.Handler {
+func rootOnly(verb string, then door.Handler) door.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		if !peer.Root() && int64(peer.UID) != int64(os.Geteuid()) {
 			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithMend("only root may, on the node itself")
@@ -27,7 +28,7 @@ type BypassArgs struct {
 	What string `json:"what"`
 }
 
-func bypassVerb(audit *slog.Logger) hook.Handler {
+func bypassVerb(audit *slog.Logger) door.Handler {
 	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var args BypassArgs
 		if err := req.Decode(&args); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/host"
 )
 
@@ -37,7 +38,7 @@ const (
 )
 
 // pluginsVerb is `weft plugin list`.
-func pluginsVerb(h *host.Host) hook.Handler {
+func pluginsVerb(h *host.Host) door.Handler {
 	return func(context.Context, core.Peer, hook.Request) (any, error) {
 		rows := []PluginRow{}
 		for _, s := range h.States() {
@@ -48,7 +49,7 @@ func pluginsVerb(h *host.Host) hook.Handler {
 }
 
 // restartVerb is `weft plugin restart`. Who may call it is asked before.
-func restartVerb(h *host.Host, audit *slog.Logger) hook.Handler {
+func restartVerb(h *host.Host, audit *slog.Logger) door.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var args PluginArgs
 		err := req.Decode(&args)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/server"
@@ -107,19 +108,19 @@ func (b *schedulerDesk) keep(ctx context.Context, plugins *host.Host) {
 
 // serve listens until ctx ends. The socket is root's alone, so that no user can keep a hook waiting for which a scheduler's server waits.
 func (b *schedulerDesk) serve(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc) error {
-	ln, err := hook.Listen(b.run.RootSocket(), 0o600)
+	ln, err := door.Listen(b.run.RootSocket(), 0o600)
 	if err != nil {
 		return err
 	}
 	all.Go(func() {
-		if err := (&hook.Front{Bounds: hook.Root(), Log: b.log}).Serve(ctx, ln, b.handle); err != nil {
+		if err := (&door.Front{Bounds: door.Root(), Log: b.log}).Serve(ctx, ln, b.handle); err != nil {
 			cancel(core.Errorf(core.InternalFault, "socket %s: %w", ln.Addr(), err))
 		}
 	})
 	return nil
 }
 
-// handle is a hook.Handler.
+// handle is a door.Handler.
 func (b *schedulerDesk) handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	if req.Verb != "hook" {
 		return nil, core.Errorf(core.BadCall, "verb %q: only hooks are answered here", core.Clip(req.Verb))

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/history"
-	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/metrics"
@@ -117,10 +117,10 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	}
 	desk := &server.Desk{
 		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shown: bounds.shown, Shadow: beside.row,
-		Read: map[string]hook.Handler{verbPlugins: pluginsVerb(plugins)},
-		More: map[string]hook.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
+		Read: map[string]door.Handler{verbPlugins: pluginsVerb(plugins)},
+		More: map[string]door.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
 	}
-	ln, err := hook.Listen(c.Socket, 0o666)
+	ln, err := door.Listen(c.Socket, 0o666)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		o.Watch.run(ctx, func(ctx context.Context) error { return srv.Look(ctx, func(*engine.Machine) {}) }, o.Log)
 	})
 	all.Go(func() {
-		if err := (&hook.Front{Bounds: hook.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
+		if err := (&door.Front{Bounds: door.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
 			cancel(core.Errorf(core.InternalFault, "socket %s: %w", c.Socket, err))
 		}
 	})

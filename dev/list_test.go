@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/memory"
 )
@@ -33,7 +34,7 @@ func BenchmarkList(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					page := out.(hook.Page)
+					page := out.(door.Page)
 					var some []json.RawMessage
 					b.StopTimer()
 					if err := json.Unmarshal(page.Body.(json.RawMessage), &some); err != nil {
@@ -83,7 +84,7 @@ func TestListsTellEachReservationOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page := out.(hook.Page)
+			page := out.(door.Page)
 			var rows []struct{ Job string }
 			if err := json.Unmarshal(page.Body.(json.RawMessage), &rows); err != nil {
 				t.Fatal(err)

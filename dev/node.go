@@ -12,6 +12,7 @@ import (
 	machine "github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/store/ledger"
 )
@@ -86,12 +87,12 @@ func (n *Node) start(s *System) error {
 		return wrap(n.name, err)
 	}
 	n.agent = a
-	ln, err := hook.Listen(filepath.Join(n.folder, "agent.sock"), 0o666)
+	ln, err := door.Listen(filepath.Join(n.folder, "agent.sock"), 0o666)
 	if err != nil {
 		return wrap(n.name, err)
 	}
-	desk := &agent.Desk{Agent: a, Site: n.site(s.o.Site), More: map[string]hook.Handler{"begin": n.begin(s), "join": n.join(s)}}
-	front := &hook.Front{Bounds: hook.Users(), Log: s.log}
+	desk := &agent.Desk{Agent: a, Site: n.site(s.o.Site), More: map[string]door.Handler{"begin": n.begin(s), "join": n.join(s)}}
+	front := &door.Front{Bounds: door.Users(), Log: s.log}
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {
 		if err := front.Serve(s.ctx, ln, desk.Handle); err != nil {
@@ -103,7 +104,7 @@ func (n *Node) start(s *System) error {
 }
 
 // begin makes the caller's process a job.
-func (n *Node) begin(s *System) hook.Handler {
+func (n *Node) begin(s *System) door.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var b Begin
 		if err := req.Decode(&b); err != nil {
@@ -130,7 +131,7 @@ func (n *Node) begin(s *System) hook.Handler {
 }
 
 // join makes a process of the caller's this node's part of his job.
-func (n *Node) join(s *System) hook.Handler {
+func (n *Node) join(s *System) door.Handler {
 	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var j Join
 		if err := req.Decode(&j); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/store/ledger"
 )
 
@@ -77,14 +78,14 @@ func BenchmarkPrepare(b *testing.B) {
 	defer cancel()
 	r.group.Go(func() { _ = a.Run(ctx) })
 	socket := filepath.Join(dir, "agent.sock")
-	ln, err := hook.Listen(socket, 0o600)
+	ln, err := door.Listen(socket, 0o600)
 	if err != nil {
 		b.Fatal(err)
 	}
-	desk := &agent.Desk{Agent: a, More: map[string]hook.Handler{
+	desk := &agent.Desk{Agent: a, More: map[string]door.Handler{
 		"nothing": func(context.Context, core.Peer, hook.Request) (any, error) { return core.HookReply{}, nil },
 	}}
-	front := &hook.Front{Log: slog.New(slog.DiscardHandler)}
+	front := &door.Front{Log: slog.New(slog.DiscardHandler)}
 	r.group.Go(func() { _ = front.Serve(ctx, ln, desk.Handle) })
 	r.attendFrom(b, 1, 2)
 	r.attached(b, 2)

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
-	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
@@ -149,14 +149,14 @@ func (s *System) StartServer() error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	ln, err := hook.Listen(filepath.Join(s.o.Dir, "server.sock"), 0o666)
+	ln, err := door.Listen(filepath.Join(s.o.Dir, "server.sock"), 0o666)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	r := &running{cancel: cancel, done: make(chan struct{}), store: store}
 	desk := &server.Desk{Server: srv, AdminGroup: s.o.Admins, Version: s.o.Version, Sizes: s.sizes}
-	front := &hook.Front{Bounds: hook.Users(), Log: s.log}
+	front := &door.Front{Bounds: door.Users(), Log: s.log}
 	var both sync.WaitGroup
 	both.Go(func() { _ = srv.Run(ctx) })
 	both.Go(func() {

@@ -26,11 +26,11 @@ func TestTheTimeEndsWhileACallComesAgain(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if _, err := readFrame(c, MaxRequest); err != nil {
+			if _, err := ReadFrame(c, MaxRequest); err != nil {
 				t.Error(err)
 			}
 			if n == 0 {
-				answer, err := frame(Reply{Version: Version, Again: true, Error: NewFault(core.Errorf(core.Overloaded, "calls: too many"))}, MaxReply)
+				answer, err := Frame(Reply{Version: Version, Again: true, Error: NewFault(core.Errorf(core.Overloaded, "calls: too many"))}, MaxReply)
 				if err != nil {
 					t.Error(err)
 				}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"time"
 
@@ -62,7 +61,7 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 		}
 		req.Body = body
 	}
-	out, err := frame(req, MaxRequest)
+	out, err := Frame(req, MaxRequest)
 	if err != nil {
 		return Reply{}, core.Errorf(core.BadCall, "call of %s: %w", verb, err).WithMend("give less at once")
 	}
@@ -109,15 +108,15 @@ func once(ctx context.Context, path string, request []byte) (Reply, error) {
 }
 
 // exchange is once on a connection that stands.
-func exchange(ctx context.Context, path string, conn net.Conn, request []byte) (Reply, error) {
+func exchange(ctx context.Context, path string, conn *os.File, request []byte) (Reply, error) {
 	_, sent := conn.Write(request)
 	// A Front that refuses answers before it has read everything, so there may be an answer although not all could be sent.
-	body, err := readFrame(conn, MaxReply)
+	body, err := ReadFrame(conn, MaxReply)
 	switch {
 	case err == nil:
-	case ctx.Err() != nil || timedOut(err):
+	case ctx.Err() != nil:
 		return Reply{}, late(ctx, path)
-	case errors.Is(err, errOversized):
+	case errors.Is(err, ErrOversized):
 		return Reply{}, core.Errorf(core.InternalFault, "%s: its answer is no answer: %w", path, err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off in the middle of its answer", path).WithMend(starter(path))

@@ -2,9 +2,7 @@ package hook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,116 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/weft-hpc/weft/core"
 )
-
-func TestCallCarriesTheCallAndTheKernelsWord(t *testing.T) {
-	before := Boottime()
-	path := start(t, Bounds{}, func(ctx context.Context, peer core.Peer, req Request) (any, error) {
-		var in map[string]string
-		if err := req.Decode(&in); err != nil {
-			return nil, err
-		}
-		if req.Began < before || req.Began > Boottime() {
-			t.Errorf("Began is %d, outside %d to now", req.Began, before)
-		}
-		if _, ok := ctx.Deadline(); !ok {
-			t.Error("the call has no deadline")
-		}
-		return map[string]any{"verb": req.Verb, "said": in["say"], "pid": peer.PID, "uid": peer.UID}, nil
-	})
-	var out struct {
-		Verb, Said string
-		PID        int
-		UID        int
-	}
-	if err := Call(t.Context(), path, "echo", map[string]string{"say": "hello"}, &out); err != nil {
-		t.Fatal(err)
-	}
-	if out.Verb != "echo" || out.Said != "hello" || out.PID != os.Getpid() || out.UID != os.Getuid() {
-		t.Errorf("got %+v", out)
-	}
-}
-
-func TestErrorCrossesWhole(t *testing.T) {
-	for _, want := range []*core.Error{
-		core.Errorf(core.NICShort, "cxi0: no room").WithShort(core.Shortage{Device: "cxi0", Resource: core.LE, Want: 16, Have: 3, Pool: true}),
-		core.Errorf(core.ServiceBusy, "service 3: busy: %w", os.ErrInvalid),
-		{Code: core.Exhausted, Reason: "a-reason-of-tomorrow", What: "what: which: why", Mend: "do this"},
-		core.Errorf(core.TimedOut, "late"),
-	} {
-		path := start(t, Bounds{}, func(context.Context, core.Peer, Request) (any, error) { return nil, want })
-		err := Call(t.Context(), path, "fail", nil, nil)
-		got, ok := errors.AsType[*core.Error](err)
-		if !ok {
-			t.Fatalf("%T is no *core.Error", err)
-		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(core.Error{})); diff != "" {
-			t.Error(diff)
-		}
-		if !errors.Is(err, want.Code) {
-			t.Errorf("%v is not %v", err, want.Code)
-		}
-	}
-}
 
 func TestEveryCodeCrosses(t *testing.T) {
 	for c := core.Invalid; c <= core.Internal; c++ {
 		if got := NewFault(&core.Error{Code: c, What: "x"}).Err().Code; got != c {
 			t.Errorf("%v became %v", c, got)
 		}
-	}
-}
-
-func TestPagesTellEverythingOnce(t *testing.T) {
-	var list []string
-	for i := range 5000 {
-		list = append(list, fmt.Sprintf("%05d-%s", i, strings.Repeat("x", i%97)))
-	}
-	key := func(s string) string { return s }
-	path := start(t, Bounds{Reply: 8 << 10}, func(_ context.Context, _ core.Peer, req Request) (any, error) {
-		return Slice(req, list, key)
-	})
-	got, err := List[string](t.Context(), path, "list", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(list, got); diff != "" {
-		t.Error(diff)
-	}
-	pages := 0
-	if err := Pages(t.Context(), path, "list", nil, func(json.RawMessage) error { pages++; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if pages < 5000*60/(8<<10) {
-		t.Errorf("%d pages cannot hold the list within their bound", pages)
-	}
-	stop := errors.New("enough")
-	if err := Pages(t.Context(), path, "list", nil, func(json.RawMessage) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestSliceOfNothingAndOfTooMuch(t *testing.T) {
-	key := func(s string) string { return s }
-	p, err := Slice(Request{Verb: "list", room: 64}, nil, key)
-	if err != nil || string(p.Body.(json.RawMessage)) != "[]" || p.Next != "" {
-		t.Errorf("got %+v, %v", p, err)
-	}
-	if _, err := Slice(Request{Verb: "list", room: 64}, []string{strings.Repeat("y", 99)}, key); !errors.Is(err, core.Internal) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestPagesThatDoNotGetOnEnd(t *testing.T) {
-	path := start(t, Bounds{}, func(context.Context, core.Peer, Request) (any, error) {
-		return Page{Body: []int{1}, Next: "here"}, nil
-	})
-	if _, err := List[int](t.Context(), path, "list", nil); !errors.Is(err, core.Internal) {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -167,7 +63,7 @@ func TestHostileDaemon(t *testing.T) {
 				}
 				defer c.Close()
 				if name != "silent" {
-					_, _ = readFrame(c, MaxRequest)
+					_, _ = ReadFrame(c, MaxRequest)
 				}
 				test.do(c)
 			}()
@@ -249,14 +145,4 @@ func TestPathsThatNobodyCanTrust(t *testing.T) {
 
 func TestCallTooLong(t *testing.T) {
 	checkError(t, Call(t.Context(), "/nowhere", "status", strings.Repeat("x", MaxRequest), nil), core.BadCall, "too long")
-}
-
-func BenchmarkRoundTrip(b *testing.B) {
-	path := start(b, Bounds{}, func(context.Context, core.Peer, Request) (any, error) { return "pong", nil })
-	var out string
-	for b.Loop() {
-		if err := Call(b.Context(), path, "ping", "ping", &out); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -17,13 +17,15 @@ import (
 const MaxPath = 107
 
 // dial connects to the socket at path, if it is one that the caller can trust.
-func dial(ctx context.Context, path string) (net.Conn, error) {
+func dial(ctx context.Context, path string) (*os.File, error) {
 	if err := checkSocket(path, os.Geteuid()); err != nil {
 		return nil, err
 	}
-	var d net.Dialer
 	for wait := firstWait; ; wait = min(2*wait, longest) {
-		conn, err := d.DialContext(ctx, "unix", path)
+		if ctx.Err() != nil {
+			return nil, late(ctx, path)
+		}
+		conn, err := connect(path)
 		switch {
 		case err == nil:
 			if err := checkListener(path, conn, os.Geteuid()); err != nil {
@@ -37,8 +39,6 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 			if !pause(ctx, wait) {
 				return nil, core.Errorf(core.Overloaded, "%s: it is busy and accepts no connection: %w", path, err)
 			}
-		case timedOut(err):
-			return nil, late(ctx, path)
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, absent(path)
 		case errors.Is(err, syscall.ECONNREFUSED):
@@ -51,15 +51,34 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	}
 }
 
-// timedOut reports whether err is the end of a deadline. A connection may see that a moment before its context does.
-func timedOut(err error) bool {
-	e, ok := errors.AsType[net.Error](err)
-	return ok && e.Timeout()
+// connect opens a connection to the socket at path and waits for nobody: it is syscall.EAGAIN while the queue there is full. It is not net's, since what
+// that package does at a program's start and what it links are a good part of the time that weft-hook takes.
+func connect(path string) (*os.File, error) {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	to := &syscall.SockaddrUnix{Name: path}
+	err = syscall.Connect(fd, to)
+	for errors.Is(err, syscall.EINTR) {
+		err = syscall.Connect(fd, to)
+	}
+	if err != nil && !errors.Is(err, syscall.EISCONN) { // an interrupted try may have got through
+		_ = syscall.Close(fd)
+		return nil, os.NewSyscallError("connect", err)
+	}
+	conn := os.NewFile(uintptr(fd), path)
+	// A connection that knows no deadline could hold its caller for ever.
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // checkSocket refuses a path at which somebody else than root or uid could answer.
 func checkSocket(path string, uid int) error {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)
@@ -83,8 +102,8 @@ func checkSocket(path string, uid int) error {
 }
 
 // checkListener asks the kernel who listens, since a path can change between a look and a connection.
-func checkListener(path string, conn net.Conn, uid int) error {
-	peer, err := peerOf(conn)
+func checkListener(path string, conn *os.File, uid int) error {
+	peer, err := PeerOf(conn)
 	if err != nil {
 		return core.Errorf(core.NotAllowed, "%s: who listens there: %w", path, err)
 	}
@@ -94,7 +113,8 @@ func checkListener(path string, conn net.Conn, uid int) error {
 	return nil
 }
 
-func checkPath(path string) error {
+// CheckPath refuses, as core.BadCall, a path at which no socket can be: an empty one, an abstract name, one that is longer than MaxPath.
+func CheckPath(path string) error {
 	switch {
 	case path == "" || strings.ContainsRune(path, 0) || path[0] == '@':
 		return core.Errorf(core.BadCall, "socket %q: it is no path of a file", core.Clip(path))

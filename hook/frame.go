@@ -24,18 +24,19 @@ const header = 4
 // exact is the length up to which a frame's buffer is made at once; a longer frame's grows with what really comes.
 const exact = 64 << 10
 
-// errOversized says that a frame's length is above the bound.
-var errOversized = errors.New("frame is too long")
+// ErrOversized says that a frame's length is above the bound.
+var ErrOversized = errors.New("frame is too long")
 
-// readFrame reads one frame of at most limit bytes. io.EOF: nothing came; io.ErrUnexpectedEOF: half a frame did.
-func readFrame(r io.Reader, limit int) ([]byte, error) {
+// ReadFrame reads one frame and returns its JSON, of at most limit bytes; of a longer one, which is ErrOversized, only the length is read. io.EOF: nothing
+// came; io.ErrUnexpectedEOF: half a frame did.
+func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 	var head [header]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if uint64(n) > uint64(limit) {
-		return nil, fmt.Errorf("%w: it announces %d bytes and at most %d are taken", errOversized, n, limit)
+		return nil, fmt.Errorf("%w: it announces %d bytes and at most %d are taken", ErrOversized, n, limit)
 	}
 	if n <= exact {
 		body := make([]byte, n)
@@ -55,14 +56,14 @@ func half(err error) error {
 	return err
 }
 
-// frame is v as a frame of at most limit bytes.
-func frame(v any, limit int) ([]byte, error) {
+// Frame is v as JSON in a frame of at most limit bytes, the length not counted; a longer one is ErrOversized.
+func Frame(v any, limit int) ([]byte, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
 	if len(body) > limit {
-		return nil, fmt.Errorf("%w: it has %d bytes and at most %d are taken", errOversized, len(body), limit)
+		return nil, fmt.Errorf("%w: it has %d bytes and at most %d are taken", ErrOversized, len(body), limit)
 	}
 	out := make([]byte, header, header+len(body))
 	binary.BigEndian.PutUint32(out, uint32(len(body)))

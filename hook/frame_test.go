@@ -16,9 +16,9 @@ func FuzzReadFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		const limit = 128 << 10
 		r := bytes.NewReader(in)
-		body, err := readFrame(r, limit)
+		body, err := ReadFrame(r, limit)
 		if err != nil {
-			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, errOversized) {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrOversized) {
 				t.Errorf("an error of another kind: %v", err)
 			}
 			if errors.Is(err, io.EOF) != (len(in) == 0) {
@@ -34,11 +34,11 @@ func FuzzReadFrame(f *testing.F) {
 		if decode(body, &req) != nil {
 			return
 		}
-		out, err := frame(req, limit*8)
+		out, err := Frame(req, limit*8)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := readFrame(bytes.NewReader(out), limit*8)
+		again, err := ReadFrame(bytes.NewReader(out), limit*8)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,19 @@ type Request struct {
 	Until   int64           `json:"until,omitempty"`  // CLOCK_BOOTTIME in ns after which the caller is gone; 0: not known
 	Cursor  string          `json:"cursor,omitempty"` // Pages: where the page before ended
 
-	room int // bytes that the reply's body may have; set by Front
+	Room int `json:"-"` // bytes that the reply's body may have, of which no caller decides; set by Front; 0: door.DefaultReply
+}
+
+// ParseRequest reads a request's frame. One that is not understood is core.BadCall; one of a version that this release does not speak core.BadVersion.
+func ParseRequest(frame []byte) (Request, error) {
+	var r Request
+	if err := decode(frame, &r); err != nil {
+		return Request{}, core.Errorf(core.BadCall, "call: the request is %w", err)
+	}
+	if err := checkVersion("caller", r.Version); err != nil {
+		return Request{}, err
+	}
+	return r, nil
 }
 
 // Decode reads the request's body into v. A caller's mistake is a bad call.

@@ -1,20 +1,16 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
-	"net"
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// peerOf asks the kernel who is at the other end of a unix socket: for an accepted connection who connected, for a dialled one who listens.
-func peerOf(conn net.Conn) (core.Peer, error) {
-	raw, ok := conn.(syscall.Conn)
-	if !ok {
-		return core.Peer{}, fmt.Errorf("%T is no socket", conn)
-	}
-	rc, err := raw.SyscallConn()
+// PeerOf asks the kernel who is at the other end of a unix socket (SO_PEERCRED): of an accepted connection who connected, of a dialled one who listens.
+func PeerOf(conn syscall.Conn) (core.Peer, error) {
+	rc, err := conn.SyscallConn()
 	if err != nil {
 		return core.Peer{}, err
 	}
@@ -29,7 +25,7 @@ func peerOf(conn net.Conn) (core.Peer, error) {
 		return core.Peer{}, fmt.Errorf("SO_PEERCRED: %w", failed)
 	}
 	if cred.Pid <= 0 || cred.Uid == core.NoUID {
-		return core.Peer{}, fmt.Errorf("the kernel does not say who is at the other end")
+		return core.Peer{}, errors.New("the kernel does not say who is at the other end")
 	}
 	return core.Peer{UID: cred.Uid, GID: cred.Gid, PID: cred.Pid}, nil
 }

@@ -48,6 +48,12 @@ var broken = []struct {
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook"), ""},
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook/rundir"), ""},
 
+	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "net"), "cmd/weft-hook imports net"},
+	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/through/dialled"), "cmd/weft-hook imports ./through/dialled, which imports net"},
+	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook/door"), "imports ./hook/door"},
+	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook"), ""},
+	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a_test.go", imports("main", "net"), ""},
+
 	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/slurm"), "imports ./plugins/slurm"},
 	{"plugins and drivers import core, poll and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/sdk"), "imports ./sdk"},
 	{"plugins and drivers import core, poll and their own subpackages only", "drivers/cxi/a.go", imports("cxi", "example.org/w/drivers/sim/kernel"), "imports ./drivers/sim/kernel"},
@@ -185,10 +191,11 @@ func TestRulesCanFail(t *testing.T) {
 			t.Fatalf("%q: there is no such rule", tt.rule)
 		}
 		tree := fstest.MapFS{
-			"go.mod":         {Data: []byte(gomod)},
-			"commented/a.go": {Data: []byte("// Package commented is here.\npackage commented\n")},
-			"through/a.go":   {Data: []byte("// Package through is here.\n" + imports("through", "example.org/w/host"))},
-			tt.path:          {Data: []byte(tt.text)},
+			"go.mod":               {Data: []byte(gomod)},
+			"commented/a.go":       {Data: []byte("// Package commented is here.\npackage commented\n")},
+			"through/a.go":         {Data: []byte("// Package through is here.\n" + imports("through", "example.org/w/host"))},
+			"through/dialled/a.go": {Data: []byte("// Package dialled is here.\n" + imports("dialled", "net"))},
+			tt.path:                {Data: []byte(tt.text)},
 		}
 		if tt.rule == logKeyRule {
 			tree["core/log.go"] = &fstest.MapFile{Data: []byte("// Package core is here.\npackage core\n\nconst (\n\tLogJob  = \"job\"\n\tLogNode = \"node\"\n)\n")}

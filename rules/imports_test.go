@@ -73,6 +73,13 @@ var bindings = []binding{
 		may:  func(_, path string) bool { return standard(path) || under(path, "./hook") || path == "./core" },
 	},
 	{
+		name: "cmd/weft-hook reaches no net, no log",
+		why:  "their start and their size are a good part of the time that a program as short as this one takes; who answers, in hook/door, may have them",
+		on:   in("cmd/weft-hook"),
+		may:  never("net", "log", "crypto/tls", "crypto/x509", "./hook/door"),
+		deep: true,
+	},
+	{
 		name: "plugins and drivers import core, poll and their own subpackages only",
 		why:  "a built-in plugin is written as a third party's is: it knows the contracts, and neither who runs it nor another plugin",
 		on:   in("plugins", "drivers"),

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 )
 
 // Desk answers the operator's verbs on the server's socket. Reading is for all, one's own jobs in full; writing is for root and for AdminGroup, and each
@@ -29,8 +30,8 @@ type Desk struct {
 	Shown      func() map[string]time.Time // when the certificates of the nodes that are connected end; nil: they have none
 	Refused    func() *Refusal             // the last reload, where it was refused; nil: none is
 	Shadow     func() *ShadowRow           // the policy that decides beside the one in force; nil: none does
-	Read       map[string]hook.Handler     // further verbs, for all
-	More       map[string]hook.Handler     // and for those who may write
+	Read       map[string]door.Handler     // further verbs, for all
+	More       map[string]door.Handler     // and for those who may write
 }
 
 // JobArgs name a job, or a reservation by its serial.
@@ -59,7 +60,7 @@ const maxNamed = 100_000
 // maxReason bounds why a node is drained, in bytes: it stands in lists and in every scheduler's record of the node.
 const maxReason = 512
 
-// Handle is a hook.Handler.
+// Handle is a door.Handler.
 func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	switch req.Verb {
 	case "status":
@@ -197,9 +198,9 @@ func (d *Desk) jobs(ctx context.Context, req hook.Request) (any, error) {
 	return page(req, rows, more, func(r JobRow) string { return fmt.Sprintf("%020d", r.Serial) })
 }
 
-// page is hook.Slice of rows that are not the list's last where there are more.
-func page[T any](req hook.Request, rows []T, more bool, key func(T) string) (hook.Page, error) {
-	p, err := hook.Slice(req, rows, key)
+// page is door.Slice of rows that are not the list's last where there are more.
+func page[T any](req hook.Request, rows []T, more bool, key func(T) string) (door.Page, error) {
+	p, err := door.Slice(req, rows, key)
 	if err == nil && more && p.Next == "" {
 		p.Next = key(rows[len(rows)-1])
 	}
@@ -316,7 +317,7 @@ func (d *Desk) nodes(ctx context.Context, req hook.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hook.Slice(req, rows, func(r NodeRow) string { return r.Node })
+	return door.Slice(req, rows, func(r NodeRow) string { return r.Node })
 }
 
 func plural(n int, what string) string {

@@ -181,6 +181,16 @@ func TestItIsSmallAndStandsAlone(t *testing.T) {
 			t.Errorf("it is linked with %s", path)
 		}
 	}
+	// What the standard library's packages import of each other, no rule sees.
+	list := exec.Command("go", "list", "-deps", ".")
+	list.Env = append(os.Environ(), "CGO_ENABLED=0")
+	all, err := list.Output()
+	must(t, err)
+	for path := range strings.FieldsSeq(string(all)) {
+		if path == "net" || strings.HasPrefix(path, "net/") || strings.HasPrefix(path, "log") {
+			t.Errorf("it is linked with %s, whose start costs every job", path)
+		}
+	}
 	text, err := os.ReadFile(program)
 	must(t, err)
 	if strings.Contains(string(text), "ld-linux") {

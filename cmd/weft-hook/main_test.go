@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
@@ -149,13 +149,13 @@ func run(t testing.TB, how how, args ...string) said {
 }
 
 // serve answers at a socket of d until the test ends.
-func serve(t testing.TB, path string, mode os.FileMode, bounds hook.Bounds, handler hook.Handler) {
+func serve(t testing.TB, path string, mode os.FileMode, bounds door.Bounds, handler door.Handler) {
 	t.Helper()
-	ln, err := hook.Listen(path, mode)
+	ln, err := door.Listen(path, mode)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- (&hook.Front{Bounds: bounds}).Serve(ctx, ln, handler) }()
+	go func() { done <- (&door.Front{Bounds: bounds}).Serve(ctx, ln, handler) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

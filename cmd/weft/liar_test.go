@@ -14,6 +14,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev/scheduler"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/door"
 	"github.com/weft-hpc/weft/sdk"
 )
 
@@ -157,11 +158,11 @@ func newLiar(t *testing.T, d *daemons, seed uint64) *liar {
 	l := &liar{
 		model: scheduler.New(liarLabel, 8), random: rand.New(rand.NewPCG(seed, 99)), told: map[core.JobID]bool{}, lies: map[scheduler.Lie]int{},
 	}
-	ln, err := hook.Listen(d.path("run", "liar.sock"), 0o600)
+	ln, err := door.Listen(d.path("run", "liar.sock"), 0o600)
 	d.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
-	all.Go(func() { _ = (&hook.Front{Bounds: hook.Root()}).Serve(ctx, ln, l.handle) })
+	all.Go(func() { _ = (&door.Front{Bounds: door.Root()}).Serve(ctx, ln, l.handle) })
 	t.Cleanup(func() { cancel(); all.Wait() })
 	program, err := filepath.EvalSymlinks(mustLook(t, "weft-liar"))
 	d.must(err)

@@ -79,8 +79,8 @@ type operation struct {
 	remote func(w *walk, who int) error
 }
 
-// door is where operations are asked.
-type door struct {
+// entrance is where operations are asked.
+type entrance struct {
 	name, about string
 	socket      func(*walk) string // nil: the network
 	operations  []operation
@@ -125,7 +125,7 @@ func ofNode(root, owner, other, admin string) []operation {
 }
 
 // doors are all operations of Weft: what is not here is not there.
-var doors = []door{
+var doors = []entrance{
 	{
 		name: "The server's socket", about: "`server.sock`, which every user of the server's host can connect to. Who calls is what the kernel says.",
 		socket: func(w *walk) string { return w.d.socket() },
@@ -416,7 +416,7 @@ func (w *walk) state() any {
 }
 
 // try does an operation as a caller, and says what the caller got.
-func (w *walk) try(place door, o operation, who int) string {
+func (w *walk) try(place entrance, o operation, who int) string {
 	w.t.Helper()
 	switch {
 	case who > asAdmin && o.remote == nil:

@@ -1,4 +1,4 @@
-package hook
+package door
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
 )
 
 // maxID and maxVerb bound, in bytes, what of a request goes into logs.
@@ -39,24 +40,24 @@ func (c *caller) attend() {
 	defer func() {
 		c.conn.Close()
 		if !left {
-			c.door.leave(c.peer.UID)
+			c.keeper.leave(c.peer.UID)
 		}
 	}()
 	req, err := c.read()
 	if err != nil {
 		if !errors.Is(err, errGone) {
 			// Nothing has begun: who was only slow, as one of very many that start at once, may come again.
-			c.send(c.conn, Reply{Error: NewFault(err), Again: errors.Is(err, core.Timeout)}, c.bounds.Write)
+			c.send(c.conn, hook.Reply{Error: hook.NewFault(err), Again: errors.Is(err, core.Timeout)}, c.bounds.Write)
 		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.work, c.limit(req))
 	defer cancel()
-	done := make(chan Reply, 1)
+	done := make(chan hook.Reply, 1)
 	left = true
 	c.group.Go(func() {
 		// A Handler that does not return keeps its place at the door: that bounds how many can hang.
-		defer c.door.leave(c.peer.UID)
+		defer c.keeper.leave(c.peer.UID)
 		done <- c.answer(ctx, req)
 	})
 	reply, here := c.await(ctx, cancel, done)
@@ -66,55 +67,52 @@ func (c *caller) attend() {
 }
 
 // read takes the request off the connection and refuses what no caller of ours sends.
-func (c *caller) read() (Request, error) {
+func (c *caller) read() (hook.Request, error) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.bounds.Read))
 	hurry := context.AfterFunc(c.stopping, func() { _ = c.conn.SetReadDeadline(time.Unix(1, 0)) })
-	body, err := readFrame(c.conn, c.bounds.Request)
+	body, err := hook.ReadFrame(c.conn, c.bounds.Request)
 	hurry()
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return Request{}, errGone
+		return hook.Request{}, errGone
 	case c.stopping.Err() != nil:
-		return Request{}, core.Errorf(core.ServerAway, "call: the daemon is stopping").WithMend("try again when it is back")
+		return hook.Request{}, core.Errorf(core.ServerAway, "call: the daemon is stopping").WithMend("try again when it is back")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return Request{}, core.Errorf(core.TimedOut, "call: the request did not come within %s", c.bounds.Read)
-	case errors.Is(err, errOversized):
-		return Request{}, core.Errorf(core.BadCall, "call: the request's %w", err)
+		return hook.Request{}, core.Errorf(core.TimedOut, "call: the request did not come within %s", c.bounds.Read)
+	case errors.Is(err, hook.ErrOversized):
+		return hook.Request{}, core.Errorf(core.BadCall, "call: the request's %w", err)
 	default:
-		return Request{}, errGone
+		return hook.Request{}, errGone
 	}
 	_ = c.conn.SetReadDeadline(time.Time{})
-	var req Request
-	if err := decode(body, &req); err != nil {
-		return Request{}, core.Errorf(core.BadCall, "call: the request is %w", err)
-	}
-	if err := checkVersion("caller", req.Version); err != nil {
-		return Request{}, err
+	req, err := hook.ParseRequest(body)
+	if err != nil {
+		return hook.Request{}, err
 	}
 	if err := core.CheckName("verb", req.Verb, maxVerb); err != nil {
-		return Request{}, err
+		return hook.Request{}, err
 	}
 	if core.CheckName("call id", req.ID, maxID) != nil {
 		req.ID = fmt.Sprintf("%016x", rand.Uint64())
 	}
-	if now := Boottime(); req.Began <= 0 || req.Began > now {
+	if now := hook.Boottime(); req.Began <= 0 || req.Began > now {
 		req.Began = now
 	}
-	req.room = c.bounds.Reply - envelope
+	req.Room = c.bounds.Reply - envelope
 	return req, nil
 }
 
 // limit is how long the call may take: the bound, or less where the caller itself waits less.
-func (c *caller) limit(req Request) time.Duration {
+func (c *caller) limit(req hook.Request) time.Duration {
 	if req.Until <= 0 {
 		return c.bounds.Answer
 	}
-	return min(c.bounds.Answer, time.Duration(req.Until-Boottime()))
+	return min(c.bounds.Answer, time.Duration(req.Until-hook.Boottime()))
 }
 
 // await waits for the Handler, for its time limit, and for the caller to hang up; here is false when nobody is left to answer.
-func (c *caller) await(ctx context.Context, cancel context.CancelFunc, done <-chan Reply) (reply Reply, here bool) {
+func (c *caller) await(ctx context.Context, cancel context.CancelFunc, done <-chan hook.Reply) (reply hook.Reply, here bool) {
 	hung := make(chan bool, 1)
 	go func() {
 		var b [1]byte
@@ -133,7 +131,7 @@ func (c *caller) await(ctx context.Context, cancel context.CancelFunc, done <-ch
 		select {
 		case reply = <-done:
 		case <-t.C:
-			reply = Reply{Error: NewFault(core.Errorf(core.TimedOut, "call: no answer within the time limit"))}
+			reply = hook.Reply{Error: hook.NewFault(core.Errorf(core.TimedOut, "call: no answer within the time limit"))}
 		}
 	}
 	_ = c.conn.SetReadDeadline(time.Unix(1, 0))
@@ -141,19 +139,19 @@ func (c *caller) await(ctx context.Context, cancel context.CancelFunc, done <-ch
 }
 
 // answer runs the Handler; its panic costs this call and no other.
-func (c *caller) answer(ctx context.Context, req Request) (reply Reply) {
+func (c *caller) answer(ctx context.Context, req hook.Request) (reply hook.Reply) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("a call panicked", core.LogCall, req.ID, core.LogVerb, core.Clip(req.Verb), core.LogUID, c.peer.UID, core.LogPanic, p, core.LogStack, string(debug.Stack()))
-			reply = Reply{Error: NewFault(core.Errorf(core.InternalFault, "call %s of %s: Weft failed in the middle of it", req.ID, req.Verb))}
+			reply = hook.Reply{Error: hook.NewFault(core.Errorf(core.InternalFault, "call %s of %s: Weft failed in the middle of it", req.ID, req.Verb))}
 		}
 	}()
 	if ctx.Err() != nil {
-		return Reply{Error: NewFault(core.Errorf(core.TimedOut, "call %s of %s: its time was over before it began", req.ID, req.Verb))}
+		return hook.Reply{Error: hook.NewFault(core.Errorf(core.TimedOut, "call %s of %s: its time was over before it began", req.ID, req.Verb))}
 	}
 	body, err := c.handler(ctx, c.peer, req)
 	if err != nil {
-		return Reply{Error: NewFault(err)}
+		return hook.Reply{Error: hook.NewFault(err)}
 	}
 	if page, ok := body.(Page); ok {
 		body, reply.Next = page.Body, page.Next
@@ -162,7 +160,7 @@ func (c *caller) answer(ctx context.Context, req Request) (reply Reply) {
 		return reply
 	}
 	if reply.Body, err = json.Marshal(body); err != nil {
-		return Reply{Error: NewFault(core.Errorf(core.InternalFault, "call %s of %s: its answer: %w", req.ID, req.Verb, err))}
+		return hook.Reply{Error: hook.NewFault(core.Errorf(core.InternalFault, "call %s of %s: its answer: %w", req.ID, req.Verb, err))}
 	}
 	return reply
 }

@@ -1,4 +1,4 @@
-package hook
+package door
 
 import (
 	"errors"
@@ -11,13 +11,14 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
 )
 
 // Listen makes the socket at path, which appears with its mode and not before. A socket that a dead daemon left is replaced; one at which somebody
 // answers, and anything else than a socket, is left alone and refused. Beside it a folder of the daemon's own, .NAME.new, holds the socket while it is
 // made, and is locked as long as the daemon listens, so that of two daemons started at once only one does. Close removes the socket.
 func Listen(path string, mode fs.FileMode) (net.Listener, error) {
-	if err := checkPath(path); err != nil {
+	if err := hook.CheckPath(path); err != nil {
 		return nil, err
 	}
 	dir, err := workshop(path)

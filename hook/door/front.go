@@ -1,4 +1,4 @@
-package hook
+package door
 
 import (
 	"context"
@@ -7,14 +7,16 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
 )
 
 // Handler answers a call. Its context ends at the call's time limit, when the caller is gone, and some time after the Front was told to stop. What it
 // returns becomes the reply's JSON; a Page is a part of a list. An error reaches the caller as the core.Error that core.AsError finds in it.
-type Handler func(ctx context.Context, peer core.Peer, req Request) (any, error)
+type Handler func(ctx context.Context, peer core.Peer, req hook.Request) (any, error)
 
 // Front answers calls on one socket, each on a connection of its own. The zero value has the bounds of Root.
 type Front struct {
@@ -27,6 +29,18 @@ type Front struct {
 // grace is how long a Handler has to return once its context has ended, before its caller is told without it.
 const grace = time.Second
 
+// The first pause after a connection that could not be accepted, and the longest.
+const (
+	firstWait   = time.Millisecond
+	longestWait = time.Second
+)
+
+// refusing is how long a refusal at the door may take to go.
+const refusing = 100 * time.Millisecond
+
+// leastReply is what an error may have whatever Bounds say, in bytes.
+const leastReply = 64 << 10
+
 // Serve answers calls that come to ln until ctx ends, then lets those in flight go on for up to Bounds.Stop. It closes ln. The error is for a listener
 // that broke, or for Handlers that did not return.
 func (f *Front) Serve(ctx context.Context, ln net.Listener, handler Handler) error {
@@ -37,7 +51,7 @@ func (f *Front) Serve(ctx context.Context, ln net.Listener, handler Handler) err
 	if s.peer == nil {
 		s.peer = peerOf
 	}
-	s.door = &door{bounds: s.bounds, of: map[uint32]int{}}
+	s.keeper = &keeper{bounds: s.bounds, of: map[uint32]int{}}
 	// Calls in flight outlive ctx for a while: work is their context, stopping the word to begin nothing new.
 	var cancel context.CancelFunc
 	s.stopping = ctx
@@ -56,7 +70,7 @@ type serving struct {
 	handler  Handler
 	log      *slog.Logger
 	peer     func(net.Conn) (core.Peer, error)
-	door     *door
+	keeper   *keeper
 	stopping context.Context
 	work     context.Context
 	group    sync.WaitGroup
@@ -75,8 +89,11 @@ func (s *serving) accept(ln net.Listener) error {
 			return fmt.Errorf("socket %s: it was closed: %w", ln.Addr(), err)
 		default: // out of descriptors or memory: that passes
 			s.log.Error("no connection can be accepted; trying again", core.LogSocket, ln.Addr().String(), core.LogError, err)
-			pause(s.stopping, wait)
-			wait = min(2*wait, 10*longest)
+			select {
+			case <-time.After(wait):
+			case <-s.stopping.Done():
+			}
+			wait = min(2*wait, longestWait)
 		}
 	}
 }
@@ -89,8 +106,8 @@ func (s *serving) meet(conn net.Conn) {
 		conn.Close()
 		return
 	}
-	if err := s.door.enter(peer.UID); err != nil {
-		s.send(conn, Reply{Error: NewFault(err), Again: true}, longest)
+	if err := s.keeper.enter(peer.UID); err != nil {
+		s.send(conn, hook.Reply{Error: hook.NewFault(err), Again: true}, refusing)
 		conn.Close()
 		return
 	}
@@ -120,17 +137,17 @@ func (s *serving) wait(cancel context.CancelFunc) error {
 	case <-done:
 		return nil
 	case <-t.C:
-		return fmt.Errorf("calls: %d did not end although they were told to", s.door.inside())
+		return fmt.Errorf("calls: %d did not end although they were told to", s.keeper.inside())
 	}
 }
 
 // send writes a reply within limit. A reply that is too long becomes an error that says so.
-func (s *serving) send(conn net.Conn, reply Reply, limit time.Duration) {
-	reply.Version = Version
-	out, err := frame(reply, s.bounds.Reply)
+func (s *serving) send(conn net.Conn, reply hook.Reply, limit time.Duration) {
+	reply.Version = hook.Version
+	out, err := hook.Frame(reply, s.bounds.Reply)
 	if err != nil {
-		fault := NewFault(core.Errorf(core.InternalFault, "reply: %w", err))
-		if out, err = frame(Reply{Version: Version, Error: fault}, max(s.bounds.Reply, exact)); err != nil {
+		fault := hook.NewFault(core.Errorf(core.InternalFault, "reply: %w", err))
+		if out, err = hook.Frame(hook.Reply{Version: hook.Version, Error: fault}, max(s.bounds.Reply, leastReply)); err != nil {
 			return
 		}
 	}
@@ -138,4 +155,13 @@ func (s *serving) send(conn net.Conn, reply Reply, limit time.Duration) {
 	if _, err := conn.Write(out); err != nil {
 		s.log.Debug("a reply did not reach its caller", core.LogError, err)
 	}
+}
+
+// peerOf is who connected.
+func peerOf(conn net.Conn) (core.Peer, error) {
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return core.Peer{}, fmt.Errorf("%T is no socket", conn)
+	}
+	return hook.PeerOf(socket)
 }

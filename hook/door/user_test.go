@@ -1,4 +1,4 @@
-package hook
+package door
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
 )
 
 // callAs makes the test binary a caller that says what it was answered.
@@ -20,7 +21,7 @@ const callAs = "HOOK_TEST_CALL"
 // callSocket is what the test binary does as another user.
 func callSocket(path string) {
 	var out string
-	err := Call(context.Background(), path, "who", map[string]int{"uid": 0, "pid": 1}, &out)
+	err := hook.Call(context.Background(), path, "who", map[string]int{"uid": 0, "pid": 1}, &out)
 	if err != nil {
 		out = string(core.AsError(err).Reason)
 	}
@@ -55,7 +56,7 @@ func TestAnotherUser(t *testing.T) {
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	who := func(_ context.Context, peer core.Peer, _ Request) (any, error) {
+	who := func(_ context.Context, peer core.Peer, _ hook.Request) (any, error) {
 		return fmt.Sprintf("uid %d gid %d pid %d", peer.UID, peer.GID, peer.PID), nil
 	}
 	for name, mode := range map[string]os.FileMode{"users.sock": 0o666, "root.sock": 0o600} {

@@ -1,6 +1,10 @@
-package hook
+package door
 
-import "time"
+import (
+	"time"
+
+	"github.com/weft-hpc/weft/hook"
+)
 
 // DefaultReply is how many bytes a reply has at most where Bounds say nothing.
 const DefaultReply = 1 << 20
@@ -20,7 +24,7 @@ type Bounds struct {
 // Root are the bounds of root's socket: hooks of many jobs at once, with environments of a MiB.
 func Root() Bounds {
 	return Bounds{
-		Connections: 1024, Request: MaxRequest, Reply: DefaultReply,
+		Connections: 1024, Request: hook.MaxRequest, Reply: DefaultReply,
 		Read: 10 * time.Second, Answer: 3 * time.Minute, Write: 10 * time.Second, Stop: 5 * time.Second,
 	}
 }

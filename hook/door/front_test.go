@@ -1,4 +1,4 @@
-package hook
+package door
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
 )
 
 // pipes is a listener of net.Pipe, which synctest can follow; each connection says which uid it is.
@@ -74,9 +75,9 @@ func bubble(t *testing.T, bounds Bounds, handler Handler, f func(t *testing.T, p
 }
 
 // ask sends verb and reads the reply.
-func ask(t *testing.T, c net.Conn, verb string) Reply {
+func ask(t *testing.T, c net.Conn, verb string) hook.Reply {
 	t.Helper()
-	out, err := frame(Request{Version: Version, Verb: verb}, MaxRequest)
+	out, err := hook.Frame(hook.Request{Version: hook.Version, Verb: verb}, hook.MaxRequest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,20 +85,20 @@ func ask(t *testing.T, c net.Conn, verb string) Reply {
 	return hear(t, c)
 }
 
-func hear(t *testing.T, c net.Conn) Reply {
+func hear(t *testing.T, c net.Conn) hook.Reply {
 	t.Helper()
-	body, err := readFrame(c, MaxReply)
+	body, err := hook.ReadFrame(c, hook.MaxReply)
 	if err != nil {
 		t.Fatalf("no reply: %v", err)
 	}
-	var r Reply
+	var r hook.Reply
 	if err := json.Unmarshal(body, &r); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func pong(context.Context, core.Peer, Request) (any, error) { return "pong", nil }
+func pong(context.Context, core.Peer, hook.Request) (any, error) { return "pong", nil }
 
 // TestHostileClients: whatever one does, it is told or dropped within its time, and the next is served.
 func TestHostileClients(t *testing.T) {
@@ -144,7 +145,7 @@ func TestHostileClients(t *testing.T) {
 					}
 				})
 				got := hear(t, c)
-				if got.Error == nil || got.Error.Reason != string(test.want) || got.Version != Version {
+				if got.Error == nil || got.Error.Reason != string(test.want) || got.Version != hook.Version {
 					t.Errorf("got %+v, want %s", got.Error, test.want)
 				}
 				if took := time.Since(began); took > test.within {
@@ -240,7 +241,7 @@ func TestNobodyKnownIsNobodyServed(t *testing.T) {
 }
 
 func TestHandlerThatPanicsCostsItsCallOnly(t *testing.T) {
-	bubble(t, Bounds{}, func(_ context.Context, _ core.Peer, req Request) (any, error) {
+	bubble(t, Bounds{}, func(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
 		if req.Verb == "panic" {
 			panic("a secret that no caller should see")
 		}
@@ -270,7 +271,7 @@ func TestCallersLimitAndFrontsLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
-			handler := func(ctx context.Context, _ core.Peer, _ Request) (any, error) {
+			handler := func(ctx context.Context, _ core.Peer, _ hook.Request) (any, error) {
 				if test.obeys {
 					<-ctx.Done()
 					return nil, ctx.Err()
@@ -282,11 +283,11 @@ func TestCallersLimitAndFrontsLimit(t *testing.T) {
 			bubble(t, Bounds{Answer: 5 * time.Second, Stop: 2 * time.Hour}, handler, func(t *testing.T, p *pipes, _ func() error) {
 				c := p.dial(7)
 				defer c.Close()
-				req := Request{Version: Version, Verb: "wait"}
+				req := hook.Request{Version: hook.Version, Verb: "wait"}
 				if test.until != 0 {
-					req.Until = Boottime() + int64(test.until)
+					req.Until = hook.Boottime() + int64(test.until)
 				}
-				out, err := frame(req, MaxRequest)
+				out, err := hook.Frame(req, hook.MaxRequest)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -308,13 +309,13 @@ func TestCallersLimitAndFrontsLimit(t *testing.T) {
 
 func TestCallerThatHangsUpEndsItsCall(t *testing.T) {
 	ended := make(chan error, 1)
-	bubble(t, Bounds{}, func(ctx context.Context, _ core.Peer, _ Request) (any, error) {
+	bubble(t, Bounds{}, func(ctx context.Context, _ core.Peer, _ hook.Request) (any, error) {
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return nil, ctx.Err()
 	}, func(t *testing.T, p *pipes, _ func() error) {
 		c := p.dial(7)
-		out, err := frame(Request{Version: Version, Verb: "wait"}, MaxRequest)
+		out, err := hook.Frame(hook.Request{Version: hook.Version, Verb: "wait"}, hook.MaxRequest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +346,7 @@ func TestStopWaitsForCallsInFlightButNotForEver(t *testing.T) {
 		"slow":  {time.Hour, false, 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			handler := func(ctx context.Context, _ core.Peer, _ Request) (any, error) {
+			handler := func(ctx context.Context, _ core.Peer, _ hook.Request) (any, error) {
 				select {
 				case <-time.After(test.needs):
 					return "done", nil
@@ -356,11 +357,11 @@ func TestStopWaitsForCallsInFlightButNotForEver(t *testing.T) {
 			bubble(t, Bounds{Stop: 5 * time.Second, Answer: 2 * time.Hour}, handler, func(t *testing.T, p *pipes, stop func() error) {
 				idle := p.dial(8)
 				defer idle.Close()
-				told := make(chan Reply, 1)
+				told := make(chan hook.Reply, 1)
 				go func() { told <- hear(t, idle) }()
 				c := p.dial(7)
 				defer c.Close()
-				reply := make(chan Reply, 1)
+				reply := make(chan hook.Reply, 1)
 				go func() { reply <- ask(t, c, "work") }()
 				synctest.Wait()
 				began := time.Now()
@@ -382,10 +383,10 @@ func TestStopWaitsForCallsInFlightButNotForEver(t *testing.T) {
 }
 
 func TestReplyTooLongIsAnError(t *testing.T) {
-	path := start(t, Bounds{Reply: 1000}, func(context.Context, core.Peer, Request) (any, error) {
+	path := start(t, Bounds{Reply: 1000}, func(context.Context, core.Peer, hook.Request) (any, error) {
 		return strings.Repeat("x", 1001), nil
 	})
-	checkError(t, Call(t.Context(), path, "big", nil, nil), core.InternalFault, "too long")
+	checkError(t, hook.Call(t.Context(), path, "big", nil, nil), core.InternalFault, "too long")
 }
 
 // TestRefusedAtTheDoorComesAgain: 40 tasks of one user start at once, where only two at a time may.
@@ -396,7 +397,7 @@ func TestRefusedAtTheDoorComesAgain(t *testing.T) {
 	for range 40 {
 		wg.Go(func() {
 			var out string
-			errs <- Call(t.Context(), path, "ping", strings.Repeat("x", 70<<10), &out)
+			errs <- hook.Call(t.Context(), path, "ping", strings.Repeat("x", 70<<10), &out)
 		})
 	}
 	wg.Wait()
@@ -412,7 +413,7 @@ func TestRefusedAtTheDoorComesAgain(t *testing.T) {
 func TestRefusalReachesWhoSendsMoreThanIsTaken(t *testing.T) {
 	path := start(t, Users(), pong)
 	for range 5 {
-		checkError(t, Call(t.Context(), path, "ping", strings.Repeat("x", 1<<20), nil), core.BadCall, "65536 are taken")
+		checkError(t, hook.Call(t.Context(), path, "ping", strings.Repeat("x", 1<<20), nil), core.BadCall, "65536 are taken")
 	}
 }
 

@@ -1,4 +1,4 @@
-package hook
+package door
 
 import (
 	"io/fs"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
 )
 
 func TestListenSetsModeAndReplacesADeadSocket(t *testing.T) {
@@ -72,7 +73,7 @@ func TestListenRefuses(t *testing.T) {
 		"link":   {at("link"), core.BadConfig, "no socket"},
 		"trap":   {at("trap"), core.BadConfig, "socket"},
 		"nodir":  {at("none/sock"), core.BadConfig, "folder"},
-		"long":   {at(strings.Repeat("x", MaxPath)), core.BadCall, "bytes"},
+		"long":   {at(strings.Repeat("x", hook.MaxPath)), core.BadCall, "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ln, err := Listen(test.path, 0o600)
