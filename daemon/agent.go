@@ -63,7 +63,7 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 		return err
 	}
 	undo = append(undo, records.Close)
-	plugins, err := host.New(host.Options{Dir: c.Dir, Log: o.Log})
+	plugins, err := host.New(host.Options{Dir: c.Dir, Log: o.Log, Version: o.Version})
 	if err != nil {
 		return err
 	}

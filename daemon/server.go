@@ -61,7 +61,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	}
 	undo = append(undo, store.Close)
 
-	plugins, err := host.New(host.Options{Dir: run, Log: o.Log})
+	plugins, err := host.New(host.Options{Dir: run, Log: o.Log, Version: o.Version})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ type Options struct {
 	Dir    string       // the run directory; a folder for each plugin's socket is made in Dir/plugins
 	Log    *slog.Logger // nil: slog.Default
 	Limits Limits
+	// Version is that of the values in the daemon, which are built with it; a program tells its own.
+	Version string
 	// Changed hears of every change of a plugin's status, in order for each plugin, for metrics. It must return at once.
 	Changed func(Status)
 }
@@ -25,6 +27,7 @@ type Host struct {
 	dir     string
 	log     *slog.Logger
 	limits  Limits
+	version string
 	changed func(Status)
 
 	mu      sync.Mutex
@@ -35,7 +38,7 @@ type Host struct {
 
 // New is a host without plugins.
 func New(o Options) (*Host, error) {
-	h := &Host{log: o.Log, limits: o.Limits.orDefault(), changed: o.Changed, plugins: map[string]*Plugin{}, news: make(chan struct{})}
+	h := &Host{log: o.Log, limits: o.Limits.orDefault(), version: o.Version, changed: o.Changed, plugins: map[string]*Plugin{}, news: make(chan struct{})}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -56,7 +59,7 @@ func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
 		return nil, core.Errorf(core.InternalFault, "%s: it needs a program or a value, and not both", spec.title())
 	}
 	p := newPlugin(spec, h.limits, h.log, h.tell)
-	p.begin = p.inside
+	p.begin = func(ctx context.Context) (*life, error) { return p.inside(ctx, h.version) }
 	if spec.Value == nil {
 		folder := filepath.Join(h.dir, folderName(spec.Kind, spec.Name))
 		if err := checkSocketPath(folder); err != nil {

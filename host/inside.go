@@ -20,9 +20,10 @@ type guard struct {
 }
 
 // inside begins the only life of a value in the daemon.
-func (p *Plugin) inside(ctx context.Context) (*life, error) {
+func (p *Plugin) inside(ctx context.Context, version string) (*life, error) {
 	g := guard{p: p, log: p.log, slots: make(chan struct{}, p.limits.Calls)}
 	l := newLife()
+	l.version = version
 	dead := make(chan struct{})
 	l.dead, l.stop = dead, sync.OnceFunc(func() { close(dead) })
 	l.why = func() string { return "it was ended" }

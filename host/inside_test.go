@@ -161,3 +161,28 @@ func (c chatty) Watch(_ context.Context, tell func(core.Jobs) error) error {
 	c.last <- tell(core.Jobs{Complete: true})
 	return nil
 }
+
+// TestInTheDaemonAPluginIsOfItsDaemonsBuild, and says so where one that is a process does.
+func TestInTheDaemonAPluginIsOfItsDaemonsBuild(t *testing.T) {
+	log := newLogbook()
+	h, err := New(Options{Dir: "/run/weft", Log: newTextLog(log), Version: "1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := h.Start(t.Context(), Spec{Kind: Driver, Name: "x", Value: stubborn{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Status().Version; got != "1.2.3" {
+		t.Errorf("its version is %q", got)
+	}
+	if err := h.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "version=1.2.3"); n != 2 {
+		t.Errorf("the log has it %d times, of 2 starts:\n%s", n, log)
+	}
+}

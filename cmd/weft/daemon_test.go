@@ -150,6 +150,21 @@ func TestDriverIsKilled(t *testing.T) {
 	d.clean()
 }
 
+// TestPluginsInTheDaemonsHaveTheirVersion, as those that are processes have.
+func TestPluginsInTheDaemonsHaveTheirVersion(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.more = "scheduler \"slurm\" \"tioga\" { in_process = true }\n"
+	d.configure()
+	d.edit("n1", "sync  = false", "sync  = false\n  in_process = true")
+	d.up()
+	for _, of := range [][2]string{{theServer, "scheduler"}, {"n1", "scheduler"}, {"n1", "driver"}} {
+		if row, err := d.pluginRow(of[0], of[1]); err != nil || row.Version != version || row.PID != 0 {
+			t.Errorf("the %s of %s: %+v, %v", of[1], of[0], row, err)
+		}
+	}
+}
+
 func TestAuditHasItsFile(t *testing.T) {
 	t.Parallel()
 	d := newDaemons(t, "2000-2009", "", "n1")
