@@ -20,9 +20,26 @@ import (
 
 // explained is a decision, what it was made of and how it came about.
 type explained struct {
-	Job  facts.Job `json:"job"`
-	Live *granted  `json:"live,omitempty"` // of a job that runs
+	Job     facts.Job `json:"job"`
+	Live    *granted  `json:"live,omitempty"`    // of a job that runs
+	Outside *outside  `json:"outside,omitempty"` // nodes of the job that the configuration does not have
 	policy.Trace
+}
+
+// outside are nodes that a job cannot be on: rules that match nodes are not for it as they are meant.
+type outside struct {
+	Count int      `json:"count"`
+	Nodes []string `json:"nodes"` // the first of them, at most maxOutside
+}
+
+const maxOutside = 16
+
+func (u *outside) String() string {
+	list := hostlist.Fold(u.Nodes)
+	if more := u.Count - len(u.Nodes); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return "config.hcl has no node " + list + ": no job can be there; policy was asked all the same"
 }
 
 // explainArgs are the flags of `weft policy explain`.
@@ -129,7 +146,9 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *options, files []string) (e
 	if err != nil {
 		return explained{}, err
 	}
-	return asExplained(r.Policy, facts), nil
+	out := asExplained(r.Policy, facts)
+	out.Outside, err = r.outside(facts.Job)
+	return out, err
 }
 
 func asExplained(p *policy.Policy, f engine.Facts) explained {
@@ -144,6 +163,33 @@ func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 	}
 	list, err := hostlist.Parse(r.Env.Nodes)
 	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count()), Topology: r.Env.Topology}}, err
+}
+
+// outside finds what of a job's nodes the configuration does not have; nil: it has all.
+func (r ruleset) outside(job core.Job) (*outside, error) {
+	there, err := hostlist.ParseSet(r.Env.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	out := &outside{Nodes: []string{}}
+	for _, share := range job.Shares {
+		list, err := hostlist.Parse(share.Hosts)
+		if err != nil {
+			return nil, err
+		}
+		for name := range list.Expand() {
+			if there.Contains(name) {
+				continue
+			}
+			if out.Count++; len(out.Nodes) < maxOutside {
+				out.Nodes = append(out.Nodes, name)
+			}
+		}
+	}
+	if out.Count == 0 {
+		return nil, nil
+	}
+	return out, nil
 }
 
 // parser reads what users ask for in the words of a scheduler.

@@ -15,6 +15,9 @@ func printExplained(w io.Writer, e explained) {
 	if e.Live != nil {
 		fmt.Fprintf(w, "  it is %s, and was granted by %s\n", e.Live.State, e.Live.whose())
 	}
+	if e.Outside != nil {
+		fmt.Fprintf(w, "  warning: %s\n", e.Outside)
+	}
 	printDecision(w, e.Trace)
 	fmt.Fprintln(w, "\nWhat it gets, and which line says so:")
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
