@@ -46,7 +46,8 @@ type reloader struct {
 	reopen  func()                         // the daemon's log files, which may have been renamed
 	// accept puts in force what is the daemon's own, or nothing of it.
 	accept func(ctx context.Context, old, site *Site) (changed []string, findings []hclfile.Finding, err error)
-	taken  func() // hears of each reload that is in force; nil: nobody does
+	// taken hears of each reload that is in force, and says what that changed besides; nil: nobody does
+	taken func() (changed []string)
 }
 
 func (r *reloader) sizes() map[string]int { return r.site.Load().Sizes() }
@@ -113,7 +114,7 @@ func (r *reloader) take(ctx context.Context) (Reloaded, error) {
 	out.Changed = append(out.Changed, more...)
 	r.site.Store(site)
 	if r.taken != nil {
-		r.taken()
+		out.Changed = append(out.Changed, r.taken()...)
 	}
 	return out, nil
 }

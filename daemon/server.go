@@ -145,11 +145,12 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 			return errors.Join(err, ln.Close())
 		}
 		all.Go(func() { hooks.keep(ctx, plugins) })
-		live.taken = func() {
-			beside.reloaded()
+		live.taken = func() []string {
+			changed := beside.reloaded()
 			if err := hooks.tell(ctx); err != nil {
 				o.Log.Error("hooks that run beside the server are not told of the reload", core.LogError, err)
 			}
+			return changed
 		}
 	}
 	all.Go(func() { live.hear(ctx, o.Reload) })

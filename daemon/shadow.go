@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -113,21 +114,32 @@ func (s *shade) verb(_ context.Context, peer core.Peer, req hook.Request) (any, 
 	return out, nil
 }
 
-// reloaded goes on with what the configuration has by now.
-func (s *shade) reloaded() {
+// ShadowChange begins what a reload says of the policy that decides beside the one in force.
+const ShadowChange = "shadow: "
+
+// reloaded goes on with what the configuration has by now. A policy that has come in force decides beside itself no more: it would never find a difference.
+func (s *shade) reloaded() (changed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.is == nil {
-		return
+		return nil
 	}
 	site := s.live()
 	p, findings := policy.Load(s.files, Env(site.Config))
 	if p == nil {
 		s.log.Warn("the policy that decides beside the one in force cannot do so any more: the configuration is another", core.LogError, hclfile.AsError(findings))
 		s.end()
-		return
+		return []string{ShadowChange + "ended: the configuration is another, and the policy that decided beside the one in force cannot any more; the log says why"}
+	}
+	if seen := s.is.Report(); p.Hash() == site.Policy.Hash() {
+		s.end()
+		why := fmt.Sprintf("ended: policy %.12s, which decided beside the one in force, is in force now; %d of %d jobs had got something else", seen.Policy, seen.Changed, seen.Jobs)
+		s.log.Info(ShadowChange + why)
+		s.audit.Info(VerbShadow, core.LogPolicy, seen.Policy, core.LogWhy, why)
+		return []string{ShadowChange + why}
 	}
 	s.is.Turn(p, site.Policy)
+	return nil
 }
 
 func (s *shade) report() compare.Shadowed {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,8 +36,8 @@ of this host reload. Where FILES hold no tests, those in the folder are run and 
 was. It needs the right to write in that folder, and to reload; the reload stands in the audit.
 
 With --shadow nothing is put in force, and no folder is touched: the server decides by FILES too, beside the policy in force, and counts who
-would have got something else, until --shadow=off or its end. --shadow --report shows what it has seen so far, ` + "`weft status`" + ` how
-many. No job waits for it. Quotas are not counted.
+would have got something else, until --shadow=off, until they are in force, or until the server ends. --shadow --report shows what it has
+seen so far, ` + "`weft status`" + ` how many. No job waits for it. Quotas are not counted.
 
 Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 the policy cannot be used. Nothing has changed with 1 and 2.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,6 +77,13 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			}
 			return o.print(stdout(), out, func(w io.Writer) {
 				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, plural(len(out.Files), "file"), out.Before, plural(len(out.Tests), "test file"))
+				for _, row := range out.Daemons {
+					for _, change := range row.Changed {
+						if strings.HasPrefix(change, daemon.ShadowChange) {
+							fmt.Fprintf(w, "%s: %s\n", row.Daemon, change)
+						}
+					}
+				}
 			})
 		},
 	}

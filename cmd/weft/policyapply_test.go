@@ -176,13 +176,24 @@ func TestPolicyShadow(t *testing.T) {
 	if st := d.status(); st.Policy != second || st.Shadow != nil {
 		t.Errorf("%+v", st)
 	}
-	for _, job := range []*task{plain, k, third} {
+
+	// What is in force decides beside itself no more, and that is said.
+	say("which is in force; it changes nothing", config, "--shadow", next)
+	fourth := d.mustBegin("n1")
+	counted("1 of 1 job would have got something else")
+	beside := d.status().Shadow.Policy
+	say("server: shadow: ended: policy "+beside[:12]+", which decided beside the one in force, is in force now; 1 of 1 jobs had got something else", config, next)
+	if st := d.status(); st.Policy != beside || st.Shadow != nil {
+		t.Errorf("%+v, %+v", st, st.Shadow)
+	}
+	say("no policy decides beside", "--shadow", "--report")
+	for _, job := range []*task{plain, k, third, fourth} {
 		job.finish()
 	}
 	audit, err := os.ReadFile(d.path("server.audit"))
 	d.must(err)
-	if n := strings.Count(string(audit), `"msg":"shadow"`); n != 2 {
-		t.Errorf("%d lines of the audit tell of it, want 2 (on, off):\n%s", n, audit)
+	if n := strings.Count(string(audit), `"msg":"shadow"`); n != 4 {
+		t.Errorf("%d lines of the audit tell of it, want 4 (on, off, on, in force):\n%s", n, audit)
 	}
 	for _, args := range [][]string{{"--report"}, {"--shadow=maybe", next}, {"--shadow=off", next}, {}} {
 		if code, said := d.apply(args...); code != 2 {
