@@ -115,16 +115,17 @@ func (o *options) apply(ctx context.Context, r ruleset) (applied, error) {
 			return out, errors.Join(err, back)
 		}
 		_, again := o.reload(ctx) // some of them may have the new one in force
-		switch {
-		case again == nil:
-		case again.Error() == err.Error():
-			again = nil // nobody took either
-		default:
-			again = fmt.Errorf("the folder is what it was, and it could not be reloaded: %w", again)
-		}
-		return out, &exitError{exitFailed, errors.Join(fmt.Errorf("policy apply: it is not in force, and the folder %s is what it was: %w", out.Folder, err), again, swap.Drop())}
+		return out, &exitError{exitFailed, errors.Join(untaken(out.Folder, err, again), swap.Drop())}
 	}
 	return out, swap.Drop()
+}
+
+// untaken says why a policy is not in force: err of its reload, and what came of a reload of the one before, which is in its folder again.
+func untaken(folder string, err, again error) error {
+	if again == nil || again.Error() == err.Error() { // nobody took either
+		return fmt.Errorf("policy apply: it is not in force, and the folder %s is what it was: %w", folder, err)
+	}
+	return fmt.Errorf("policy apply: it is not in force, and the folder %s is what it was: %w; a daemon that took it has it until `weft reload`, which failed for the one before too: %w", folder, err, again)
 }
 
 // takes has the daemons reload, and sees that the server has the policy that is meant.
