@@ -151,6 +151,16 @@ rule "no topology" {
   when     = job.spread > 1
   min_nics = 4
 }
+rule "no group" {
+  match { groups = ["chem", "phys"] }
+  when     = !contains(job.groups, "phys") && job.nodes > 3 && !(contains(job.groups, "chem"))
+  min_nics = 4
+}
+rule "no user" {
+  match { users = ["eve"] }
+  when     = "eve" != job.user
+  min_nics = 4
+}
 `},
 		"syntax":        {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
 		"syntax-of-one": {base, "rule \"r\" {\n  when = job.qeue == \"x\"\n  vnis = [\"in c\"]\n  limits = \"in c\"\n}\n", "vni \"in c\" {\n"},

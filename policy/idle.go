@@ -168,13 +168,19 @@ func (c *compiler) never(i int) string {
 		ranges["job.spread"] = [2]int64{}
 	}
 	for f, list := range c.policy.rules[i].match.lists {
-		if field(f) != groups && len(list) > 0 {
+		if len(list) > 0 {
 			texts[fieldVariables[f]] = list
 		}
 	}
-	seen := map[string]bool{}
+	seen, without := map[string]bool{}, map[string]map[string]bool{} // what a job may not have, by variable
 	for _, n := range c.blocks[i].needs {
 		seen[n.text] = true
+		if variable, text := excluded(n.tree); variable != "" {
+			if without[variable] == nil {
+				without[variable] = map[string]bool{}
+			}
+			without[variable][text] = true
+		}
 	}
 	for _, n := range c.blocks[i].needs {
 		if seen["!"+n.text] || seen["!("+n.text+")"] {
@@ -205,7 +211,34 @@ func (c *compiler) never(i int) string {
 			texts[attr] = []string{v.AsString()}
 		}
 	}
+	for _, variable := range fieldVariables { // of several groups a job needs one, and may have none of them
+		if list := texts[variable]; len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return !without[variable][s] }) {
+			return fmt.Sprintf("%s must have one of %q, and its when excludes them all", variable, few(list))
+		}
+	}
 	return ""
+}
+
+// excluded takes apart what says that a variable is not, or does not hold, a text; variable is empty when tree is something else.
+func excluded(tree hclsyntax.Expression) (variable, text string) {
+	if not, ok := tree.(*hclsyntax.UnaryOpExpr); ok && not.Op == hclsyntax.OpLogicalNot {
+		inner := not.Val
+		if p, ok := inner.(*hclsyntax.ParenthesesExpr); ok {
+			inner = p.Expression
+		}
+		call, ok := inner.(*hclsyntax.FunctionCallExpr)
+		if !ok || call.Name != "contains" || len(call.Args) != 2 || call.ExpandFinal {
+			return "", ""
+		}
+		if v := literal(call.Args[1]); v != cty.NilVal && v.Type() == cty.String {
+			return name(call.Args[0]), v.AsString()
+		}
+		return "", ""
+	}
+	if attr, op, v := comparison(tree); op == hclsyntax.OpNotEqual && v.Type() == cty.String {
+		return attr, v.AsString()
+	}
+	return "", ""
 }
 
 func few(list []string) []string { return list[:min(len(list), 4)] }

@@ -69,6 +69,24 @@ rule "a" {
   when     = contains(job.groups, "ops")
   min_nics = 1
 }`,
+		"one group of two": `
+rule "a" {
+  match { groups = ["phys", "chem"] }
+  when     = !contains(job.groups, "phys") && !contains(job.request.traffic_classes, "BULK_DATA") && contains(job.groups, "chem")
+  min_nics = 1
+}`,
+		"another group, or either": `
+rule "a" {
+  match { groups = ["phys"] }
+  when     = !contains(job.groups, "ops") && (!contains(job.groups, "phys") || job.nodes > 3)
+  min_nics = 1
+}`,
+		"one user of two": `
+rule "a" {
+  match { users = ["ann", "bob"] }
+  when     = job.user != "ann"
+  min_nics = 1
+}`,
 		"bounds that meet": `
 rule "a" {
   when     = job.nodes >= 4 && job.nodes <= 4 && 4 == job.nodes && job.nodes != 4000 && job.queue != "x" && job.queue == "y"

@@ -35,7 +35,7 @@ const (
 var fieldNames = [numFields]string{"users", "accounts", "groups", "queues", "schedulers"}
 
 // fieldVariables are the variables that hold what the lists are looked up by.
-var fieldVariables = [numFields]string{"job.user", "job.account", "", "job.queue", "job.scheduler"}
+var fieldVariables = [numFields]string{"job.user", "job.account", "job.groups", "job.queue", "job.scheduler"}
 
 func (c *compiler) match(m *match, file *hclfile.File, block *hclsyntax.Block, title string) {
 	title += ": match"
