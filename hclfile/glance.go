@@ -74,7 +74,7 @@ func glance(text []byte) bool {
 
 // literal is how many bytes the string has that begins a text, its quotes with it; 0 where that is not plain.
 func literal(text []byte) int {
-	end := bytes.IndexAny(text[1:], "\"\\$%\n")
+	end := bytes.IndexAny(text[1:], "\"\\$%\r\n")
 	if end < 0 || end > MaxLiteral || text[1+end] != '"' {
 		return 0
 	}

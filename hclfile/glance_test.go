@@ -67,9 +67,20 @@ func TestGlanceAtTheBounds(t *testing.T) {
 			t.Errorf("%s: just within: %v; just beyond: %v", name, glance([]byte(of(1))), glance([]byte(of(2))))
 		}
 	}
-	for _, text := range []string{"x = \"${y}\"", "x = <<E\nE\n", "x = \"\\n\"", "/* */", "x = 1e9", "x = 1..e9", "x = \"\n"} {
+	for _, text := range []string{"x = \"${y}\"", "x = <<E\nE\n", "x = \"\\n\"", "/* */", "x = 1e9", "x = 1..e9", "x = \"\n", "x = \"a\rb\""} {
 		if glance([]byte(text)) {
 			t.Errorf("called plain: %q", text)
+		}
+	}
+}
+
+// Each piece many times over, by itself and beside a letter, in a literal and outside.
+func TestGlanceOfRepeatedPieces(t *testing.T) {
+	for _, piece := range pieces {
+		for _, one := range []string{piece, "a" + piece} {
+			many := strings.Repeat(one, MaxOperators+5)
+			agree(t, []byte(many))
+			agree(t, []byte("x = \""+many+"\"\n"))
 		}
 	}
 }
