@@ -59,6 +59,7 @@ func TestFindings(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty":        "",
 		"typo":         base + "polcy = \"p\"\nsrever {}\nserver {\n  lisen = \"a:1\"\n}\n",
+		"twice":        base + "nodes = \"n2\"\npolcy = \"p\"\n",
 		"vni-range":    "nodes = \"n1\"\npool \"a\" { vnis = \"0-70000\" }\nscheduler \"local\" \"l\" {}\ndriver \"sim\" {}\n",
 		"overlap":      base + "pool \"b\" {\n  vnis = \"3000,2000-2100\"\n}\nservice \"daos\" {\n  vnis = \"1024-1025\"\n  servers = \"d[1-2]\"\n}\n",
 		"default-vnis": base + "pool \"b\" { vnis = \"1-100\" }\npool \"c\" { vnis = \"1,10\" }\n",

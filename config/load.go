@@ -42,7 +42,7 @@ func Parse(source hclfile.Source) (*Config, []hclfile.Finding) {
 	l.config.Policy = l.path(DefaultPolicy)
 	l.config.Server = Server{Socket: DefaultServerSocket, Store: DefaultStore, TLS: DefaultTLS}
 	l.config.Agent = Agent{Dir: DefaultAgentDir, TLS: DefaultTLS}
-	if !hclfile.Failed(findings) { // what else would be found may follow from it
+	if file.Whole { // else what would be found may follow from what is wrong with the syntax
 		l.top(file.Body)
 	}
 	return l.config, hclfile.Sort(l.findings)

@@ -2,6 +2,7 @@ package hclfile
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,6 +15,8 @@ const maxFindings = 100
 type File struct {
 	Source
 	Body *hclsyntax.Body
+	// Whole is that Body has all that the text says: nothing is wrong with the syntax but attributes that are given twice, of which it has the first.
+	Whole bool
 
 	starts []int // where lines begin; none when the file is too large
 }
@@ -39,8 +42,14 @@ func Parse(source Source) (file *File, findings []Finding) {
 	}()
 	parsed, diags := hclsyntax.ParseConfig(source.Text, source.Name, hcl.InitialPos)
 	file.Body, _ = parsed.Body.(*hclsyntax.Body)
+	file.Whole = file.Body != nil && !slices.ContainsFunc(diags, func(diag *hcl.Diagnostic) bool {
+		return diag.Severity == hcl.DiagError && diag.Summary != redefined
+	})
 	return file, file.From(diags)
 }
+
+// redefined is how HCL calls an attribute that is given twice.
+const redefined = "Attribute redefined"
 
 // At makes a finding about a range of the file.
 func (f *File) At(severity Severity, at hcl.Range, summary, detail string) Finding {

@@ -162,10 +162,11 @@ rule "no user" {
   min_nics = 4
 }
 `},
-		"syntax":        {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
-		"syntax-of-one": {base, "rule \"r\" {\n  when = job.qeue == \"x\"\n  vnis = [\"in c\"]\n  limits = \"in c\"\n}\n", "vni \"in c\" {\n"},
-		"twice-body":    {base, "traffic_classes = [\"BULK\"]\nvni \"app\" { pool = \"jbs\" }\nrule \"r\" {\n  min_nics = 1\n}\nrule \"r\" {\n  min_nics = 65\n}\nlimits \"small\" {\n  txqz = 1\n}\n"},
-		"name":          {base, "rule \"\" {\n  min_nics = 1\n}\nrule \"a\\nb\" {\n  min_nics = 1\n}\n"},
+		"syntax":          {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
+		"syntax-of-one":   {base, "rule \"r\" {\n  when = job.qeue == \"x\"\n  vnis = [\"in c\"]\n  limits = \"in c\"\n}\n", "vni \"in c\" {\n"},
+		"twice-body":      {base, "traffic_classes = [\"BULK\"]\nvni \"app\" { pool = \"jbs\" }\nrule \"r\" {\n  min_nics = 1\n}\nrule \"r\" {\n  min_nics = 65\n}\nlimits \"small\" {\n  txqz = 1\n}\n"},
+		"twice-attribute": {base, "vnis = [\"app\"]\nvnis = []\nrule \"r\" {\n  min_nics = 65\n  min_nics = 1\n  when = job.qeue == \"x\"\n}\nruel \"x\" {}\n"},
+		"name":            {base, "rule \"\" {\n  min_nics = 1\n}\nrule \"a\\nb\" {\n  min_nics = 1\n}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, findings := policy.Load(sources(texts...), env)

@@ -50,7 +50,7 @@ func Load(files []hclfile.Source, env Env) (*Policy, []hclfile.Finding) {
 	for _, source := range files {
 		file, findings := hclfile.Parse(source)
 		c.add(findings...)
-		if hclfile.Failed(findings) {
+		if !file.Whole {
 			c.syntax = true // what else would be found in this one may follow from it
 			continue
 		}

@@ -45,7 +45,7 @@ func Load(files []hclfile.Source) (*Suite, []hclfile.Finding) {
 	for _, source := range files {
 		file, findings := hclfile.Parse(source)
 		l.add(findings...)
-		if !hclfile.Failed(findings) {
+		if file.Whole {
 			l.file(file)
 		}
 	}
