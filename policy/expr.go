@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hclfile"
@@ -244,12 +245,50 @@ func (k *checker) types(node hclsyntax.Node) hcl.Diagnostics {
 		k.truth(n.Condition)
 		k.value(n.TrueResult)
 		k.value(n.FalseResult)
+	case *hclsyntax.TemplateExpr:
+		for _, part := range n.Parts {
+			if t := k.value(part).Type(); !single(t) {
+				k.wrong(part.Range(), fmt.Sprintf("this gives %s, which no text can hold", t.FriendlyName()), `Write ${join(", ", list)}.`, "")
+			}
+		}
 	case *hclsyntax.FunctionCallExpr:
+		k.arguments(n)
 		if n.Name == "contains" && len(n.Args) == 2 && !n.ExpandFinal {
 			k.contains(n.Args[0], n.Args[1])
 		}
 	}
 	return nil
+}
+
+// arguments checks those that a function does not look at while they are unknown, or would take for what they are not.
+func (k *checker) arguments(call *hclsyntax.FunctionCallExpr) {
+	f, ok := functions[call.Name]
+	if !ok {
+		return
+	}
+	for i, arg := range call.Args {
+		v := k.value(arg)
+		switch {
+		case call.ExpandFinal && i == len(call.Args)-1:
+		case call.Name == "concat", call.Name == "contains" && i == 0:
+			if single(v.Type()) && v.Type() != cty.DynamicPseudoType || v.Type().IsObjectType() || v.Type().IsMapType() {
+				k.wrong(arg.Range(), fmt.Sprintf("this gives %s, where a list is needed", v.Type().FriendlyName()), "", "")
+			}
+		case parameter(f, i) == cty.Number && v.Type() == cty.String:
+			k.wrong(arg.Range(), "this gives string, where a number is needed", "", "")
+		}
+	}
+}
+
+// parameter is the type of a function's i-th argument.
+func parameter(f function.Function, i int) cty.Type {
+	switch fixed, more := f.Params(), f.VarParam(); {
+	case i < len(fixed):
+		return fixed[i].Type
+	case more != nil:
+		return more.Type
+	}
+	return cty.DynamicPseudoType
 }
 
 func (k *checker) truth(e hclsyntax.Expression) {

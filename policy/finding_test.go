@@ -78,6 +78,8 @@ func TestFindings(t *testing.T) {
 		"enforce":        {base, "deny \"d\" {\n  when = job.nodes > 1\n  message = \"no\"\n  enforce = \"warm\"\n}\nrule \"r\" {\n  enforce = \"warn\"\n  min_nics = 1\n}\n"},
 		"quota":          {base, "quota \"q\" {\n  per = \"usr\"\n  vnis = 65536\n}\nquota \"r\" {\n  per = \"all\"\n}\nquota \"s\" {\n  vnis = share.cores\n  adresses = 1\n  enforce = 1\n}\nquota \"q\" {\n  per = job.user\n  addresses = -1\n}\nqouta \"t\" {}\n"},
 		"spellings":      {base, "limits \"l\" {\n  TXQ = { reserved = 1, max = 2 }\n  txqs = { reserved = 1, max = 2 }\n}\nrule \"r\" {\n  floor = { les = 1, LE = 2 }\n  traffic_classes = [\"TC_bulk_data\", \"BULK_DATA\", \"ETH\"]\n}\n"},
+		"argument-types": {base, rule("contains(job.user, \"x\") || length(concat(job.groups, job.user)) > 1 || contains({a = 1}, 1)"), "rule \"s\" {\n  when = max(job.queue, 3) > 2 || substr(job.user, job.account, 1) == \"a\" || parseint(job.user, \"10\") > 1\n  min_nics = 1\n}\nrule \"t\" {\n  when = \"a${job.groups}\" == job.user\n  min_nics = 1\n}\ndeny \"d\" {\n  when = job.nodes > 1\n  message = \"you are in ${job.groups}\"\n}\n"},
+		"infinite":       {base, rule("log(0, 10) < 1 || log(2, 1) > 1 || log(-1, 10) > 1 || int(log(job.nodes, 0)) > 1")},
 		"join-bomb":      {base, rule("strlen(join(\"" + strings.Repeat("x", 2000) + "\", [\"a\", \"b\", \"c\", \"d\"])) > 1")},
 		"replace-bomb":   {base, rule("strlen(replace(\"" + strings.Repeat("x", 100) + "\", \"\", \"" + strings.Repeat("y", 100) + "\")) > 1")},
 		"scheduler":      {base, rule("job.scheduler == \"tioja\" || \"x\" != job.scheduler || job.scheduler == \"tioga\"")},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ var functions = map[string]function.Function{
 	"join":            bounded(stdlib.JoinFunc, joined),
 	"keys":            stdlib.KeysFunc,
 	"length":          stdlib.LengthFunc,
-	"log":             stdlib.LogFunc,
+	"log":             logarithm,
 	"lookup":          stdlib.LookupFunc,
 	"lower":           stdlib.LowerFunc,
 	"max":             stdlib.MaxFunc,
@@ -122,6 +123,21 @@ func replaced(args []cty.Value) int {
 	text, old, with := args[0].AsString(), args[1].AsString(), args[2].AsString()
 	return len(text) + (strings.Count(text, old))*len(with)
 }
+
+// logarithm refuses what is infinite, such as that of 0 or to base 1: it would compare with anything, as what is divided by zero would.
+var logarithm = function.New(&function.Spec{
+	Params: stdlib.LogFunc.Params(),
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		of, _ := args[0].AsBigFloat().Float64()
+		base, _ := args[1].AsBigFloat().Float64()
+		log := math.Log(of) / math.Log(base)
+		if math.IsNaN(log) || math.IsInf(log, 0) || of == 0 || base == 0 {
+			return cty.NilVal, errors.New("both must be more than 0, and the base not 1")
+		}
+		return cty.NumberFloatVal(log), nil
+	},
+})
 
 // multicastShare is how many of the fabric's M multicast addresses one job may take on a system of S nodes, when jobs of s nodes or more take some and each
 // node is in at most j such jobs at once: (M / (S / s)) / j, rounded down. El Capitan: 4086, 11136, 64, 1 gives 23. A system smaller than s counts as s.

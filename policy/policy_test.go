@@ -295,6 +295,8 @@ deny "login" {
 func TestFaultsDeny(t *testing.T) {
 	for name, rule := range map[string]string{
 		"division":   `rule "bad" {` + "\n" + ` when = 10 / (job.nodes - 2) > 1` + "\n min_nics = 1\n}",
+		"logarithm":  `rule "bad" {` + "\n" + ` when = log(job.nodes - 2, 10) > 1` + "\n min_nics = 1\n}",
+		"base":       `rule "bad" {` + "\n" + ` when = log(2, job.nodes - 1) < 1` + "\n min_nics = 1\n}",
 		"index":      `rule "bad" {` + "\n" + ` when = job.groups[9] == "x"` + "\n min_nics = 1\n}",
 		"function":   `rule "bad" {` + "\n" + ` when = multicast_share(4086, 8, job.nodes - 2, 1) > 1` + "\n min_nics = 1\n}",
 		"deny":       `deny "bad" {` + "\n" + ` when = job.groups[9] == "x"` + "\n message = \"no\"\n}",
