@@ -113,20 +113,33 @@ func (r *reservation) hear(s *core.JobStatus, answer uint32) {
 	}
 }
 
+// left is why a run that its scheduler does not list is believed to be over: a node saw its end, or no node holds anything of it any more. The latter is
+// durable, and all that a server knows of runs which ended just before it was started anew.
+func (r *reservation) left() string {
+	switch {
+	case r.hooked:
+		return "its nodes saw its end"
+	case len(r.joins.list) > 0 && r.unclean == 0:
+		return "no node holds anything of it"
+	}
+	return ""
+}
+
 // vanish frees what two answers lacked, unless so much of it vanished at once that it is rather the scheduler's state that was lost.
 func (m *Machine) vanish(began time.Duration, lost []*reservation, total int) {
 	silent := 0
 	for _, r := range lost {
-		if !r.hooked {
+		if r.left() == "" {
 			silent++
 		}
 	}
 	mass := silent > m.rules.VanishCount && silent*m.rules.VanishShare > total
 	alarm := false
 	for _, r := range lost {
+		left := r.left()
 		switch {
-		case r.hooked:
-			m.drain(r, "the scheduler no longer knows it, and its nodes saw its end")
+		case left != "":
+			m.drain(r, "the scheduler no longer knows it, and "+left)
 		case r.vanished > 0 && began-r.vanished < m.rules.VanishWait, r.vanished == 0 && mass:
 			if r.vanished == 0 {
 				r.vanished, alarm = max(m.now.Run, 1), true

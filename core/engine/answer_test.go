@@ -189,6 +189,37 @@ func TestVanishAlarm(t *testing.T) {
 	}
 }
 
+// What each run's nodes have shown to be clean is believed over, also by a server that was started anew and has seen no hook.
+func TestVanishOfWhatIsClean(t *testing.T) {
+	w, jobs := crowded(t, 50, 0)
+	var held []core.Held
+	for _, j := range jobs[:30] {
+		held = append(held, core.Held{Run: j.Run, State: core.HeldClean})
+	}
+	w.more("n1", core.Report{Held: held})
+	w.restart()
+	w.attach("n1")
+	for range 2 {
+		w.pass(time.Second)
+		w.complete()
+	}
+	if got := w.m.Vanished(); got != 0 || w.counts()[Active] != 0 {
+		t.Errorf("20 vanished and 30 are clean: %d are of the alarm, %v", got, w.counts())
+	}
+
+	w, jobs = crowded(t, 50, 0)
+	w.more("n1", core.Report{Held: []core.Held{{Run: jobs[0].Run, State: core.HeldClean}}})
+	w.restart()
+	w.attach("n1")
+	for range 2 {
+		w.pass(time.Second)
+		w.complete()
+	}
+	if got := w.m.Vanished(); got != 49 || w.counts()[Active] != 49 {
+		t.Errorf("49 vanished and one is clean: %d are of the alarm, %v", got, w.counts())
+	}
+}
+
 // The alarm ends by an answer ten minutes later that still lacks the jobs, by an administrator's word, or by the jobs' return.
 func TestVanishEnds(t *testing.T) {
 	w, jobs := crowded(t, 50, 0)

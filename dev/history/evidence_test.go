@@ -30,8 +30,26 @@ func (l *law) loaded(m *engine.Machine, records []engine.Record) {
 }
 
 func newLive(h *held, now time.Duration) *live {
-	return &live{run: h.Job.Run, vnis: taken(h.VNIs), state: h.state, unknown: h.Unknown, prepared: now, shown: -1, missed: -1, rested: now, shares: h.Job.Shares}
+	r := &live{
+		run: h.Job.Run, vnis: taken(h.VNIs), state: h.state, unknown: h.Unknown, prepared: now, shown: -1, missed: -1, rested: now, shares: h.Job.Shares,
+		holding: map[string]bool{},
+	}
+	for _, j := range h.joins {
+		r.join(j)
+	}
+	return r
 }
+
+func (r *live) join(j engine.Join) {
+	if j.Clean {
+		delete(r.holding, j.Node)
+	} else {
+		r.holding[j.Node] = true
+	}
+}
+
+// left reports whether its nodes have shown that it is over.
+func (r *live) left() bool { return r.hooked || len(r.holding) == 0 }
 
 func taken(vnis []engine.Taken) []core.VNI {
 	out := make([]core.VNI, len(vnis))
@@ -133,19 +151,19 @@ func (l *law) complete(jobs []core.JobStatus) {
 			}
 			if r.lacks >= 2 {
 				lost = append(lost, r)
-				if !r.hooked {
+				if !r.left() {
 					silent++
 				}
 			}
 		}
 	}
 	if l.w.trace != nil && len(lost) > 0 {
-		l.w.say("of %d active runs %d are lacking for the second time, %d of them with no clean-up hook", total, len(lost), silent)
+		l.w.say("of %d active runs %d are lacking for the second time, %d of them that are not clean and saw no clean-up hook", total, len(lost), silent)
 	}
 	mass := silent > 2 && silent*engine.DefaultRules.VanishShare > total
 	for _, r := range lost {
 		switch {
-		case r.hooked:
+		case r.left():
 			l.allow(r)
 		case r.alarmed > 0:
 			if l.asked-r.alarmed >= engine.DefaultRules.VanishWait {
@@ -164,13 +182,17 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 	for _, rec := range records {
 		switch rec := rec.(type) {
 		case engine.Reservation:
-			r := newLive(&held{Reservation: rec, state: engine.Active}, now)
+			r := newLive(&held{Reservation: rec, state: engine.Active, joins: map[string]engine.Join{rec.First.Node: rec.First}}, now)
 			if rec.Adopted {
 				if l.over[rec.Job.Run] {
 					l.may = append(l.may, rec.Serial)
 				}
 			}
 			l.live[rec.Serial] = r
+		case engine.Join:
+			if r := l.live[rec.Serial]; r != nil {
+				r.join(rec)
+			}
 		case engine.Phase:
 			r := l.live[rec.Serial]
 			if r == nil {

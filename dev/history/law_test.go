@@ -55,7 +55,8 @@ type live struct {
 	missed   time.Duration // when the newest of them was asked for
 	alarmed  time.Duration
 	hooked   bool
-	shown    time.Duration // when the newest answer that shows it was asked for; -1: none
+	holding  map[string]bool // nodes that have not shown themselves clean
+	shown    time.Duration   // when the newest answer that shows it was asked for; -1: none
 	rested   time.Duration
 	shares   []core.Share
 }

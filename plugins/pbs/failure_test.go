@@ -132,6 +132,7 @@ func TestNoExceptionGetsOut(t *testing.T) {
 		"the configuration is bad": func(s *site) { s.write("n1.json", "{"); s.write("server.json", "") },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t, 1, all)
 			spoil(s)
 			keep := s.Hook
