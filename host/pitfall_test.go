@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -184,10 +185,37 @@ func TestPitfall4LongLinesAreHarmlessInEveryLanguage(t *testing.T) {
 	}
 }
 
+// 4, a loop that prints: the log of the daemon is on a disk that others need too.
+func TestPitfall4AFloodOfLinesDoesNotFillTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		b := newLogbook()
+		v := newVoice(newTextLog(b))
+		v.reading.Go(func() { v.read(bufio.NewReaderSize(r, maxLine), "stdout") })
+		flood := strings.Repeat("y\n", 10*burst)
+		fmt.Fprint(w, flood)
+		synctest.Wait()
+		if n := strings.Count(b.String(), "msg=y"); n != burst {
+			t.Errorf("%d lines of %d are in the log, want %d", n, 10*burst, burst)
+		}
+		time.Sleep(pace)
+		fmt.Fprintln(w, "the end")
+		w.Close()
+		v.reading.Wait()
+		if text := b.String(); !strings.Contains(text, "the end") || !strings.Contains(text, fmt.Sprintf("left_out=%d", 9*burst)) {
+			t.Errorf("what it says after the flood, and how much was left out, is not in the log: %q", text[len(text)-200:])
+		}
+		if got := v.last(); !strings.HasSuffix(got, "the end") {
+			t.Errorf("last words %q", got)
+		}
+	})
+}
+
 // 5: the library's Ping hangs on a stopped plugin, and so does its Kill.
 func TestPitfall5AStoppedPluginIsNoticedAndKilled(t *testing.T) {
 	limits := quick
-	limits.Health, limits.HealthEvery, limits.Misses = 100*time.Millisecond, 20*time.Millisecond, 2
+	// A second for each check: a plugin that runs must be heard on a machine with thirty processes for two cores.
+	limits.Health, limits.HealthEvery, limits.Misses = time.Second, 20*time.Millisecond, 2
 	s := newStage(t, limits)
 	p := s.puppet()
 	before := s.pid(p)

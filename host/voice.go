@@ -13,7 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/throttle"
 )
 
 const (
@@ -22,6 +26,11 @@ const (
 	maxAttrs     = 32       // of one line
 	maxRemarks   = 3        // lines kept as last words
 	maxHandshake = 8 << 10  // with AutoMTLS a certificate is in it
+
+	// Lines of one life that go into the log: what is said at once, such as the stacks of a panic, and then a hundred a second. A loop that prints would fill
+	// the disk that the daemon's own log is on.
+	burst = 2000
+	pace  = 10 * time.Millisecond
 )
 
 var handshake = regexp.MustCompile(`^\d+\|\d+\|(?:unix|tcp)\|`)
@@ -29,13 +38,16 @@ var handshake = regexp.MustCompile(`^\d+\|\d+\|(?:unix|tcp)\|`)
 // voice carries what a plugin prints into the daemon's log. Nothing that it can print stops it, or the plugin.
 type voice struct {
 	log     *slog.Logger
+	lines   throttle.Lines
 	reading sync.WaitGroup
 
 	mu      sync.Mutex
 	remarks []string
 }
 
-func newVoice(log *slog.Logger) *voice { return &voice{log: log} }
+func newVoice(log *slog.Logger) *voice {
+	return &voice{log: log, lines: throttle.Lines{Burst: burst, Every: pace}}
+}
 
 // stdout hands the handshake over and reads on: what a C library prints there must not fill the pipe.
 func (v *voice) stdout(r io.Reader, told *io.PipeWriter) {
@@ -118,6 +130,16 @@ func (v *voice) say(line []byte, stream string) {
 			v.remarks = v.remarks[max(0, len(v.remarks)-maxRemarks):]
 		}
 		v.mu.Unlock()
+	}
+	if !v.log.Enabled(context.Background(), level) {
+		return
+	}
+	leftOut, ok := v.lines.Take(time.Now())
+	if !ok {
+		return
+	}
+	if leftOut > 0 {
+		attrs = append(attrs, core.LogLeftOut, leftOut)
 	}
 	v.log.Log(context.Background(), level, text, attrs...)
 }
