@@ -3,9 +3,11 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -19,15 +21,18 @@ type identity struct {
 
 // directory asks the site's user database, which may be a network away and may hang: a call is left behind when its context ends, and the number of
 // those that hang is bounded.
-type directory chan struct{}
+type directory struct {
+	slots chan struct{}
+	run   func(ctx context.Context, args ...string) (string, error) // a program of the host's
+}
 
 const lookups = 16
 
-func newDirectory() directory { return make(directory, lookups) }
+func newDirectory() directory { return directory{make(chan struct{}, lookups), command} }
 
 func (d directory) ask(ctx context.Context, f func() (identity, error)) (identity, error) {
 	select {
-	case d <- struct{}{}:
+	case d.slots <- struct{}{}:
 	case <-ctx.Done():
 		return identity{}, core.Errorf(core.TimedOut, "user database: it does not answer: %w", ctx.Err())
 	}
@@ -37,7 +42,7 @@ func (d directory) ask(ctx context.Context, f func() (identity, error)) (identit
 	}
 	done := make(chan answer, 1)
 	go func() {
-		defer func() { <-d }()
+		defer func() { <-d.slots }()
 		id, err := f()
 		done <- answer{id, err}
 	}()
@@ -53,60 +58,62 @@ func (d directory) ask(ctx context.Context, f func() (identity, error)) (identit
 // process; another's are those of the user database.
 func (d directory) of(ctx context.Context, peer core.Peer, creds owner, name string) (identity, error) {
 	if name == "" {
-		return d.ask(ctx, func() (identity, error) { return own(peer, creds), nil })
+		return d.ask(ctx, func() (identity, error) { return d.own(ctx, peer, creds) })
 	}
-	id, err := d.ask(ctx, func() (identity, error) { return named(name) })
+	id, err := d.ask(ctx, func() (identity, error) { return d.named(ctx, name) })
 	switch {
 	case err != nil:
 		return id, err
 	case id.uid == peer.UID:
-		return d.ask(ctx, func() (identity, error) { return own(peer, creds), nil })
+		return d.ask(ctx, func() (identity, error) { return d.own(ctx, peer, creds) })
 	case !peer.Root():
 		return identity{}, core.Errorf(core.NotAllowed, "user %s: uid %d may begin jobs of its own only", core.Clip(name), peer.UID).WithMend("leave --user out, or be root")
 	}
 	return id, nil
 }
 
-func own(peer core.Peer, creds owner) identity {
+func (d directory) own(ctx context.Context, peer core.Peer, creds owner) (identity, error) {
 	id := identity{uid: peer.UID, gid: peer.GID, user: strconv.FormatUint(uint64(peer.UID), 10)}
 	if u, err := user.LookupId(id.user); err == nil {
 		id.user = u.Username
+	} else if e, err := d.entry(ctx, id.user); err == nil {
+		id.user = e.user
+	} else if !errors.Is(err, errNobody) {
+		return id, away("user "+id.user, err)
 	}
-	for _, g := range append([]uint32{peer.GID}, creds.groups...) {
-		id.groups = append(id.groups, groupName(strconv.FormatUint(uint64(g), 10)))
-	}
-	id.groups = unique(id.groups)
-	return id
+	var err error
+	id.groups, err = d.groupNames(ctx, append([]uint32{peer.GID}, creds.groups...))
+	return id, err
 }
 
-func named(name string) (identity, error) {
-	u, err := user.Lookup(name)
+func (d directory) named(ctx context.Context, name string) (identity, error) {
+	nobody := core.Errorf(core.BadRequest, "user %q: there is no such user", core.Clip(name)).WithMend("give the name of a user of this node")
+	if name[0] == '+' || name[0] == '-' || strings.ContainsAny(name, ":\x00\n") { // no name, and to id(1) a number or an option
+		return identity{}, nobody
+	}
+	id, err := d.entry(ctx, name)
+	switch {
+	case errors.Is(err, errNobody) || err == nil && id.user != name: // a number that is somebody's uid is no name
+		return identity{}, nobody
+	case err != nil:
+		return identity{}, away("user "+strconv.Quote(core.Clip(name)), err)
+	case id.uid == core.NoUID:
+		return identity{}, core.Errorf(core.SchedulerAway, "user %q: the user database tells no uid", core.Clip(name))
+	}
+	text, err := d.run(ctx, "/usr/bin/id", "-Gz", "--", name)
 	if err != nil {
-		if _, ok := errors.AsType[user.UnknownUserError](err); ok {
-			return identity{}, core.Errorf(core.BadRequest, "user %q: there is no such user", core.Clip(name)).WithMend("give the name of a user of this node")
+		return identity{}, away("groups of user "+strconv.Quote(core.Clip(name)), err)
+	}
+	gids := []uint32{id.gid}
+	for g := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
+		n, err := strconv.ParseUint(g, 10, 32)
+		if err != nil {
+			return identity{}, away("groups of user "+strconv.Quote(core.Clip(name)), fmt.Errorf("id: %q is no group's number", core.Clip(g)))
 		}
-		return identity{}, core.Errorf(core.SchedulerAway, "user %q: %w", core.Clip(name), err).WithMend("see whether the node's user database answers: `getent passwd`")
+		gids = append(gids, uint32(n))
 	}
-	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	gids, err3 := u.GroupIds()
-	if err := errors.Join(err1, err2, err3); err != nil || uint32(uid) == core.NoUID {
-		return identity{}, core.Errorf(core.SchedulerAway, "user %q: the user database tells no uid, gid and groups: %v", core.Clip(name), err)
-	}
-	id := identity{uid: uint32(uid), gid: uint32(gid), user: u.Username}
-	for _, g := range append([]string{u.Gid}, gids...) {
-		id.groups = append(id.groups, groupName(g))
-	}
-	id.groups = unique(id.groups)
-	return id, nil
-}
-
-// groupName is a group's name, or its number where it has none.
-func groupName(gid string) string {
-	if g, err := user.LookupGroupId(gid); err == nil {
-		return g.Name
-	}
-	return gid
+	id.groups, err = d.groupNames(ctx, gids)
+	return id, err
 }
 
 func unique(s []string) []string {
