@@ -75,6 +75,7 @@ func TestFindings(t *testing.T) {
 		"twice":          {base, "vnis = []\nvni \"app\" { pool = \"jobs\" }\nrule \"r\" {\n  min_nics = 1\n}\n", "rule \"r\" {\n  min_nics = 1\n}\n"},
 		"nothing-set":    {base, "rule \"r\" {\n  when = job.nodes > 1\n}\nrule \"s\" {\n  match { users = [\"a\"] }\n}\n"},
 		"deny":           {base, "deny \"d\" {\n  when = job.nodes > 1\n}\ndeny \"e\" {\n  when = job.nodes > 1\n  message = \"for ${jop.user}\"\n  vnis = []\n}\ndeny \"f\" {\n  when = job.nodes > 1\n  message = job.nodes\n}\n"},
+		"message":        {base, "deny \"d\" {\n  when = job.nodes > 1\n  message = \"\"\n}\ndeny \"e\" {\n  when = job.nodes > 1\n  message = \" ${\"\"}\"\n}\n"},
 		"enforce":        {base, "deny \"d\" {\n  when = job.nodes > 1\n  message = \"no\"\n  enforce = \"warm\"\n}\nrule \"r\" {\n  enforce = \"warn\"\n  min_nics = 1\n}\n"},
 		"quota":          {base, "quota \"q\" {\n  per = \"usr\"\n  vnis = 65536\n}\nquota \"r\" {\n  per = \"all\"\n}\nquota \"s\" {\n  vnis = share.cores\n  adresses = 1\n  enforce = 1\n}\nquota \"q\" {\n  per = job.user\n  addresses = -1\n}\nqouta \"t\" {}\n"},
 		"spellings":      {base, "limits \"l\" {\n  TXQ = { reserved = 1, max = 2 }\n  txqs = { reserved = 1, max = 2 }\n}\nrule \"r\" {\n  floor = { les = 1, LE = 2 }\n  traffic_classes = [\"TC_bulk_data\", \"BULK_DATA\", \"ETH\"]\n}\n"},

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -71,6 +72,9 @@ func (c *compiler) compileRule(file *hclfile.File, b *hclsyntax.Block, k kind) {
 			r.enforce = c.enforce(file, attr, what)
 		case k == denyKind && name == "message":
 			r.message = c.expr(file, attr.Expr, what, ruleScope, cty.String)
+			if m := r.message; m != nil && m.constant != cty.NilVal && strings.TrimSpace(m.constant.AsString()) == "" {
+				c.add(file.At(hclfile.Error, attr.Expr.Range(), what+": it is empty", "Say what a user can do about it, or whom to ask."))
+			}
 		case k == quotaKind:
 			c.quota(&r.quota, file, attr, title)
 		}
