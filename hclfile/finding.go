@@ -93,10 +93,11 @@ func AsError(findings []Finding) error {
 }
 
 func (f Finding) place() string {
+	file := Printable(f.File, 4096)
 	if f.Line == 0 {
-		return f.File
+		return file
 	}
-	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+	return fmt.Sprintf("%s:%d:%d", file, f.Line, f.Column)
 }
 
 func (f Finding) line() string {

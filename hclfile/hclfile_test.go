@@ -106,6 +106,23 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// A file's name is shown as harmlessly as its text.
+func TestFileNameInFindings(t *testing.T) {
+	for _, text := range []string{"x = 1\n", "x = \xff\n"} {
+		file, findings := hclfile.Parse(hclfile.Source{Name: "e\x1b[31m\n.hcl", Text: []byte(text)})
+		if file.Body != nil {
+			findings = append(findings, file.Check(file.Body, shape)...)
+		}
+		var out strings.Builder
+		if err := hclfile.Text(&out, findings, false); err != nil || findings == nil {
+			t.Fatal(findings, err)
+		}
+		if first, _, _ := strings.Cut(out.String(), "\n"); !strings.HasPrefix(first, "e?[31m?.hcl:1:") {
+			t.Errorf("the place is shown as %q", first)
+		}
+	}
+}
+
 func TestJSONHoldsAllThatTextHolds(t *testing.T) {
 	findings := check("quarantin = \"60s\"\ncount = 9\n")
 	var out, first, second bytes.Buffer

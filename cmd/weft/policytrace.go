@@ -6,12 +6,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
 )
 
 func printExplained(w io.Writer, e explained) {
 	j := e.Job
-	fmt.Fprintf(w, "job %s of %s on %s: policy %.12s\n", orNone(j.ID), orNone(j.User), hosts(e), e.Policy)
+	fmt.Fprintf(w, "job %s of %s on %s: policy %.12s\n", orNone(oneLine(j.ID)), orNone(oneLine(j.User)), oneLine(hosts(e)), e.Policy)
 	if e.Live != nil {
 		fmt.Fprintf(w, "  it is %s, and was granted by %s\n", e.Live.State, e.Live.whose())
 	}
@@ -39,6 +40,9 @@ func printExplained(w io.Writer, e explained) {
 		printBlock(w, b)
 	}
 }
+
+// oneLine keeps what a scheduler or a user wrote from looking like another line of the answer.
+func oneLine(s string) string { return hclfile.Printable(s, 1<<16) }
 
 func orNone(s string) string {
 	if s == "" {
@@ -125,7 +129,7 @@ func printBlock(w io.Writer, b policy.Block) {
 		fmt.Fprintln(w, "      sets "+strings.Join(b.Sets, ", "))
 	}
 	for _, q := range b.Bounds {
-		fmt.Fprintf(w, "      %s may hold %d %s together\n", q.Subject, q.Most, q.Unit)
+		fmt.Fprintf(w, "      %s may hold %d %s together\n", oneLine(q.Subject), q.Most, q.Unit)
 	}
 	if b.Ended {
 		fmt.Fprintln(w, "      it refuses the job")
