@@ -113,20 +113,22 @@ var reasons = []About{
 	{InternalFault, Internal, ClassSystem, "Weft is at fault", "report it, with the log's lines of this call"},
 }
 
-var byReason = func() map[Reason]*About {
-	m := make(map[Reason]*About, len(reasons))
+// about is what is known of the reason; nil where nothing is. They are few, and a map of them would be made at each start of weft-hook.
+func (r Reason) about() *About {
 	for i := range reasons {
-		m[reasons[i].Reason] = &reasons[i]
+		if reasons[i].Reason == r {
+			return &reasons[i]
+		}
 	}
-	return m
-}()
+	return nil
+}
 
 // Reasons lists every Reason, for docs/errors.md.
 func Reasons() []About { return append([]About(nil), reasons...) }
 
 // Code of the reason; Internal for one that is not known.
 func (r Reason) Code() Code {
-	if a := byReason[r]; a != nil {
+	if a := r.about(); a != nil {
 		return a.Code
 	}
 	return Internal
@@ -134,7 +136,7 @@ func (r Reason) Code() Code {
 
 // Class of the reason; ClassSystem for one that is not known, which never drains a node.
 func (r Reason) Class() Class {
-	if a := byReason[r]; a != nil {
+	if a := r.about(); a != nil {
 		return a.Class
 	}
 	return ClassSystem
@@ -142,7 +144,7 @@ func (r Reason) Class() Class {
 
 // Mend is what to do about it in general.
 func (r Reason) Mend() string {
-	if a := byReason[r]; a != nil {
+	if a := r.about(); a != nil {
 		return a.Mend
 	}
 	return ""

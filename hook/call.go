@@ -2,9 +2,10 @@ package hook
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -51,7 +52,7 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 	began := Boottime()
 	deadline, _ := ctx.Deadline()
 	req := Request{
-		Version: Version, ID: fmt.Sprintf("%016x", rand.Uint64()), Verb: verb, Cursor: cursor,
+		Version: Version, ID: hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), Verb: verb, Cursor: cursor,
 		Began: began, Until: began + int64(time.Until(deadline)),
 	}
 	if in != nil {

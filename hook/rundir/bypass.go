@@ -45,6 +45,10 @@ func (d Dir) ClearBypass() error {
 // Bypass reports whether hooks go by without Weft now, and until when. The error is for a file that is not obeyed.
 func (d Dir) Bypass(now time.Time) (until time.Time, on bool, err error) {
 	path := d.path(bypassName)
+	// Every hook of every job asks, and nearly always there is none: that must cost no error's text.
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, false, nil
+	}
 	text, err := d.read(path, maxTime, checkOwner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return time.Time{}, false, nil

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -77,9 +78,9 @@ func ParseHooks(text []byte) (Hooks, error) {
 	if f.Version != version {
 		return Hooks{}, core.Errorf(core.BadVersion, "it has version %d and this weft-hook knows %d", f.Version, version)
 	}
-	h := Hooks{Node: f.Node}
+	h := Hooks{Node: f.Node, Schedulers: slices.Grow([]Scheduler(nil), len(f.Schedulers))}
 	for _, s := range f.Schedulers {
-		out := Scheduler{Name: s.Name, Type: s.Type}
+		out := Scheduler{Name: s.Name, Type: s.Type, Phases: slices.Grow([]Phase(nil), len(s.Phases))}
 		for _, p := range s.Phases {
 			limit, err := time.ParseDuration(p.Limit)
 			if err != nil {
