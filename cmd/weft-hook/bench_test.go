@@ -46,15 +46,22 @@ func BenchmarkExec(b *testing.B) {
 	must(b, os.WriteFile(source, []byte(client), 0o600))
 	socket := filepath.Join(b.TempDir(), "socket")
 	must(b, build(socket, source))
+	call := []string{program, "--dir", string(d), "tioga", "prolog"}
+	file := []string{program, "--dir", string(d), "tioga", "taskprolog"}
 	for _, p := range []struct {
 		name string
 		args []string
+		env  []string
 	}{
-		{"true", []string{"/bin/true"}},
-		{"nothing-in-go", []string{nothing}},
-		{"socket-in-go", []string{socket, d.RootSocket()}},
-		{"call", []string{program, "--dir", string(d), "tioga", "prolog"}},
-		{"file", []string{program, "--dir", string(d), "tioga", "taskprolog"}},
+		{"true", []string{"/bin/true"}, nil},
+		{"nothing-in-go", []string{nothing}, nil},
+		{"socket-in-go", []string{socket, d.RootSocket()}, nil},
+		{"call", call, nil},
+		{"file", file, nil},
+		// Go's runtime makes ready for every processor as it starts. Hook files spare weft-hook that; what a node with many of them would cost is beside.
+		{"call-on-one-processor", call, []string{"GOMAXPROCS=1"}},
+		{"file-on-one-processor", file, []string{"GOMAXPROCS=1"}},
+		{"call-on-256-processors", call, []string{"GOMAXPROCS=256"}},
 	} {
 		b.Run(p.name, func(b *testing.B) {
 			var processor time.Duration
@@ -62,7 +69,7 @@ func BenchmarkExec(b *testing.B) {
 			least := time.Hour
 			for b.Loop() {
 				cmd := exec.Command(p.args[0], p.args[1:]...)
-				cmd.Env = []string{"JOB_ID=7"}
+				cmd.Env = append([]string{"JOB_ID=7"}, p.env...)
 				began := time.Now()
 				must(b, cmd.Run())
 				least = min(least, time.Since(began))

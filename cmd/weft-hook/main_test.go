@@ -126,7 +126,7 @@ func run(t testing.TB, how how, args ...string) said {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = how.env
 	if cmd.Env == nil {
-		cmd.Env = []string{"JOB_ID=7"}
+		cmd.Env = []string{"JOB_ID=7", "GOMAXPROCS=1"} // as hook files have it
 	}
 	if how.stdin != nil {
 		cmd.Stdin = how.stdin

@@ -8,4 +8,5 @@ if [ ! -x "$hook" ]; then
 	echo "weft: what job $FLUX_JOB_ID held here is not removed: $hook is not there: bring it back, or take Weft out with \"weft init flux --remove\"" >&2
 	exit 0
 fi
+export GOMAXPROCS=1 # weft-hook starts faster so on a node with many processors
 exec @CALL@

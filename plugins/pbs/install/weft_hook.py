@@ -116,7 +116,8 @@ def ask(phase, told, config):
     if folder:
         command += ["--dir", folder]
     command += [config["scheduler"], phase]
-    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    # On one processor, for which Go starts faster than for each of the node's.
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "GOMAXPROCS": "1"}
     if "job" in told:
         env["PBS_JOBID"] = told["job"]
     limit = SERVER_LIMIT if phase in IN_SERVER else NODE_LIMIT

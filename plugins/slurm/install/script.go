@@ -24,6 +24,10 @@ type script struct {
 // seal begins the last line of a hook file, so that one that was edited by hand is known.
 const seal = "# weft seal "
 
+// single keeps Go's runtime from making ready for every processor of the node when weft-hook starts, which does one thing after another: for 256 of them
+// that alone takes several times as long as the whole of weft-hook.
+const single = "GOMAXPROCS=1"
+
 // text is the file. The site's Prolog and TaskProlog run before Weft's call and its Epilog after it; the first code that is not zero is the hook's. A call
 // of weft-hook that is the last thing to do replaces the shell, which saves a process.
 //
@@ -46,6 +50,10 @@ func (s script) text() []byte {
 		call += " --say 'print '"
 	}
 	call += " " + s.scheduler + " " + s.phase
+	last := func() {
+		line("export %s # weft-hook starts faster so on a node with many processors", single)
+		line("exec %s", call)
+	}
 	gone := `$hook is not there: bring it back, or take Weft out of slurm.conf with "weft init slurm --remove" and "scontrol reconfigure"`
 	switch s.phase {
 	case "taskprolog":
@@ -57,7 +65,7 @@ func (s script) text() []byte {
 		line("\techo %s", double("print weft: this task cannot have its network: "+gone))
 		line("\texit 1")
 		line("fi")
-		line("exec %s", call)
+		last()
 	case "prolog":
 		if s.site != "" {
 			line(`"$site" "$@" || exit`)
@@ -66,11 +74,11 @@ func (s script) text() []byte {
 		line("\techo %s >&2", double("weft: job $SLURM_JOB_ID gets no network, and its tasks will fail: "+gone))
 		line("\texit 0 # a failing Prolog would drain the node")
 		line("fi")
-		line("exec %s", call)
+		last()
 	case "epilog":
 		line("code=0")
 		line(`if [ -x "$hook" ]; then`)
-		line("\t%s || code=$?", call)
+		line("\t%s %s || code=$?", single, call)
 		line("else")
 		line("\techo %s >&2", double("weft: what job $SLURM_JOB_ID held here is not removed: "+gone))
 		line("fi")
