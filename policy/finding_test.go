@@ -165,6 +165,7 @@ rule "no user" {
   min_nics = 4
 }
 `},
+		"idle-not":        {base, "rule \"less\" {\n  when = job.nodes > 3 && !(job.nodes >= 2)\n  min_nics = 1\n}\nrule \"more\" {\n  when = !(3 > job.nodes) && job.nodes < 3\n  min_nics = 1\n}\nrule \"twice\" {\n  when = !(!(job.nodes == 4)) && !!(job.nodes != 3) && job.nodes < 4\n  min_nics = 1\n}\nrule \"text\" {\n  when = job.queue == \"a\" && !(job.queue != \"b\") && job.nodes > 1\n  min_nics = 1\n}\nrule \"another\" {\n  when = !(job.queue != \"a\") && !(job.queue == \"a\")\n  min_nics = 1\n}\nrule \"last\" {\n  when = job.nodes == 3\n  min_nics = 1\n}\n"},
 		"syntax":          {base, "rule \"r\" {\n  when = job.nodes >\n}\n", "rule {\n"},
 		"syntax-of-one":   {base, "rule \"r\" {\n  when = job.qeue == \"x\"\n  vnis = [\"in c\"]\n  limits = \"in c\"\n}\n", "vni \"in c\" {\n"},
 		"twice-body":      {base, "traffic_classes = [\"BULK\"]\nvni \"app\" { pool = \"jbs\" }\nrule \"r\" {\n  min_nics = 1\n}\nrule \"r\" {\n  min_nics = 65\n}\nlimits \"small\" {\n  txqz = 1\n}\n"},

@@ -221,13 +221,9 @@ func (c *compiler) never(i int) string {
 
 // excluded takes apart what says that a variable is not, or does not hold, a text; variable is empty when tree is something else.
 func excluded(tree hclsyntax.Expression) (variable, text string) {
-	if not, ok := tree.(*hclsyntax.UnaryOpExpr); ok && not.Op == hclsyntax.OpLogicalNot {
-		inner := not.Val
-		if p, ok := inner.(*hclsyntax.ParenthesesExpr); ok {
-			inner = p.Expression
-		}
-		call, ok := inner.(*hclsyntax.FunctionCallExpr)
-		if !ok || call.Name != "contains" || len(call.Args) != 2 || call.ExpandFinal {
+	inner, not := bare(tree)
+	if call, ok := inner.(*hclsyntax.FunctionCallExpr); ok {
+		if !not || call.Name != "contains" || len(call.Args) != 2 || call.ExpandFinal {
 			return "", ""
 		}
 		if v := literal(call.Args[1]); v != cty.NilVal && v.Type() == cty.String {
@@ -245,11 +241,17 @@ func few(list []string) []string { return list[:min(len(list), 4)] }
 
 // comparison takes attribute OP constant apart, whichever side the constant is on; attr is empty when tree is something else.
 func comparison(tree hclsyntax.Expression) (attr string, op *hclsyntax.Operation, v cty.Value) {
+	tree, not := bare(tree)
 	n, ok := tree.(*hclsyntax.BinaryOpExpr)
 	if !ok {
 		return "", nil, cty.NilVal
 	}
 	op, left, right := n.Op, n.LHS, n.RHS
+	if not {
+		if op, ok = opposites[op]; !ok {
+			return "", nil, cty.NilVal
+		}
+	}
 	if name(left) == "" {
 		left, right = right, left
 		if turned, ok := map[*hclsyntax.Operation]*hclsyntax.Operation{
@@ -263,6 +265,30 @@ func comparison(tree hclsyntax.Expression) (attr string, op *hclsyntax.Operation
 		return "", nil, v
 	}
 	return name(left), op, v
+}
+
+// opposites are the comparisons that hold where these do not.
+var opposites = map[*hclsyntax.Operation]*hclsyntax.Operation{
+	hclsyntax.OpEqual: hclsyntax.OpNotEqual, hclsyntax.OpNotEqual: hclsyntax.OpEqual,
+	hclsyntax.OpLessThan: hclsyntax.OpGreaterThanOrEqual, hclsyntax.OpGreaterThanOrEqual: hclsyntax.OpLessThan,
+	hclsyntax.OpGreaterThan: hclsyntax.OpLessThanOrEqual, hclsyntax.OpLessThanOrEqual: hclsyntax.OpGreaterThan,
+}
+
+// bare is an expression without its parentheses and every ! before it, and whether these turn it round.
+func bare(tree hclsyntax.Expression) (inner hclsyntax.Expression, not bool) {
+	for {
+		switch n := tree.(type) {
+		case *hclsyntax.ParenthesesExpr:
+			tree = n.Expression
+			continue
+		case *hclsyntax.UnaryOpExpr:
+			if n.Op == hclsyntax.OpLogicalNot {
+				tree, not = n.Val, !not
+				continue
+			}
+		}
+		return tree, not
+	}
 }
 
 // literal is the value of an expression that names no variable and calls no function.

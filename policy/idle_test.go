@@ -63,6 +63,15 @@ deny "b" {
   message = "soon closed"
   enforce = "warn"
 }`,
+		"negated comparisons that leave some": `
+rule "a" {
+  when     = !(job.nodes > 4) && !(job.nodes < 4) && !(job.nodes == 3) && !(job.queue == "io") && !(!(job.queue != "debug"))
+  min_nics = 1
+}
+rule "b" {
+  when     = !(job.nodes > 4 && job.nodes < 9) && job.nodes > 5
+  min_nics = 2
+}`,
 		"two groups at once": `
 rule "a" {
   match { groups = ["phys"] }
