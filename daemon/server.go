@@ -37,6 +37,7 @@ type Options struct {
 	Ready   func()           // called once it serves
 	Reload  <-chan os.Signal // asks for a reload, as SIGHUP does; nil: nobody does
 	Watch   Watchdog
+	Member  func(ctx context.Context, peer core.Peer, group string) bool // whether who calls belongs to a group; nil: what this host's files say is all
 }
 
 // Server runs the server of a site until ctx ends. Everything that can fail at the start fails before Ready.
@@ -116,7 +117,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		return err
 	}
 	desk := &server.Desk{
-		Server: srv, AdminGroup: c.AdminGroup, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shown: bounds.shown, Shadow: beside.row,
+		Server: srv, AdminGroup: c.AdminGroup, Member: o.Member, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shown: bounds.shown, Shadow: beside.row,
 		Read: map[string]door.Handler{verbPlugins: pluginsVerb(plugins)},
 		More: map[string]door.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
 	}

@@ -24,6 +24,7 @@ import (
 type Desk struct {
 	Server     *Server
 	AdminGroup string
+	Member     func(ctx context.Context, peer core.Peer, group string) bool // of the site's user database; nil: what this host's files say is all
 	Version    string
 	Sizes      func() map[string]int       // VNIs of each pool
 	Expiry     func() time.Time            // of the server's certificate; nil: it has none
@@ -76,7 +77,7 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 	case "nodes":
 		return d.nodes(ctx, req)
 	case "forget", "drain", "resume", "recover", "accept":
-		if err := d.mayWrite(peer, req.Verb); err != nil {
+		if err := d.mayWrite(ctx, peer, req.Verb); err != nil {
 			d.Server.auditor.line(req.Verb, append(operator(peer, req), core.LogReason, string(reason(err)), core.LogError, err.Error())...)
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 		return read(ctx, peer, req)
 	}
 	if more := d.More[req.Verb]; more != nil {
-		if err := d.mayWrite(peer, req.Verb); err != nil {
+		if err := d.mayWrite(ctx, peer, req.Verb); err != nil {
 			return nil, err
 		}
 		return more(ctx, peer, req)
@@ -95,9 +96,9 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 	return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithMend("is this `weft` newer than the server?")
 }
 
-func (d *Desk) mayWrite(peer core.Peer, verb string) error {
+func (d *Desk) mayWrite(ctx context.Context, peer core.Peer, verb string) error {
 	// Who runs the server, as a user does with `weft dev`, could change its store as well.
-	if peer.Root() || int64(peer.UID) == int64(os.Geteuid()) || d.admin(peer) {
+	if peer.Root() || int64(peer.UID) == int64(os.Geteuid()) || d.Admin(ctx, peer) {
 		return nil
 	}
 	e := core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID)
@@ -107,11 +108,12 @@ func (d *Desk) mayWrite(peer core.Peer, verb string) error {
 	return e.WithMend("only root may; `admin_group` in config.hcl can name a group that may too")
 }
 
-// admin looks the caller up at the system's own databases; what it says of its groups is not asked.
-func (d *Desk) admin(peer core.Peer) bool {
-	if d.AdminGroup == "" {
-		return false
-	}
+// Admin looks the caller up at the system's own databases; what it says of its groups is not asked.
+func (d *Desk) Admin(ctx context.Context, peer core.Peer) bool {
+	return d.AdminGroup != "" && (d.listed(peer) || d.Member != nil && d.Member(ctx, peer, d.AdminGroup))
+}
+
+func (d *Desk) listed(peer core.Peer) bool {
 	g, err := user.LookupGroup(d.AdminGroup)
 	if err != nil {
 		return false
@@ -216,7 +218,7 @@ func (d *Desk) job(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 	if err := req.Decode(&args); err != nil {
 		return nil, err
 	}
-	full := peer.Root() || d.admin(peer)
+	full := peer.Root() || d.Admin(ctx, peer)
 	var out []JobDetail
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		for _, v := range d.find(m, args) {

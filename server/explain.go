@@ -24,7 +24,7 @@ func (d *Desk) explain(ctx context.Context, peer core.Peer, req hook.Request) (a
 	if err := req.Decode(&args); err != nil {
 		return nil, err
 	}
-	all := peer.Root() || d.admin(peer)
+	all := peer.Root() || d.Admin(ctx, peer)
 	var out []Facts
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		for _, v := range d.find(m, args) {

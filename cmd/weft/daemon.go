@@ -34,6 +34,7 @@ socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` make
 			if err != nil {
 				return err
 			}
+			opts.Member = newPeople().member
 			return told(daemon.Server(cmd.Context(), s.Site, opts))
 		},
 	}

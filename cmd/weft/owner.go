@@ -1,11 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -20,36 +19,24 @@ type identity struct {
 }
 
 // owner looks up the user that the command runs as; an empty name is the caller.
-func owner(name string) (*identity, error) {
+func owner(ctx context.Context, name string) (*identity, error) {
 	if name == "" {
 		return nil, nil
 	}
-	u, err := user.Lookup(name)
-	if _, ok := errors.AsType[user.UnknownUserError](err); err != nil && !ok {
-		return nil, core.Errorf(core.BadCall, "user %q: %w", core.Clip(name), err).WithMend("see whether the user database answers: `getent passwd`")
-	}
-	if err != nil {
+	a, err := newPeople().account(ctx, name)
+	if errors.Is(err, errNobody) || err == nil && a.name != name { // a number that is somebody's uid is no name
 		return nil, core.Errorf(core.BadRequest, "user %q: there is no such user here", core.Clip(name)).WithMend("give the name of a user of this node")
 	}
-	ids, err := u.GroupIds()
 	if err != nil {
-		return nil, core.Errorf(core.BadCall, "user %q: its groups: %w", core.Clip(name), err)
+		return nil, core.Errorf(core.BadCall, "user %q: %w", core.Clip(name), err).WithMend("see whether the user database answers: `getent passwd`")
 	}
 	if os.Geteuid() != 0 {
-		if u.Uid == strconv.Itoa(os.Geteuid()) {
+		if int64(a.uid) == int64(os.Geteuid()) {
 			return nil, nil
 		}
 		return nil, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name)).WithMend("leave --user out, or be root")
 	}
-	number := func(s string) uint32 {
-		n, _ := strconv.ParseUint(s, 10, 32)
-		return uint32(n)
-	}
-	c := &syscall.Credential{Uid: number(u.Uid), Gid: number(u.Gid)}
-	for _, g := range ids {
-		c.Groups = append(c.Groups, number(g))
-	}
-	return &identity{c, u.Username, u.HomeDir}, nil
+	return &identity{&syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.groups}, a.name, a.home}, nil
 }
 
 func (i *identity) credential() *syscall.Credential {

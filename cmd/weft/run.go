@@ -87,7 +87,7 @@ func (r *runArgs) run(ctx context.Context, o *options) error {
 	if _, err := local.ParseOptions(r.wish.Options); err != nil {
 		return err
 	}
-	who, err := owner(r.wish.User)
+	who, err := owner(ctx, r.wish.User)
 	if err != nil {
 		return err
 	}
