@@ -107,9 +107,9 @@ func newReload(o *options) *cobra.Command {
 		Long: `Put config.hcl and the policy files in force in the daemons of this host: the server, the agent, or both. No job is dropped. Each says what
 changed, and what of it needs a restart. When anything is wrong with the new, the old stays in force whole.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows, err := o.reload(cmd.Context())
-			if err != nil {
-				return err
+			rows, away := o.reload(cmd.Context())
+			if away != nil && len(rows) == 0 {
+				return away
 			}
 			if err := o.print(cmd.OutOrStdout(), rows, func(w io.Writer) {
 				for _, r := range rows {
@@ -129,7 +129,7 @@ changed, and what of it needs a restart. When anything is wrong with the new, th
 					return usage(fmt.Errorf("reload: %s: nothing was changed; the configuration from before stays in force", r.Daemon))
 				}
 			}
-			return nil
+			return away
 		},
 	})
 }
@@ -145,13 +145,18 @@ func (o *options) reload(ctx context.Context) ([]reloadRow, error) {
 			WithMend("end it and start it again: what it keeps is found again")
 	}
 	var rows []reloadRow
+	var down error
 	if _, err := os.Stat(filepath.Join(o.dir, "server.sock")); err == nil || !agent {
 		r := reloadRow{Daemon: "server"}
-		if err := o.ask(ctx, "reload", nil, &r.Reloaded); err != nil {
+		switch err := o.ask(ctx, "reload", nil, &r.Reloaded); {
+		case err == nil:
+			if rows = append(rows, r); r.Refused {
+				return rows, nil
+			}
+		case agent && awayFrom(err): // a server that was killed leaves its socket behind; the agent can reload without it
+			down = err
+		default:
 			return nil, err
-		}
-		if rows = append(rows, r); r.Refused {
-			return rows, nil
 		}
 	}
 	if agent {
@@ -161,5 +166,10 @@ func (o *options) reload(ctx context.Context) ([]reloadRow, error) {
 		}
 		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows, down
+}
+
+func awayFrom(err error) bool {
+	e, ok := errors.AsType[*core.Error](err)
+	return ok && e.Reason == core.ServerAway
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -43,6 +44,20 @@ func (d *daemons) nics(node string) int {
 		seen[r.Device] = true
 	}
 	return len(seen)
+}
+
+// A server that was killed leaves its socket behind, and must not be in the way of the agent beside it.
+func TestAgentReloadsBesideADeadServer(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.up()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: d.path("n1/server.sock"), Net: "unix"})
+	d.must(err)
+	l.SetUnlinkOnClose(false)
+	d.must(l.Close())
+	if got := d.reload("n1"); !strings.Contains(got, "agent: nothing is different\n") || !strings.Contains(got, "server.sock: nobody listens there any more") {
+		t.Error(got)
+	}
 }
 
 func TestAgentReloads(t *testing.T) {
