@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,8 +26,21 @@ var program string
 
 const nobody = 65534
 
+// together is how many tests that mostly wait run at a time, unless -parallel says so.
+const together = "8"
+
 func TestMain(m *testing.M) {
-	d, err := os.MkdirTemp("", "weft-hook")
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	var err error
+	if !given {
+		err = flag.Set("test.parallel", together)
+	}
+	var d string
+	if err == nil {
+		d, err = os.MkdirTemp("", "weft-hook")
+	}
 	if err == nil {
 		err = os.Chmod(d, 0o755) // other users must reach it
 	}
