@@ -81,10 +81,10 @@ type Ask struct {
 func Read(r io.Reader) (Job, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
-		return Job{}, core.Errorf(core.BadCall, "job: it cannot be read: %w", err)
+		return Job{}, core.Errorf(core.BadCall, "job: it cannot be read: %w", err).WithMend("give a file that can be read, or - for standard input")
 	}
 	if len(text) > MaxSize {
-		return Job{}, core.Errorf(core.BadCall, "job: its text has more than %d bytes", MaxSize)
+		return Job{}, core.Errorf(core.BadCall, "job: its text has more than %d bytes", MaxSize).WithMend("give one job")
 	}
 	var j Job
 	if err := j.Merge(text); err != nil {
@@ -157,7 +157,7 @@ func (j Job) Job(system string) (core.Job, error) {
 			return out, err
 		}
 		if out.Request.Limits[resource] != (core.LimitRequest{}) {
-			return out, core.Errorf(core.BadCall, "job: request: limits: %s is given twice", resource)
+			return out, core.Errorf(core.BadCall, "job: request: limits: %s is given twice", resource).WithMend("name it once")
 		}
 		out.Request.Limits[resource] = core.LimitRequest{PerCore: ask.PerCore, Reserved: ask.Reserved, Max: ask.Max}
 	}
@@ -171,7 +171,7 @@ func (j Job) Job(system string) (core.Job, error) {
 			shares[0].Nodes = "1"
 		}
 		if j.Cores < 0 {
-			return out, core.Errorf(core.BadCall, "job: it has %d cores", j.Cores)
+			return out, core.Errorf(core.BadCall, "job: it has %d cores", j.Cores).WithMend("give how many each of its nodes has")
 		}
 	}
 	taken := 0
@@ -189,7 +189,7 @@ func (j Job) Job(system string) (core.Job, error) {
 // share is s as policy knows it, and how many of the system's nodes it took.
 func (s Share) share(system string, taken int) (core.Share, int, error) {
 	if s.Cores < 0 {
-		return core.Share{}, 0, core.Errorf(core.BadCall, "job: nodes %s: it has %d cores there", core.Clip(string(s.Nodes)), s.Cores)
+		return core.Share{}, 0, core.Errorf(core.BadCall, "job: nodes %s: it has %d cores there", core.Clip(string(s.Nodes)), s.Cores).WithMend("give how many each of these nodes has")
 	}
 	hosts, counted := string(s.Nodes), 0
 	if n, err := strconv.Atoi(hosts); err == nil {
@@ -203,7 +203,7 @@ func (s Share) share(system string, taken int) (core.Share, int, error) {
 		return core.Share{}, 0, err
 	}
 	if list.Count() == 0 || list.Count() > MaxNodes {
-		return core.Share{}, 0, core.Errorf(core.BadCall, "job: it has %d nodes, and can have 1 to %d", list.Count(), MaxNodes)
+		return core.Share{}, 0, core.Errorf(core.BadCall, "job: it has %d nodes, and can have 1 to %d", list.Count(), MaxNodes).WithMend("name as many")
 	}
 	return core.Share{Hosts: hosts, Nodes: int(list.Count()), Cores: s.Cores}, counted, nil
 }

@@ -2,6 +2,7 @@ package facts_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -66,7 +67,9 @@ func TestRefused(t *testing.T) {
 		`{"nodes": "n["}`: "n[",
 		`{"nodes": true}`: "a number or a hostlist",
 		`{"nodes": 1, "shares": [{"nodes": 1, "cores": 1}]}`: "shares, and nodes or cores too",
-		`{"cores": -1}`: "-1 cores",
+		`{"cores": -1}`:                                                    "-1 cores",
+		`{"nodes": "n[1-999999]"}`:                                         "999999 nodes",
+		`{"shares": [{"nodes": "n1", "cores": -1}]}`:                       "-1 cores there",
 		`{"request": {"traffic_classes": ["FAST"]}}`:                       "FAST",
 		`{"request": {"limits": {"qs": {"max": 1}}}}`:                      "qs",
 		`{"request": {"limits": {"txqs": {"max": 1}, "TXQ": {"max": 2}}}}`: "twice",
@@ -79,6 +82,9 @@ func TestRefused(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", text, err, want)
+		}
+		if wrong, ok := errors.AsType[*core.Error](err); ok && strings.Contains(wrong.Mend, "VERB") {
+			t.Errorf("%s: what mends it is %q", text, wrong.Mend)
 		}
 	}
 }
