@@ -32,15 +32,18 @@ func role(c *x509.Certificate) (string, *core.Error) {
 			continue
 		}
 		if found != "" {
-			return "", core.Errorf(core.NotAllowed, "certificate of %s: it names two roles", core.Clip(c.Subject.CommonName))
+			return "", core.Errorf(core.NotAllowed, "certificate of %s: it names two roles", core.Clip(c.Subject.CommonName)).WithMend(mend)
 		}
 		found = u.Opaque
 	}
 	if found == "" {
-		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is not one that `weft tls` made", core.Clip(c.Subject.CommonName))
+		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is not one that `weft tls` made", core.Clip(c.Subject.CommonName)).WithMend(mend)
 	}
 	return found, nil
 }
+
+// mend is what helps whoever shows a certificate of another kind; that root may more, as is said of a caller, does not.
+const mend = "make it anew with `weft tls node NAME`, or `weft tls init` for the server, where the site's authority is"
 
 // Node is the node that a verified certificate is of.
 func Node(c *x509.Certificate) (string, error) {
@@ -50,7 +53,7 @@ func Node(c *x509.Certificate) (string, error) {
 	}
 	name, ok := strings.CutPrefix(r, nodePrefix)
 	if !ok {
-		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is no node's", core.Clip(c.Subject.CommonName))
+		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is no node's", core.Clip(c.Subject.CommonName)).WithMend(mend)
 	}
 	if err := core.CheckName("node", name, core.MaxNodeName); err != nil {
 		return "", err
@@ -65,7 +68,7 @@ func checkServer(c *x509.Certificate) error {
 		return err
 	}
 	if r != serverRole {
-		return core.Errorf(core.NotAllowed, "certificate of %s: it is no server's", core.Clip(c.Subject.CommonName))
+		return core.Errorf(core.NotAllowed, "certificate of %s: it is no server's", core.Clip(c.Subject.CommonName)).WithMend(mend)
 	}
 	return nil
 }

@@ -2,7 +2,11 @@ package identity_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,5 +179,21 @@ func TestAKeyOfAnotherCertificate(t *testing.T) {
 	_, err := identity.Open(f)
 	if e := core.AsError(err); e == nil || !strings.Contains(e.What, "n1.crt") || !strings.Contains(e.What, "n2.key") || !strings.Contains(e.Mend, "weft tls") || !strings.Contains(e.Mend, "pair") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAWrongCertificateSaysHowToMakeOne(t *testing.T) {
+	uri := func(names ...string) (out []*url.URL) {
+		for _, n := range names {
+			out = append(out, &url.URL{Scheme: "weft", Opaque: n})
+		}
+		return out
+	}
+	for what, uris := range map[string][]*url.URL{"none": nil, "the server's": uri("server"), "another": uri("other:n1"), "two": uri("node:n1", "server")} {
+		_, err := identity.Node(&x509.Certificate{Subject: pkix.Name{CommonName: "n1"}, URIs: uris})
+		e, ok := errors.AsType[*core.Error](err)
+		if !ok || !strings.Contains(e.Line(), "`weft tls node NAME`") || strings.Contains(e.Line(), "admin_group") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
