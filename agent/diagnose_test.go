@@ -119,6 +119,7 @@ func TestFindings(t *testing.T) {
 				if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err == nil || out.Err.Reason != core.NICFailed {
 					t.Fatalf("%+v", out)
 				}
+				synctest.Wait() // the node is read anew for its fault
 				r.driver.NICDriver = good
 			}, "warning", "this node was taken out of service", "NIC cxi1: create: EIO", "`weft resume NODE`",
 		},
