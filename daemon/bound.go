@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/throttle"
 )
 
@@ -85,13 +86,14 @@ func why(err error) string {
 
 const maxWhy = 200
 
-// shown gives when the certificates end that the nodes which are connected have shown.
+// shown gives when the certificates end that the nodes which are connected have shown, and those that have ended of late: whoever looks for a node that is
+// away must see why.
 func (b *nodeBounds) shown() map[string]time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make(map[string]time.Time, len(b.nodes))
 	for node, u := range b.nodes {
-		if u.connections > 0 {
+		if over := b.now().Sub(u.ends); u.connections > 0 || over >= 0 && over < server.ExpiresSoon {
 			out[node] = u.ends
 		}
 	}

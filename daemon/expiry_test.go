@@ -299,3 +299,29 @@ func TestTheServerSeesWhenANodesCertificateEnds(t *testing.T) {
 		t.Errorf("after its renewal the server sees that it ends on %v", got)
 	}
 }
+
+// A node that is away because its certificate has ended is shown with it for a month.
+func TestACertificateThatHasEndedIsShown(t *testing.T) {
+	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	b := newNodeBounds(slog.New(slog.DiscardHandler))
+	b.now = func() time.Time { return now }
+	ends := now.Add(time.Hour)
+	if err := b.enter("n1", ends); err != nil {
+		t.Fatal(err)
+	}
+	see := func(when string, want bool) {
+		t.Helper()
+		if got, ok := b.shown()["n1"]; ok != want || ok && !got.Equal(ends) {
+			t.Errorf("%s: shown %v, %v; want %v", when, got, ok, want)
+		}
+	}
+	see("connected", true)
+	b.leave("n1")
+	see("away", false)
+	now = ends
+	see("its certificate ended", true)
+	now = ends.Add(30*24*time.Hour - 1)
+	see("a month ago", true)
+	now = ends.Add(30 * 24 * time.Hour)
+	see("long ago", false)
+}

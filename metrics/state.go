@@ -28,7 +28,7 @@ var (
 	storeUp       = desc("store_writable", "1 while the store takes what is written; at 0 nothing is granted.")
 	storeBytes    = desc("store_bytes", "Size of the store's file.")
 	storeFree     = desc("store_free_bytes", "Bytes of it that are used again before it grows.")
-	nodeExpiry    = desc("node_certificate_expiry_timestamp_seconds", "When the first certificate ends of the nodes that are connected, in Unix time; `weft nodes` shows each. Renew it with `weft tls node NAME`.")
+	nodeExpiry    = desc("node_certificate_expiry_timestamp_seconds", "When the first certificate ends of the nodes that are connected, or has ended within 30 days, in Unix time; `weft nodes` shows each. Renew it with `weft tls node NAME`.")
 	quotaUsed     = desc("quota_used", "What jobs hold of a quota, all its users, accounts or queues together; unit is vnis or addresses. A quota of which nobody holds anything is not shown.", "quota", "unit")
 	quotaSubjects = desc("quota_subjects", "Users, accounts, queues or schedulers, as the quota's per says, that hold something of it.", "quota", "unit")
 	quotaTop      = desc("quota_nearest_used", "What the one of them holds that is nearest to its bound. Who that is stands in the message of a job that the quota refuses.", "quota", "unit")

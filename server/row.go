@@ -29,7 +29,7 @@ type Status struct {
 	Vanished   int            `json:"vanished"` // jobs of an alarm, which wait for `weft forget --vanished`
 	Pools      []PoolRow      `json:"pools"`
 	Expiry     time.Time      `json:"certificate_ends,omitzero"`
-	Ending     *Ending        `json:"node_certificates_ending,omitempty"` // soon, of nodes that are connected
+	Ending     *Ending        `json:"node_certificates_ending,omitempty"` // soon, of nodes that are connected, or of late
 }
 
 // ShadowRow is a policy that decides beside the one in force, and what it has seen, in numbers: which jobs they are is for operators only.
@@ -122,7 +122,7 @@ type NodeRow struct {
 	Boot      string   `json:"boot,omitempty"`
 	Awaited   bool     `json:"awaited,omitempty"`
 
-	Expiry time.Time `json:"certificate_ends,omitzero"` // as the node showed it when it connected; not while it is away
+	Expiry time.Time `json:"certificate_ends,omitzero"` // as the node showed it when it connected; not while it is away, unless it has ended
 }
 
 func jobRow(v engine.View) JobRow {

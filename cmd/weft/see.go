@@ -56,7 +56,7 @@ func printStatus(w io.Writer, s server.Status) {
 		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
 	}
 	if e := s.Ending; e != nil {
-		fmt.Fprintf(w, "%s certificates that end soon, the first, of %s, on %s: `weft nodes` shows each; renew one with `weft tls node NAME`\n", have(e.Nodes, "node"), e.First, e.Ends.Format(time.DateOnly))
+		fmt.Fprintf(w, "%s certificates that end soon or have ended, the first, of %s, on %s: `weft nodes` shows each; renew one with `weft tls node NAME`\n", have(e.Nodes, "node"), e.First, e.Ends.Format(time.DateOnly))
 	}
 	if s.Vanished > 0 {
 		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", plural(s.Vanished, "job"))
