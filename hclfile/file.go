@@ -31,7 +31,8 @@ func Parse(source Source) (file *File, findings []Finding) {
 	if findings = file.text(); findings != nil {
 		return file, findings
 	}
-	if findings = file.bounds(); findings != nil {
+	cuts, findings := file.bounds()
+	if findings != nil {
 		return file, findings
 	}
 	defer func() {
@@ -40,16 +41,13 @@ func Parse(source Source) (file *File, findings []Finding) {
 			findings = []Finding{{Severity: Error, Summary: "the parser gave up on this file", Detail: fmt.Sprint(fault), File: source.Name}}
 		}
 	}()
-	parsed, diags := hclsyntax.ParseConfig(source.Text, source.Name, hcl.InitialPos)
-	file.Body, _ = parsed.Body.(*hclsyntax.Body)
+	var diags hcl.Diagnostics
+	file.Body, diags = parse(source, cuts)
 	file.Whole = file.Body != nil && !slices.ContainsFunc(diags, func(diag *hcl.Diagnostic) bool {
 		return diag.Severity == hcl.DiagError && diag.Summary != redefined
 	})
 	return file, file.From(diags)
 }
-
-// redefined is how HCL calls an attribute that is given twice.
-const redefined = "Attribute redefined"
 
 // At makes a finding about a range of the file.
 func (f *File) At(severity Severity, at hcl.Range, summary, detail string) Finding {

@@ -1,6 +1,9 @@
 package hclfile
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // glanced is one open brace, bracket or parenthesis, with no fewer operators than the lexer would find in the expression that is being read in it.
 type glanced struct {
@@ -10,32 +13,34 @@ type glanced struct {
 
 // glance reports whether a text keeps the bounds for certain. That can be told from its bytes alone where it has no template, heredoc, escape or long
 // comment; it counts too much rather than too little. The lexer, asked only for this, costs as much as all the rest of loading a file.
-func glance(text []byte) bool {
+// Cuts are where a part of at least so many bytes may end: between two lines that are in no block.
+func glance(text []byte, part int) (cuts []int, ok bool) {
 	if marks(text) > MaxTokens {
-		return false
+		return nil, false
 	}
+	last := 0
 	var levels [MaxDepth + 1]glanced
 	depth := 0
 	for at := 0; at < len(text); {
 		size := 1
 		switch c, next := text[at], charAt(text, at+1); {
 		case c == '\\', c == '<' && next == '<', c == '$' && next == '{', c == '%' && next == '{', c == '/' && next == '*':
-			return false
+			return nil, false
 		case c == '"':
 			size = literal(text[at:])
 			if size == 0 || depth == MaxDepth {
-				return false
+				return nil, false
 			}
 			levels[depth].operators++
 		case c == '#', c == '/' && next == '/':
 			// Its line's end belongs to it, as the lexer has it.
 			if size = bytes.IndexByte(text[at:], '\n') + 1; size == 0 {
-				return true
+				return cuts, true
 			}
 		case c == '{', c == '[', c == '(':
 			levels[depth].operators++
 			if depth++; depth > MaxDepth {
-				return false
+				return nil, false
 			}
 			levels[depth] = glanced{opened: c}
 		case c == '}', c == ']', c == ')':
@@ -43,6 +48,10 @@ func glance(text []byte) bool {
 		case c == '\n':
 			if depth == 0 || levels[depth].opened == '{' {
 				levels[depth].operators = 0
+			}
+			if depth == 0 && at+1-last >= part && next < utf8.RuneSelf { // a byte order mark is taken for one where a text begins, and nowhere else
+				last = at + 1
+				cuts = append(cuts, last)
 			}
 		case c == ',':
 			levels[depth].operators = 0
@@ -59,17 +68,17 @@ func glance(text []byte) bool {
 				}
 			}
 			if after := charAt(text, at+size); size > MaxDigits || after == 'e' || after == 'E' {
-				return false
+				return nil, false
 			}
 		default:
 			levels[depth].operators++
 		}
 		if levels[depth].operators > MaxOperators {
-			return false
+			return nil, false
 		}
 		at += size
 	}
-	return true
+	return cuts, true
 }
 
 // literal is how many bytes the string has that begins a text, its quotes with it; 0 where that is not plain.
