@@ -51,6 +51,13 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	return reply, failure
 }
 
+// speaking is how long of a hook's time is kept back at most for its answer: the adapter's words and the way to weft-hook. A hook that ends without it has
+// failed, and drains its node where a refusal would not.
+const speaking = 500 * time.Millisecond
+
+// spoken is speaking for a hook that has so long left.
+func spoken(left time.Duration) time.Duration { return min(left/16, speaking) }
+
 // quick is how soon an adapter's half has failed that was not waited for: a call to a plugin that is down waits for it already.
 const quick = time.Second
 
@@ -87,7 +94,8 @@ func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outco
 	ask.Boot = a.needs.Boot
 	until := a.now().Run + a.limits.Hook
 	if d, ok := ctx.Deadline(); ok {
-		until = a.now().Run + time.Until(d) - 50*time.Millisecond
+		left := time.Until(d)
+		until = a.now().Run + left - spoken(left)
 	}
 	done := make(chan core.Outcome, 1)
 	a.mu.Lock()

@@ -28,7 +28,12 @@ func (a *Agent) requeue(ctx context.Context, ask core.Ask, peer core.Peer, err *
 	if r == nil || err == nil || !slices.Contains(unable, err.Reason) || ask.Action != core.Prepare || !ask.Speaks || !peer.Root() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.limits.Tell)
+	limit := a.limits.Tell
+	if d, ok := ctx.Deadline(); ok { // many are told at once when a server is away, and each must have its answer all the same
+		left := time.Until(d)
+		limit = min(limit, left-min(left/4, speaking))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	switch failure := core.AsError(r.Requeue(ctx, ask.Key, err.Line())); {
 	case failure == nil:

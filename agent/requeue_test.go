@@ -43,7 +43,12 @@ func (s *speaking) Parse(_ context.Context, call core.HookCall) (core.Ask, error
 	return a, nil
 }
 
-func (s *speaking) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.HookReply, error) {
+func (s *speaking) Render(ctx context.Context, _ core.HookCall, out core.Outcome) (core.HookReply, error) {
+	select {
+	case <-time.After(300 * time.Millisecond): // as an adapter's process takes on a busy node
+	case <-ctx.Done():
+		return core.HookReply{}, ctx.Err()
+	}
 	return core.HookReply{Stderr: []byte(out.Err.Line())}, nil
 }
 
