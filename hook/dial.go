@@ -44,7 +44,7 @@ func dial(ctx context.Context, path string) (*os.File, error) {
 		case errors.Is(err, syscall.ECONNREFUSED):
 			return nil, core.Errorf(core.ServerAway, "%s: nobody listens there any more", path).WithMend(starter(path))
 		case errors.Is(err, fs.ErrPermission):
-			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not connect to it: %w", path, os.Geteuid(), err)
+			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not connect to it: %w", path, os.Geteuid(), err).WithMend("run it as root, or use the socket that is for users")
 		default:
 			return nil, core.Errorf(core.ServerAway, "%s: %w", path, err).WithMend(starter(path))
 		}
@@ -86,7 +86,7 @@ func checkSocket(path string, uid int) error {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		return absent(path)
 	case errors.Is(err, fs.ErrPermission):
-		return core.Errorf(core.NotAllowed, "%s: uid %d may not look there: %w", path, uid, err)
+		return core.Errorf(core.NotAllowed, "%s: uid %d may not look there: %w", path, uid, err).WithMend("run it as root, or let users pass through the folders that it lies in")
 	case err != nil:
 		return core.Errorf(core.ServerAway, "%s: %w", path, err)
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -101,14 +101,17 @@ func checkSocket(path string, uid int) error {
 	return nil
 }
 
+// imposter is what to do about somebody else who listens.
+const imposter = "see which process listens there; a daemon of Weft runs as root, `weft dev` as its user"
+
 // checkListener asks the kernel who listens, since a path can change between a look and a connection.
 func checkListener(path string, conn *os.File, uid int) error {
 	peer, err := PeerOf(conn)
 	if err != nil {
-		return core.Errorf(core.NotAllowed, "%s: who listens there: %w", path, err)
+		return core.Errorf(core.NotAllowed, "%s: who listens there: %w", path, err).WithMend(imposter)
 	}
 	if !peer.Root() && int(peer.UID) != uid {
-		return core.Errorf(core.NotAllowed, "%s: uid %d listens there, which is neither root nor uid %d", path, peer.UID, uid)
+		return core.Errorf(core.NotAllowed, "%s: uid %d listens there, which is neither root nor uid %d", path, peer.UID, uid).WithMend(imposter)
 	}
 	return nil
 }

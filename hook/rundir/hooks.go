@@ -81,7 +81,7 @@ func (h Hooks) scheduler(name string) (Scheduler, error) {
 	}
 	if len(names) == 0 {
 		return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares no scheduler whose hooks can be called", core.Clip(name)).
-			WithMend(`declare it there, as scheduler "TYPE" "NAME" { }, and restart the agent`)
+			WithMend(`declare it there, as scheduler "TYPE" "NAME" { }, and restart the agent; jobs of a local scheduler are started by "weft run" and need no hook`)
 	}
 	return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares none of that name", core.Clip(name)).
 		WithMend("name one of: " + strings.Join(names, ", "))

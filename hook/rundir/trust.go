@@ -80,7 +80,7 @@ func missing(path string, err error) error {
 	case errors.Is(err, syscall.ELOOP):
 		return distrust(path, "it is a symbolic link, which anybody could have made")
 	}
-	return core.Errorf(core.NotAllowed, "%s: %w", path, err)
+	return core.Errorf(core.NotAllowed, "%s: %w", path, err).WithMend("run it as root, or see who may read it")
 }
 
 // open opens a regular file that nobody but accept's choice of owners can have filled. It waits for nothing, whatever lies there.
@@ -122,7 +122,7 @@ func (d Dir) read(path string, limit int, accept func(path string, info fs.FileI
 		return nil, missing(path, err)
 	}
 	if text.Len() > limit {
-		return nil, core.Errorf(core.NotAllowed, "%s: it has more than %d bytes", path, limit)
+		return nil, core.Errorf(core.NotAllowed, "%s: it has more than %d bytes", path, limit).WithMend("see what wrote it; the agent writes it anew when it starts")
 	}
 	return text.Bytes(), nil
 }
