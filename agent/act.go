@@ -74,7 +74,7 @@ const kept = 250 * time.Millisecond
 
 func (a *Agent) reserve(act node.Reserve) {
 	a.aside(func(ctx context.Context) node.Input {
-		left := act.Until - a.now().Run // the hook's own limit: how long a job's start waits for a server that is away
+		left := act.Until - a.now().Uptime // the hook's own limit: how long a job's start waits for a server that is away
 		ctx, cancel := context.WithTimeout(ctx, left-max(a.telling(act.Ask, left), min(left/16, kept)))
 		defer cancel()
 		defer a.hooked()()

@@ -127,7 +127,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	}
 	a.queue = make(chan work, a.limits.Queue)
 	a.SetFront(needs.Front)
-	a.slots = make(chan struct{}, core.MaxCalls)
+	a.slots = make(chan struct{}, core.MaxSchedulerCalls)
 	if needs.First != nil && needs.Rundir != "" {
 		a.untold = needs.First.Untold
 	}
@@ -156,7 +156,7 @@ func (a *Agent) Run(ctx context.Context) error {
 
 func (a *Agent) now() core.Moment {
 	t := time.Now()
-	return core.Moment{Run: t.Sub(a.began), Wall: t}
+	return core.Moment{Uptime: t.Sub(a.began), Wall: t}
 }
 
 // Reread has the NICs read now, and what they show reported at once: the driver was started again, or configured anew.

@@ -40,7 +40,7 @@ type authority struct {
 	slow    time.Duration // that a reservation takes
 }
 
-func (a *authority) Reserve(ctx context.Context, _ string, ask core.Ask, _ core.Peer) (core.Grant, error) {
+func (a *authority) Reserve(ctx context.Context, _ string, ask core.Intent, _ core.Peer) (core.Grant, error) {
 	a.mu.Lock()
 	slow := a.slow
 	a.mu.Unlock()
@@ -188,8 +188,8 @@ func (r *rig) begin(t *testing.T) {
 	synctest.Wait()
 }
 
-func ask(action core.Action, scheduler, job string, uid uint32) core.Ask {
-	return core.Ask{Action: action, Key: core.Key{JobID: core.JobID{Scheduler: scheduler, Job: job}}, UID: uid, Began: time.Now().UnixNano()}
+func ask(action core.Action, scheduler, job string, uid uint32) core.Intent {
+	return core.Intent{Action: action, Key: core.Key{JobID: core.JobID{Scheduler: scheduler, Job: job}}, UID: uid, Began: time.Now().UnixNano()}
 }
 
 var root = core.Peer{}
@@ -337,8 +337,8 @@ func TestARefusalLeavesNothing(t *testing.T) {
 		}
 		r.server.err = errors.New("connection reset")
 		out = r.Do(t.Context(), ask(core.Prepare, "s", "2", 7), root)
-		if out.Err == nil || out.Err.Class() != core.ClassSystem {
-			t.Errorf("a server that is away gives %v, want class system", out.Err)
+		if out.Err == nil || out.Err.Scope() != core.ScopeSystem {
+			t.Errorf("a server that is away gives %v, want scope system", out.Err)
 		}
 		var held int
 		if err := r.Look(t.Context(), func(m *node.Machine) { held = len(m.Entries()) }); err != nil || held != 0 {

@@ -20,7 +20,7 @@ func newAudit(needs Needs, log *slog.Logger) *slog.Logger {
 }
 
 // auditHook tells of a hook's call that somebody may be asked about later. bypassed says that a task runs without a record because its job is exempt.
-func (a *Agent) auditHook(call core.HookCall, ask core.Ask, out core.Outcome, bypassed bool) {
+func (a *Agent) auditHook(call core.HookCall, ask core.Intent, out core.Outcome, bypassed bool) {
 	refused := out.Err != nil && out.Err.Reason == core.NotAllowed
 	if !bypassed && !refused {
 		return

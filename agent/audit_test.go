@@ -23,8 +23,8 @@ import (
 // tasks is an adapter whose every hook asks for the environment of the job that it names.
 type tasks struct{}
 
-func (tasks) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
-	return core.Ask{Action: core.Environment, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: call.Args[0]}}, UID: call.Peer.UID}, nil
+func (tasks) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
+	return core.Intent{Action: core.Environment, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: call.Args[0]}}, UID: call.Peer.UID}, nil
 }
 
 func (tasks) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.HookReply, error) {

@@ -8,14 +8,14 @@ import (
 )
 
 // call does what the server wants of a scheduler's half on this node, beside everything else, and tells it through the session that it came with.
-func (a *Agent) call(ctx context.Context, s *session, c core.Call) {
+func (a *Agent) call(ctx context.Context, s *session, c core.SchedulerCall) {
 	began := time.Now()
 	select {
 	case a.slots <- struct{}{}:
 	default: // the server keeps to MaxCalls; a half that does not heed its deadlines fills them all the same
 		refused := core.Errorf(core.Overloaded, "scheduler %s: node %s has %d calls of its half under way", core.Clip(c.Scheduler), a.needs.Node, cap(a.slots))
 		select { // who gets no reply is told by its own deadline
-		case s.reports <- core.Report{Reply: &core.Reply{ID: c.ID, Err: refused}}:
+		case s.reports <- core.Report{Reply: &core.SchedulerReply{ID: c.ID, Err: refused}}:
 		default:
 		}
 		return
@@ -28,12 +28,12 @@ func (a *Agent) call(ctx context.Context, s *session, c core.Call) {
 }
 
 // asked makes the call. It goes on when the session ends: what was begun is told to nobody then, but is done.
-func (a *Agent) asked(ctx context.Context, c core.Call, began time.Time) core.Reply {
-	fail := func(err error) core.Reply { return core.Reply{ID: c.ID, Err: core.AsError(err)} }
+func (a *Agent) asked(ctx context.Context, c core.SchedulerCall, began time.Time) core.SchedulerReply {
+	fail := func(err error) core.SchedulerReply { return core.SchedulerReply{ID: c.ID, Err: core.AsError(err)} }
 	sched := a.needs.Schedulers[c.Scheduler]
 	if sched == nil {
 		return fail(core.Errorf(core.SchedulerAway, "scheduler %s: its half does not run on node %s", core.Clip(c.Scheduler), a.needs.Node).
-			WithMend("`at` in the scheduler's block of config.hcl names the node; the file must be the same on the server and on every node, and both restarted"))
+			WithRemedy("`at` in the scheduler's block of config.hcl names the node; the file must be the same on the server and on every node, and both restarted"))
 	}
 	deadline := began.Add(min(c.Within, a.limits.Call))
 	if !time.Now().Before(deadline) {
@@ -47,7 +47,7 @@ func (a *Agent) asked(ctx context.Context, c core.Call, began time.Time) core.Re
 		if err != nil {
 			return fail(err)
 		}
-		return core.Reply{ID: c.ID, Job: &job}
+		return core.SchedulerReply{ID: c.ID, Job: &job}
 	case core.CallFail:
 		return fail(sched.Fail(ctx, c.Key, c.Reason))
 	case core.CallRequeue:
@@ -76,7 +76,7 @@ func (a *Agent) asked(ctx context.Context, c core.Call, began time.Time) core.Re
 }
 
 // replied tells what came of a call. It waits for room, which a server that does not read refuses until it ends the session.
-func (a *Agent) replied(ctx context.Context, s *session, r core.Reply) {
+func (a *Agent) replied(ctx context.Context, s *session, r core.SchedulerReply) {
 	select {
 	case s.reports <- core.Report{Reply: &r}:
 	case <-ctx.Done():

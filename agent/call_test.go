@@ -78,7 +78,7 @@ func withHalf(t *testing.T, h core.Scheduler) (*authority, func()) {
 }
 
 // replies are what the server was told of calls, and what else since the last time is not looked at.
-func (a *authority) replies() (out []core.Reply) {
+func (a *authority) replies() (out []core.SchedulerReply) {
 	synctest.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,33 +97,33 @@ func TestTheServerCallsAHalfOnTheNode(t *testing.T) {
 		server, stop := withHalf(t, h)
 		defer stop()
 		key := func(job string) core.Key { return core.Key{JobID: core.JobID{Scheduler: "f", Job: job}} }
-		server.orders <- core.Orders{Calls: []core.Call{
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{
 			{ID: 7, Scheduler: "f", Within: 3 * time.Second, Verb: core.CallDescribe, Key: key("1"), Note: []byte("note"), From: core.Peer{Node: "n9"}},
 		}}
-		want := []core.Reply{{ID: 7, Job: &core.Job{Run: core.Run{Key: key("1")}, Name: "note", User: "n9"}}}
+		want := []core.SchedulerReply{{ID: 7, Job: &core.Job{Run: core.Run{Key: key("1")}, Name: "note", User: "n9"}}}
 		if diff := cmp.Diff(want, server.replies()); diff != "" {
 			t.Error(diff)
 		}
 		if left := <-h.left; left != 3*time.Second {
 			t.Errorf("%s were left of 3 s", left)
 		}
-		server.orders <- core.Orders{Calls: []core.Call{{ID: 8, Scheduler: "f", Within: time.Second, Verb: core.CallDrain, Node: "n2", Reason: "cxi2 fails"}}}
-		if diff := cmp.Diff([]core.Reply{{ID: 8}}, server.replies()); diff != "" || *h.drained.Load() != "n2: cxi2 fails" {
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{{ID: 8, Scheduler: "f", Within: time.Second, Verb: core.CallDrain, Node: "n2", Reason: "cxi2 fails"}}}
+		if diff := cmp.Diff([]core.SchedulerReply{{ID: 8}}, server.replies()); diff != "" || *h.drained.Load() != "n2: cxi2 fails" {
 			t.Error(diff)
 		}
 		for _, test := range []struct {
 			what string
-			call core.Call
+			call core.SchedulerCall
 			want core.Reason
 		}{
-			{"an unknown job", core.Call{Scheduler: "f", Within: time.Second, Verb: core.CallDescribe, Key: key("none")}, core.JobUnknown},
-			{"a half that is not here", core.Call{Scheduler: "s", Within: time.Second, Verb: core.CallDrain, Node: "n2"}, core.SchedulerAway},
-			{"a verb of another release", core.Call{Scheduler: "f", Within: time.Second}, core.NotSupported},
-			{"no time left", core.Call{Scheduler: "f", Verb: core.CallDrain, Node: "n3"}, core.TimedOut},
-			{"less than none", core.Call{Scheduler: "f", Within: -1, Verb: core.CallDrain, Node: "n3"}, core.TimedOut},
+			{"an unknown job", core.SchedulerCall{Scheduler: "f", Within: time.Second, Verb: core.CallDescribe, Key: key("none")}, core.JobUnknown},
+			{"a half that is not here", core.SchedulerCall{Scheduler: "s", Within: time.Second, Verb: core.CallDrain, Node: "n2"}, core.SchedulerAway},
+			{"a verb of another release", core.SchedulerCall{Scheduler: "f", Within: time.Second}, core.NotSupported},
+			{"no time left", core.SchedulerCall{Scheduler: "f", Verb: core.CallDrain, Node: "n3"}, core.TimedOut},
+			{"less than none", core.SchedulerCall{Scheduler: "f", Within: -1, Verb: core.CallDrain, Node: "n3"}, core.TimedOut},
 		} {
 			test.call.ID = 9
-			server.orders <- core.Orders{Calls: []core.Call{test.call}}
+			server.orders <- core.Orders{Calls: []core.SchedulerCall{test.call}}
 			if got := server.replies(); len(got) != 1 || got[0].ID != 9 || got[0].Err == nil || got[0].Err.Reason != test.want {
 				t.Errorf("%s: %+v", test.what, got)
 			}
@@ -132,7 +132,7 @@ func TestTheServerCallsAHalfOnTheNode(t *testing.T) {
 			t.Error("a call whose time had passed was made")
 		}
 		began := time.Now()
-		server.orders <- core.Orders{Calls: []core.Call{{ID: 10, Scheduler: "f", Within: time.Hour, Verb: core.CallDescribe, Key: key("slow")}}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{{ID: 10, Scheduler: "f", Within: time.Hour, Verb: core.CallDescribe, Key: key("slow")}}}
 		time.Sleep(time.Hour)
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.TimedOut {
 			t.Errorf("%v: a call that is to take an hour: %+v", time.Since(began), got)
@@ -147,14 +147,14 @@ func TestAHalfThatHangsFillsItsOwnRoom(t *testing.T) {
 		server, stop := withHalf(t, h)
 		defer stop()
 		defer close(h.deaf)
-		for i := range core.MaxCalls + 3 {
-			server.orders <- core.Orders{Calls: []core.Call{{ID: uint64(i + 1), Scheduler: "f", Within: time.Second, Verb: core.CallFail, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}}}}
+		for i := range core.MaxSchedulerCalls + 3 {
+			server.orders <- core.Orders{Calls: []core.SchedulerCall{{ID: uint64(i + 1), Scheduler: "f", Within: time.Second, Verb: core.CallFail, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}}}}
 		}
 		got := server.replies()
-		if len(got) != 3 || got[0].Err == nil || got[0].Err.Reason != core.Overloaded || got[0].ID != core.MaxCalls+1 {
+		if len(got) != 3 || got[0].Err == nil || got[0].Err.Reason != core.Overloaded || got[0].ID != core.MaxSchedulerCalls+1 {
 			t.Errorf("%+v", got)
 		}
-		if n := h.running.Load(); n != core.MaxCalls {
+		if n := h.running.Load(); n != core.MaxSchedulerCalls {
 			t.Errorf("%d calls run", n)
 		}
 	})
@@ -175,17 +175,17 @@ func (r *requeuing) Requeue(_ context.Context, key core.Key, reason string) erro
 // A half on a node puts a job back into its queue where it can; where it cannot, it says so, and the server ends nothing by mistake.
 func TestAHalfOnTheNodeRequeues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		call := core.Call{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallRequeue, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "7"}}, Reason: "pool jobs is empty"}
+		call := core.SchedulerCall{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallRequeue, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "7"}}, Reason: "pool jobs is empty"}
 		can := &requeuing{}
 		server, stop := withHalf(t, can)
-		server.orders <- core.Orders{Calls: []core.Call{call}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err != nil || can.again.Load() == nil || *can.again.Load() != "7: pool jobs is empty" {
 			t.Errorf("%+v", got)
 		}
 		stop()
 		server, stop = withHalf(t, &half{})
 		defer stop()
-		server.orders <- core.Orders{Calls: []core.Call{call}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)
 		}
@@ -220,17 +220,17 @@ func (r *resuming) Resume(_ context.Context, node string) error {
 // A half on a node takes nodes back into service where it can.
 func TestAHalfOnTheNodeResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		call := core.Call{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallResume, Node: "n7"}
+		call := core.SchedulerCall{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallResume, Node: "n7"}
 		can := &resuming{}
 		server, stop := withHalf(t, can)
-		server.orders <- core.Orders{Calls: []core.Call{call}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err != nil || can.node.Load() == nil || *can.node.Load() != "n7" {
 			t.Errorf("%+v", got)
 		}
 		stop()
 		server, stop = withHalf(t, &half{})
 		defer stop()
-		server.orders <- core.Orders{Calls: []core.Call{call}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)
 		}
@@ -242,16 +242,16 @@ func TestAHalfOnTheNodeShowsGrants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := core.Key{JobID: core.JobID{Scheduler: "f", Job: "7"}}
 		grant := core.Grant{Run: core.Run{Key: key}, VNIs: []core.VNI{1024, 1030}, Inventory: []string{"cxi0"}}
-		call := core.Call{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallAnnotate, Key: key, Grant: &grant}
+		call := core.SchedulerCall{ID: 1, Scheduler: "f", Within: time.Second, Verb: core.CallAnnotate, Key: key, Grant: &grant}
 		empty := call
 		empty.Grant = nil
 		can := &showing{}
 		server, stop := withHalf(t, can)
-		server.orders <- core.Orders{Calls: []core.Call{empty}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{empty}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported || can.shown.Load() != nil {
 			t.Errorf("no grant: %+v", got)
 		}
-		server.orders <- core.Orders{Calls: []core.Call{call}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err != nil || can.shown.Load() == nil {
 			t.Errorf("%+v", got)
 		} else if diff := cmp.Diff(grant, *can.shown.Load()); diff != "" {
@@ -260,7 +260,7 @@ func TestAHalfOnTheNodeShowsGrants(t *testing.T) {
 		stop()
 		server, stop = withHalf(t, &half{})
 		defer stop()
-		server.orders <- core.Orders{Calls: []core.Call{call}}
+		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)
 		}

@@ -16,7 +16,7 @@ var unserved = []core.Reason{core.ServerAway, core.StoreFailed, core.Recovering}
 
 // degrade lets a job run without services that Weft cannot serve, where policy has on_failure = "degrade": its tasks have the variables unset, on this node and
 // until the job is over here or is prepared after all. It reports whether it did.
-func (a *Agent) degrade(call core.HookCall, ask core.Ask, out *core.Outcome) bool {
+func (a *Agent) degrade(call core.HookCall, ask core.Intent, out *core.Outcome) bool {
 	switch {
 	case ask.Action != core.Prepare || out.Err == nil || !slices.Contains(unserved, out.Err.Reason):
 		return false

@@ -25,7 +25,7 @@ type refuser struct {
 	says *core.Error
 }
 
-func (r *refuser) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (r *refuser) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	switch {
 	case r.says == nil:
 		return r.authority.Reserve(ctx, node, ask, peer)

@@ -16,7 +16,7 @@ const fewRGIDs = 8
 // diagnose says what is wrong with a node. It is pure.
 func diagnose(s state) []core.Finding {
 	if s.lookErr != nil {
-		return []core.Finding{{Severity: core.Critical, What: "the agent cannot tell what this node holds", Evidence: core.AsError(s.lookErr).What, Mend: "see the agent's log; `systemctl restart weft-agent` touches no job"}}
+		return []core.Finding{{Severity: core.Critical, What: "the agent cannot tell what this node holds", Evidence: core.AsError(s.lookErr).What, Remedy: "see the agent's log; `systemctl restart weft-agent` touches no job"}}
 	}
 	found := s.nics()
 	found = append(found, s.held()...)
@@ -34,7 +34,7 @@ func diagnose(s state) []core.Finding {
 // nics are findings about the NICs themselves.
 func (s *state) nics() []core.Finding {
 	if s.devicesErr != nil {
-		return []core.Finding{{Severity: core.Critical, What: "the NICs cannot be read", Evidence: core.AsError(s.devicesErr).What, Mend: "`weft plugin list` shows whether the driver runs; the agent's log says why not"}}
+		return []core.Finding{{Severity: core.Critical, What: "the NICs cannot be read", Evidence: core.AsError(s.devicesErr).What, Remedy: "`weft plugin list` shows whether the driver runs; the agent's log says why not"}}
 	}
 	var found []core.Finding
 	want := 0
@@ -44,17 +44,17 @@ func (s *state) nics() []core.Finding {
 	lacks := s.lacks()
 	switch n := len(s.devices); {
 	case n == 0:
-		found = append(found, core.Finding{Severity: core.Critical, What: "the node has no NIC", Evidence: "the driver lists none", Mend: "look for the NICs with `lspci` and in the kernel's log"})
+		found = append(found, core.Finding{Severity: core.Critical, What: "the node has no NIC", Evidence: "the driver lists none", Remedy: "look for the NICs with `lspci` and in the kernel's log"})
 	case len(lacks) > 0:
 		found = append(found, core.Finding{
 			Severity: core.Warning, What: "the node lacks NIC " + hostlist.Fold(lacks) + " of its accepted inventory",
 			Evidence: fmt.Sprintf("%d NICs were accepted, and the driver lists %d", len(s.accepted), n),
-			Mend:     "look for the NIC in the kernel's log, mend it or reboot the node; `weft node accept NODE` where it has no more",
+			Remedy:   "look for the NIC in the kernel's log, mend it or reboot the node; `weft node accept NODE` where it has no more",
 		})
 	case n < want:
 		found = append(found, core.Finding{
 			Severity: core.Warning, What: "the node has fewer NICs than config.hcl says", Evidence: fmt.Sprintf("topology's nics_per_node is %d, and the driver lists %d", want, n),
-			Mend: "mend the NIC or reboot the node; `weft node accept NODE` where it has no more",
+			Remedy: "mend the NIC or reboot the node; `weft node accept NODE` where it has no more",
 		})
 	}
 	var order []fault
@@ -103,7 +103,7 @@ func (f fault) of(names []string) core.Finding {
 		mend = "`" + strings.Join(each, "; ") + "`" + mend
 	}
 	slices.SortFunc(names, hostlist.Compare)
-	return core.Finding{Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Mend: mend}
+	return core.Finding{Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Remedy: mend}
 }
 
 // nic is what is wrong with one NIC.
@@ -164,33 +164,33 @@ func (s *state) nic(d *core.Device) (found []fault) {
 func (s *state) held() []core.Finding {
 	var found []core.Finding
 	if s.servErr != nil {
-		found = append(found, core.Finding{Severity: core.Critical, What: "the services cannot be read, so this node cannot be seen to be clean", Evidence: core.AsError(s.servErr).What, Mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"})
+		found = append(found, core.Finding{Severity: core.Critical, What: "the services cannot be read, so this node cannot be seen to be clean", Evidence: core.AsError(s.servErr).What, Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"})
 	}
 	for i := range s.orphans {
 		found = append(found, s.orphan(&s.orphans[i]))
 	}
 	if s.servErr == nil {
 		for i := range s.missing {
-			found = append(found, core.Finding{Severity: core.Warning, What: "a running job's service is gone", Evidence: evidence(&s.missing[i]) + " was made for it and is not on the NIC", Mend: "somebody removed it by hand: end the job, which cannot use that NIC, and start it again"})
+			found = append(found, core.Finding{Severity: core.Warning, What: "a running job's service is gone", Evidence: evidence(&s.missing[i]) + " was made for it and is not on the NIC", Remedy: "somebody removed it by hand: end the job, which cannot use that NIC, and start it again"})
 		}
 	}
 	for _, r := range s.stuck {
-		found = append(found, core.Finding{Severity: core.Warning, What: "job " + r.Key.JobID.String() + " cannot be cleaned up yet", Evidence: r.Why, Mend: "end the application that holds it; the node goes on trying, and a reboot ends it for certain"})
+		found = append(found, core.Finding{Severity: core.Warning, What: "job " + r.Key.JobID.String() + " cannot be cleaned up yet", Evidence: r.Why, Remedy: "end the application that holds it; the node goes on trying, and a reboot ends it for certain"})
 	}
 	return found
 }
 
 // orphan is a service that no record explains.
 func (s *state) orphan(t *core.Service) core.Finding {
-	f := core.Finding{Severity: core.Warning, Evidence: evidence(t), Mend: "`weft clean --dry-run` shows what would go, `weft clean` removes it"}
+	f := core.Finding{Severity: core.Warning, Evidence: evidence(t), Remedy: "`weft clean --dry-run` shows what would go, `weft clean` removes it"}
 	mine, some := s.site.ours(t.VNIs)
 	if !mine { // `weft clean` leaves it
-		f.Mend = fmt.Sprintf("none, if you know it; else `cxi_service delete -d %s -s %d`", t.Device, t.ID)
+		f.Remedy = fmt.Sprintf("none, if you know it; else `cxi_service delete -d %s -s %d`", t.Device, t.ID)
 		f.Severity = core.Notice
 	}
 	if some && !mine {
 		f.Severity = core.Warning
-		f.Mend = fmt.Sprintf("some of its VNIs are of Weft's pools and held for it: `cxi_service delete -d %s -s %d`, or take them out of config.hcl's pools", t.Device, t.ID)
+		f.Remedy = fmt.Sprintf("some of its VNIs are of Weft's pools and held for it: `cxi_service delete -d %s -s %d`, or take them out of config.hcl's pools", t.Device, t.ID)
 	}
 	switch {
 	case t.Owner.Kind == core.OwnerNone && t.Enabled:
@@ -232,16 +232,16 @@ func evidence(t *core.Service) string {
 func (s *state) self() []core.Finding {
 	var found []core.Finding
 	if s.fault != "" {
-		found = append(found, core.Finding{Severity: core.Warning, What: "this node was taken out of service", Evidence: s.fault, Mend: "mend that, then `weft resume NODE`, and in the scheduler"})
+		found = append(found, core.Finding{Severity: core.Warning, What: "this node was taken out of service", Evidence: s.fault, Remedy: "mend that, then `weft resume NODE`, and in the scheduler"})
 	}
 	if !s.linked {
-		found = append(found, core.Finding{Severity: core.Warning, What: "the agent has no session with the server: new jobs wait, running ones do not notice", Evidence: "no connection stands", Mend: "`weft status` on the server's host; then the network, and `agent { server }` in config.hcl"})
+		found = append(found, core.Finding{Severity: core.Warning, What: "the agent has no session with the server: new jobs wait, running ones do not notice", Evidence: "no connection stands", Remedy: "`weft status` on the server's host; then the network, and `agent { server }` in config.hcl"})
 	}
 	switch {
 	case s.bypassErr != nil:
-		found = append(found, core.Finding{Severity: core.Warning, What: "the file of a bypass is not obeyed", Evidence: core.AsError(s.bypassErr).What, Mend: "`weft agent bypass --end`"})
+		found = append(found, core.Finding{Severity: core.Warning, What: "the file of a bypass is not obeyed", Evidence: core.AsError(s.bypassErr).What, Remedy: "`weft agent bypass --end`"})
 	case !s.bypass.IsZero():
-		found = append(found, core.Finding{Severity: core.Critical, What: "Weft is bypassed on this node: jobs run without isolation of their own", Evidence: "until " + s.bypass.Format(time.RFC3339), Mend: "`weft agent bypass --end` ends it"})
+		found = append(found, core.Finding{Severity: core.Critical, What: "Weft is bypassed on this node: jobs run without isolation of their own", Evidence: "until " + s.bypass.Format(time.RFC3339), Remedy: "`weft agent bypass --end` ends it"})
 	}
 	return found
 }

@@ -148,7 +148,7 @@ func TestFindings(t *testing.T) {
 				case c.severity == "":
 				case len(found) != 1:
 					t.Errorf("want one finding, got %+v", found)
-				case found[0].Severity != c.severity || !strings.HasPrefix(found[0].What, c.what) || !strings.Contains(found[0].Evidence, c.evidence) || !strings.Contains(found[0].Mend, c.mend):
+				case found[0].Severity != c.severity || !strings.HasPrefix(found[0].What, c.what) || !strings.Contains(found[0].Evidence, c.evidence) || !strings.Contains(found[0].Remedy, c.mend):
 					t.Errorf("got %+v", found[0])
 				}
 			})
@@ -165,21 +165,21 @@ func TestFindingsOfSeveralNICsAreOne(t *testing.T) {
 		"default service": {
 			func(d *core.Device) { d.Open = true }, []agent.FindingRow{{
 				Severity: "critical", Of: "node", Evidence: "service 1 is enabled",
-				What: "NIC cxi[0-1]: its default service is enabled: every user of the node can use VNIs 1 and 10 without a job, which voids isolation",
-				Mend: "`cxi_service disable -d cxi0 -s 1; cxi_service disable -d cxi1 -s 1`, and cxi_ss1.disable_default_svc=1 for the next boot",
+				What:   "NIC cxi[0-1]: its default service is enabled: every user of the node can use VNIs 1 and 10 without a job, which voids isolation",
+				Remedy: "`cxi_service disable -d cxi0 -s 1; cxi_service disable -d cxi1 -s 1`, and cxi_ss1.disable_default_svc=1 for the next boot",
 			}},
 		},
 		"QoS profile": {
 			func(d *core.Device) { d.Classes = core.BestEffort }, []agent.FindingRow{{
 				Severity: "warning", Of: "node", Evidence: "the profile has BEST_EFFORT",
-				What: "NIC cxi[0-1]: the fabric's QoS profile lacks LOW_LATENCY, which policy gives to jobs: their traffic in it fails",
-				Mend: "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
+				What:   "NIC cxi[0-1]: the fabric's QoS profile lacks LOW_LATENCY, which policy gives to jobs: their traffic in it fails",
+				Remedy: "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
 			}},
 		},
 		"another fault each": {
 			func(d *core.Device) { d.Fault = "EIO of " + d.Name }, []agent.FindingRow{
-				{Severity: "critical", Of: "node", Evidence: "EIO of cxi0", What: "NIC cxi0 cannot be used", Mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
-				{Severity: "critical", Of: "node", Evidence: "EIO of cxi1", What: "NIC cxi1 cannot be used", Mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
+				{Severity: "critical", Of: "node", Evidence: "EIO of cxi0", What: "NIC cxi0 cannot be used", Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
+				{Severity: "critical", Of: "node", Evidence: "EIO of cxi1", What: "NIC cxi1 cannot be used", Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
 			},
 		},
 	} {

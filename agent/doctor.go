@@ -27,7 +27,7 @@ type FindingRow struct {
 	Of       string `json:"of"`       // who found it: node, or a plugin's kind and label
 	What     string `json:"what"`
 	Evidence string `json:"evidence,omitempty"`
-	Mend     string `json:"mend,omitempty"`
+	Remedy   string `json:"remedy,omitempty"`
 }
 
 // DoctorArgs bound an examination.
@@ -68,7 +68,7 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 		mu.Lock()
 		defer mu.Unlock()
 		for _, f := range found {
-			rows = append(rows, FindingRow{f.Severity.String(), of, f.What, f.Evidence, f.Mend})
+			rows = append(rows, FindingRow{f.Severity.String(), of, f.What, f.Evidence, f.Remedy})
 		}
 	}
 	var all sync.WaitGroup
@@ -110,7 +110,7 @@ func checked(ctx context.Context, of string, c core.Checker) []core.Finding {
 	}
 	if got.err != nil {
 		e := core.AsError(got.err)
-		return []core.Finding{{Severity: core.Warning, What: of + " cannot look for trouble", Evidence: e.What, Mend: "`weft plugin list` shows why; the agent's log has its last words"}}
+		return []core.Finding{{Severity: core.Warning, What: of + " cannot look for trouble", Evidence: e.What, Remedy: "`weft plugin list` shows why; the agent's log has its last words"}}
 	}
 	return got.found
 }
@@ -127,7 +127,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	s.lookErr = a.Look(ctx, func(m *node.Machine) {
 		s.orphans, s.missing, s.stuck, s.fault = m.Orphans(s.services), m.Missing(s.services), m.Stuck(), m.Fault()
 		for _, e := range m.Entries() {
-			if e.Phase != node.Clean {
+			if e.State != node.Clean {
 				s.users[e.UID] = true
 			}
 		}

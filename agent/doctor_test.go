@@ -124,7 +124,7 @@ func TestDoctorAsksEveryoneAndWaitsForNobody(t *testing.T) {
 			t.Errorf("the worst is not first: %+v", rows[0])
 		}
 		for what, severity := range map[string]string{"driver stuck cannot look for trouble": "warning", "fewer NICs than config.hcl says": "warning"} {
-			if f := finding(rows, what); f == nil || f.Severity != severity || f.Mend == "" {
+			if f := finding(rows, what); f == nil || f.Severity != severity || f.Remedy == "" {
 				t.Errorf("%s: %+v", what, f)
 			}
 		}
@@ -157,7 +157,7 @@ func TestDoctorNamesTheNICsThatAreAway(t *testing.T) {
 		site := agent.Site{NICs: func() int { return 4 }}
 		rows := r.Doctor(t.Context(), site, 0)
 		f := finding(rows, "the node lacks NIC cxi[2-3] of its accepted inventory")
-		if f == nil || f.Severity != "warning" || !strings.Contains(f.Evidence, "4 NICs were accepted, and the driver lists 2") || !strings.Contains(f.Mend, "weft node accept") || finding(rows, good) != nil {
+		if f == nil || f.Severity != "warning" || !strings.Contains(f.Evidence, "4 NICs were accepted, and the driver lists 2") || !strings.Contains(f.Remedy, "weft node accept") || finding(rows, good) != nil {
 			t.Errorf("2 of 4 NICs: %+v", rows)
 		}
 		if finding(rows, "fewer NICs than config.hcl says") != nil {
@@ -174,7 +174,7 @@ func TestDoctorAndCleanAreRootsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
 		defer r.stop()
-		desk := &agent.Desk{Agent: r.Agent, Site: pools}
+		desk := &agent.Verbs{Agent: r.Agent, Site: pools}
 		body, err := json.Marshal(agent.CleanArgs{})
 		if err != nil {
 			t.Fatal(err)

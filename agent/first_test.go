@@ -24,7 +24,7 @@ type counting struct {
 	generation uint32
 }
 
-func (c *counting) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
+func (c *counting) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
 	ask, err := c.adapter.Parse(ctx, call)
 	ask.Key.Generation = c.generation
 	return ask, err

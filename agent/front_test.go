@@ -40,9 +40,9 @@ func (a *adapter) Phases(context.Context) ([]core.HookPhase, error) {
 	}, nil
 }
 
-func (a *adapter) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+func (a *adapter) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	actions := map[string]core.Action{"prolog": core.Prepare, "task": core.Environment, "asked": core.Environment, "epilog": core.CleanUp}
-	return core.Ask{
+	return core.Intent{
 		Action: actions[call.Phase], Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: call.Env["JOB_ID"]}}, UID: 7, Began: time.Now().UnixNano(),
 	}, nil
 }
@@ -75,7 +75,7 @@ func (a *adapter) Render(ctx context.Context, call core.HookCall, o core.Outcome
 // collective makes an authority grant collectives, so that a step's id counts.
 type collective struct{ *authority }
 
-func (c collective) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (c collective) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	g, err := c.authority.Reserve(ctx, node, ask, peer)
 	g.Collective = &core.Collective{JobID: "7", Token: "t", URL: "u", Addresses: 1, MinNodes: 2}
 	return g, err

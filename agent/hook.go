@@ -17,7 +17,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	}
 	call.Node = a.needs.Node
 	began := time.Now()
-	ask, err := twice(ctx, func() (core.Ask, error) { return h.Parse(ctx, call) })
+	ask, err := twice(ctx, func() (core.Intent, error) { return h.Parse(ctx, call) })
 	if ask.Action == core.Running {
 		ask.Key = core.Key{JobID: core.JobID{Scheduler: call.Scheduler}} // a list names no job, and is its scheduler's own
 	}
@@ -73,12 +73,12 @@ func twice[T any](ctx context.Context, f func() (T, error)) (T, error) {
 }
 
 // exception lets tasks of an exempt job run without a record, and ends the exemption with the job, or when a prepare of it is refused.
-func (a *Agent) exception(ask core.Ask, peer core.Peer, out *core.Outcome) {
+func (a *Agent) exception(ask core.Intent, peer core.Peer, out *core.Outcome) {
 	job := ask.Key.JobID
 	switch {
 	case ask.Action == core.CleanUp && out.Err == nil && peer.Root():
 		a.unexempt(job)
-	case ask.Action == core.Prepare && out.Err != nil && out.Err.Class() == core.ClassJob && peer.Root(): // refused for good: its tasks must fail
+	case ask.Action == core.Prepare && out.Err != nil && out.Err.Scope() == core.ScopeJob && peer.Root(): // refused for good: its tasks must fail
 		a.unexempt(job)
 	case ask.Action == core.Environment && out.Err != nil && (out.Err.Reason == core.NoRecord || slices.Contains(unserved, out.Err.Reason)) && a.exempted(job):
 		out.Err, out.Environment = nil, node.Environment(node.Entry{})
@@ -86,16 +86,16 @@ func (a *Agent) exception(ask core.Ask, peer core.Peer, out *core.Outcome) {
 }
 
 // Do takes an Ask to the machine, which decides who may ask for what, and waits for its outcome.
-func (a *Agent) Do(ctx context.Context, ask core.Ask, peer core.Peer) core.Outcome {
+func (a *Agent) Do(ctx context.Context, ask core.Intent, peer core.Peer) core.Outcome {
 	refuse := func(e *core.Error) core.Outcome { return core.Outcome{Action: ask.Action, Key: ask.Key, Err: e} }
 	if err := core.CheckJobID(ask.Key.Job); err != nil && ask.Action != core.Running {
 		return refuse(core.AsError(err))
 	}
 	ask.Boot = a.needs.Boot
-	until := a.now().Run + a.limits.Hook
+	until := a.now().Uptime + a.limits.Hook
 	if d, ok := ctx.Deadline(); ok {
 		left := time.Until(d)
-		until = a.now().Run + left - spoken(left)
+		until = a.now().Uptime + left - spoken(left)
 	}
 	done := make(chan core.Outcome, 1)
 	a.mu.Lock()

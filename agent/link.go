@@ -24,16 +24,16 @@ type session struct {
 func (a *Agent) link(ctx context.Context) {
 	wait := a.limits.Retry
 	for ctx.Err() == nil {
-		began := a.now().Run
+		began := a.now().Uptime
 		err := a.attend(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if a.now().Run-began > a.limits.RetryMost {
+		if a.now().Uptime-began > a.limits.RetryMost {
 			wait = a.limits.Retry
 		}
 		rest := wait/2 + rand.N(wait)
-		a.outage.ended(a.now().Run, err, rest)
+		a.outage.ended(a.now().Uptime, err, rest)
 		if !a.between(ctx, began, rest) {
 			return
 		}
@@ -47,15 +47,15 @@ const soon = time.Second
 // between pauses before the server is tried again: for d, or less while a hook waits, with jitter, since all nodes of a job wait together. began is when it
 // was tried last.
 func (a *Agent) between(ctx context.Context, began, d time.Duration) bool {
-	until := a.now().Run + d
+	until := a.now().Uptime + d
 	hurried := began + soon + rand.N(soon)
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
 		if a.waiting.Load() > 0 {
-			until = min(until, max(hurried, a.now().Run+rand.N(soon)))
+			until = min(until, max(hurried, a.now().Uptime+rand.N(soon)))
 		}
-		timer.Reset(max(0, until-a.now().Run))
+		timer.Reset(max(0, until-a.now().Uptime))
 		select {
 		case <-timer.C:
 			return true
@@ -110,7 +110,7 @@ func (a *Agent) attend(ctx context.Context) error {
 				if !up { // the server has answered the first report
 					up = true
 					a.meter.Linked(true)
-					a.outage.over(a.now().Run)
+					a.outage.over(a.now().Uptime)
 				}
 				a.ordered(ctx, s, o)
 			})

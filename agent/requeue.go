@@ -10,7 +10,7 @@ import (
 
 // telling is how long of the time that a hook has left is kept back from waiting for the server, for telling the scheduler: at most limits.Tell, and never more
 // than a quarter.
-func (a *Agent) telling(ask core.Ask, left time.Duration) time.Duration {
+func (a *Agent) telling(ask core.Intent, left time.Duration) time.Duration {
 	if !ask.Speaks || a.needs.Requeuers[ask.Key.Scheduler] == nil {
 		return 0
 	}
@@ -23,7 +23,7 @@ var unable = []core.Reason{core.ServerAway, core.StoreFailed, core.Overloaded, c
 
 // requeue puts a job back into its queue that was refused because the server cannot serve: nobody else can. It comes before the hook's reply: once the hook
 // returns the job's tasks start and fail, and a job that is over cannot be put back. A scheduler that was told already is told once more, of the same run.
-func (a *Agent) requeue(ctx context.Context, ask core.Ask, peer core.Peer, err *core.Error) {
+func (a *Agent) requeue(ctx context.Context, ask core.Intent, peer core.Peer, err *core.Error) {
 	r := a.needs.Requeuers[ask.Key.Scheduler]
 	if r == nil || err == nil || !slices.Contains(unable, err.Reason) || ask.Action != core.Prepare || !ask.Speaks || !peer.Root() {
 		return

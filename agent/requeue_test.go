@@ -22,7 +22,7 @@ type away struct {
 	says error
 }
 
-func (a away) Reserve(ctx context.Context, _ string, _ core.Ask, _ core.Peer) (core.Grant, error) {
+func (a away) Reserve(ctx context.Context, _ string, _ core.Intent, _ core.Peer) (core.Grant, error) {
 	if a.says != nil {
 		return core.Grant{}, a.says
 	}
@@ -37,7 +37,7 @@ type speaking struct {
 	told   []string
 }
 
-func (s *speaking) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+func (s *speaking) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	a := ask(core.Prepare, "s", "1", 7)
 	a.Began, a.Speaks = call.Began, s.speaks
 	return a, nil

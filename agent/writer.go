@@ -78,7 +78,7 @@ func (a *Agent) wait() time.Duration {
 	if a.machine == nil {
 		return a.limits.Tick
 	}
-	return max(time.Millisecond, a.machine.Next()-a.now().Run)
+	return max(time.Millisecond, a.machine.Next()-a.now().Uptime)
 }
 
 func (a *Agent) step(ctx context.Context, batch []work) {
@@ -128,7 +128,7 @@ func (a *Agent) fail(unseen []work, err error) {
 			w.look(nil)
 		}
 	}
-	e := core.Errorf(core.StoreFailed, "node %s: its store: %w", a.needs.Node, err).WithMend("see the agent's log; free space under the run directory")
+	e := core.Errorf(core.StoreFailed, "node %s: its store: %w", a.needs.Node, err).WithRemedy("see the agent's log; free space under the run directory")
 	a.mu.Lock()
 	calls := a.calls
 	a.calls = map[uint64]chan core.Outcome{}

@@ -30,7 +30,7 @@ func (p Plugin) Complain(err error) []hclfile.Finding {
 	}
 	mend := ""
 	if known, ok := errors.AsType[*core.Error](err); ok {
-		mend = known.Mend
+		mend = known.Remedy
 	}
 	if p.block == nil {
 		return []hclfile.Finding{{Severity: hclfile.Error, Summary: p.title() + ": " + err.Error(), Detail: mend}}

@@ -28,7 +28,7 @@ func (l *loader) hosts(at hcl.Range, text, what string) []string {
 	list, err := hostlist.Parse(text)
 	if err != nil {
 		known := core.AsError(err)
-		l.add(l.file.At(hclfile.Error, at, what+": "+known.What, known.Mend))
+		l.add(l.file.At(hclfile.Error, at, what+": "+known.What, known.Remedy))
 		return nil
 	}
 	switch count := list.Count(); {

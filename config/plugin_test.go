@@ -112,7 +112,7 @@ func TestComplain(t *testing.T) {
 			t.Errorf("summary %q", f.Summary)
 		}
 	}
-	both := errors.Join(&core.PathError{Path: []string{"url"}, Err: because}, core.Errorf(core.BadConfig, "x").WithMend("do y"))
+	both := errors.Join(&core.PathError{Path: []string{"url"}, Err: because}, core.Errorf(core.BadConfig, "x").WithRemedy("do y"))
 	if findings := p.Complain(both); len(findings) != 2 || findings[0].Detail != "do y" {
 		t.Errorf("%+v", findings)
 	}

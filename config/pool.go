@@ -61,7 +61,7 @@ func (l *loader) ranges(attr *hclsyntax.Attribute, title, text string) []allocat
 	ranges, err := allocator.ParseRanges(text)
 	if err != nil {
 		known := core.AsError(err)
-		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), title+": "+known.What, known.Mend))
+		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), title+": "+known.What, known.Remedy))
 		return nil
 	}
 	l.vnis.names = append(l.vnis.names, title)

@@ -2,12 +2,12 @@ package core
 
 import "time"
 
-// Verb is what a Call wants of a scheduler's half.
-type Verb uint8
+// SchedulerVerb is what a Call wants of a scheduler's half.
+type SchedulerVerb uint8
 
 // The verbs, as the methods of Scheduler.
 const (
-	CallDescribe Verb = iota + 1
+	CallDescribe SchedulerVerb = iota + 1
 	CallFail
 	CallDrain
 	CallRequeue  // of a half that is a Requeuer
@@ -15,7 +15,7 @@ const (
 	CallResume   // of a half that is a Resumer
 )
 
-func (v Verb) String() string {
+func (v SchedulerVerb) String() string {
 	switch v {
 	case CallDescribe:
 		return "describe"
@@ -33,13 +33,13 @@ func (v Verb) String() string {
 	return "unknown"
 }
 
-// Call asks a scheduler's half that runs on a node (`at` in config.hcl). Orders bring it, a Report has the Reply. It is made at most once: who gets no reply
+// SchedulerCall asks a scheduler's half that runs on a node (`at` in config.hcl). Orders bring it, a Report has the Reply. It is made at most once: who gets no reply
 // in time does not know what came of it.
-type Call struct {
+type SchedulerCall struct {
 	ID        uint64 // of the session that it came with
 	Scheduler string
 	Within    time.Duration // from when it was sent; above 0. A call whose time has passed is not begun
-	Verb      Verb
+	Verb      SchedulerVerb
 	Key       Key    // CallDescribe, CallFail, CallRequeue, CallAnnotate
 	Note      []byte // CallDescribe: what the adapter's Parse left; at most MaxNote bytes
 	From      Peer   // CallDescribe
@@ -48,11 +48,11 @@ type Call struct {
 	Grant     *Grant // CallAnnotate: what the job was given, without its token
 }
 
-// MaxCalls is how many calls a node has under way at most; those beyond are refused at once.
-const MaxCalls = 64
+// MaxSchedulerCalls is how many calls a node has under way at most; those beyond are refused at once.
+const MaxSchedulerCalls = 64
 
-// Reply is what came of a Call.
-type Reply struct {
+// SchedulerReply is what came of a Call.
+type SchedulerReply struct {
 	ID  uint64
 	Job *Job   // CallDescribe that went well
 	Err *Error // nil: it went well

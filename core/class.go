@@ -37,7 +37,7 @@ func ParseClass(s string) (Classes, error) {
 			return 1 << i, nil
 		}
 	}
-	return 0, Errorf(BadRequest, "traffic class %q: there is no such class", Clip(s)).WithMend("use " + strings.Join(classNames[:], ", "))
+	return 0, Errorf(BadRequest, "traffic class %q: there is no such class", Clip(s)).WithRemedy("use " + strings.Join(classNames[:], ", "))
 }
 
 // Names lists the classes of the set in bit order.

@@ -36,7 +36,7 @@ type Error struct {
 	Code   Code
 	Reason Reason     // stable: the key of docs/errors.md, of metrics and of what an adapter renders
 	What   string     // what: which: why
-	Mend   string     // what to do about it; may be empty
+	Remedy string     // what to do about it; may be empty
 	Short  []Shortage // Exhausted: what a NIC lacked
 	err    error
 }
@@ -53,16 +53,16 @@ type Shortage struct {
 // Errorf makes an Error of the Reason's Code. Every %w is kept for errors.Is and errors.As.
 func Errorf(r Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	e := &Error{Code: r.Code(), Reason: r, What: err.Error(), Mend: r.Mend(), err: errors.Unwrap(err)}
+	e := &Error{Code: r.Code(), Reason: r, What: err.Error(), Remedy: r.Remedy(), err: errors.Unwrap(err)}
 	if _, several := err.(interface{ Unwrap() []error }); several {
 		e.err = err
 	}
 	return e
 }
 
-// WithMend sets what to do about it.
-func (e *Error) WithMend(mend string) *Error {
-	e.Mend = mend
+// WithRemedy sets what to do about it.
+func (e *Error) WithRemedy(mend string) *Error {
+	e.Remedy = mend
 	return e
 }
 
@@ -76,10 +76,10 @@ func (e *Error) Error() string { return e.What }
 
 // Line is the error with its mend, for a person.
 func (e *Error) Line() string {
-	if e.Mend == "" {
+	if e.Remedy == "" {
 		return e.What
 	}
-	return e.What + "; " + e.Mend
+	return e.What + "; " + e.Remedy
 }
 
 // Unwrap gives the cause that Errorf was given with %w.
@@ -91,8 +91,8 @@ func (e *Error) Is(target error) bool {
 	return ok && c == e.Code
 }
 
-// Class says whom the failure belongs to: see Class.
-func (e *Error) Class() Class { return e.Reason.Class() }
+// Scope says whom the failure belongs to: see Scope.
+func (e *Error) Scope() Scope { return e.Reason.Scope() }
 
 // AsError finds the Error in err, or makes one: a foreign error is Internal, a context's deadline Timeout, its end Unavailable.
 func AsError(err error) *Error {
@@ -114,5 +114,5 @@ func AsError(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		r = Cancelled
 	}
-	return &Error{Code: r.Code(), Reason: r, What: err.Error(), Mend: r.Mend(), err: err}
+	return &Error{Code: r.Code(), Reason: r, What: err.Error(), Remedy: r.Remedy(), err: err}
 }

@@ -52,10 +52,10 @@ func TestErrorKeepsEveryCause(t *testing.T) {
 
 func TestErrorLine(t *testing.T) {
 	e := Errorf(NotThere, "node %q: there is no such node", "n9")
-	if got, want := e.WithMend("try n1").Line(), `node "n9": there is no such node; try n1`; got != want {
+	if got, want := e.WithRemedy("try n1").Line(), `node "n9": there is no such node; try n1`; got != want {
 		t.Errorf("Line() = %q, want %q", got, want)
 	}
-	if got, want := e.WithMend("").Line(), `node "n9": there is no such node`; got != want {
+	if got, want := e.WithRemedy("").Line(), `node "n9": there is no such node`; got != want {
 		t.Errorf("Line() without a mend = %q, want %q", got, want)
 	}
 }
@@ -111,17 +111,17 @@ func TestReasons(t *testing.T) {
 		if a.Code < Invalid || a.Code > Internal {
 			t.Errorf("%s: code %d is none of the eleven", a.Reason, a.Code)
 		}
-		if a.Class > ClassNode {
-			t.Errorf("%s: class %d does not exist", a.Reason, a.Class)
+		if a.Scope > ScopeNode {
+			t.Errorf("%s: class %d does not exist", a.Reason, a.Scope)
 		}
-		if a.Mean == "" || a.Mend == "" {
+		if a.Mean == "" || a.Remedy == "" {
 			t.Errorf("%s: says nothing of what it means or of what to do", a.Reason)
 		}
 		if s := string(a.Reason); s != strings.ToLower(s) || strings.ContainsAny(s, " _.") {
 			t.Errorf("%q: a reason is lower case words with dashes", s)
 		}
-		if a.Reason.Code() != a.Code || a.Reason.Class() != a.Class || a.Reason.Mend() != a.Mend {
-			t.Errorf("%s: Code, Class or Mend is not the table's", a.Reason)
+		if a.Reason.Code() != a.Code || a.Reason.Scope() != a.Scope || a.Reason.Remedy() != a.Remedy {
+			t.Errorf("%s: Code, Scope or Remedy is not the table's", a.Reason)
 		}
 	}
 }
@@ -137,8 +137,8 @@ func TestReasonsAreACopy(t *testing.T) {
 // A reason that came over the wire from a newer release must never take a node out of service.
 func TestUnknownReasonDrainsNothing(t *testing.T) {
 	r := Reason("of-a-newer-release")
-	if r.Class() != ClassSystem || r.Code() != Internal || r.Mend() != "" {
-		t.Errorf("unknown reason: class %v, code %v, mend %q", r.Class(), r.Code(), r.Mend())
+	if r.Scope() != ScopeSystem || r.Code() != Internal || r.Remedy() != "" {
+		t.Errorf("unknown reason: class %v, code %v, mend %q", r.Scope(), r.Code(), r.Remedy())
 	}
 }
 

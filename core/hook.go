@@ -30,8 +30,8 @@ func (a Action) String() string {
 	return [...]string{"none", "prepare", "environment", "clean-up", "step-end", "running", "room"}[min(int(a), 6)]
 }
 
-// Ask is a HookCall understood.
-type Ask struct {
+// Intent is a HookCall understood.
+type Intent struct {
 	Action Action
 	Key    Key    // Generation counts in Prepare only
 	UID    uint32 // the job's owner as the hook knows it; checked against the caller and the scheduler

@@ -3,28 +3,28 @@ package core
 // Job is what a scheduler says of a job once it runs: the facts that policy decides on.
 type Job struct {
 	Run
-	GID     uint32
-	User    string
-	Groups  []string
-	Account string
-	Queue   string // partition, queue
-	Name    string // for people; never decided on
-	Shares  []Share
-	Request Request
-	Gone    bool // the scheduler knows the id, but that run is over
+	GID        uint32
+	User       string
+	Groups     []string
+	Account    string
+	Queue      string // partition, queue
+	Name       string // for people; never decided on
+	Placements []Placement
+	Request    Request
+	Gone       bool // the scheduler knows the id, but that run is over
 }
 
 // Nodes is how many nodes the job has.
 func (j Job) Nodes() int {
 	n := 0
-	for _, s := range j.Shares {
+	for _, s := range j.Placements {
 		n += s.Nodes
 	}
 	return n
 }
 
-// Share is a set of the job's nodes on which it has equally many cores.
-type Share struct {
+// Placement is a set of the job's nodes on which it has equally many cores.
+type Placement struct {
 	Hosts string // hostlist, in Weft's names of nodes
 	Nodes int    // how many hosts that is
 	Cores int    // the job's cores on each of them

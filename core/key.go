@@ -55,7 +55,7 @@ type Run struct {
 func CheckJobID(id string) error {
 	switch {
 	case id == "":
-		return Errorf(BadCall, "job id: it is empty").WithMend("give the job's id as its scheduler spells it")
+		return Errorf(BadCall, "job id: it is empty").WithRemedy("give the job's id as its scheduler spells it")
 	case len(id) > MaxJobID:
 		return Errorf(BadCall, "job id %q: it is longer than %d bytes", Clip(id), MaxJobID)
 	case id == "." || id == ".." || id[0] == '-':

@@ -4,6 +4,6 @@ import "time"
 
 // Moment is when an input happened: Run is monotonic time since the process began to work and drives every rule; Wall is for people only, since it jumps.
 type Moment struct {
-	Run  time.Duration
-	Wall time.Time
+	Uptime time.Duration
+	Wall   time.Time
 }

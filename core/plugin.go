@@ -28,7 +28,7 @@ type FabricBackend interface {
 
 // Hooks is an adapter's half beside the hook: pure translation, with no effect and no state.
 type Hooks interface {
-	Parse(ctx context.Context, call HookCall) (Ask, error)
+	Parse(ctx context.Context, call HookCall) (Intent, error)
 	Render(ctx context.Context, call HookCall, outcome Outcome) (HookReply, error)
 }
 
@@ -39,7 +39,7 @@ type Scheduler interface {
 	Describe(ctx context.Context, key Key, note []byte, from Peer) (Job, error)
 	// Watch tells that it asks, then the complete answer, then changes, for as long as ctx lives. An error of tell ends it.
 	Watch(ctx context.Context, tell func(Jobs) error) error
-	// Fail ends a job whose failure is of class job or system, with the reason where its user sees it.
+	// Fail ends a job whose failure is of scope job or system, with the reason where its user sees it.
 	Fail(ctx context.Context, key Key, reason string) error
 	// Drain takes a node out of service.
 	Drain(ctx context.Context, node, reason string) error
@@ -56,7 +56,7 @@ type Checker interface {
 	Check(ctx context.Context) ([]Finding, error)
 }
 
-// Requeuer is implemented by a scheduler that can put a job back into its queue whose failure is of class system: what Weft cannot give now it may give later.
+// Requeuer is implemented by a scheduler that can put a job back into its queue whose failure is of scope system: what Weft cannot give now it may give later.
 // A job that cannot come back is ended as Fail does. It returns when the scheduler has been told. The server calls it, and while the server is away the agent of
 // the node whose Ask says Speaks.
 type Requeuer interface {
@@ -83,7 +83,7 @@ type Finding struct {
 	Severity Severity
 	What     string
 	Evidence string
-	Mend     string // the command or setting that mends it
+	Remedy   string // the command or setting that mends it
 }
 
 // Severity of a Finding.
@@ -100,7 +100,7 @@ const (
 // Authority is the server as an agent sees it: rpc's client, or the value itself in dev and in tests.
 type Authority interface {
 	// Reserve joins node to the job's reservation, made by the first that asks. Idempotent by (Key, node); durable when it returns.
-	Reserve(ctx context.Context, node string, ask Ask, peer Peer) (Grant, error)
+	Reserve(ctx context.Context, node string, ask Intent, peer Peer) (Grant, error)
 	// Attend reports to the server and is told its orders, until ctx ends or the connection breaks. told must not block for long.
 	Attend(ctx context.Context, node string, first Report, next <-chan Report, told func(Orders)) error
 }

@@ -1,17 +1,17 @@
 package core
 
-// Class says whom a failure belongs to. Only ClassNode ever takes a node out of service: a refused user must never cost a site a node.
-type Class uint8
+// Scope says whom a failure belongs to. Only ScopeNode ever takes a node out of service: a refused user must never cost a site a node.
+type Scope uint8
 
 // The classes of failure.
 const (
-	ClassNone   Class = iota // not a job's failure: an operator's call, a programmer's mistake
-	ClassJob                 // the job asked for what it cannot have
-	ClassSystem              // Weft cannot serve now; the job may come again
-	ClassNode                // this node is at fault
+	ScopeNone   Scope = iota // not a job's failure: an operator's call, a programmer's mistake
+	ScopeJob                 // the job asked for what it cannot have
+	ScopeSystem              // Weft cannot serve now; the job may come again
+	ScopeNode                // this node is at fault
 )
 
-func (c Class) String() string { return [...]string{"none", "job", "system", "node"}[min(int(c), 3)] }
+func (c Scope) String() string { return [...]string{"none", "job", "system", "node"}[min(int(c), 3)] }
 
 // Reason is why, in one stable word.
 type Reason string
@@ -66,51 +66,51 @@ const (
 type About struct {
 	Reason Reason
 	Code   Code
-	Class  Class
+	Scope  Scope
 	Mean   string // what it means
-	Mend   string // what to do about it, where that is the same every time
+	Remedy string // what to do about it, where that is the same every time
 }
 
 var reasons = []About{
-	{PolicyDenied, Denied, ClassJob, "a `deny` of the site's policy matched the job; the message is the policy's own", "ask for less, or ask the site's administrators, who find the `deny` by its name in the policy"},
-	{PolicyFault, Denied, ClassJob, "a rule of the policy could not be evaluated for the job; the door stays shut, so the job is denied", "an administrator must mend the rule that is named, and reload"},
-	{BadRequest, Invalid, ClassJob, "the job's network options are not understood, or one of them is out of its range", "correct the option that is named and submit again"},
-	{OverQuota, Denied, ClassJob, "the job's user, account, queue or scheduler already holds all that its quota allows", "wait for other jobs to end: `weft jobs` lists them"},
-	{BelowFloor, Exhausted, ClassJob, "the NICs have less left than the floor that policy sets, because other jobs share the node", "ask for less, or for nodes of the job's own"},
-	{JobLimit, Denied, ClassJob, "the user has as many jobs on this node as the local scheduler's `jobs_per_user` allows", "wait for one of them to end"},
-	{JobUnknown, NotFound, ClassJob, "the scheduler does not know this job: its id is wrong, or the scheduler has forgotten it", "check the id with the scheduler; on a node, check that the hook names the right scheduler"},
-	{JobEnded, Conflict, ClassJob, "this run of the job is over; a prepare that comes late gets nothing", "no action is needed; if the job does still run, `weft job ID` shows who said that it ended"},
-	{NotPlaced, Denied, ClassJob, "the scheduler has not placed the job on this node, so the node may not join it", "compare the scheduler's list of the job's nodes with `weft job ID`; if they name a node differently, set its `alias` in config.hcl"},
-	{NoRecord, NotFound, ClassJob, "this node holds nothing for the job, so a task of it would run without isolation", "start the job again; if it recurs, look for the job's prepare in the agent's log, and check that the scheduler runs Weft's prolog on this node"},
-	{PoolEmpty, Exhausted, ClassSystem, "every VNI of the pool is in use, held or in quarantine", "`weft vnis` shows who has them and what each waits for; free held ones by mending their nodes, or enlarge the pool in config.hcl"},
-	{ServerAway, Unavailable, ClassSystem, "the Weft server cannot be reached; running jobs do not notice, new ones wait", "check the server with `weft status` on its host, then the network between it and this node"},
-	{Recovering, Unavailable, ClassSystem, "the server's store is new, imported or older than what nodes have seen; it grants nothing until every node has reported, since a VNI that it does not know of may be in use", "`weft nodes` shows which are missing; `weft recover --without NODES` goes on without those that are off"},
-	{StoreFailed, Unavailable, ClassSystem, "the server cannot write its store, so it promises nothing", "see the server's log; free space on its disk or mend the disk"},
-	{SchedulerAway, Unavailable, ClassSystem, "the scheduler does not answer questions about its jobs; nothing is freed until it does", "check that the scheduler's controller runs and that the server's host may ask it"},
-	{Overloaded, Unavailable, ClassSystem, "more calls are waiting than the bound allows", "try again in a moment; if it lasts, `weft status` shows what is slow"},
-	{TimedOut, Timeout, ClassSystem, "the work did not end within its time limit", "try again; if it recurs, `weft status` shows which part is slow"},
-	{NodeAway, Unavailable, ClassSystem, "the node's agent has not reported to the server since one of them started", "check on the node that the agent runs and that it reaches the server"},
-	{NodeDrained, Unavailable, ClassSystem, "the node is drained in Weft and takes no new job", "`weft nodes` shows why; `weft resume NODE` when it is mended"},
-	{NodeUnnamed, Denied, ClassSystem, "`nodes` of config.hcl does not name the node, though the site's authority signed its certificate; it holds nothing and gets nothing", "add the node to `nodes` in config.hcl on the server's host and run `weft reload` there; if it is not to be one, stop its agent and remove its certificate from it"},
-	{NICShort, Exhausted, ClassSystem, "a NIC has too little left of a resource, even after the request was fitted", "`weft services` on the node shows who holds it; `weft clean` removes those that belong to no job"},
-	{Cancelled, Unavailable, ClassSystem, "a clean-up of the job, or the caller's own end, cancelled the prepare; what it had made is removed", "no action is needed"},
-	{PluginAway, Unavailable, ClassSystem, "the plugin of a scheduler's hooks or of the fabric manager does not answer or does not start", "`weft plugin list` and the daemon's log show why it ended; it is started again by itself"},
-	{NICMissing, Unavailable, ClassNode, "the node has fewer NICs than its accepted inventory or than policy's `min_nics`", "`weft doctor` on the node shows them; mend the NIC or reboot the node; `weft node accept NODE` if this is how the node is now"},
-	{NICFailed, Unavailable, ClassNode, "a NIC did not make, read or remove a service", "`weft doctor` on the node says which and why; look for it in the kernel's log; a reboot of the node ends every service on it"},
-	{NICConflict, Conflict, ClassNode, "a service on the NIC is not the one that was made, or another service holds a VNI of this job", "`weft doctor` on the node shows it; `weft clean` removes one that belongs to no job"},
-	{ServiceBusy, Busy, ClassNode, "an application still uses the service, or its queues have not drained", "end the application that holds it; the node goes on trying by itself, and a reboot ends it for certain"},
-	{ServiceLeft, Busy, ClassNode, "a service could not be removed, so its VNI stays held", "`weft doctor` on the node shows it and why; when nothing helps, reboot the node: the VNI is freed when it is back"},
-	{DriverAway, Unavailable, ClassNode, "the NIC driver's plugin does not answer or does not start", "see the agent's log for why it ended; it is started again by itself"},
-	{BadCall, Invalid, ClassNone, "the call itself is wrong: an argument, a flag or a frame", "correct what is named; `weft help VERB` shows the form"},
-	{NotAllowed, Denied, ClassNone, "the caller, as the kernel or the certificate names it, may not do this", "run it as root, as a member of `admin_group`, or as the job's owner"},
-	{NotThere, NotFound, ClassNone, "there is no such job, node, VNI, pool or file", "check the name; `weft jobs`, `weft nodes` and `weft vnis` list what there is"},
-	{NotSupported, Unsupported, ClassNone, "this plugin, this device or this release cannot do it", "see the plugin's page in the documentation for what it can do"},
-	{BadConfig, Invalid, ClassNone, "config.hcl or a policy file is wrong; a running daemon keeps the last good one", "correct the line that is named"},
-	{BadVersion, Unsupported, ClassNone, "the two sides speak different versions, more than one release apart", "upgrade in the order server, agents, hooks; `weft version` shows what each is"},
-	{StoreLocked, Conflict, ClassNone, "another process has the store open", "stop the process that is named, or use that server's socket"},
-	{StoreCorrupt, Corrupt, ClassNone, "the store's file is damaged; nothing is guessed from it", "restore it with `weft store import` from an export, or move it away: the nodes' records bring live reservations back"},
-	{StoreNewer, Unsupported, ClassNone, "the store was written by a newer release", "run that release, or export with it and import here"},
-	{InternalFault, Internal, ClassSystem, "Weft is at fault", "report it, with the log's lines of this call"},
+	{PolicyDenied, Denied, ScopeJob, "a `deny` of the site's policy matched the job; the message is the policy's own", "ask for less, or ask the site's administrators, who find the `deny` by its name in the policy"},
+	{PolicyFault, Denied, ScopeJob, "a rule of the policy could not be evaluated for the job; the door stays shut, so the job is denied", "an administrator must mend the rule that is named, and reload"},
+	{BadRequest, Invalid, ScopeJob, "the job's network options are not understood, or one of them is out of its range", "correct the option that is named and submit again"},
+	{OverQuota, Denied, ScopeJob, "the job's user, account, queue or scheduler already holds all that its quota allows", "wait for other jobs to end: `weft jobs` lists them"},
+	{BelowFloor, Exhausted, ScopeJob, "the NICs have less left than the floor that policy sets, because other jobs share the node", "ask for less, or for nodes of the job's own"},
+	{JobLimit, Denied, ScopeJob, "the user has as many jobs on this node as the local scheduler's `jobs_per_user` allows", "wait for one of them to end"},
+	{JobUnknown, NotFound, ScopeJob, "the scheduler does not know this job: its id is wrong, or the scheduler has forgotten it", "check the id with the scheduler; on a node, check that the hook names the right scheduler"},
+	{JobEnded, Conflict, ScopeJob, "this run of the job is over; a prepare that comes late gets nothing", "no action is needed; if the job does still run, `weft job ID` shows who said that it ended"},
+	{NotPlaced, Denied, ScopeJob, "the scheduler has not placed the job on this node, so the node may not join it", "compare the scheduler's list of the job's nodes with `weft job ID`; if they name a node differently, set its `alias` in config.hcl"},
+	{NoRecord, NotFound, ScopeJob, "this node holds nothing for the job, so a task of it would run without isolation", "start the job again; if it recurs, look for the job's prepare in the agent's log, and check that the scheduler runs Weft's prolog on this node"},
+	{PoolEmpty, Exhausted, ScopeSystem, "every VNI of the pool is in use, held or in quarantine", "`weft vnis` shows who has them and what each waits for; free held ones by mending their nodes, or enlarge the pool in config.hcl"},
+	{ServerAway, Unavailable, ScopeSystem, "the Weft server cannot be reached; running jobs do not notice, new ones wait", "check the server with `weft status` on its host, then the network between it and this node"},
+	{Recovering, Unavailable, ScopeSystem, "the server's store is new, imported or older than what nodes have seen; it grants nothing until every node has reported, since a VNI that it does not know of may be in use", "`weft nodes` shows which are missing; `weft recover --without NODES` goes on without those that are off"},
+	{StoreFailed, Unavailable, ScopeSystem, "the server cannot write its store, so it promises nothing", "see the server's log; free space on its disk or mend the disk"},
+	{SchedulerAway, Unavailable, ScopeSystem, "the scheduler does not answer questions about its jobs; nothing is freed until it does", "check that the scheduler's controller runs and that the server's host may ask it"},
+	{Overloaded, Unavailable, ScopeSystem, "more calls are waiting than the bound allows", "try again in a moment; if it lasts, `weft status` shows what is slow"},
+	{TimedOut, Timeout, ScopeSystem, "the work did not end within its time limit", "try again; if it recurs, `weft status` shows which part is slow"},
+	{NodeAway, Unavailable, ScopeSystem, "the node's agent has not reported to the server since one of them started", "check on the node that the agent runs and that it reaches the server"},
+	{NodeDrained, Unavailable, ScopeSystem, "the node is drained in Weft and takes no new job", "`weft nodes` shows why; `weft resume NODE` when it is mended"},
+	{NodeUnnamed, Denied, ScopeSystem, "`nodes` of config.hcl does not name the node, though the site's authority signed its certificate; it holds nothing and gets nothing", "add the node to `nodes` in config.hcl on the server's host and run `weft reload` there; if it is not to be one, stop its agent and remove its certificate from it"},
+	{NICShort, Exhausted, ScopeSystem, "a NIC has too little left of a resource, even after the request was fitted", "`weft services` on the node shows who holds it; `weft clean` removes those that belong to no job"},
+	{Cancelled, Unavailable, ScopeSystem, "a clean-up of the job, or the caller's own end, cancelled the prepare; what it had made is removed", "no action is needed"},
+	{PluginAway, Unavailable, ScopeSystem, "the plugin of a scheduler's hooks or of the fabric manager does not answer or does not start", "`weft plugin list` and the daemon's log show why it ended; it is started again by itself"},
+	{NICMissing, Unavailable, ScopeNode, "the node has fewer NICs than its accepted inventory or than policy's `min_nics`", "`weft doctor` on the node shows them; mend the NIC or reboot the node; `weft node accept NODE` if this is how the node is now"},
+	{NICFailed, Unavailable, ScopeNode, "a NIC did not make, read or remove a service", "`weft doctor` on the node says which and why; look for it in the kernel's log; a reboot of the node ends every service on it"},
+	{NICConflict, Conflict, ScopeNode, "a service on the NIC is not the one that was made, or another service holds a VNI of this job", "`weft doctor` on the node shows it; `weft clean` removes one that belongs to no job"},
+	{ServiceBusy, Busy, ScopeNode, "an application still uses the service, or its queues have not drained", "end the application that holds it; the node goes on trying by itself, and a reboot ends it for certain"},
+	{ServiceLeft, Busy, ScopeNode, "a service could not be removed, so its VNI stays held", "`weft doctor` on the node shows it and why; when nothing helps, reboot the node: the VNI is freed when it is back"},
+	{DriverAway, Unavailable, ScopeNode, "the NIC driver's plugin does not answer or does not start", "see the agent's log for why it ended; it is started again by itself"},
+	{BadCall, Invalid, ScopeNone, "the call itself is wrong: an argument, a flag or a frame", "correct what is named; `weft help VERB` shows the form"},
+	{NotAllowed, Denied, ScopeNone, "the caller, as the kernel or the certificate names it, may not do this", "run it as root, as a member of `admin_group`, or as the job's owner"},
+	{NotThere, NotFound, ScopeNone, "there is no such job, node, VNI, pool or file", "check the name; `weft jobs`, `weft nodes` and `weft vnis` list what there is"},
+	{NotSupported, Unsupported, ScopeNone, "this plugin, this device or this release cannot do it", "see the plugin's page in the documentation for what it can do"},
+	{BadConfig, Invalid, ScopeNone, "config.hcl or a policy file is wrong; a running daemon keeps the last good one", "correct the line that is named"},
+	{BadVersion, Unsupported, ScopeNone, "the two sides speak different versions, more than one release apart", "upgrade in the order server, agents, hooks; `weft version` shows what each is"},
+	{StoreLocked, Conflict, ScopeNone, "another process has the store open", "stop the process that is named, or use that server's socket"},
+	{StoreCorrupt, Corrupt, ScopeNone, "the store's file is damaged; nothing is guessed from it", "restore it with `weft store import` from an export, or move it away: the nodes' records bring live reservations back"},
+	{StoreNewer, Unsupported, ScopeNone, "the store was written by a newer release", "run that release, or export with it and import here"},
+	{InternalFault, Internal, ScopeSystem, "Weft is at fault", "report it, with the log's lines of this call"},
 }
 
 // about is what is known of the reason; nil where nothing is. They are few, and a map of them would be made at each start of weft-hook.
@@ -134,18 +134,18 @@ func (r Reason) Code() Code {
 	return Internal
 }
 
-// Class of the reason; ClassSystem for one that is not known, which never drains a node.
-func (r Reason) Class() Class {
+// Scope of the reason; ScopeSystem for one that is not known, which never drains a node.
+func (r Reason) Scope() Scope {
 	if a := r.about(); a != nil {
-		return a.Class
+		return a.Scope
 	}
-	return ClassSystem
+	return ScopeSystem
 }
 
-// Mend is what to do about it in general.
-func (r Reason) Mend() string {
+// Remedy is what to do about it in general.
+func (r Reason) Remedy() string {
 	if a := r.about(); a != nil {
-		return a.Mend
+		return a.Remedy
 	}
 	return ""
 }

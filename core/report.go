@@ -6,16 +6,16 @@ type Report struct {
 	Boot    string // the node's boot id
 	Seen    Head   // the highest head this node has seen
 	Full    bool
-	First   bool      // the agent's first start in this boot, and not all schedulers have told which jobs ran then, or such a job may be over meanwhile: the server is to tell; Full, or with nothing else and no Number
-	Devices []string  // the NICs that are there; Full, or with Changed
-	Held    []Held    // every run this node holds (Full), or those that changed
-	Blind   []string  // those of Devices that could not be read: what stands there is not in Unknown; Full, or with Changed
-	Unknown []Service // services with no record that are neither system nor default; Full, or with Changed
-	Changed bool      // Devices, Blind and Unknown are given
-	Fault   string    // why the node should take no job; empty: nothing new
-	Epilogs []JobID   // jobs that a clean-up hook was seen for since the last report
-	Answer  *Forward  // what a Watch on this node told; such a report has no Number and nothing else
-	Reply   *Reply    // what came of one of Orders.Calls; such a report has no Number and nothing else
+	First   bool            // the agent's first start in this boot, and not all schedulers have told which jobs ran then, or such a job may be over meanwhile: the server is to tell; Full, or with nothing else and no Number
+	Devices []string        // the NICs that are there; Full, or with Changed
+	Held    []Held          // every run this node holds (Full), or those that changed
+	Blind   []string        // those of Devices that could not be read: what stands there is not in Unknown; Full, or with Changed
+	Unknown []Service       // services with no record that are neither system nor default; Full, or with Changed
+	Changed bool            // Devices, Blind and Unknown are given
+	Fault   string          // why the node should take no job; empty: nothing new
+	Epilogs []JobID         // jobs that a clean-up hook was seen for since the last report
+	Answer  *Forward        // what a Watch on this node told; such a report has no Number and nothing else
+	Reply   *SchedulerReply // what came of one of Orders.Calls; such a report has no Number and nothing else
 }
 
 // Forward is what the Watch of a scheduler's half on a node told. The agent sends Asking and waits for Orders.Heard before the question leaves, so that the
@@ -55,11 +55,11 @@ type Held struct {
 // Orders are what the server wants of a node. They name generations and are repeated until they are done.
 type Orders struct {
 	Head   Head
-	Clean  []Clean // remove and confirm, even where nothing is held
-	Heard  uint64  // the newest Forward.Ask that the server has noted
-	Forget []Run   // confirmed clean, and known durably: the record may go
-	Calls  []Call  // of a scheduler's half on this node; unlike the rest they are not repeated
-	Ran    []Ran   // to a node whose report was First; it is told once, and again when it asks again
+	Clean  []Clean         // remove and confirm, even where nothing is held
+	Heard  uint64          // the newest Forward.Ask that the server has noted
+	Forget []Run           // confirmed clean, and known durably: the record may go
+	Calls  []SchedulerCall // of a scheduler's half on this node; unlike the rest they are not repeated
+	Ran    []Ran           // to a node whose report was First; it is told once, and again when it asks again
 
 	Inventory []string // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
 }

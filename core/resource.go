@@ -38,7 +38,7 @@ func ParseResource(s string) (Resource, error) {
 			return Resource(i), nil
 		}
 	}
-	return 0, Errorf(BadRequest, "NIC resource %q: there is no such resource", Clip(s)).WithMend("use " + strings.Join(resourceNames[:], ", "))
+	return 0, Errorf(BadRequest, "NIC resource %q: there is no such resource", Clip(s)).WithRemedy("use " + strings.Join(resourceNames[:], ", "))
 }
 
 // ResourceNames are the names in enum order.

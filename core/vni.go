@@ -37,7 +37,7 @@ func IsVNIRange(vnis []VNI) bool {
 func ParseVNI(s string) (VNI, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 {
-		return 0, Errorf(BadCall, "VNI %q: it is not a number from 1 to 65535", Clip(s)).WithMend("give one VNI in decimal, such as 4034")
+		return 0, Errorf(BadCall, "VNI %q: it is not a number from 1 to 65535", Clip(s)).WithRemedy("give one VNI in decimal, such as 4034")
 	}
 	return VNI(n), nil
 }

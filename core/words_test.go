@@ -191,14 +191,14 @@ func TestServiceSame(t *testing.T) {
 func TestStringsAreTotal(t *testing.T) {
 	for i := range 256 {
 		n := uint8(i)
-		for _, s := range []fmt.Stringer{Code(n), Class(n), Classes(n), Resource(n), Action(n), JobState(n), HeldState(n)} {
+		for _, s := range []fmt.Stringer{Code(n), Scope(n), Classes(n), Resource(n), Action(n), JobState(n), HeldState(n)} {
 			_ = s.String()
 		}
 	}
 }
 
 func TestJobNodes(t *testing.T) {
-	j := Job{Shares: []Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 64}, {Hosts: "n4", Nodes: 1, Cores: 8}}}
+	j := Job{Placements: []Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 64}, {Hosts: "n4", Nodes: 1, Cores: 8}}}
 	if j.Nodes() != 4 {
 		t.Errorf("Nodes() = %d, want 4", j.Nodes())
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
 )
@@ -21,7 +21,7 @@ type adapters struct {
 	requeuers  map[string]core.Requeuer // of those that this node may speak to
 	types      map[string]string
 	own        []string // labels of type local
-	verbs      map[string]door.Handler
+	verbs      map[string]listener.Handler
 	tables     map[string]*local.Table
 	plugins    map[string]*local.Plugin
 	gone       chan ended
@@ -47,7 +47,7 @@ func newAdapters(ctx context.Context, site *Site, name, dir string, plugins *hos
 		node: name, hooks: map[string]core.Hooks{}, schedulers: map[string]core.Scheduler{}, requeuers: map[string]core.Requeuer{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
 		gone: make(chan ended, local.MaxJobs),
 	}
-	a.verbs = map[string]door.Handler{"begin": a.begin}
+	a.verbs = map[string]listener.Handler{"begin": a.begin}
 	for _, p := range site.Config.Schedulers {
 		a.types[p.Name] = p.Type
 		if p.Type != "local" {
@@ -132,7 +132,7 @@ func (a *adapters) begin(ctx context.Context, peer core.Peer, req hook.Request) 
 		args.Hosts = []string{a.node}
 	}
 	if len(args.Hosts) > 1 {
-		return nil, core.Errorf(core.BadRequest, "job: %d nodes are wanted, and a local job has one", len(args.Hosts)).WithMend("only `weft dev` starts commands on several nodes")
+		return nil, core.Errorf(core.BadRequest, "job: %d nodes are wanted, and a local job has one", len(args.Hosts)).WithRemedy("only `weft dev` starts commands on several nodes")
 	}
 	if _, err := local.ParseOptions(args.Options); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (a *adapters) run(ctx context.Context) {
 			return
 		case e := <-a.gone:
 			key := core.Key{JobID: core.JobID{Scheduler: e.label, Job: e.entry.Job}}
-			a.agent.Do(ctx, core.Ask{Action: core.CleanUp, Key: key, UID: e.entry.UID, Began: hook.Boottime()}, core.Peer{})
+			a.agent.Do(ctx, core.Intent{Action: core.CleanUp, Key: key, UID: e.entry.UID, Began: hook.Boottime()}, core.Peer{})
 		}
 	}
 }

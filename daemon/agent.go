@@ -17,7 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	machine "github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hclfile"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
@@ -135,18 +135,18 @@ func Agent(ctx context.Context, site *Site, boot string, o Options) (err error) 
 // serveHooks opens the node's two sockets and runs the agent.
 func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *adapters, front *front, page http.Handler, live *reloader, way *line, o Options) error {
 	run := rundir.Dir(c.Dir)
-	root, err := door.Listen(run.RootSocket(), 0o600)
+	root, err := listener.Listen(run.RootSocket(), 0o600)
 	if err != nil {
 		return err
 	}
-	users, err := door.Listen(run.UsersSocket(), 0o666)
+	users, err := listener.Listen(run.UsersSocket(), 0o666)
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
 	if err := run.WriteHooks(front.told); err != nil {
 		return errors.Join(err, root.Close(), users.Close())
 	}
-	desk := &agent.Desk{Agent: a, More: adapters.verbs, Site: live.examined()}
+	desk := &agent.Verbs{Agent: a, More: adapters.verbs, Site: live.examined()}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
@@ -167,10 +167,10 @@ func serveHooks(ctx context.Context, c config.Agent, a *agent.Agent, adapters *a
 	all.Go(func() { reread(ctx, live.plugins, a) })
 	for _, f := range []struct {
 		ln     net.Listener
-		bounds door.Bounds
-	}{{root, door.Root()}, {users, door.Users()}} {
+		bounds listener.Bounds
+	}{{root, listener.Root()}, {users, listener.Users()}} {
 		all.Go(func() {
-			if err := (&door.Front{Bounds: f.bounds, Log: o.Log}).Serve(ctx, f.ln, desk.Handle); err != nil {
+			if err := (&listener.Server{Bounds: f.bounds, Log: o.Log}).Serve(ctx, f.ln, desk.Handle); err != nil {
 				cancel(core.Errorf(core.InternalFault, "socket %s: %w", f.ln.Addr(), err))
 			}
 		})
@@ -199,7 +199,7 @@ func node(dir string) (*identity.Source, string, error) {
 	}
 	if len(mine) != 1 {
 		return nil, "", core.Errorf(core.BadConfig, "agent: tls %s: it holds %d certificates of nodes, and this node has one", dir, len(mine)).
-			WithMend("make it with `weft tls node NAME` where the site's authority is, and bring NAME.crt, NAME.key and ca.crt here")
+			WithRemedy("make it with `weft tls node NAME` where the site's authority is, and bring NAME.crt, NAME.key and ca.crt here")
 	}
 	certs, err := identity.Open(identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: mine[0], Key: strings.TrimSuffix(mine[0], ".crt") + ".key"})
 	if err != nil {

@@ -88,7 +88,7 @@ type aliasedHooks struct {
 
 var _ core.Phased = aliasedHooks{}
 
-func (h aliasedHooks) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
+func (h aliasedHooks) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
 	call.Node = h.out(call.Node)
 	return h.of.Parse(ctx, call)
 }
@@ -123,9 +123,9 @@ func (s aliasedScheduler) Describe(ctx context.Context, key core.Key, note []byt
 	if err != nil {
 		return job, err
 	}
-	job.Shares = slices.Clone(job.Shares)
-	for i := range job.Shares {
-		if job.Shares[i].Hosts, err = s.in(job.Shares[i].Hosts); err != nil {
+	job.Placements = slices.Clone(job.Placements)
+	for i := range job.Placements {
+		if job.Placements[i].Hosts, err = s.in(job.Placements[i].Hosts); err != nil {
 			return core.Job{}, core.Errorf(core.SchedulerAway, "scheduler %s: job %s: its nodes: %w", key.Scheduler, key.Job, err)
 		}
 	}

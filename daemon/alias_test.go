@@ -21,7 +21,7 @@ type named struct {
 
 func (n *named) Describe(_ context.Context, _ core.Key, _ []byte, from core.Peer) (core.Job, error) {
 	n.heard = append(n.heard, from.Node)
-	return core.Job{Shares: []core.Share{{Hosts: n.hosts, Nodes: 3, Cores: 4}}}, nil
+	return core.Job{Placements: []core.Placement{{Hosts: n.hosts, Nodes: 3, Cores: 4}}}, nil
 }
 
 func (n *named) Watch(_ context.Context, tell func(core.Jobs) error) error {
@@ -33,9 +33,9 @@ func (n *named) Drain(_ context.Context, node, _ string) error {
 	return nil
 }
 
-func (n *named) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+func (n *named) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	n.heard = append(n.heard, call.Node)
-	return core.Ask{}, nil
+	return core.Intent{}, nil
 }
 
 func (n *named) Render(_ context.Context, call core.HookCall, _ core.Outcome) (core.HookReply, error) {
@@ -50,8 +50,8 @@ func TestAliases(t *testing.T) {
 	ctx, key := t.Context(), core.Key{JobID: core.JobID{Scheduler: "tioga", Job: "7"}}
 
 	job, err := s.Describe(ctx, key, nil, core.Peer{Node: "n2"})
-	want := []core.Share{{Hosts: "n[2-3],other", Nodes: 3, Cores: 4}}
-	if diff := cmp.Diff(want, job.Shares); err != nil || diff != "" {
+	want := []core.Placement{{Hosts: "n[2-3],other", Nodes: 3, Cores: 4}}
+	if diff := cmp.Diff(want, job.Placements); err != nil || diff != "" {
 		t.Errorf("a job's nodes: %v %s", err, diff)
 	}
 	var told core.Jobs

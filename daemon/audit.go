@@ -39,7 +39,7 @@ func openAudit(path string, log *slog.Logger) (audit *slog.Logger, reopen func()
 func (a *auditFile) open() (*os.File, error) {
 	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "audit: %w", err).WithMend("make its folder, or name another file; it may be no symbolic link")
+		return nil, core.Errorf(core.BadConfig, "audit: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
 	}
 	info, err := f.Stat()
 	switch {

@@ -31,7 +31,7 @@ import (
 type oneVNI struct{}
 
 func (oneVNI) Decide(f engine.Facts) engine.Decision {
-	return engine.Decision{VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort, Limits: make([]core.Limits, len(f.Job.Shares))}
+	return engine.Decision{VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort, Limits: make([]core.Limits, len(f.Job.Placements))}
 }
 
 // loginHalf is a scheduler's half that knows every job but "never", until it is told that one is over.
@@ -49,7 +49,7 @@ func (h *loginHalf) Describe(_ context.Context, key core.Key, _ []byte, from cor
 	if key.Job == "never" {
 		return core.Job{}, core.Errorf(core.JobUnknown, "job never: this scheduler knows none")
 	}
-	return core.Job{Run: h.run(key), GID: h.uid, Shares: []core.Share{{Hosts: from.Node, Nodes: 1, Cores: 8}}}, nil
+	return core.Job{Run: h.run(key), GID: h.uid, Placements: []core.Placement{{Hosts: from.Node, Nodes: 1, Cores: 8}}}, nil
 }
 
 func (h *loginHalf) Watch(ctx context.Context, tell func(core.Jobs) error) error {
@@ -136,7 +136,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	prepare := func(a *agent.Agent, job string) core.Outcome {
 		within, end := context.WithTimeout(ctx, 20*time.Second)
 		defer end()
-		return a.Do(within, core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: job}}, UID: h.uid, Began: 1}, core.Peer{})
+		return a.Do(within, core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: job}}, UID: h.uid, Began: 1}, core.Peer{})
 	}
 	n1 := begin("n1", nil)
 	until := func(what string, ok func() bool) {

@@ -39,8 +39,8 @@ func jobKey(job int) core.Key {
 	return core.Key{JobID: core.JobID{Scheduler: "batch", Job: strconv.Itoa(job)}}
 }
 
-func jobAsk(job int, node string) core.Ask {
-	return core.Ask{Action: core.Prepare, Key: jobKey(job), UID: 1000, Boot: node}
+func jobAsk(job int, node string) core.Intent {
+	return core.Intent{Action: core.Prepare, Key: jobKey(job), UID: 1000, Boot: node}
 }
 
 // batch is a scheduler that answers at once: whatever job it is asked for is there, on hosts or on the node that asks.
@@ -57,7 +57,7 @@ func (s *batch) Describe(_ context.Context, key core.Key, _ []byte, from core.Pe
 	}
 	return core.Job{
 		Run: core.Run{Key: key, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 1}}, GID: 1000, User: "ann", Groups: []string{"phys"}, Account: "phys",
-		Queue: "batch", Shares: []core.Share{{Hosts: hosts, Nodes: nodes, Cores: 8}},
+		Queue: "batch", Placements: []core.Placement{{Hosts: hosts, Nodes: nodes, Cores: 8}},
 	}, nil
 }
 

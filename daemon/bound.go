@@ -116,7 +116,7 @@ func (b *nodeBounds) enter(node string, ends time.Time) error {
 	defer b.mu.Unlock()
 	u := b.use(node)
 	if u.connections >= maxConnections {
-		return core.Errorf(core.Overloaded, "node %s: it has %d connections and may have no more", node, u.connections).WithMend("see whether several agents run with its certificate")
+		return core.Errorf(core.Overloaded, "node %s: it has %d connections and may have no more", node, u.connections).WithRemedy("see whether several agents run with its certificate")
 	}
 	u.connections++
 	u.ends = ends

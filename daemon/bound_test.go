@@ -111,7 +111,7 @@ func TestGate(t *testing.T) {
 // quiet is an Authority that refuses everything.
 type quiet struct{ core.Authority }
 
-func (quiet) Reserve(_ context.Context, node string, _ core.Ask, _ core.Peer) (core.Grant, error) {
+func (quiet) Reserve(_ context.Context, node string, _ core.Intent, _ core.Peer) (core.Grant, error) {
 	return core.Grant{}, core.Errorf(core.NotPlaced, "node %s", node)
 }
 
@@ -148,7 +148,7 @@ func TestConnectionsOfANode(t *testing.T) {
 		conns = append(conns, conn)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err = rpc.NewAuthority(conn).Reserve(ctx, "", core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "local", Job: "n1.1"}}, UID: 1}, core.Peer{UID: 1})
+		_, err = rpc.NewAuthority(conn).Reserve(ctx, "", core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "local", Job: "n1.1"}}, UID: 1}, core.Peer{UID: 1})
 		return core.AsError(err).Reason
 	}
 	defer func() {

@@ -13,7 +13,7 @@ import (
 // job could start or be cleaned up here, and systemd tries again. A driver that does not start for another reason is started again by itself.
 func driver(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (core.NICDriver, error) {
 	if n := len(site.Config.Drivers); n != 1 {
-		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", site.Config.File, n).WithMend("leave one `driver` block")
+		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", site.Config.File, n).WithRemedy("leave one `driver` block")
 	}
 	block := site.Config.Drivers[0]
 	s, findings := in.spec(host.Driver, block, host.Self)

@@ -22,17 +22,17 @@ import (
 	"github.com/weft-hpc/weft/store/ledger"
 )
 
-// listener is a server that only hears which NICs a node says it has.
-type listener struct {
+// reportReader is a server that only hears which NICs a node says it has.
+type reportReader struct {
 	mu   sync.Mutex
 	nics [][]string
 }
 
-func (l *listener) Reserve(context.Context, string, core.Ask, core.Peer) (core.Grant, error) {
+func (l *reportReader) Reserve(context.Context, string, core.Intent, core.Peer) (core.Grant, error) {
 	return core.Grant{}, core.Errorf(core.BadCall, "no")
 }
 
-func (l *listener) Attend(ctx context.Context, _ string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+func (l *reportReader) Attend(ctx context.Context, _ string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
 	told(core.Orders{})
 	for r := first; ; {
 		if r.Full || r.Changed {
@@ -48,7 +48,7 @@ func (l *listener) Attend(ctx context.Context, _ string, first core.Report, next
 	}
 }
 
-func (l *listener) last() []string {
+func (l *reportReader) last() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.nics) == 0 {
@@ -132,7 +132,7 @@ func TestADriverThatIsStartedAgainHasItsNICsReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := &listener{}
+		server := &reportReader{}
 		a, err := agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: driver.NIC(), Authority: server, Store: &ledger.Memory{}, Log: log})
 		if err != nil {
 			t.Fatal(err)

@@ -277,7 +277,7 @@ func TestTheServerSeesWhenANodesCertificateEnds(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := way.Reserve(ctx, "", core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "local", Job: "n1.1"}}, UID: 1}, core.Peer{UID: 1})
+		_, err := way.Reserve(ctx, "", core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "local", Job: "n1.1"}}, UID: 1}, core.Peer{UID: 1})
 		if e := core.AsError(err); e == nil || e.Reason != core.NotPlaced {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ type timed struct {
 	answered time.Time
 }
 
-func (t *timed) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (t *timed) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	g, err := t.Authority.Reserve(ctx, node, ask, peer)
 	t.answered = time.Now()
 	return g, err

@@ -25,8 +25,8 @@ const actAs = "DAEMON_TEST_ACT_AS"
 // phasedByPID is an adapter of whose phases each process has its own.
 type phasedByPID struct{}
 
-func (phasedByPID) Parse(context.Context, core.HookCall) (core.Ask, error) {
-	return core.Ask{}, core.Errorf(core.BadCall, "no")
+func (phasedByPID) Parse(context.Context, core.HookCall) (core.Intent, error) {
+	return core.Intent{}, core.Errorf(core.BadCall, "no")
 }
 
 func (phasedByPID) Render(context.Context, core.HookCall, core.Outcome) (core.HookReply, error) {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // rootOnly guards a verb of an agent: who runs the agent may call it, and root.
-func rootOnly(verb string, then door.Handler) door.Handler {
+func rootOnly(verb string, then listener.Handler) listener.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		if !peer.Root() && int64(peer.UID) != int64(os.Geteuid()) {
-			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithMend("only root may, on the node itself")
+			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithRemedy("only root may, on the node itself")
 		}
 		return then(ctx, peer, req)
 	}
@@ -28,7 +28,7 @@ type BypassArgs struct {
 	What string `json:"what"`
 }
 
-func bypassVerb(audit *slog.Logger) door.Handler {
+func bypassVerb(audit *slog.Logger) listener.Handler {
 	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var args BypassArgs
 		if err := req.Decode(&args); err != nil {

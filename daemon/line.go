@@ -97,7 +97,7 @@ const (
 )
 
 // Reserve implements core.Authority. A server that is away, or that has not heard of this node yet, is asked again for as long as the hook waits.
-func (l *line) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (l *line) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	for wait := awayLeast; ; wait = min(2*wait, awayMost) {
 		to := l.now()
 		g, err := to.Reserve(ctx, node, ask, peer)
@@ -147,7 +147,7 @@ func (l *line) Attend(ctx context.Context, node string, first core.Report, next 
 // dial makes the one connection to the server. It connects by itself, with pauses that grow and jitter.
 func dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
 	if address == "" {
-		return nil, core.Errorf(core.BadConfig, "agent: server: it is missing").WithMend(`add server = "HOST:PORT" to the agent block of config.hcl`)
+		return nil, core.Errorf(core.BadConfig, "agent: server: it is missing").WithRemedy(`add server = "HOST:PORT" to the agent block of config.hcl`)
 	}
 	hostname, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -25,7 +25,7 @@ type absent struct {
 	asked int
 }
 
-func (a *absent) Reserve(context.Context, string, core.Ask, core.Peer) (core.Grant, error) {
+func (a *absent) Reserve(context.Context, string, core.Intent, core.Peer) (core.Grant, error) {
 	if a.asked++; time.Now().Before(a.until) {
 		return core.Grant{}, core.Errorf(a.why, "no")
 	}
@@ -51,7 +51,7 @@ func TestAHookWaitsForTheServer(t *testing.T) {
 				defer cancel()
 				a := &absent{until: time.Now().Add(c.away), why: c.why}
 				began := time.Now()
-				g, err := (&line{to: a}).Reserve(ctx, "n1", core.Ask{}, core.Peer{})
+				g, err := (&line{to: a}).Reserve(ctx, "n1", core.Intent{}, core.Peer{})
 				if c.want != "" && (err == nil || core.AsError(err).Reason != c.want) || c.want == "" && (err != nil || len(g.VNIs) != 1) {
 					t.Errorf("%+v, %v", g, err)
 				}
@@ -86,7 +86,7 @@ func TestAHookWakesTheConnection(t *testing.T) {
 		var hooks sync.WaitGroup
 		for range 10 {
 			hooks.Go(func() {
-				if _, err := l.Reserve(ctx, "n1", core.Ask{}, core.Peer{}); core.AsError(err).Reason != core.ServerAway {
+				if _, err := l.Reserve(ctx, "n1", core.Intent{}, core.Peer{}); core.AsError(err).Reason != core.ServerAway {
 					t.Error(err)
 				}
 			})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/host"
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 // pluginsVerb is `weft plugin list`.
-func pluginsVerb(h *host.Host) door.Handler {
+func pluginsVerb(h *host.Host) listener.Handler {
 	return func(context.Context, core.Peer, hook.Request) (any, error) {
 		rows := []PluginRow{}
 		for _, s := range h.States() {
@@ -49,7 +49,7 @@ func pluginsVerb(h *host.Host) door.Handler {
 }
 
 // restartVerb is `weft plugin restart`. Who may call it is asked before.
-func restartVerb(h *host.Host, audit *slog.Logger) door.Handler {
+func restartVerb(h *host.Host, audit *slog.Logger) listener.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var args PluginArgs
 		err := req.Decode(&args)
@@ -69,7 +69,7 @@ func restart(ctx context.Context, h *host.Host, args PluginArgs) error {
 	p := h.Plugin(host.Kind(args.Kind), args.Name)
 	if p == nil {
 		return core.Errorf(core.NotThere, "plugin %s %s: there is none, or it runs inside the daemon", core.Clip(args.Kind), core.Clip(args.Name)).
-			WithMend("`weft plugin list` shows those that there are")
+			WithRemedy("`weft plugin list` shows those that there are")
 	}
 	return p.Restart(ctx)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/history"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/metrics"
@@ -112,16 +112,16 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 	undo = append(undo, beside.close)
 	live.taken = beside.reloaded
 	page.Watch(srv)
-	hooks, err := newSchedulerDesk(ctx, srv, site, plugins, run, live, o.Log)
+	hooks, err := newSchedulerHooks(ctx, srv, site, plugins, run, live, o.Log)
 	if err != nil {
 		return err
 	}
-	desk := &server.Desk{
+	desk := &server.Verbs{
 		Server: srv, AdminGroup: c.AdminGroup, Member: o.Member, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shown: bounds.shown, Shadow: beside.row,
-		Read: map[string]door.Handler{verbPlugins: pluginsVerb(plugins)},
-		More: map[string]door.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
+		Read: map[string]listener.Handler{verbPlugins: pluginsVerb(plugins)},
+		More: map[string]listener.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
 	}
-	ln, err := door.Listen(c.Socket, 0o666)
+	ln, err := listener.Listen(c.Socket, 0o666)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func Server(ctx context.Context, site *Site, o Options) (err error) {
 		o.Watch.run(ctx, func(ctx context.Context) error { return srv.Look(ctx, func(*engine.Machine) {}) }, o.Log)
 	})
 	all.Go(func() {
-		if err := (&door.Front{Bounds: door.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
+		if err := (&listener.Server{Bounds: listener.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
 			cancel(core.Errorf(core.InternalFault, "socket %s: %w", c.Socket, err))
 		}
 	})

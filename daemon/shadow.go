@@ -42,7 +42,7 @@ func PackPolicy(p *policy.Policy) ([]byte, error) {
 	}
 	if err == nil && (len(p.Text()) > MaxShadow || out.Len() > maxPacked) {
 		err = core.Errorf(core.BadCall, "shadow: the policy has %d bytes, packed %d; it may have %d, packed %d", len(p.Text()), out.Len(), MaxShadow, maxPacked).
-			WithMend("`weft policy diff OLD NEW --jobs FILE` has no such bound")
+			WithRemedy("`weft policy diff OLD NEW --jobs FILE` has no such bound")
 	}
 	return out.Bytes(), err
 }

@@ -84,7 +84,7 @@ func (s *batch) Describe(_ context.Context, key core.Key, _ []byte, from core.Pe
 	}
 	return core.Job{
 		Run: runOf(key), GID: 1000, User: "ann", Groups: []string{"phys"}, Account: "phys", Queue: "batch",
-		Shares: []core.Share{{Hosts: hosts, Nodes: s.nodes, Cores: s.cores}},
+		Placements: []core.Placement{{Hosts: hosts, Nodes: s.nodes, Cores: s.cores}},
 	}, nil
 }
 
@@ -109,8 +109,8 @@ func key(job int) core.Key {
 func runOf(k core.Key) core.Run {
 	return core.Run{Key: k, Fingerprint: core.Fingerprint{UID: owner, Submitted: 1}}
 }
-func askFor(job int, action core.Action, boot string) core.Ask {
-	return core.Ask{Action: action, Key: key(job), UID: owner, Boot: boot}
+func askFor(job int, action core.Action, boot string) core.Intent {
+	return core.Intent{Action: action, Key: key(job), UID: owner, Boot: boot}
 }
 func over(job int) core.JobStatus { return core.JobStatus{Run: runOf(key(job)), State: core.JobFinal} }
 func nodeName(i int) string       { return fmt.Sprintf("n%05d", i) }

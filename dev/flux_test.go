@@ -96,7 +96,7 @@ type member struct {
 }
 
 // Reserve and Attend are the way of every agent to whichever server runs.
-func (c *cluster) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (c *cluster) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	s := c.server.Load()
 	if s == nil {
 		return core.Grant{}, core.Errorf(core.ServerAway, "there is no server")
@@ -646,7 +646,7 @@ func TestFluxDoctorLooksAtTheBrokersRights(t *testing.T) {
 		return slices.DeleteFunc(rows, func(r agent.FindingRow) bool { return r.Of != "scheduler flux" })
 	}
 	guest := func(r agent.FindingRow) bool {
-		return r.Severity == core.Critical.String() && strings.Contains(r.What, "guest") && strings.Contains(r.Mend, "user") && strings.Contains(r.Mend, "allow-root-owner")
+		return r.Severity == core.Critical.String() && strings.Contains(r.What, "guest") && strings.Contains(r.Remedy, "user") && strings.Contains(r.Remedy, "allow-root-owner")
 	}
 	if rows := doctor(); len(rows) == 0 || slices.ContainsFunc(rows, guest) {
 		t.Errorf("its owner: %+v", rows)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/memory"
 )
@@ -20,7 +20,7 @@ func BenchmarkList(b *testing.B) {
 	defer r.stop()
 	r.attend(b, nodes)
 	r.reserve(b, 0, live, 64, nodes)
-	desk := &server.Desk{Server: r.Server, Sizes: func() map[string]int { return nil }}
+	desk := &server.Verbs{Server: r.Server, Sizes: func() map[string]int { return nil }}
 	for _, verb := range []string{"jobs", "vnis"} {
 		b.Run(verb, func(b *testing.B) {
 			pages := 0
@@ -34,7 +34,7 @@ func BenchmarkList(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					page := out.(door.Page)
+					page := out.(listener.Page)
 					var some []json.RawMessage
 					b.StopTimer()
 					if err := json.Unmarshal(page.Body.(json.RawMessage), &some); err != nil {
@@ -76,7 +76,7 @@ func TestListsTellEachReservationOnce(t *testing.T) {
 	defer r.stop()
 	r.attend(t, 16)
 	r.reserve(t, 0, live, 64, 16)
-	desk := &server.Desk{Server: r.Server}
+	desk := &server.Verbs{Server: r.Server}
 	for _, verb := range []string{"jobs", "vnis"} {
 		seen, pages := map[string]bool{}, 0
 		for cursor, more := "", true; more; pages++ {
@@ -84,7 +84,7 @@ func TestListsTellEachReservationOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page := out.(door.Page)
+			page := out.(listener.Page)
 			var rows []struct{ Job string }
 			if err := json.Unmarshal(page.Body.(json.RawMessage), &rows); err != nil {
 				t.Fatal(err)

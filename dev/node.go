@@ -12,7 +12,7 @@ import (
 	machine "github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/store/ledger"
 )
@@ -87,12 +87,12 @@ func (n *Node) start(s *System) error {
 		return wrap(n.name, err)
 	}
 	n.agent = a
-	ln, err := door.Listen(filepath.Join(n.folder, "agent.sock"), 0o666)
+	ln, err := listener.Listen(filepath.Join(n.folder, "agent.sock"), 0o666)
 	if err != nil {
 		return wrap(n.name, err)
 	}
-	desk := &agent.Desk{Agent: a, Site: n.site(s.o.Site), More: map[string]door.Handler{"begin": n.begin(s), "join": n.join(s)}}
-	front := &door.Front{Bounds: door.Users(), Log: s.log}
+	desk := &agent.Verbs{Agent: a, Site: n.site(s.o.Site), More: map[string]listener.Handler{"begin": n.begin(s), "join": n.join(s)}}
+	front := &listener.Server{Bounds: listener.Users(), Log: s.log}
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {
 		if err := front.Serve(s.ctx, ln, desk.Handle); err != nil {
@@ -104,7 +104,7 @@ func (n *Node) start(s *System) error {
 }
 
 // begin makes the caller's process a job.
-func (n *Node) begin(s *System) door.Handler {
+func (n *Node) begin(s *System) listener.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var b Begin
 		if err := req.Decode(&b); err != nil {
@@ -117,7 +117,7 @@ func (n *Node) begin(s *System) door.Handler {
 		for _, h := range b.Hosts {
 			switch {
 			case s.nodes[h] == nil:
-				return nil, core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(h)).WithMend("`weft nodes` lists them")
+				return nil, core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(h)).WithRemedy("`weft nodes` lists them")
 			case seen[h]:
 				return nil, core.Errorf(core.BadCall, "node %s: the job names it twice", h)
 			}
@@ -131,7 +131,7 @@ func (n *Node) begin(s *System) door.Handler {
 }
 
 // join makes a process of the caller's this node's part of his job.
-func (n *Node) join(s *System) door.Handler {
+func (n *Node) join(s *System) listener.Handler {
 	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var j Join
 		if err := req.Decode(&j); err != nil {
@@ -160,7 +160,7 @@ func (n *Node) cleanUp(s *System) {
 			return
 		case e := <-n.gone:
 			key := core.Key{JobID: core.JobID{Scheduler: s.o.Local, Job: e.Job}}
-			out := n.agent.Do(s.ctx, core.Ask{Action: core.CleanUp, Key: key, UID: e.UID, Began: hook.Boottime()}, root)
+			out := n.agent.Do(s.ctx, core.Intent{Action: core.CleanUp, Key: key, UID: e.UID, Began: hook.Boottime()}, root)
 			if out.Err != nil && s.ctx.Err() == nil {
 				s.log.Warn("a job that is over was not cleaned up; the server's order will do it", core.LogJob, e.Job, core.LogNode, n.name, core.LogError, out.Err)
 			}

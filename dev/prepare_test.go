@@ -14,17 +14,17 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/store/ledger"
 )
 
 // verbatim is an adapter whose hook says what it wants in so many words: the job is the first argument, and the phase the action.
 type verbatim struct{}
 
-func (verbatim) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+func (verbatim) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	job, err := strconv.Atoi(call.Args[0])
 	if err != nil {
-		return core.Ask{}, err
+		return core.Intent{}, err
 	}
 	action := core.Prepare
 	if call.Phase == "cleanup" {
@@ -78,14 +78,14 @@ func BenchmarkPrepare(b *testing.B) {
 	defer cancel()
 	r.group.Go(func() { _ = a.Run(ctx) })
 	socket := filepath.Join(dir, "agent.sock")
-	ln, err := door.Listen(socket, 0o600)
+	ln, err := listener.Listen(socket, 0o600)
 	if err != nil {
 		b.Fatal(err)
 	}
-	desk := &agent.Desk{Agent: a, More: map[string]door.Handler{
+	desk := &agent.Verbs{Agent: a, More: map[string]listener.Handler{
 		"nothing": func(context.Context, core.Peer, hook.Request) (any, error) { return core.HookReply{}, nil },
 	}}
-	front := &door.Front{Log: slog.New(slog.DiscardHandler)}
+	front := &listener.Server{Log: slog.New(slog.DiscardHandler)}
 	r.group.Go(func() { _ = front.Serve(ctx, ln, desk.Handle) })
 	r.attendFrom(b, 1, 2)
 	r.attached(b, 2)

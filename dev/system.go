@@ -21,7 +21,7 @@ import (
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
@@ -74,9 +74,9 @@ type running struct {
 // line is the agents' way to the server, which may be down.
 type line struct{ to atomic.Pointer[server.Server] }
 
-var errDown = core.Errorf(core.ServerAway, "server: it is not running").WithMend("`weft status`")
+var errDown = core.Errorf(core.ServerAway, "server: it is not running").WithRemedy("`weft status`")
 
-func (l *line) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (l *line) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	if s := l.to.Load(); s != nil {
 		return s.Reserve(ctx, node, ask, peer)
 	}
@@ -149,14 +149,14 @@ func (s *System) StartServer() error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	ln, err := door.Listen(filepath.Join(s.o.Dir, "server.sock"), 0o666)
+	ln, err := listener.Listen(filepath.Join(s.o.Dir, "server.sock"), 0o666)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	r := &running{cancel: cancel, done: make(chan struct{}), store: store}
-	desk := &server.Desk{Server: srv, AdminGroup: s.o.Admins, Version: s.o.Version, Sizes: s.sizes}
-	front := &door.Front{Bounds: door.Users(), Log: s.log}
+	desk := &server.Verbs{Server: srv, AdminGroup: s.o.Admins, Version: s.o.Version, Sizes: s.sizes}
+	front := &listener.Server{Bounds: listener.Users(), Log: s.log}
 	var both sync.WaitGroup
 	both.Go(func() { _ = srv.Run(ctx) })
 	both.Go(func() {

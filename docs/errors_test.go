@@ -22,16 +22,16 @@ const errorsHead = `# Errors
 Every error that Weft reports reads *what: which: why*, and then what to do about it. It has a **reason**, one stable word that scripts, logs and metrics
 can rely on: it never changes its meaning and is never used again for another. This page explains each one.
 
-The **class** says whom a failure belongs to, and so what happens next:
+The **scope** says whom a failure belongs to, and so what happens next:
 
-| class | whose failure it is | the job | the node |
+| scope | whose failure it is | the job | the node |
 |---|---|---|---|
 | job | the job asked for what it cannot have | ends with the message, where its user sees it | stays in service |
 | system | Weft cannot serve now | waits or goes back to the queue, where its scheduler can do that | stays in service |
 | node | this node is at fault | starts again elsewhere, as its scheduler does after a failed prolog | drained, with the reason |
 | none | a call or a file was wrong; no job is concerned | – | – |
 
-Only class node ever takes a node out of service: a refused user must not cost a site a node. Weft fails closed: whatever the class, no task runs
+Only scope node ever takes a node out of service: a refused user must not cost a site a node. Weft fails closed: whatever the scope, no task runs
 without its isolation. Root's way out while Weft itself is broken is ` + "`weft agent bypass --until TIME`" + `.
 
 The **code** is the kind of an error: the gRPC status that a plugin returns for it, or is given.
@@ -39,28 +39,28 @@ The **code** is the kind of an error: the gRPC status that a plugin returns for 
 `
 
 var classTitles = []struct {
-	class core.Class
+	scope core.Scope
 	title string
 }{
-	{core.ClassJob, "The job's (class job)"},
-	{core.ClassSystem, "Weft's (class system)"},
-	{core.ClassNode, "The node's (class node)"},
-	{core.ClassNone, "The caller's (class none)"},
+	{core.ScopeJob, "The job's (scope job)"},
+	{core.ScopeSystem, "Weft's (scope system)"},
+	{core.ScopeNode, "The node's (scope node)"},
+	{core.ScopeNone, "The caller's (scope none)"},
 }
 
 // errorsPage is docs/errors.md as it should be.
 func errorsPage() string {
 	var b strings.Builder
 	b.WriteString(errorsHead)
-	b.WriteString("| reason | class | code |\n|---|---|---|\n")
+	b.WriteString("| reason | scope | code |\n|---|---|---|\n")
 	for _, a := range core.Reasons() {
-		fmt.Fprintf(&b, "| [%s](#%s) | %v | %v |\n", a.Reason, a.Reason, a.Class, a.Code)
+		fmt.Fprintf(&b, "| [%s](#%s) | %v | %v |\n", a.Reason, a.Reason, a.Scope, a.Code)
 	}
 	for _, c := range classTitles {
 		fmt.Fprintf(&b, "\n## %s\n", c.title)
 		for _, a := range core.Reasons() {
-			if a.Class == c.class {
-				fmt.Fprintf(&b, "\n### %s\n\nClass %v, code %v.\n\n**It means:** %s.\n\n**What to do:** %s.\n", a.Reason, a.Class, a.Code, a.Mean, a.Mend)
+			if a.Scope == c.scope {
+				fmt.Fprintf(&b, "\n### %s\n\nScope %v, code %v.\n\n**It means:** %s.\n\n**What to do:** %s.\n", a.Reason, a.Scope, a.Code, a.Mean, a.Remedy)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func TestErrorsPageHasEveryReason(t *testing.T) {
 	page := errorsPage()
 	for _, a := range core.Reasons() {
 		if n := strings.Count(page, "\n### "+string(a.Reason)+"\n"); n != 1 {
-			t.Errorf("%s: has %d headings, want 1: its class has no section", a.Reason, n)
+			t.Errorf("%s: has %d headings, want 1: its scope has no section", a.Reason, n)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestFluxOptions(t *testing.T) {
 		return flux.ParseOptions(map[string]json.RawMessage{"slingshot": v})
 	}
 	_, err = parse("colour", "blue")
-	list := core.AsError(err).Mend
+	list := core.AsError(err).Remedy
 	var known []string
 	for _, m := range regexp.MustCompile(`slingshot[.=](\w+)`).FindAllStringSubmatch(list, -1) {
 		known = append(known, m[1])

@@ -20,7 +20,7 @@ func TestNetworkOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = slurm.ParseNetwork("colour=blue")
-	mend := core.AsError(err).Mend
+	mend := core.AsError(err).Remedy
 	list, resources, ok := strings.Cut(strings.TrimPrefix(mend, "the options are "), " where R is one of ")
 	if !ok {
 		t.Fatalf("the parser says no more what its options are: %q", mend)

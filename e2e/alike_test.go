@@ -38,17 +38,17 @@ func TestDriversAlike(t *testing.T) {
 			}
 		}
 		type seen struct {
-			Code       core.Code
-			Reason     core.Reason
-			What, Mend string
-			Short      []core.Shortage
+			Code         core.Code
+			Reason       core.Reason
+			What, Remedy string
+			Short        []core.Shortage
 		}
 		shown := func(err error) seen {
 			e := core.AsError(err)
 			if e == nil {
 				return seen{}
 			}
-			return seen{e.Code, e.Reason, e.What, e.Mend, e.Short}
+			return seen{e.Code, e.Reason, e.What, e.Remedy, e.Short}
 		}
 		device := rapid.SampledFrom([]string{"cxi0", "cxi1", "cxi1", "cxi2"})
 		var known []core.Service

@@ -26,7 +26,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func made(serial uint64) engine.Reservation {
 	r := engine.Reservation{Serial: serial, Made: noon.Add(time.Duration(serial) * time.Minute), VNIs: []engine.Taken{{VNI: 1024 + core.VNI(serial)}}, Grant: engine.Decision{Policy: "p"}}
 	r.Job.User, r.Job.Account, r.Job.Queue = "ann", "phys", "io"
-	r.Job.Shares = []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 8}}
+	r.Job.Placements = []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 8}}
 	r.Job.Request.VNIs = 1
 	return r
 }

@@ -89,7 +89,7 @@ func Parse(r io.Reader) ([]Row, error) {
 		at++
 		var row Row
 		if err := json.Unmarshal(text, &row); err != nil && first == nil {
-			first = core.Errorf(core.BadCall, "jobs: line %d: %w", at, err).WithMend("write it with `weft jobs --history -o json`")
+			first = core.Errorf(core.BadCall, "jobs: line %d: %w", at, err).WithRemedy("write it with `weft jobs --history -o json`")
 		}
 		if len(rows) == MaxRows && first == nil {
 			first = core.Errorf(core.BadCall, "jobs: there are more than %d", MaxRows)

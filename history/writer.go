@@ -55,7 +55,7 @@ func Open(path string, size int64, log *slog.Logger) (*Writer, error) {
 		w.size = DefaultSize
 	}
 	if err := w.open(); err != nil {
-		return nil, core.Errorf(core.BadConfig, "history: %w", err).WithMend("make its folder, or name another file; it may be no symbolic link")
+		return nil, core.Errorf(core.BadConfig, "history: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
 	}
 	go w.write()
 	return w, nil

@@ -64,7 +64,7 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 	}
 	out, err := Frame(req, MaxRequest)
 	if err != nil {
-		return Reply{}, core.Errorf(core.BadCall, "call of %s: %w", verb, err).WithMend("give less at once")
+		return Reply{}, core.Errorf(core.BadCall, "call of %s: %w", verb, err).WithRemedy("give less at once")
 	}
 	start := time.Now()
 	var refused error
@@ -75,7 +75,7 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 		}
 		if e := core.AsError(err); refused != nil && !reply.Again && e != nil && (e.Reason == core.TimedOut || e.Reason == core.Cancelled) {
 			// Why it comes again is what a person needs to know; whether this time it began, nobody can.
-			return reply, core.Errorf(e.Reason, "%w; until then it was refused: %s", err, refused).WithMend(e.Mend)
+			return reply, core.Errorf(e.Reason, "%w; until then it was refused: %s", err, refused).WithRemedy(e.Remedy)
 		}
 		if err == nil || !reply.Again || time.Since(start) > doorway || !pause(ctx, wait) {
 			return reply, err
@@ -120,15 +120,15 @@ func exchange(ctx context.Context, path string, conn *os.File, request []byte) (
 	case errors.Is(err, ErrOversized):
 		return Reply{}, core.Errorf(core.InternalFault, "%s: its answer is no answer: %w", path, err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off in the middle of its answer", path).WithMend(starter(path))
+		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off in the middle of its answer", path).WithRemedy(starter(path))
 	case sent != nil:
-		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off before the call was sent: %w", path, sent).WithMend(starter(path))
+		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off before the call was sent: %w", path, sent).WithRemedy(starter(path))
 	default:
-		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off without an answer: %w", path, err).WithMend(starter(path))
+		return Reply{}, core.Errorf(core.ServerAway, "%s: it broke off without an answer: %w", path, err).WithRemedy(starter(path))
 	}
 	var reply Reply
 	if err := decode(body, &reply); err != nil {
-		return Reply{}, core.Errorf(core.InternalFault, "%s: its answer: %w", path, err).WithMend("see whether it is a weft daemon that listens there")
+		return Reply{}, core.Errorf(core.InternalFault, "%s: its answer: %w", path, err).WithRemedy("see whether it is a weft daemon that listens there")
 	}
 	if reply.Error == nil || reply.Error.Reason != string(core.BadVersion) {
 		if err := checkVersion(path, reply.Version); err != nil {

@@ -42,11 +42,11 @@ func dial(ctx context.Context, path string) (*os.File, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, absent(path)
 		case errors.Is(err, syscall.ECONNREFUSED):
-			return nil, core.Errorf(core.ServerAway, "%s: nobody listens there any more", path).WithMend(starter(path))
+			return nil, core.Errorf(core.ServerAway, "%s: nobody listens there any more", path).WithRemedy(starter(path))
 		case errors.Is(err, fs.ErrPermission):
-			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not connect to it: %w", path, os.Geteuid(), err).WithMend("run it as root, or use the socket that is for users")
+			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not connect to it: %w", path, os.Geteuid(), err).WithRemedy("run it as root, or use the socket that is for users")
 		default:
-			return nil, core.Errorf(core.ServerAway, "%s: %w", path, err).WithMend(starter(path))
+			return nil, core.Errorf(core.ServerAway, "%s: %w", path, err).WithRemedy(starter(path))
 		}
 	}
 }
@@ -86,17 +86,17 @@ func checkSocket(path string, uid int) error {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		return absent(path)
 	case errors.Is(err, fs.ErrPermission):
-		return core.Errorf(core.NotAllowed, "%s: uid %d may not look there: %w", path, uid, err).WithMend("run it as root, or let users pass through the folders that it lies in")
+		return core.Errorf(core.NotAllowed, "%s: uid %d may not look there: %w", path, uid, err).WithRemedy("run it as root, or let users pass through the folders that it lies in")
 	case err != nil:
 		return core.Errorf(core.ServerAway, "%s: %w", path, err)
 	case info.Mode()&fs.ModeSymlink != 0:
-		return core.Errorf(core.NotAllowed, "%s: it is a symbolic link, which anybody could have made", path).WithMend("give the path of the socket itself")
+		return core.Errorf(core.NotAllowed, "%s: it is a symbolic link, which anybody could have made", path).WithRemedy("give the path of the socket itself")
 	case info.Mode()&fs.ModeSocket == 0:
-		return core.Errorf(core.NotAllowed, "%s: it is no socket", path).WithMend("give the path of the daemon's socket")
+		return core.Errorf(core.NotAllowed, "%s: it is no socket", path).WithRemedy("give the path of the daemon's socket")
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || st.Uid != 0 && int(st.Uid) != uid {
-		return core.Errorf(core.NotAllowed, "%s: it belongs neither to root nor to uid %d", path, uid).WithMend("see who made it; a daemon of Weft runs as root, `weft dev` as its user")
+		return core.Errorf(core.NotAllowed, "%s: it belongs neither to root nor to uid %d", path, uid).WithRemedy("see who made it; a daemon of Weft runs as root, `weft dev` as its user")
 	}
 	return nil
 }
@@ -108,10 +108,10 @@ const imposter = "see which process listens there; a daemon of Weft runs as root
 func checkListener(path string, conn *os.File, uid int) error {
 	peer, err := PeerOf(conn)
 	if err != nil {
-		return core.Errorf(core.NotAllowed, "%s: who listens there: %w", path, err).WithMend(imposter)
+		return core.Errorf(core.NotAllowed, "%s: who listens there: %w", path, err).WithRemedy(imposter)
 	}
 	if !peer.Root() && int(peer.UID) != uid {
-		return core.Errorf(core.NotAllowed, "%s: uid %d listens there, which is neither root nor uid %d", path, peer.UID, uid).WithMend(imposter)
+		return core.Errorf(core.NotAllowed, "%s: uid %d listens there, which is neither root nor uid %d", path, peer.UID, uid).WithRemedy(imposter)
 	}
 	return nil
 }
@@ -123,13 +123,13 @@ func CheckPath(path string) error {
 		return core.Errorf(core.BadCall, "socket %q: it is no path of a file", core.Clip(path))
 	case len(path) > MaxPath:
 		return core.Errorf(core.BadCall, "socket %s: its path has %d bytes and the kernel takes %d", core.Clip(path), len(path), MaxPath).
-			WithMend("use a folder with a shorter name, or a path from the current folder")
+			WithRemedy("use a folder with a shorter name, or a path from the current folder")
 	}
 	return nil
 }
 
 func absent(path string) error {
-	return core.Errorf(core.ServerAway, "%s: there is no socket", path).WithMend(starter(path))
+	return core.Errorf(core.ServerAway, "%s: there is no socket", path).WithRemedy(starter(path))
 }
 
 // starter says what to start so that somebody listens at path.

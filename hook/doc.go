@@ -4,6 +4,6 @@
 // until the answer is there: hanging up ends the call. Who calls is what the kernel says (SO_PEERCRED), never what a frame says.
 //
 // This package is for those who ask, with Call and Pages: weft-hook, which a scheduler's hooks exec, and the operator's verbs. It holds what a frame is, too.
-// Those who answer are the agent, with a socket for root and one for users, and the server: theirs is hook/door. hook/rundir is what the agent leaves for
+// Those who answer are the agent, with a socket for root and one for users, and the server: theirs is hook/listener. hook/rundir is what the agent leaves for
 // weft-hook to read. Only core and the standard library are imported, and here not even net, since weft-hook starts once for each hook of each job.
 package hook

@@ -14,7 +14,7 @@ type Fault struct {
 	Code   string     `json:"code"`
 	Reason string     `json:"reason"`
 	What   string     `json:"what"`
-	Mend   string     `json:"mend,omitempty"`
+	Remedy string     `json:"remedy,omitempty"`
 	Short  []Shortage `json:"short,omitempty"`
 }
 
@@ -33,7 +33,7 @@ func NewFault(err error) *Fault {
 	if e == nil {
 		return nil
 	}
-	f := &Fault{Code: e.Code.String(), Reason: string(e.Reason), What: cut(e.What), Mend: cut(e.Mend)}
+	f := &Fault{Code: e.Code.String(), Reason: string(e.Reason), What: cut(e.What), Remedy: cut(e.Remedy)}
 	for _, s := range e.Short {
 		f.Short = append(f.Short, Shortage{Device: s.Device, Resource: s.Resource.String(), Want: s.Want, Have: s.Have, Pool: s.Pool})
 	}
@@ -45,7 +45,7 @@ func (f *Fault) Err() *core.Error {
 	if f == nil {
 		return nil
 	}
-	e := &core.Error{Code: codeOf(f.Code), Reason: core.Reason(f.Reason), What: f.What, Mend: f.Mend}
+	e := &core.Error{Code: codeOf(f.Code), Reason: core.Reason(f.Reason), What: f.What, Remedy: f.Remedy}
 	for _, s := range f.Short {
 		r, err := core.ParseResource(s.Resource)
 		if err != nil {

@@ -60,7 +60,7 @@ func FuzzReply(f *testing.F) {
 		if e == nil {
 			return
 		}
-		_ = e.Class().String() + e.Line()
+		_ = e.Scope().String() + e.Line()
 		if twice := NewFault(e).Err(); twice.Code != e.Code || twice.Reason != e.Reason || len(twice.Short) != len(e.Short) {
 			t.Errorf("%+v became %+v", e, twice)
 		}

@@ -27,7 +27,7 @@ func Pages(ctx context.Context, path, verb string, in any, each func(page json.R
 	}
 }
 
-// List gathers all pages of a list whose pages are JSON arrays, as door.Slice makes them.
+// List gathers all pages of a list whose pages are JSON arrays, as listener.Slice makes them.
 func List[T any](ctx context.Context, path, verb string, in any) ([]T, error) {
 	var all []T
 	err := Pages(ctx, path, verb, in, func(page json.RawMessage) error {

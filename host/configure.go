@@ -54,5 +54,5 @@ func (p *Plugin) serves(l *life, who string) error {
 	if ok {
 		return nil
 	}
-	return core.Errorf(core.BadConfig, "%s: %s is no %s", p.spec.title(), who, want).WithMend("correct its command, or move it to the block of its kind")
+	return core.Errorf(core.BadConfig, "%s: %s is no %s", p.spec.title(), who, want).WithRemedy("correct its command, or move it to the block of its kind")
 }

@@ -74,7 +74,7 @@ func counted(p *Plugin, want int) func([]core.Created, error) ([]core.Created, e
 }
 
 func (p *Plugin) miscounted(got, want int) error {
-	return core.Errorf(core.NICFailed, "%s: it answered %d results for %d services", p.spec.title(), got, want).WithMend("the plugin is at fault: report it to its author")
+	return core.Errorf(core.NICFailed, "%s: it answered %d results for %d services", p.spec.title(), got, want).WithRemedy("the plugin is at fault: report it to its author")
 }
 
 type fabric struct{ p *Plugin }
@@ -117,10 +117,10 @@ func (f fabric) Collectives(ctx context.Context) (core.Fabric, error) {
 
 type hooks struct{ p *Plugin }
 
-func (h hooks) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
-	return ask(ctx, h.p, func(ctx context.Context, l *life) (core.Ask, error) {
+func (h hooks) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
+	return ask(ctx, h.p, func(ctx context.Context, l *life) (core.Intent, error) {
 		if l.hooks == nil {
-			return core.Ask{}, h.p.unserved("hooks")
+			return core.Intent{}, h.p.unserved("hooks")
 		}
 		return l.hooks.Parse(ctx, call)
 	})

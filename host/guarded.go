@@ -59,8 +59,8 @@ type guardedHooks struct {
 	h core.Hooks
 }
 
-func (h guardedHooks) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
-	return heed(ctx, h.g, "parse", func(ctx context.Context) (core.Ask, error) { return h.h.Parse(ctx, call) })
+func (h guardedHooks) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
+	return heed(ctx, h.g, "parse", func(ctx context.Context) (core.Intent, error) { return h.h.Parse(ctx, call) })
 }
 
 func (h guardedHooks) Render(ctx context.Context, call core.HookCall, outcome core.Outcome) (core.HookReply, error) {

@@ -135,7 +135,7 @@ func (h *Host) find(kind Kind, name string) (*Plugin, error) {
 	if p := h.Plugin(kind, name); p != nil {
 		return p, nil
 	}
-	return nil, core.Errorf(core.NotThere, "plugin %s %q: there is none", kind, core.Clip(name)).WithMend("`weft plugin list` shows those that there are")
+	return nil, core.Errorf(core.NotThere, "plugin %s %q: there is none", kind, core.Clip(name)).WithRemedy("`weft plugin list` shows those that there are")
 }
 
 // Remove stops a plugin for good, as a reload does that no longer has it.

@@ -89,7 +89,7 @@ func heed[T any](ctx context.Context, g guard, what string, f func(context.Conte
 	case g.slots <- struct{}{}:
 	default:
 		return none, core.Errorf(core.Overloaded, "%s: %s: %d calls of it run already", g.p.spec.title(), what, cap(g.slots)).
-			WithMend("calls that never return fill it: look for the plugin in the daemon's log; `in_process = false` lets it be restarted")
+			WithRemedy("calls that never return fill it: look for the plugin in the daemon's log; `in_process = false` lets it be restarted")
 	}
 	done := make(chan outcome[T], 1)
 	go func() {
@@ -157,7 +157,7 @@ func caught[T any](g guard, what string, f func() (T, error)) (v T, err error) {
 		if r := recover(); r != nil {
 			g.log.Error("plugin panicked", core.LogVerb, what, core.LogPanic, fmt.Sprint(r), core.LogStack, string(debug.Stack()))
 			g.p.change(func(s *Status) { s.Panics++ })
-			err = core.Errorf(core.InternalFault, "%s: %s: it panicked: %v", g.p.spec.title(), what, r).WithMend("report it, with the stack in the daemon's log")
+			err = core.Errorf(core.InternalFault, "%s: %s: it panicked: %v", g.p.spec.title(), what, r).WithRemedy("report it, with the stack in the daemon's log")
 		}
 	}()
 	return f()

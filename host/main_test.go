@@ -153,8 +153,8 @@ func (p *puppet) Destroy(_ context.Context, services []core.Service) ([]error, e
 // adapter is a scheduler's both halves.
 type adapter struct{}
 
-func (adapter) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
-	return core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: "7"}}}, nil
+func (adapter) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
+	return core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: "7"}}}, nil
 }
 
 func (adapter) Render(context.Context, core.HookCall, core.Outcome) (core.HookReply, error) {

@@ -345,7 +345,7 @@ func (p *Plugin) away(state State, why string) error {
 	}
 	e := core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), text)
 	if state == Failed {
-		e = e.WithMend("`weft plugin list` shows why; then `weft plugin restart " + p.spec.title() + "`")
+		e = e.WithRemedy("`weft plugin list` shows why; then `weft plugin restart " + p.spec.title() + "`")
 	}
 	return e
 }

@@ -51,7 +51,7 @@ func (p Program) check() error {
 	}
 	sum, err := hex.DecodeString(p.SHA256)
 	if err != nil || len(sum) != sha256.Size {
-		return core.Errorf(core.BadConfig, "sha256 %q: it must be %d hex digits", core.Clip(p.SHA256), 2*sha256.Size).WithMend("write what `sha256sum " + p.Path + "` prints")
+		return core.Errorf(core.BadConfig, "sha256 %q: it must be %d hex digits", core.Clip(p.SHA256), 2*sha256.Size).WithRemedy("write what `sha256sum " + p.Path + "` prints")
 	}
 	// A SecureConfig never resets its hash: one for each start, or the second start fails.
 	secure := plugin.SecureConfig{Checksum: sum, Hash: sha256.New()}
@@ -61,7 +61,7 @@ func (p Program) check() error {
 	}
 	if !ok {
 		return core.Errorf(core.BadConfig, "plugin's program %s: it is not the file whose sha256 is in the configuration", p.Path).
-			WithMend("if it was upgraded on purpose, write what `sha256sum " + p.Path + "` prints now; otherwise find out who changed it")
+			WithRemedy("if it was upgraded on purpose, write what `sha256sum " + p.Path + "` prints now; otherwise find out who changed it")
 	}
 	return nil
 }
@@ -71,11 +71,11 @@ func (p Program) owned() error {
 	info, err := os.Stat(p.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return core.Errorf(core.BadConfig, "plugin's program %s: there is no such file", p.Path).WithMend("correct the path, or install the plugin")
+		return core.Errorf(core.BadConfig, "plugin's program %s: there is no such file", p.Path).WithRemedy("correct the path, or install the plugin")
 	case err != nil:
 		return core.Errorf(core.BadConfig, "plugin's program %s: %w", p.Path, err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
-		return core.Errorf(core.BadConfig, "plugin's program %s: it is not an executable file", p.Path).WithMend("`chmod 755 " + p.Path + "` if it is the program")
+		return core.Errorf(core.BadConfig, "plugin's program %s: it is not an executable file", p.Path).WithRemedy("`chmod 755 " + p.Path + "` if it is the program")
 	}
 	if os.Geteuid() != 0 {
 		return nil
@@ -93,7 +93,7 @@ func (p Program) owned() error {
 		open := info.Mode().Perm()&0o022 != 0 && !(info.IsDir() && info.Mode()&fs.ModeSticky != 0)
 		if who != 0 || open {
 			return core.Errorf(core.BadConfig, "plugin's program %s: %s can be written by others than root, and it would run as root", p.Path, at).
-				WithMend("`chown root " + at + "; chmod go-w " + at + "`")
+				WithRemedy("`chown root " + at + "; chmod go-w " + at + "`")
 		}
 		if at == filepath.Dir(at) {
 			return nil

@@ -32,7 +32,7 @@ func folderName(kind Kind, name string) string {
 func checkSocketPath(folder string) error {
 	if n := len(filepath.Join(folder, socketName)); n > maxSocketPath {
 		return core.Errorf(core.BadConfig, "run directory: %s: the path of a plugin's socket in it would have %d bytes and may have %d", folder, n, maxSocketPath).
-			WithMend("choose a run directory with a shorter path")
+			WithRemedy("choose a run directory with a shorter path")
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func checkSocketPath(folder string) error {
 // emptied makes the folder of a plugin's socket, for its owner only, or empties it: a killed plugin leaves its socket behind.
 func emptied(folder string) error {
 	bad := func(err error) error {
-		return core.Errorf(core.InternalFault, "plugin's folder %s: %w", folder, err).WithMend("the run directory must be writable for the daemon and for nobody else")
+		return core.Errorf(core.InternalFault, "plugin's folder %s: %w", folder, err).WithRemedy("the run directory must be writable for the daemon and for nobody else")
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		return bad(err)

@@ -76,7 +76,7 @@ func checkHost(h string) error {
 		return nil
 	}
 	bad := func(why string) error {
-		return core.Errorf(core.BadCall, "host %q: %s", core.Clip(h), why).WithMend("give the names and addresses that agents reach the server by, such as weft.example.org or 10.0.0.1, each an argument of its own and without a port")
+		return core.Errorf(core.BadCall, "host %q: %s", core.Clip(h), why).WithRemedy("give the names and addresses that agents reach the server by, such as weft.example.org or 10.0.0.1, each an argument of its own and without a port")
 	}
 	if len(h) > 253 {
 		return bad("it has more than 253 bytes")
@@ -132,7 +132,7 @@ func issue(dir, name string, t *x509.Certificate) error {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, caKey))
 	if err != nil {
-		return core.Errorf(core.BadConfig, "tls: %w", err).WithMend("run this where `weft tls init` was run")
+		return core.Errorf(core.BadConfig, "tls: %w", err).WithRemedy("run this where `weft tls init` was run")
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -186,7 +186,7 @@ func replace(path string, mode fs.FileMode, block *pem.Block) error {
 func readCert(path string) (*x509.Certificate, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "tls: %w", err).WithMend("`weft tls init` makes a site's authority")
+		return nil, core.Errorf(core.BadConfig, "tls: %w", err).WithRemedy("`weft tls init` makes a site's authority")
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {

@@ -32,12 +32,12 @@ func role(c *x509.Certificate) (string, *core.Error) {
 			continue
 		}
 		if found != "" {
-			return "", core.Errorf(core.NotAllowed, "certificate of %s: it names two roles", core.Clip(c.Subject.CommonName)).WithMend(mend)
+			return "", core.Errorf(core.NotAllowed, "certificate of %s: it names two roles", core.Clip(c.Subject.CommonName)).WithRemedy(mend)
 		}
 		found = u.Opaque
 	}
 	if found == "" {
-		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is not one that `weft tls` made", core.Clip(c.Subject.CommonName)).WithMend(mend)
+		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is not one that `weft tls` made", core.Clip(c.Subject.CommonName)).WithRemedy(mend)
 	}
 	return found, nil
 }
@@ -53,7 +53,7 @@ func Node(c *x509.Certificate) (string, error) {
 	}
 	name, ok := strings.CutPrefix(r, nodePrefix)
 	if !ok {
-		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is no node's", core.Clip(c.Subject.CommonName)).WithMend(mend)
+		return "", core.Errorf(core.NotAllowed, "certificate of %s: it is no node's", core.Clip(c.Subject.CommonName)).WithRemedy(mend)
 	}
 	if err := core.CheckName("node", name, core.MaxNodeName); err != nil {
 		return "", err
@@ -68,7 +68,7 @@ func checkServer(c *x509.Certificate) error {
 		return err
 	}
 	if r != serverRole {
-		return core.Errorf(core.NotAllowed, "certificate of %s: it is no server's", core.Clip(c.Subject.CommonName)).WithMend(mend)
+		return core.Errorf(core.NotAllowed, "certificate of %s: it is no server's", core.Clip(c.Subject.CommonName)).WithRemedy(mend)
 	}
 	return nil
 }

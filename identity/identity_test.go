@@ -159,7 +159,7 @@ func TestHostsAreChecked(t *testing.T) {
 	for _, h := range []string{"", "bad host", "weft:6464", "a..b", "-a", "a-", "weft/x", "*.example.org", "h\n", strings.Repeat("a", 64), strings.Repeat("a.", 127) + "aa"} {
 		dir := t.TempDir()
 		err := identity.Init(dir, []string{"weft.example.org", h}, time.Now())
-		if e := core.AsError(err); e == nil || e.Reason != core.BadCall || e.Mend == "" {
+		if e := core.AsError(err); e == nil || e.Reason != core.BadCall || e.Remedy == "" {
 			t.Errorf("host %q: %v", h, err)
 		}
 		if made, _ := os.ReadDir(dir); len(made) > 0 {
@@ -177,7 +177,7 @@ func TestAKeyOfAnotherCertificate(t *testing.T) {
 	f := files(dir, "n1")
 	f.Key = files(dir, "n2").Key
 	_, err := identity.Open(f)
-	if e := core.AsError(err); e == nil || !strings.Contains(e.What, "n1.crt") || !strings.Contains(e.What, "n2.key") || !strings.Contains(e.Mend, "weft tls") || !strings.Contains(e.Mend, "pair") {
+	if e := core.AsError(err); e == nil || !strings.Contains(e.What, "n1.crt") || !strings.Contains(e.What, "n2.key") || !strings.Contains(e.Remedy, "weft tls") || !strings.Contains(e.Remedy, "pair") {
 		t.Errorf("%v", err)
 	}
 }

@@ -59,7 +59,7 @@ func (s *Source) read() (*material, error) {
 			if s.have != nil {
 				return s.have, nil
 			}
-			return nil, core.Errorf(core.BadConfig, "tls: %w", err).WithMend("`weft tls init` makes the server's certificate, `weft tls node NAME` a node's")
+			return nil, core.Errorf(core.BadConfig, "tls: %w", err).WithRemedy("`weft tls init` makes the server's certificate, `weft tls node NAME` a node's")
 		}
 		m.stamps[i] = stamp{info.ModTime(), info.Size()}
 	}
@@ -85,7 +85,7 @@ func (m *material) load(f Files) error {
 	m.pool.AddCert(ca)
 	if m.cert, err = tls.LoadX509KeyPair(f.Cert, f.Key); err != nil {
 		return core.Errorf(core.BadConfig, "tls: %s, %s: %w", f.Cert, f.Key, err).
-			WithMend("the two are a pair that one run of `weft tls` made: bring both anew from where the site's authority is")
+			WithRemedy("the two are a pair that one run of `weft tls` made: bring both anew from where the site's authority is")
 	}
 	if m.cert.Leaf, err = x509.ParseCertificate(m.cert.Certificate[0]); err != nil {
 		return core.Errorf(core.BadConfig, "tls: %s: %w", f.Cert, err)

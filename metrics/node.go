@@ -21,15 +21,15 @@ var (
 
 // nodeFigures are a node's machine in numbers.
 type nodeFigures struct {
-	phases   map[node.Phase]int
+	phases   map[node.State]int
 	services map[string]int
 	unknown  int // -1: the NICs were not read yet
 }
 
 func figuresOf(m *node.Machine) nodeFigures {
-	f := nodeFigures{phases: map[node.Phase]int{}, services: map[string]int{}, unknown: m.Unknown()}
+	f := nodeFigures{phases: map[node.State]int{}, services: map[string]int{}, unknown: m.Unknown()}
 	for _, e := range m.Entries() {
-		f.phases[e.Phase]++
+		f.phases[e.State]++
 		for _, s := range e.Services {
 			f.services[s.Device]++
 		}
@@ -75,7 +75,7 @@ func (a *Agent) Collect(ch chan<- prometheus.Metric) {
 	if !ever {
 		return
 	}
-	for _, p := range []node.Phase{node.Asking, node.Making, node.Ready, node.Cleaning, node.Clean} {
+	for _, p := range []node.State{node.Asking, node.Making, node.Ready, node.Cleaning, node.Clean} {
 		gauge(ch, entries, float64(f.phases[p]), p.String())
 	}
 	for _, d := range nics {

@@ -39,8 +39,8 @@ func (s *scheduler) Describe(_ context.Context, key core.Key, _ []byte, _ core.P
 		uid = 666
 	}
 	return core.Job{
-		Run:    core.Run{Key: key, Fingerprint: core.Fingerprint{UID: uid, Submitted: 1}},
-		Shares: []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 8}},
+		Run:        core.Run{Key: key, Fingerprint: core.Fingerprint{UID: uid, Submitted: 1}},
+		Placements: []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 8}},
 	}, nil
 }
 
@@ -63,7 +63,7 @@ func (*scheduler) Drain(context.Context, string, string) error  { return nil }
 // hooks are an adapter's translating half: ARGS are the job and its owner's uid is in the environment's stead.
 type hooks struct{}
 
-func (hooks) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+func (hooks) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	key := core.Key{JobID: core.JobID{Scheduler: "tioga", Job: call.Args[0]}}
 	uid := uint32(1000)
 	if call.Args[0] == "666" {
@@ -71,13 +71,13 @@ func (hooks) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
 	}
 	switch call.Phase {
 	case "prolog":
-		return core.Ask{Action: core.Prepare, Key: key, UID: uid, Began: call.Began}, nil
+		return core.Intent{Action: core.Prepare, Key: key, UID: uid, Began: call.Began}, nil
 	case "taskprolog":
-		return core.Ask{Action: core.Environment, Key: key, UID: uid}, nil
+		return core.Intent{Action: core.Environment, Key: key, UID: uid}, nil
 	case "epilog":
-		return core.Ask{Action: core.CleanUp, Key: key, UID: uid, Began: call.Began}, nil
+		return core.Intent{Action: core.CleanUp, Key: key, UID: uid, Began: call.Began}, nil
 	}
-	return core.Ask{}, core.Errorf(core.BadCall, "phase %q: there is none of that name", core.Clip(call.Phase))
+	return core.Intent{}, core.Errorf(core.BadCall, "phase %q: there is none of that name", core.Clip(call.Phase))
 }
 
 func (hooks) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.HookReply, error) {
@@ -96,7 +96,7 @@ func (hooks) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.
 // fabric stands between agent and server, and adds to each grant what a fabric manager would.
 type fabric struct{ *server.Server }
 
-func (f fabric) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (f fabric) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	g, err := f.Server.Reserve(ctx, node, ask, peer)
 	if err == nil {
 		g.Collective = &core.Collective{JobID: ask.Key.Job, Token: token, URL: "https://fm.example", Addresses: 8, MinNodes: 2}
@@ -170,8 +170,8 @@ type system struct {
 	t          *testing.T
 	server     *server.Server
 	agent      *agent.Agent
-	desk       *server.Desk
-	node       *agent.Desk
+	desk       *server.Verbs
+	node       *agent.Verbs
 	store      *memory.Hooked
 	disk       disk
 	sched      *scheduler
@@ -226,8 +226,8 @@ func start(t *testing.T) *system {
 		t.Fatal(err)
 	}
 	s.agentPage.Watch(s.agent)
-	s.desk = &server.Desk{Server: s.server, Sizes: func() map[string]int { return map[string]int{"jobs": 8} }}
-	s.node = &agent.Desk{Agent: s.agent}
+	s.desk = &server.Verbs{Server: s.server, Sizes: func() map[string]int { return map[string]int{"jobs": 8} }}
+	s.node = &agent.Verbs{Agent: s.agent}
 	ctx, cancel := context.WithCancel(t.Context())
 	var both sync.WaitGroup
 	both.Go(func() { _ = s.server.Run(ctx) })
@@ -293,7 +293,7 @@ func (s *system) play() {
 	expect("prolog", "666", 1)
 	expect("prolog", "404", 1)
 	expect("evil", "7", 1)
-	ask := core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "tioga", Job: "8"}}, UID: 1000, Boot: "b2", Call: "call-of-n2"}
+	ask := core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "tioga", Job: "8"}}, UID: 1000, Boot: "b2", Call: "call-of-n2"}
 	if _, err := s.server.Reserve(t.Context(), "n2", ask, core.Peer{PID: 42}); err != nil {
 		t.Error(err)
 	}

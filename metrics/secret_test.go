@@ -8,7 +8,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -36,7 +36,7 @@ func TestATokenIsInNoLogAuditMetricOrList(t *testing.T) {
 	})
 }
 
-func list(t *testing.T, handle door.Handler, verb string, args any) string {
+func list(t *testing.T, handle listener.Handler, verb string, args any) string {
 	t.Helper()
 	req := hook.Request{ID: "list", Verb: verb}
 	if args != nil {

@@ -137,7 +137,7 @@ func (s *Server) Reserved(scheduler string, r core.Reason, took time.Duration) {
 	switch {
 	case r == "":
 		outcome = "granted"
-	case r.Class() == core.ClassJob:
+	case r.Scope() == core.ScopeJob:
 		outcome = "denied"
 	}
 	s.reserves.WithLabelValues(s.scheduler(scheduler), outcome, word(r)).Inc()

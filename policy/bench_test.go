@@ -102,9 +102,9 @@ var traced policy.Trace
 func BenchmarkManyShares(b *testing.B) {
 	p := load(b, base)
 	f := facts(func(j *core.Job) {
-		j.Shares = nil
+		j.Placements = nil
 		for i := range 1000 {
-			j.Shares = append(j.Shares, core.Share{Hosts: fmt.Sprintf("n%d", i), Nodes: 1, Cores: 64 + i%4})
+			j.Placements = append(j.Placements, core.Placement{Hosts: fmt.Sprintf("n%d", i), Nodes: 1, Cores: 64 + i%4})
 		}
 	})
 	b.ReportAllocs()

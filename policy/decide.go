@@ -96,7 +96,7 @@ func (e *evaluation) apply(r *rule) *core.Error {
 // hit reports whether r, whose lists hold something of the job, is for it.
 func (e *evaluation) hit(r *rule) (bool, *core.Error) {
 	if r.match.nodes != nil {
-		hit, err := r.match.nodes.hit(e.facts.Job.Shares, r.kind != ruleKind)
+		hit, err := r.match.nodes.hit(e.facts.Job.Placements, r.kind != ruleKind)
 		if err != nil {
 			return false, r.fault("match: nodes", err)
 		}
@@ -142,7 +142,7 @@ func (s *settings) take(r *settings) {
 
 func (r *rule) fault(what string, err error) *core.Error {
 	return core.Errorf(core.PolicyFault, "policy: %s (%s): %s: %w", r.title(), r.place, what, err).
-		WithMend("administrators: mend " + r.title() + " at " + r.place.String())
+		WithRemedy("administrators: mend " + r.title() + " at " + r.place.String())
 }
 
 // grant makes the decision of what was set and what the user asked for.
@@ -197,7 +197,7 @@ func (e *evaluation) grant() *core.Error {
 // nothing is the decision of vnis = []: no reservation, no service, variables unset. Who asked for none may have asked for anything else beside it.
 func (e *evaluation) nothing(request core.Request) *core.Error {
 	if !request.Off && (request.VNIs > 0 || request.JobVNI || request.SingleNode) {
-		return core.Errorf(core.PolicyDenied, "VNIs: a VNI was asked for, and the site's policy gives this job no network").WithMend("do not ask for one, or ask the site's administrators")
+		return core.Errorf(core.PolicyDenied, "VNIs: a VNI was asked for, and the site's policy gives this job no network").WithRemedy("do not ask for one, or ask the site's administrators")
 	}
 	return nil
 }
@@ -206,9 +206,9 @@ func (e *evaluation) warn(what string) { e.decision.Warnings = append(e.decision
 
 // limits are those of each share. Shares with equally many cores are evaluated once.
 func (e *evaluation) limits() ([]core.Limits, *core.Error) {
-	out := make([]core.Limits, 0, len(e.facts.Job.Shares))
+	out := make([]core.Limits, 0, len(e.facts.Job.Placements))
 	known := map[int]core.Limits{}
-	for _, share := range e.facts.Job.Shares {
+	for _, share := range e.facts.Job.Placements {
 		cores := share.Cores
 		if e.facts.Job.Request.Depth > 0 {
 			cores = e.facts.Job.Request.Depth

@@ -16,6 +16,6 @@
 //
 // Explain decides by the same code and says how it came about: a Trace (trace.go), made in explain.go, its expressions taken apart in condition.go.
 //
-// A mistake never opens the door. What can be wrong in a file is a finding, and a policy with an error in it is none. What goes wrong while deciding is a
+// A mistake never opens the listener. What can be wrong in a file is a finding, and a policy with an error in it is none. What goes wrong while deciding is a
 // deny that names the rule and its line. Decide is a function of its argument alone: no clock, no use of pools, no map order.
 package policy

@@ -23,7 +23,7 @@ func (p *Policy) Explain(facts engine.Facts) Trace {
 	t := Trace{Policy: p.hash, Decision: decision, Warnings: decision.Warnings, Trials: decision.Trials}
 	t.Blocks = x.blocks(&decision, ended)
 	if d := decision.Deny; d != nil {
-		t.Deny = &Denial{Reason: string(d.Reason), What: d.What, Mend: d.Mend}
+		t.Deny = &Denial{Reason: string(d.Reason), What: d.What, Remedy: d.Remedy}
 		if ended != nil {
 			by := ended.where()
 			t.Deny.By = &by
@@ -176,7 +176,7 @@ func asks(a attribute, r core.Request) string {
 func (x *explainer) shares(d *engine.Decision) []Share {
 	var out []Share
 	l := x.inForce().limits
-	for i, s := range x.facts.Job.Shares {
+	for i, s := range x.facts.Job.Placements {
 		if i >= len(d.Limits) || l == nil {
 			break
 		}
@@ -218,9 +218,9 @@ func (x *explainer) blocks(d *engine.Decision, ended *rule) []Block {
 			hit, fault = e.hit(r)
 		}
 		if r.match.nodes != nil {
-			in, err := r.match.nodes.hit(x.facts.Job.Shares, r.kind != ruleKind)
+			in, err := r.match.nodes.hit(x.facts.Job.Placements, r.kind != ruleKind)
 			l := List{Name: "nodes", Hit: in && err == nil, Some: []string{r.match.hosts}, Job: []string{}}
-			for _, s := range x.facts.Job.Shares {
+			for _, s := range x.facts.Job.Placements {
 				l.Job = append(l.Job, s.Hosts)
 			}
 			b.Lists = append(b.Lists, l)

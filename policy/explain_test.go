@@ -62,7 +62,7 @@ func TestExplain(t *testing.T) {
 	for name, change := range map[string]func(*core.Job){
 		"granted": func(j *core.Job) {
 			j.Request.Classes, j.Request.Depth, j.Request.Limits[core.TXQ].Max = core.LowLatency, 3, u16(90)
-			j.Shares = append(j.Shares, core.Share{Hosts: "n3", Nodes: 1, Cores: 8}, core.Share{Hosts: "n4", Nodes: 1, Cores: 4})
+			j.Placements = append(j.Placements, core.Placement{Hosts: "n3", Nodes: 1, Cores: 8}, core.Placement{Hosts: "n4", Nodes: 1, Cores: 4})
 		},
 		"denied":  func(j *core.Job) { j.Groups = []string{"ops"} },
 		"request": func(j *core.Job) { j.Request.Classes = core.DedicatedAccess },

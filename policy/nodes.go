@@ -26,7 +26,7 @@ func (c *compiler) nodes(file *hclfile.File, attr *hclsyntax.Attribute, what str
 	list, err := hostlist.Parse(text)
 	if err != nil {
 		known := core.AsError(err)
-		c.add(file.At(hclfile.Error, attr.Expr.Range(), what+": "+known.What, known.Mend))
+		c.add(file.At(hclfile.Error, attr.Expr.Range(), what+": "+known.What, known.Remedy))
 		return nil
 	}
 	if count := list.Count(); count == 0 || count > maxHosts {
@@ -46,7 +46,7 @@ func (c *compiler) nodes(file *hclfile.File, attr *hclsyntax.Attribute, what str
 
 // hit fails closed: a rule gives only where all of the job's nodes are in the list, a deny takes where any of them is, and so does a quota. A job whose nodes are not known is
 // given nothing by such a rule, and cannot be judged by such a deny or quota.
-func (n nodes) hit(shares []core.Share, deny bool) (bool, error) {
+func (n nodes) hit(shares []core.Placement, deny bool) (bool, error) {
 	known := false
 	for _, share := range shares {
 		list, err := hostlist.Parse(share.Hosts)

@@ -98,5 +98,5 @@ func (c *compiler) fields(file *hclfile.File, tree hclsyntax.Expression, what, f
 
 func (n *number) fault(where string, err error) *core.Error {
 	return core.Errorf(core.PolicyFault, "policy: %s (%s): %s: %w", where, n.place, n.what, err).
-		WithMend("administrators: mend it at " + n.place.String())
+		WithRemedy("administrators: mend it at " + n.place.String())
 }

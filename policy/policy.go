@@ -40,7 +40,7 @@ func (p *Policy) Judge(facts engine.Facts) (engine.Decision, []engine.Denial) {
 func (p *Policy) decide(facts *engine.Facts, took func(*rule)) (decision engine.Decision, ended *rule, denies []engine.Denial) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			deny := core.Errorf(core.PolicyFault, "policy: it failed while deciding: %v", fault).WithMend("report it with the policy's text")
+			deny := core.Errorf(core.PolicyFault, "policy: it failed while deciding: %v", fault).WithRemedy("report it with the policy's text")
 			decision = engine.Decision{Deny: deny, Policy: p.hash}
 		}
 	}()

@@ -73,7 +73,7 @@ func facts(change func(*core.Job)) engine.Facts {
 	job := core.Job{
 		Run:  core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "tioga", Job: "7"}}, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 1}},
 		User: "ann", Groups: []string{"phys", "users"}, Account: "acc", Queue: "batch",
-		Shares: []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
+		Placements: []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
 	}
 	if change != nil {
 		change(&job)
@@ -114,12 +114,14 @@ func TestDefaultPolicy(t *testing.T) {
 		want   engine.Decision
 	}{
 		"plain": {nil, 4, engine.Decision{VNIs: []engine.Wanted{app}, Classes: wide, Limits: []core.Limits{of(4, core.Limit{})}}},
-		"shares": {func(j *core.Job) { j.Shares = append(j.Shares, core.Share{Hosts: "n3", Nodes: 1, Cores: 64}) }, 4,
+		"shares": {func(j *core.Job) {
+			j.Placements = append(j.Placements, core.Placement{Hosts: "n3", Nodes: 1, Cores: 64})
+		}, 4,
 			engine.Decision{VNIs: []engine.Wanted{app}, Classes: wide, Limits: []core.Limits{of(4, core.Limit{}), of(64, core.Limit{})}}},
 		"off": {func(j *core.Job) { j.Request.Off = true }, 4, engine.Decision{Rules: []string{"no network wanted"}}},
 		"job VNI": {func(j *core.Job) { j.Request.JobVNI = true }, 4, engine.Decision{VNIs: []engine.Wanted{app, {Name: "job", Pool: "jobs"}}, Classes: wide,
 			Limits: []core.Limits{of(4, core.Limit{})}, Rules: []string{"a VNI for the whole job"}}},
-		"large": {func(j *core.Job) { j.Shares = []core.Share{{Hosts: "n[1-64]", Nodes: 64, Cores: 8}} }, 11136,
+		"large": {func(j *core.Job) { j.Placements = []core.Placement{{Hosts: "n[1-64]", Nodes: 64, Cores: 8}} }, 11136,
 			engine.Decision{VNIs: []engine.Wanted{app}, Classes: wide, Collectives: 23, Limits: []core.Limits{of(8, core.Limit{Reserved: 8, Max: 2048})},
 				Rules: []string{"large jobs get hardware collectives"}}},
 		"dedicated": {func(j *core.Job) { j.Request.Classes = core.DedicatedAccess; j.Groups = []string{"ops"} }, 4,
@@ -264,17 +266,17 @@ deny "login" {
 		nics   int
 		deny   string
 	}{
-		"user":        {func(j *core.Job) { j.Shares[0].Hosts = "n[4-5]" }, []string{"user"}, 0, ""},
-		"other":       {func(j *core.Job) { j.User = "eve"; j.Shares[0].Hosts = "n5" }, nil, 0, ""},
-		"queue":       {func(j *core.Job) { j.Queue = "io"; j.Shares[0].Hosts = "n5" }, []string{"user", "user and queue"}, 2, ""},
-		"queue alone": {func(j *core.Job) { j.Queue = "io"; j.User = "eve"; j.Shares[0].Hosts = "n5" }, nil, 0, ""},
-		"groups":      {func(j *core.Job) { j.Groups = []string{"x", "b", "a"}; j.Shares[0].Hosts = "n5" }, []string{"user", "groups"}, 3, ""},
+		"user":        {func(j *core.Job) { j.Placements[0].Hosts = "n[4-5]" }, []string{"user"}, 0, ""},
+		"other":       {func(j *core.Job) { j.User = "eve"; j.Placements[0].Hosts = "n5" }, nil, 0, ""},
+		"queue":       {func(j *core.Job) { j.Queue = "io"; j.Placements[0].Hosts = "n5" }, []string{"user", "user and queue"}, 2, ""},
+		"queue alone": {func(j *core.Job) { j.Queue = "io"; j.User = "eve"; j.Placements[0].Hosts = "n5" }, nil, 0, ""},
+		"groups":      {func(j *core.Job) { j.Groups = []string{"x", "b", "a"}; j.Placements[0].Hosts = "n5" }, []string{"user", "groups"}, 3, ""},
 		"nodes":       {nil, []string{"user", "nodes"}, 4, ""},
 		"scheduler":   {func(j *core.Job) { j.Scheduler = "slurm" }, []string{"user", "nodes", "scheduler"}, 0, ""},
 		"late":        {func(j *core.Job) { j.Account = "late" }, []string{"user", "nodes", "late"}, 4, ""},
-		"deny":        {func(j *core.Job) { j.Shares[0].Hosts = "n[7-8]" }, []string{"user", "login"}, 0, "policy: deny \"login\": no jobs on 8 for ann"},
-		"unreadable":  {func(j *core.Job) { j.Shares[0].Hosts = "n[" }, []string{"user"}, 0, "policy: rule \"nodes\" (a.policy.hcl:"},
-		"no hosts":    {func(j *core.Job) { j.Shares[0].Hosts = "" }, []string{"user"}, 0, "policy: deny \"login\" (a.policy.hcl:"},
+		"deny":        {func(j *core.Job) { j.Placements[0].Hosts = "n[7-8]" }, []string{"user", "login"}, 0, "policy: deny \"login\": no jobs on 8 for ann"},
+		"unreadable":  {func(j *core.Job) { j.Placements[0].Hosts = "n[" }, []string{"user"}, 0, "policy: rule \"nodes\" (a.policy.hcl:"},
+		"no hosts":    {func(j *core.Job) { j.Placements[0].Hosts = "" }, []string{"user"}, 0, "policy: deny \"login\" (a.policy.hcl:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := p.Decide(facts(c.change))
@@ -306,7 +308,7 @@ func TestFaultsDeny(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := load(t, base, rule).Decide(facts(nil))
 			d := got.Deny
-			if d == nil || d.Reason != core.PolicyFault || !strings.Contains(d.What, `"bad" (b.policy.hcl:`) || !strings.Contains(d.Mend, "b.policy.hcl:") {
+			if d == nil || d.Reason != core.PolicyFault || !strings.Contains(d.What, `"bad" (b.policy.hcl:`) || !strings.Contains(d.Remedy, "b.policy.hcl:") {
 				t.Fatalf("deny %+v", d)
 			}
 			if got.VNIs != nil || got.Limits != nil || got.Classes != 0 {

@@ -46,12 +46,12 @@ func jobs(t *rapid.T) core.Job {
 		job.Groups = rapid.SampledFrom([][]string{nil, {"phys"}, {"phys", "users"}, {"ops"}}).Draw(t, "some groups")
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "shares") {
-		job.Shares = append(job.Shares, core.Share{
+		job.Placements = append(job.Placements, core.Placement{
 			Hosts: hosts.Draw(t, "hosts"),
 			Nodes: sane(70, "nodes"), Cores: sane(40, "cores"),
 		})
 		if odd {
-			job.Shares[len(job.Shares)-1].Cores = number.Draw(t, "odd cores")
+			job.Placements[len(job.Placements)-1].Cores = number.Draw(t, "odd cores")
 		}
 	}
 	amount := rapid.Ptr(rapid.OneOf(rapid.Uint16Range(0, 20), rapid.Uint16Range(0, 120), rapid.Uint16()), true)
@@ -100,7 +100,7 @@ func TestNoRequestGetsMoreThanPolicy(t *testing.T) {
 			t.Fatalf("policy %q", d.Policy)
 		}
 		if d.Deny != nil {
-			if d.Deny.Class() != core.ClassJob || d.Deny.What == "" || strings.ContainsAny(d.Deny.What, "\n\x1b") {
+			if d.Deny.Scope() != core.ScopeJob || d.Deny.What == "" || strings.ContainsAny(d.Deny.What, "\n\x1b") {
 				t.Fatalf("deny %+v", d.Deny)
 			}
 			if d.VNIs != nil || d.Classes != 0 || d.Limits != nil || d.Collectives != 0 || d.Degrade {
@@ -133,8 +133,8 @@ func TestNoRequestGetsMoreThanPolicy(t *testing.T) {
 		if r := job.Request; r.Classes != 0 && d.Classes != r.Classes || r.JobVNI && len(d.VNIs) < 2 {
 			t.Fatalf("a request was clipped: %+v of %+v", d, r)
 		}
-		if len(d.Limits) != len(job.Shares) {
-			t.Fatalf("%d limits for %d shares", len(d.Limits), len(job.Shares))
+		if len(d.Limits) != len(job.Placements) {
+			t.Fatalf("%d limits for %d shares", len(d.Limits), len(job.Placements))
 		}
 		ceiling := limits(map[core.Resource]core.Limit{core.TXQ: {Max: 100}, core.LE: {Max: 64}})
 		for _, l := range d.Limits {
@@ -201,7 +201,7 @@ func TestLinearLimits(t *testing.T) {
 		slow := load(t, strings.Replace(base, "2 * share.cores", "("+fast+") + 0", 1))
 		quick := load(t, strings.Replace(base, "2 * share.cores", fast, 1))
 		cores := rapid.OneOf(rapid.IntRange(0, 300), rapid.SampledFrom([]int{-1, 70000, math.MaxInt, math.MinInt})).Draw(t, "cores")
-		f := facts(func(j *core.Job) { j.Shares[0].Cores = cores })
+		f := facts(func(j *core.Job) { j.Placements[0].Cores = cores })
 		one, two := slow.Decide(f), quick.Decide(f)
 		one.Policy, two.Policy = "", ""
 		if diff := cmp.Diff(one, two, cmpopts.IgnoreUnexported(core.Error{})); diff != "" {

@@ -42,10 +42,10 @@ func wanted(given []*vni, r core.Request) ([]engine.Wanted, *core.Error) {
 	}
 	switch {
 	case r.VNIs > own:
-		return nil, core.Errorf(core.PolicyDenied, "VNIs: %d were asked for; the site's policy gives this job %d", r.VNIs, own).WithMend(fmt.Sprintf("ask for at most %d, or ask the site's administrators", own))
+		return nil, core.Errorf(core.PolicyDenied, "VNIs: %d were asked for; the site's policy gives this job %d", r.VNIs, own).WithRemedy(fmt.Sprintf("ask for at most %d, or ask the site's administrators", own))
 	case r.JobVNI && own < 2:
 		return nil, core.Errorf(core.PolicyDenied, "VNIs: one for the whole job was asked for beside the application's; the site's policy gives this job one VNI").
-			WithMend("do not ask for a job VNI, or ask the site's administrators")
+			WithRemedy("do not ask for a job VNI, or ask the site's administrators")
 	}
 	keep := r.VNIs
 	if keep == 0 || r.JobVNI {
@@ -67,7 +67,7 @@ func classes(given, asked core.Classes) (core.Classes, *core.Error) {
 	}
 	if beyond := asked &^ given; beyond != 0 {
 		return 0, core.Errorf(core.PolicyDenied, "traffic classes: %s: asked for, but not granted to this job by the site's policy", beyond).
-			WithMend(fmt.Sprintf("ask for %s, or ask the site's administrators", given))
+			WithRemedy(fmt.Sprintf("ask for %s, or ask the site's administrators", given))
 	}
 	return asked, nil
 }
@@ -82,7 +82,7 @@ func fitted(given core.Limits, requests [core.NumResources]core.LimitRequest, co
 		most := one.Max
 		beyond := func(what string, n int) *core.Error {
 			return core.Errorf(core.PolicyDenied, "%s: a %s of %d was asked for; the site's policy gives this job at most %d on each NIC of a node", core.Resource(i), what, n, most).
-				WithMend(fmt.Sprintf("ask for at most %d, or ask the site's administrators", most))
+				WithRemedy(fmt.Sprintf("ask for at most %d, or ask the site's administrators", most))
 		}
 		if r.Max != nil {
 			if *r.Max > most {

@@ -25,7 +25,7 @@ func TestSpreadIsKnown(t *testing.T) {
 	for _, when := range []string{"job.spread > 1", "1 + job.spread > 2"} {
 		p := load(t, base, rule(when))
 		for hosts, want := range map[string]bool{"n[1-4]": false, "n[4-5]": true, "n[7-8]": false, "n[1-8]": true} {
-			f := facts(func(j *core.Job) { j.Shares[0].Hosts = hosts })
+			f := facts(func(j *core.Job) { j.Placements[0].Hosts = hosts })
 			f.System.Topology = topology(t)
 			if d := p.Decide(f); d.Deny != nil || (len(d.Rules) == 1) != want {
 				t.Errorf("%s: job on %s: rules %v, %v", when, hosts, d.Rules, d.Deny)
@@ -57,7 +57,7 @@ func TestClassesThatMayBeGiven(t *testing.T) {
 // The trace shows the figure.
 func TestSpreadIsExplained(t *testing.T) {
 	p := load(t, base, rule("job.spread > 2"))
-	f := facts(func(j *core.Job) { j.Shares[0].Hosts = "n[4-5]" })
+	f := facts(func(j *core.Job) { j.Placements[0].Hosts = "n[4-5]" })
 	f.System.Topology = topology(t)
 	for _, b := range p.Explain(f).Blocks {
 		if b.Name == "r" {

@@ -19,7 +19,7 @@ type Trace struct {
 type Denial struct {
 	Reason string `json:"reason"`
 	What   string `json:"what"`
-	Mend   string `json:"mend,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
 	By     *Place `json:"by,omitempty"` // the block that refused; nil: none did; the request went beyond Attributes, or a limit could not be evaluated
 }
 

@@ -53,7 +53,7 @@ var (
 // cores are the job's over all its nodes.
 func cores(job core.Job) int {
 	n := 0
-	for _, share := range job.Shares {
+	for _, share := range job.Placements {
 		n += share.Nodes * share.Cores
 	}
 	return n

@@ -38,15 +38,15 @@ func (d *decoder) call(p *hooksv1.Call) core.HookCall {
 	}
 }
 
-func encodeAsk(a core.Ask) *corev1.Ask {
+func encodeAsk(a core.Intent) *corev1.Ask {
 	return &corev1.Ask{
 		Action: corev1.Action(a.Action), Key: encodeAnyKey(a.Key), Uid: a.UID, Step: utf(a.Step), Note: a.Note, Alive: every(a.Alive, encodeKey),
 		Began: a.Began, Boot: utf(a.Boot), Call: utf(a.Call), Speaks: a.Speaks,
 	}
 }
 
-func (d *decoder) ask(p *corev1.Ask) core.Ask {
-	a := core.Ask{
+func (d *decoder) ask(p *corev1.Ask) core.Intent {
+	a := core.Intent{
 		Action: d.action(p.GetAction()), Key: d.anyKey(p.GetKey()), UID: p.GetUid(), Step: d.word("step", p.GetStep()),
 		Note: d.bytes("note", p.GetNote(), core.MaxNote), Alive: each(d, "jobs", p.GetAlive(), maxRuns, d.key), Began: p.GetBegan(),
 		Boot: d.word("boot id", p.GetBoot()), Call: d.word("call", p.GetCall()), Speaks: p.GetSpeaks(),
@@ -55,7 +55,7 @@ func (d *decoder) ask(p *corev1.Ask) core.Ask {
 		d.fail("%s: it names no job", a.Action)
 	}
 	if d.err != nil {
-		return core.Ask{}
+		return core.Intent{}
 	}
 	return a
 }

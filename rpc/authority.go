@@ -193,7 +193,7 @@ type authorityClient struct {
 	pb authorityv1.AuthorityClient
 }
 
-func (c *authorityClient) Reserve(ctx context.Context, _ string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (c *authorityClient) Reserve(ctx context.Context, _ string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	peer.Node = ""
 	reply, err := c.pb.Reserve(ctx, &authorityv1.ReserveRequest{Ask: encodeAsk(ask), Peer: encodePeer(peer)}, authorityBound...)
 	if err != nil {

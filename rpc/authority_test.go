@@ -23,7 +23,7 @@ type fakeAuthority struct {
 	attend func(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error
 }
 
-func (f *fakeAuthority) Reserve(_ context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (f *fakeAuthority) Reserve(_ context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	f.got = append(f.got, node, ask, peer)
 	return f.grant, f.fail
 }
@@ -67,7 +67,7 @@ func TestTheCertificateSaysWhoCalls(t *testing.T) {
 		t.Error("it attends")
 		return nil
 	}}
-	ask := core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}}
+	ask := core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}}
 	for name, node := range map[string]func(context.Context) (string, error){
 		"no certificate": func(context.Context) (string, error) { return "", errors.New("no certificate") },
 		"no name":        isNode(""),

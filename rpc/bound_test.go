@@ -183,7 +183,7 @@ func TestEdges(t *testing.T) {
 			if taken != (d.err == nil) {
 				t.Errorf("%s %d: taken %v, error %v", test.what, n, d.err == nil, d.err)
 			}
-			if d.err != nil && (d.err.Reason != core.BadCall || d.err.Mend == "") {
+			if d.err != nil && (d.err.Reason != core.BadCall || d.err.Remedy == "") {
 				t.Errorf("%s %d: %q", test.what, n, d.err.Reason)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // maxReply is how large a description may be: one that is larger would end the node's session.
 const maxReply = MaxAuthority - 64<<10
 
-func encodeNodeCall(c core.Call) *authorityv1.Call {
+func encodeNodeCall(c core.SchedulerCall) *authorityv1.Call {
 	p := &authorityv1.Call{Id: c.ID, Scheduler: utf(c.Scheduler), Within: int64(c.Within)}
 	switch c.Verb {
 	case core.CallDescribe:
@@ -37,8 +37,8 @@ func encodeNodeCall(c core.Call) *authorityv1.Call {
 }
 
 // nodeCall of a verb that this release does not know has none: the agent says so, and goes on.
-func (d *decoder) nodeCall(p *authorityv1.Call) core.Call {
-	c := core.Call{ID: p.GetId(), Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Within: time.Duration(p.GetWithin())}
+func (d *decoder) nodeCall(p *authorityv1.Call) core.SchedulerCall {
+	c := core.SchedulerCall{ID: p.GetId(), Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Within: time.Duration(p.GetWithin())}
 	switch v := p.GetVerb().(type) {
 	case *authorityv1.Call_Describe:
 		c.Verb, c.Key, c.From = core.CallDescribe, d.key(v.Describe.GetKey()), d.peer(v.Describe.GetCaller())
@@ -56,12 +56,12 @@ func (d *decoder) nodeCall(p *authorityv1.Call) core.Call {
 		c.Verb, c.Node, c.Reason = core.CallDrain, d.name("node", v.Drain.GetNode(), core.MaxNodeName), text(v.Drain.GetReason())
 	}
 	if d.err != nil {
-		return core.Call{}
+		return core.SchedulerCall{}
 	}
 	return c
 }
 
-func encodeCallReply(r *core.Reply) *authorityv1.Reply {
+func encodeCallReply(r *core.SchedulerReply) *authorityv1.Reply {
 	p := &authorityv1.Reply{Id: r.ID}
 	if r.Job != nil {
 		p.Job = encodeJob(*r.Job)
@@ -76,11 +76,11 @@ func encodeCallReply(r *core.Reply) *authorityv1.Reply {
 	return p
 }
 
-func (d *decoder) callReply(p *authorityv1.Reply) *core.Reply {
+func (d *decoder) callReply(p *authorityv1.Reply) *core.SchedulerReply {
 	if p == nil {
 		return nil
 	}
-	r := &core.Reply{ID: p.GetId(), Err: local.fault(p.GetError())}
+	r := &core.SchedulerReply{ID: p.GetId(), Err: local.fault(p.GetError())}
 	if p.GetJob() != nil {
 		job := d.job(p.GetJob())
 		r.Job = &job

@@ -14,7 +14,7 @@ type decoder struct{ err *core.Error }
 
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = core.Errorf(core.BadCall, format, args...).WithMend("the other side is broken or of another release: `weft version` shows what each is")
+		d.err = core.Errorf(core.BadCall, format, args...).WithRemedy("the other side is broken or of another release: `weft version` shows what each is")
 	}
 }
 

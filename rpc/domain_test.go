@@ -91,7 +91,7 @@ var (
 		reasons := core.Reasons()
 		e := &core.Error{
 			Code:   core.Code(rapid.Uint8Range(uint8(core.Invalid), uint8(core.Internal)).Draw(t, "code")),
-			Reason: reasons[rapid.IntRange(0, len(reasons)-1).Draw(t, "reason")].Reason, What: genText.Draw(t, "what"), Mend: genText.Draw(t, "mend"),
+			Reason: reasons[rapid.IntRange(0, len(reasons)-1).Draw(t, "reason")].Reason, What: genText.Draw(t, "what"), Remedy: genText.Draw(t, "mend"),
 		}
 		e.Short = list(t, "short", rapid.Custom(func(t *rapid.T) core.Shortage {
 			return core.Shortage{
@@ -140,8 +140,8 @@ var (
 		}
 		return c
 	})
-	genAsk = rapid.Custom(func(t *rapid.T) core.Ask {
-		a := core.Ask{
+	genAsk = rapid.Custom(func(t *rapid.T) core.Intent {
+		a := core.Intent{
 			Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")), Key: genKey.Draw(t, "key"), UID: rapid.Uint32().Draw(t, "uid"),
 			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"), Speaks: rapid.Bool().Draw(t, "speaks"),
 			Boot: genWord.Draw(t, "boot"), Call: genWord.Draw(t, "call"),
@@ -193,8 +193,8 @@ var (
 		j := core.Job{
 			GID: genUID.Draw(t, "gid"), User: genWord.Draw(t, "user"), Groups: list(t, "groups", genWord, 4), Account: genWord.Draw(t, "account"),
 			Queue: genWord.Draw(t, "queue"), Name: genText.Draw(t, "name"), Request: genRequest.Draw(t, "request"), Gone: rapid.Bool().Draw(t, "gone"),
-			Shares: list(t, "shares", rapid.Custom(func(t *rapid.T) core.Share {
-				return core.Share{Hosts: genWord.Draw(t, "hosts"), Nodes: genInt.Draw(t, "nodes"), Cores: genInt.Draw(t, "cores")}
+			Placements: list(t, "shares", rapid.Custom(func(t *rapid.T) core.Placement {
+				return core.Placement{Hosts: genWord.Draw(t, "hosts"), Nodes: genInt.Draw(t, "nodes"), Cores: genInt.Draw(t, "cores")}
 			}), 3),
 		}
 		if !j.Gone || rapid.Bool().Draw(t, "with its run") {
@@ -226,9 +226,9 @@ var (
 			Services: list(t, "services", genService, 2), Why: genText.Draw(t, "why"),
 		}
 	})
-	genNodeCall = rapid.Custom(func(t *rapid.T) core.Call {
-		c := core.Call{ID: rapid.Uint64().Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Within: time.Duration(rapid.Int64().Draw(t, "within"))}
-		switch c.Verb = core.Verb(rapid.Uint8Max(uint8(core.CallResume)).Draw(t, "verb")); c.Verb {
+	genNodeCall = rapid.Custom(func(t *rapid.T) core.SchedulerCall {
+		c := core.SchedulerCall{ID: rapid.Uint64().Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Within: time.Duration(rapid.Int64().Draw(t, "within"))}
+		switch c.Verb = core.SchedulerVerb(rapid.Uint8Max(uint8(core.CallResume)).Draw(t, "verb")); c.Verb {
 		case core.CallDescribe:
 			c.Key, c.Note, c.From = genKey.Draw(t, "key"), octets(t, "note"), genPeer.Draw(t, "from")
 		case core.CallFail, core.CallRequeue:
@@ -243,8 +243,8 @@ var (
 		}
 		return c
 	})
-	genCallReply = rapid.Custom(func(t *rapid.T) core.Reply {
-		r := core.Reply{ID: rapid.Uint64().Draw(t, "id")}
+	genCallReply = rapid.Custom(func(t *rapid.T) core.SchedulerReply {
+		r := core.SchedulerReply{ID: rapid.Uint64().Draw(t, "id")}
 		switch rapid.IntRange(0, 2).Draw(t, "what") {
 		case 0:
 			job := genFacts.Draw(t, "job")
@@ -285,7 +285,7 @@ var (
 	genFinding = rapid.Custom(func(t *rapid.T) core.Finding {
 		return core.Finding{
 			Severity: core.Severity(rapid.Uint8Max(uint8(core.Critical)).Draw(t, "severity")), What: genText.Draw(t, "what"),
-			Evidence: genText.Draw(t, "evidence"), Mend: genText.Draw(t, "mend"),
+			Evidence: genText.Draw(t, "evidence"), Remedy: genText.Draw(t, "mend"),
 		}
 	})
 )

@@ -79,7 +79,7 @@ var decoders = []hostile{
 			t.Errorf("%d, %d", len(c.Args), len(c.Env))
 		}
 	}),
-	as((*decoder).ask, func(t *testing.T, a core.Ask) {
+	as((*decoder).ask, func(t *testing.T, a core.Intent) {
 		if a.Action < core.Prepare || a.Action > core.Room || len(a.Note) > core.MaxNote {
 			t.Errorf("%+v", a)
 		}
@@ -112,7 +112,7 @@ var decoders = []hostile{
 		if j.Request.Classes&^core.AllClasses != 0 || j.Request.VNIs < 0 || j.Request.Depth < 0 {
 			t.Errorf("%+v", j)
 		}
-		for _, s := range j.Shares {
+		for _, s := range j.Placements {
 			if s.Nodes < 0 || s.Cores < 0 || len(s.Hosts) > maxHosts {
 				t.Errorf("%+v", s)
 			}

@@ -85,10 +85,10 @@ type hooksClient struct {
 
 var _ core.Phased = (*hooksClient)(nil)
 
-func (c *hooksClient) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
+func (c *hooksClient) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
 	reply, err := c.pb.Parse(ctx, &hooksv1.ParseRequest{Call: encodeCall(call)}, pluginBound...)
 	if err != nil {
-		return core.Ask{}, c.inward("Parse", err)
+		return core.Intent{}, c.inward("Parse", err)
 	}
 	d := &decoder{}
 	ask := d.ask(reply.GetAsk())

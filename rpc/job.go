@@ -11,7 +11,7 @@ import (
 func encodeJob(j core.Job) *schedulerv1.Job {
 	p := &schedulerv1.Job{
 		Gid: j.GID, User: utf(j.User), Groups: every(j.Groups, utf), Account: utf(j.Account), Queue: utf(j.Queue), Name: text(j.Name),
-		Shares: every(j.Shares, func(s core.Share) *schedulerv1.Share {
+		Shares: every(j.Placements, func(s core.Placement) *schedulerv1.Share {
 			return &schedulerv1.Share{Hosts: utf(s.Hosts), Nodes: count(s.Nodes), Cores: count(s.Cores)}
 		}),
 		Request: encodeRequest(j.Request), Gone: j.Gone,
@@ -27,8 +27,8 @@ func (d *decoder) job(p *schedulerv1.Job) core.Job {
 		GID: d.uid(p.GetGid()), User: d.word("user", p.GetUser()),
 		Groups:  each(d, "groups", p.GetGroups(), maxGroups, func(s string) string { return d.word("group", s) }),
 		Account: d.word("account", p.GetAccount()), Queue: d.word("queue", p.GetQueue()), Name: text(p.GetName()),
-		Shares: each(d, "shares", p.GetShares(), maxShares, func(s *schedulerv1.Share) core.Share {
-			return core.Share{Hosts: d.fit("hosts", s.GetHosts(), maxHosts), Nodes: d.count("nodes", s.GetNodes()), Cores: d.count("cores", s.GetCores())}
+		Placements: each(d, "shares", p.GetShares(), maxShares, func(s *schedulerv1.Share) core.Placement {
+			return core.Placement{Hosts: d.fit("hosts", s.GetHosts(), maxHosts), Nodes: d.count("nodes", s.GetNodes()), Cores: d.count("cores", s.GetCores())}
 		}),
 		Request: d.request(p.GetRequest()), Gone: p.GetGone(),
 	}

@@ -138,7 +138,7 @@ func TestStatuses(t *testing.T) {
 		{codes.Unknown, core.Internal, core.InternalFault},
 	} {
 		got := nicRemote.inward("Create", status.Error(test.code, "why"))
-		if got.Code != test.want || got.Reason != test.reason || got.Mend == "" {
+		if got.Code != test.want || got.Reason != test.reason || got.Remedy == "" {
 			t.Errorf("%v: %v %q", test.code, got.Code, got.Reason)
 		}
 		if got.What[:len("NIC driver: Create: why")] != "NIC driver: Create: why" {
@@ -269,7 +269,7 @@ func TestAway(t *testing.T) {
 	defer none.Close()
 	key := core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}
 	_, away1 := NewNIC(none).Devices(t.Context())
-	_, away2 := NewAuthority(none).Reserve(t.Context(), "n", core.Ask{Action: core.Prepare, Key: key}, core.Peer{})
+	_, away2 := NewAuthority(none).Reserve(t.Context(), "n", core.Intent{Action: core.Prepare, Key: key}, core.Peer{})
 	_, away3 := NewScheduler(none).Describe(t.Context(), key, nil, core.Peer{})
 	_, away4 := NewHooks(none).Parse(t.Context(), core.HookCall{})
 	away5 := NewFabric(none).Release(t.Context(), key)
@@ -291,7 +291,7 @@ func TestBoundOfMessages(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	a := NewAuthority(wire(t, func(s *grpc.Server) { ServeAuthority(s, &fakeAuthority{}, isNode("n1")) }, AuthorityOptions()...))
-	_, err := a.Reserve(t.Context(), "n1", core.Ask{Action: core.Prepare, Note: make([]byte, 8<<20)}, core.Peer{})
+	_, err := a.Reserve(t.Context(), "n1", core.Intent{Action: core.Prepare, Note: make([]byte, 8<<20)}, core.Peer{})
 	if e := core.AsError(err); e == nil || e.Code != core.Exhausted || e.Reason != core.Overloaded {
 		t.Errorf("%v", err)
 	}

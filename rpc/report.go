@@ -120,7 +120,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 	return core.Orders{
 		Head: d.head(p.GetHead()), Heard: p.GetHeard(), Forget: each(d, "runs", p.GetForget(), maxRuns, d.run),
-		Calls: each(d, "calls", p.GetCalls(), core.MaxCalls, d.nodeCall), Inventory: each(d, "NICs", p.GetInventory(), maxDevices, d.device),
+		Calls: each(d, "calls", p.GetCalls(), core.MaxSchedulerCalls, d.nodeCall), Inventory: each(d, "NICs", p.GetInventory(), maxDevices, d.device),
 		Ran: each(d, "schedulers", p.GetRan(), maxTold, func(p *authorityv1.Ran) core.Ran {
 			return core.Ran{Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Jobs: each(d, "jobs", p.GetJobs(), core.MaxRan, d.status), Whole: p.GetWhole()}
 		}),

@@ -103,7 +103,7 @@ func TestScheduler(t *testing.T) {
 // TestNoTokenGoesToANode looks at the order's own bytes: the half of a scheduler shows a grant to whoever may read its record.
 func TestNoTokenGoesToANode(t *testing.T) {
 	g := core.Grant{VNIs: []core.VNI{1024}, Collective: &core.Collective{JobID: "7", Token: "s3cr3t", Addresses: 8}}
-	b, err := proto.Marshal(encodeNodeCall(core.Call{ID: 1, Scheduler: "f", Verb: core.CallAnnotate, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}, Grant: &g}))
+	b, err := proto.Marshal(encodeNodeCall(core.SchedulerCall{ID: 1, Scheduler: "f", Verb: core.CallAnnotate, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}, Grant: &g}))
 	if err != nil || bytes.Contains(b, []byte("s3cr3t")) {
 		t.Errorf("%q, %v", b, err)
 	}

@@ -22,7 +22,7 @@ import (
 // errorsWhole compares what of an error crosses; its cause stays where it is.
 var errorsWhole = cmp.Options{
 	cmp.Comparer(func(a, b *core.Error) bool {
-		return a == nil && b == nil || a != nil && b != nil && a.Code == b.Code && a.Reason == b.Reason && a.What == b.What && a.Mend == b.Mend && cmp.Equal(a.Short, b.Short)
+		return a == nil && b == nil || a != nil && b != nil && a.Code == b.Code && a.Reason == b.Reason && a.What == b.What && a.Remedy == b.Remedy && cmp.Equal(a.Short, b.Short)
 	}),
 }
 

@@ -77,14 +77,14 @@ func TestFabric(t *testing.T) {
 
 type fakeHooks struct {
 	got   *[]any
-	ask   core.Ask
+	ask   core.Intent
 	reply core.HookReply
 	fail  error
 }
 
-func (f fakeHooks) Parse(_ context.Context, c core.HookCall) (core.Ask, error) {
+func (f fakeHooks) Parse(_ context.Context, c core.HookCall) (core.Intent, error) {
 	if f.got == nil {
-		return core.Ask{Action: core.Room}, nil
+		return core.Intent{Action: core.Room}, nil
 	}
 	*f.got = append(*f.got, c)
 	return f.ask, f.fail

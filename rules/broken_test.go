@@ -50,7 +50,7 @@ var broken = []struct {
 
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "net"), "cmd/weft-hook imports net"},
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/through/dialled"), "cmd/weft-hook imports ./through/dialled, which imports net"},
-	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook/door"), "imports ./hook/door"},
+	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook/listener"), "imports ./hook/listener"},
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook"), ""},
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a_test.go", imports("main", "net"), ""},
 

@@ -74,9 +74,9 @@ var bindings = []binding{
 	},
 	{
 		name: "cmd/weft-hook reaches no net, no log",
-		why:  "their start and their size are a good part of the time that a program as short as this one takes; who answers, in hook/door, may have them",
+		why:  "their start and their size are a good part of the time that a program as short as this one takes; who answers, in hook/listener, may have them",
 		on:   in("cmd/weft-hook"),
-		may:  never("net", "log", "crypto/tls", "crypto/x509", "./hook/door"),
+		may:  never("net", "log", "crypto/tls", "crypto/x509", "./hook/listener"),
 		deep: true,
 	},
 	{

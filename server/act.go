@@ -81,7 +81,7 @@ func (s *Server) say(in engine.Input, a engine.Say) {
 // failed tells a job's scheduler that it cannot have what it asked for, now or ever: once a run of the job, however many nodes it has.
 func (s *Server) failed(a engine.Fail) <-chan struct{} {
 	what := telling{a.Key, a.Again}
-	if first := s.tellings.begun(what, s.now().Run); first != nil {
+	if first := s.tellings.begun(what, s.now().Uptime); first != nil {
 		return first
 	}
 	verb, call := "fail", func(ctx context.Context, sched core.Scheduler) error { return sched.Fail(ctx, a.Key, a.Reason) }
@@ -97,7 +97,7 @@ func (s *Server) failed(a engine.Fail) <-chan struct{} {
 	noted := make(chan struct{})
 	first := s.tellScheduler(a.Key.Scheduler, verb, call, func(ok bool) {
 		<-noted
-		s.tellings.end(what, ok, s.now().Run)
+		s.tellings.end(what, ok, s.now().Uptime)
 	})
 	if first != nil {
 		s.tellings.begin(what, first)

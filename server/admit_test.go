@@ -58,7 +58,7 @@ func (s *system) rename(t *testing.T, needs engine.Config, nodes ...string) {
 
 func refusedAsUnnamed(err error) bool {
 	e := core.AsError(err)
-	return e != nil && e.Reason == core.NodeUnnamed && strings.Contains(e.What, "node x9") && strings.Contains(e.What, "`nodes`") && strings.Contains(e.Mend, "weft reload")
+	return e != nil && e.Reason == core.NodeUnnamed && strings.Contains(e.What, "node x9") && strings.Contains(e.What, "`nodes`") && strings.Contains(e.Remedy, "weft reload")
 }
 
 // A certificate of the site's is not enough: config.hcl names the nodes.

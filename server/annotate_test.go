@@ -328,13 +328,13 @@ func TestAHalfThatCannotIsAskedOnceASession(t *testing.T) {
 				job++
 				wait := s.reserve(ctx, "n1", askOf("f", fmt.Sprint(job)))
 				c := login.call(t)
-				login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+				login.reply(core.SchedulerReply{ID: c.ID, Job: describedBy(c)})
 				must(t, <-wait)
 				for len(login.orders) > 0 {
 					for _, c := range (<-login.orders).Calls {
 						if c.Verb == core.CallAnnotate {
 							asked++
-							login.reply(core.Reply{ID: c.ID, Err: core.Errorf(core.NotSupported, "it shows no grants")})
+							login.reply(core.SchedulerReply{ID: c.ID, Err: core.Errorf(core.NotSupported, "it shows no grants")})
 						}
 					}
 				}
@@ -358,13 +358,13 @@ func TestAHalfOnANodeShowsGrants(t *testing.T) {
 		login := s.half(ctx, "login")
 		wait := s.reserve(ctx, "n1", askOf("f", "1"))
 		c := login.call(t)
-		login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+		login.reply(core.SchedulerReply{ID: c.ID, Job: describedBy(c)})
 		must(t, <-wait)
-		c = login.find(t, func(c core.Call) bool { return c.Verb == core.CallAnnotate })
+		c = login.find(t, func(c core.SchedulerCall) bool { return c.Verb == core.CallAnnotate })
 		if c.Scheduler != "f" || c.Key.Job != "1" || c.Within <= 0 || c.Grant == nil || !slices.Equal(c.Grant.VNIs, []core.VNI{1024}) || !slices.Equal(c.Grant.Inventory, []string{"cxi0"}) {
 			t.Errorf("%+v", c)
 		}
-		login.reply(core.Reply{ID: c.ID})
+		login.reply(core.SchedulerReply{ID: c.ID})
 		must(t, <-s.reserve(ctx, "n2", askOf("f", "1")))
 		time.Sleep(time.Minute)
 		for len(login.orders) > 0 {

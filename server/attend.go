@@ -40,8 +40,8 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 		old.cancel(core.Errorf(core.Cancelled, "node %s: it began a newer session", node))
 	}
 	s.came(node, old != nil)
-	began := s.now().Run
-	defer func() { s.left(node, s.now().Run-began, err) }()
+	began := s.now().Uptime
+	defer func() { s.left(node, s.now().Uptime-began, err) }()
 	defer s.leave(node, ses)
 	sent := make(chan struct{})
 	go func() {
@@ -114,7 +114,7 @@ func (s *Server) forward(ctx context.Context, node string, ses *session, asked m
 		return nil
 	}
 	if f.Jobs.Asking {
-		asked[f.Scheduler] = s.now().Run
+		asked[f.Scheduler] = s.now().Uptime
 		s.queueOrders(node, ses, core.Orders{Heard: f.Ask})
 		return nil
 	}

@@ -57,7 +57,7 @@ func (s *Server) auditReserve(in engine.Reserve, d done) {
 	for _, a := range d.actions {
 		if r, ok := a.(engine.Refused); ok {
 			event := auditRefuse
-			if r.Err.Class() == core.ClassJob {
+			if r.Err.Scope() == core.ScopeJob {
 				event = auditDeny
 			}
 			s.auditor.line(event, append(who(in), core.LogJob, in.Ask.Key.String(), core.LogOwner, in.Ask.UID,

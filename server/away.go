@@ -18,7 +18,7 @@ type away struct {
 
 // Describe implements core.Scheduler.
 func (a away) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
-	r, err := a.ask(ctx, core.Call{Verb: core.CallDescribe, Key: key, Note: note, From: from})
+	r, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallDescribe, Key: key, Note: note, From: from})
 	if err != nil {
 		return core.Job{}, err
 	}
@@ -35,37 +35,37 @@ func (a away) Watch(context.Context, func(core.Jobs) error) error {
 
 // Fail implements core.Scheduler.
 func (a away) Fail(ctx context.Context, key core.Key, reason string) error {
-	_, err := a.ask(ctx, core.Call{Verb: core.CallFail, Key: key, Reason: reason})
+	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallFail, Key: key, Reason: reason})
 	return err
 }
 
 // Requeue implements core.Requeuer: whether the half is one is known on its node.
 func (a away) Requeue(ctx context.Context, key core.Key, reason string) error {
-	_, err := a.ask(ctx, core.Call{Verb: core.CallRequeue, Key: key, Reason: reason})
+	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallRequeue, Key: key, Reason: reason})
 	return err
 }
 
 // Annotate implements core.Annotator: whether the half is one is known on its node.
 func (a away) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {
 	g := grant.Shown()
-	_, err := a.ask(ctx, core.Call{Verb: core.CallAnnotate, Key: key, Grant: &g})
+	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallAnnotate, Key: key, Grant: &g})
 	return err
 }
 
 // Resume implements core.Resumer: whether the half is one is known on its node.
 func (a away) Resume(ctx context.Context, node string) error {
-	_, err := a.ask(ctx, core.Call{Verb: core.CallResume, Node: node})
+	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallResume, Node: node})
 	return err
 }
 
 // Drain implements core.Scheduler.
 func (a away) Drain(ctx context.Context, node, reason string) error {
-	_, err := a.ask(ctx, core.Call{Verb: core.CallDrain, Node: node, Reason: reason})
+	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallDrain, Node: node, Reason: reason})
 	return err
 }
 
 // ask makes a call of the node's session and waits for its reply.
-func (a away) ask(ctx context.Context, c core.Call) (core.Reply, error) {
+func (a away) ask(ctx context.Context, c core.SchedulerCall) (core.SchedulerReply, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.s.limits.Describe)
@@ -75,30 +75,30 @@ func (a away) ask(ctx context.Context, c core.Call) (core.Reply, error) {
 	ses := a.s.sessions[a.node]
 	a.s.mu.Unlock()
 	if ses == nil {
-		return core.Reply{}, core.Errorf(core.SchedulerAway, "scheduler %s: the agent of node %s, where its half runs, has no session here", a.name, a.node).
-			WithMend("check on the node that the agent runs and that it reaches the server")
+		return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: the agent of node %s, where its half runs, has no session here", a.name, a.node).
+			WithRemedy("check on the node that the agent runs and that it reaches the server")
 	}
 	tells := c.Verb != core.CallDescribe
 	id, done, err := ses.calls.begin(a.name, a.node, tells)
 	if err != nil {
-		return core.Reply{}, err
+		return core.SchedulerReply{}, err
 	}
 	defer ses.calls.end(id, tells)
 	deadline, _ := ctx.Deadline()
 	c.ID, c.Scheduler, c.Within = id, a.name, time.Until(deadline)
 	if c.Within > 0 {
-		a.s.queueOrders(a.node, ses, core.Orders{Calls: []core.Call{c}})
+		a.s.queueOrders(a.node, ses, core.Orders{Calls: []core.SchedulerCall{c}})
 	}
 	select {
 	case r := <-done:
 		if r.Err != nil {
-			return core.Reply{}, r.Err
+			return core.SchedulerReply{}, r.Err
 		}
 		return r, nil
 	case <-ses.ctx.Done():
-		return core.Reply{}, core.Errorf(core.SchedulerAway, "scheduler %s: %s: the session of node %s, where its half runs, ended: %w", a.name, c.Verb, a.node, context.Cause(ses.ctx))
+		return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: %s: the session of node %s, where its half runs, ended: %w", a.name, c.Verb, a.node, context.Cause(ses.ctx))
 	case <-ctx.Done():
-		return core.Reply{}, core.Errorf(core.TimedOut, "scheduler %s: %s: node %s, where its half runs, did not answer in time: %w", a.name, c.Verb, a.node, context.Cause(ctx))
+		return core.SchedulerReply{}, core.Errorf(core.TimedOut, "scheduler %s: %s: node %s, where its half runs, did not answer in time: %w", a.name, c.Verb, a.node, context.Cause(ctx))
 	}
 }
 
@@ -107,26 +107,26 @@ type awaited struct {
 	mu     sync.Mutex
 	serial uint64
 	told   int // of these, that tell the half something
-	wait   map[uint64]chan core.Reply
+	wait   map[uint64]chan core.SchedulerReply
 }
 
 // maxTold bounds the calls that tell a half something: jobs start by those that ask it, which a half that was slow must find room for when it answers again.
-const maxTold = core.MaxCalls / 4
+const maxTold = core.MaxSchedulerCalls / 4
 
-func (w *awaited) begin(scheduler, node string, tells bool) (uint64, <-chan core.Reply, error) {
+func (w *awaited) begin(scheduler, node string, tells bool) (uint64, <-chan core.SchedulerReply, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.wait) >= core.MaxCalls || tells && w.told >= maxTold {
+	if len(w.wait) >= core.MaxSchedulerCalls || tells && w.told >= maxTold {
 		return 0, nil, core.Errorf(core.Overloaded, "scheduler %s: node %s, where its half runs, has %d calls under way", scheduler, node, len(w.wait))
 	}
 	if w.wait == nil {
-		w.wait = map[uint64]chan core.Reply{}
+		w.wait = map[uint64]chan core.SchedulerReply{}
 	}
 	if tells {
 		w.told++
 	}
 	w.serial++
-	c := make(chan core.Reply, 1)
+	c := make(chan core.SchedulerReply, 1)
 	w.wait[w.serial] = c
 	return w.serial, c, nil
 }
@@ -141,7 +141,7 @@ func (w *awaited) end(id uint64, tells bool) {
 }
 
 // reply ends the wait for a call; false when nobody waits for it, or no longer.
-func (w *awaited) reply(r core.Reply) bool {
+func (w *awaited) reply(r core.SchedulerReply) bool {
 	w.mu.Lock()
 	c := w.wait[r.ID]
 	delete(w.wait, r.ID)

@@ -25,8 +25,8 @@ func atLogin(n *server.Needs) {
 	n.Config.Schedulers = []string{"s", "f"}
 }
 
-func askOf(scheduler, job string) core.Ask {
-	return core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: scheduler, Job: job}}, UID: 1000, Boot: "b", Note: []byte("note")}
+func askOf(scheduler, job string) core.Intent {
+	return core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: scheduler, Job: job}}, UID: 1000, Boot: "b", Note: []byte("note")}
 }
 
 // half is a node that a scheduler's half runs on, in a test's hands.
@@ -43,12 +43,12 @@ func (s *system) half(ctx context.Context, node string) *half {
 }
 
 // call is the next that the server wants of it, but for jobs that it is to put back into its queue and grants that it is to show.
-func (h *half) call(t *testing.T) core.Call {
+func (h *half) call(t *testing.T) core.SchedulerCall {
 	t.Helper()
-	return h.find(t, func(c core.Call) bool { return c.Verb != core.CallRequeue && c.Verb != core.CallAnnotate })
+	return h.find(t, func(c core.SchedulerCall) bool { return c.Verb != core.CallRequeue && c.Verb != core.CallAnnotate })
 }
 
-func (h *half) find(t *testing.T, is func(core.Call) bool) core.Call {
+func (h *half) find(t *testing.T, is func(core.SchedulerCall) bool) core.SchedulerCall {
 	t.Helper()
 	for {
 		synctest.Wait()
@@ -63,7 +63,7 @@ func (h *half) find(t *testing.T, is func(core.Call) bool) core.Call {
 	}
 }
 
-func (h *half) reply(r core.Reply) {
+func (h *half) reply(r core.SchedulerReply) {
 	h.next <- core.Report{Reply: &r}
 	synctest.Wait()
 }
@@ -73,7 +73,7 @@ type granted struct {
 	err   error
 }
 
-func (s *system) reserve(ctx context.Context, node string, ask core.Ask) <-chan granted {
+func (s *system) reserve(ctx context.Context, node string, ask core.Intent) <-chan granted {
 	out := make(chan granted, 1)
 	go func() {
 		g, err := s.Reserve(ctx, node, ask, core.Peer{UID: 7})
@@ -83,10 +83,10 @@ func (s *system) reserve(ctx context.Context, node string, ask core.Ask) <-chan 
 	return out
 }
 
-func describedBy(c core.Call) *core.Job {
+func describedBy(c core.SchedulerCall) *core.Job {
 	return &core.Job{
-		Run:    core.Run{Key: c.Key, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 1}},
-		Shares: []core.Share{{Hosts: "n[1-400]", Nodes: 400, Cores: 8}},
+		Run:        core.Run{Key: c.Key, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 1}},
+		Placements: []core.Placement{{Hosts: "n[1-400]", Nodes: 400, Cores: 8}},
 	}
 }
 
@@ -103,19 +103,19 @@ func TestAHalfOnANodeIsAskedThroughItsSession(t *testing.T) {
 		login := s.half(ctx, "login")
 		wait := s.reserve(ctx, "n1", askOf("f", "1"))
 		c := login.call(t)
-		want := core.Call{
+		want := core.SchedulerCall{
 			ID: c.ID, Scheduler: "f", Within: server.DefaultLimits.Describe, Verb: core.CallDescribe, Key: askOf("f", "1").Key, Note: []byte("note"),
 			From: core.Peer{UID: 7, Node: "n1"},
 		}
 		if diff := cmp.Diff(want, c); diff != "" {
 			t.Error(diff)
 		}
-		login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+		login.reply(core.SchedulerReply{ID: c.ID, Job: describedBy(c)})
 		if g := <-wait; g.err != nil || len(g.grant.VNIs) != 1 {
 			t.Errorf("%+v", g)
 		}
 		wait = s.reserve(ctx, "n1", askOf("f", "2"))
-		login.reply(core.Reply{ID: login.call(t).ID, Err: core.Errorf(core.JobUnknown, "job 2: there is none")})
+		login.reply(core.SchedulerReply{ID: login.call(t).ID, Err: core.Errorf(core.JobUnknown, "job 2: there is none")})
 		if g := <-wait; core.AsError(g.err).Reason != core.JobUnknown {
 			t.Errorf("%v", g.err)
 		}
@@ -132,21 +132,21 @@ func TestRepliesThatNobodyWaitsForAreDropped(t *testing.T) {
 		n1, login := s.half(ctx, "n1"), s.half(ctx, "login")
 		wait := s.reserve(ctx, "n1", askOf("f", "1"))
 		late := login.call(t)
-		n1.reply(core.Reply{ID: late.ID, Job: describedBy(late)}) // by another node
-		login.reply(core.Reply{ID: late.ID + 1, Job: describedBy(late)})
-		login.reply(core.Reply{ID: 0})
+		n1.reply(core.SchedulerReply{ID: late.ID, Job: describedBy(late)}) // by another node
+		login.reply(core.SchedulerReply{ID: late.ID + 1, Job: describedBy(late)})
+		login.reply(core.SchedulerReply{ID: 0})
 		time.Sleep(2 * time.Second)
 		if g := <-wait; core.AsError(g.err).Reason != core.SchedulerAway || !errors.Is(g.err, context.DeadlineExceeded) {
 			t.Errorf("%v", g.err)
 		}
 		wait = s.reserve(ctx, "n1", askOf("f", "1"))
 		second := login.call(t)
-		login.reply(core.Reply{ID: late.ID, Job: &core.Job{Gone: true}}) // too late
+		login.reply(core.SchedulerReply{ID: late.ID, Job: &core.Job{Gone: true}}) // too late
 		if second.ID == late.ID {
 			t.Error("an id is given twice")
 		}
-		login.reply(core.Reply{ID: second.ID, Job: describedBy(second)})
-		login.reply(core.Reply{ID: second.ID, Job: &core.Job{Gone: true}}) // twice
+		login.reply(core.SchedulerReply{ID: second.ID, Job: describedBy(second)})
+		login.reply(core.SchedulerReply{ID: second.ID, Job: &core.Job{Gone: true}}) // twice
 		if g := <-wait; g.err != nil {
 			t.Error(g.err)
 		}
@@ -158,8 +158,8 @@ func TestRepliesThatNobodyWaitsForAreDropped(t *testing.T) {
 		}
 		wait = s.reserve(ctx, "n1", askOf("f", "2"))
 		fresh := again.call(t)
-		again.reply(core.Reply{ID: fresh.ID + old.ID + 1})
-		again.reply(core.Reply{ID: fresh.ID, Job: describedBy(fresh)})
+		again.reply(core.SchedulerReply{ID: fresh.ID + old.ID + 1})
+		again.reply(core.SchedulerReply{ID: fresh.ID, Job: describedBy(fresh)})
 		if g := <-wait; g.err != nil {
 			t.Error(g.err)
 		}
@@ -176,14 +176,14 @@ func TestRepliesThatNobodyWaitsForAreDropped(t *testing.T) {
 // A half that hangs fills its own room and nobody else's.
 func TestCallsOfANodeAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, func(n *server.Needs) { atLogin(n); n.Limits.Describes = 2 * core.MaxCalls })
+		s := start(t, func(n *server.Needs) { atLogin(n); n.Limits.Describes = 2 * core.MaxSchedulerCalls })
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s.attend(ctx, "n1", "b", nil)
 		login := s.half(ctx, "login")
 		var waits []<-chan granted
-		for i := range core.MaxCalls {
+		for i := range core.MaxSchedulerCalls {
 			waits = append(waits, s.reserve(ctx, "n1", askOf("f", strconv.Itoa(i+1))))
 			login.call(t)
 		}
@@ -200,7 +200,7 @@ func TestCallsOfANodeAreBounded(t *testing.T) {
 		}
 		wait := s.reserve(ctx, "n1", askOf("f", "more"))
 		c := login.call(t)
-		login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+		login.reply(core.SchedulerReply{ID: c.ID, Job: describedBy(c)})
 		if g := <-wait; g.err != nil {
 			t.Errorf("with room again: %v", g.err)
 		}
@@ -220,7 +220,7 @@ func TestFailAndDrainReachAHalfOnANode(t *testing.T) {
 		if c.Verb != core.CallDrain || c.Node != "n1" || c.Reason != "cxi2 fails" || c.Within <= 0 {
 			t.Errorf("%+v", c)
 		}
-		login.reply(core.Reply{ID: c.ID, Err: core.Errorf(core.SchedulerAway, "flux: no answer")})
+		login.reply(core.SchedulerReply{ID: c.ID, Err: core.Errorf(core.SchedulerAway, "flux: no answer")})
 		time.Sleep(time.Second)
 		if again := login.call(t); again.Verb != core.CallDrain || again.ID == c.ID {
 			t.Errorf("%+v", again)
@@ -240,7 +240,7 @@ func TestANodeTellsOfItsOwnSchedulersOnly(t *testing.T) {
 			wait := s.reserve(ctx, "n1", askOf(scheduler, "1"))
 			if scheduler == "f" {
 				c := login.call(t)
-				login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+				login.reply(core.SchedulerReply{ID: c.ID, Job: describedBy(c)})
 			}
 			if g := <-wait; g.err != nil {
 				t.Fatal(g.err)
@@ -302,13 +302,13 @@ func TestAHalfOnANodeIsToldToRequeue(t *testing.T) {
 		for _, job := range []string{"1", "2"} {
 			wait := s.reserve(ctx, "n1", askOf("f", job))
 			c := login.call(t)
-			login.reply(core.Reply{ID: c.ID, Job: describedBy(c)})
+			login.reply(core.SchedulerReply{ID: c.ID, Job: describedBy(c)})
 			if job == "2" {
-				again := login.find(t, func(c core.Call) bool { return c.Verb == core.CallRequeue })
+				again := login.find(t, func(c core.SchedulerCall) bool { return c.Verb == core.CallRequeue })
 				if again.Key.Job != "2" || again.Reason == "" {
 					t.Errorf("the half is told %+v", again)
 				}
-				login.reply(core.Reply{ID: again.ID})
+				login.reply(core.SchedulerReply{ID: again.ID})
 			}
 			if g := <-wait; job == "1" && g.err != nil || job == "2" && core.AsError(g.err).Reason != core.PoolEmpty {
 				t.Errorf("job %s: %v", job, g.err)

@@ -45,7 +45,7 @@ func (s *Server) describe(id uint64) {
 		if wait > 0 {
 			pause(ctx, wait)
 		}
-		said := s.said(ctx, s.now().Run, in)
+		said := s.said(ctx, s.now().Uptime, in)
 		s.mu.Lock()
 		if s.flights[key] == f {
 			delete(s.flights, key)

@@ -19,7 +19,7 @@ type Facts struct {
 	Spread  int       `json:"spread,omitempty"`       // over how many groups of its topology the job is, as config.hcl is now
 }
 
-func (d *Desk) explain(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+func (d *Verbs) explain(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	var args JobArgs
 	if err := req.Decode(&args); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (d *Desk) explain(ctx context.Context, peer core.Peer, req hook.Request) (a
 		}
 	})
 	if err == nil && len(out) == 0 {
-		err = core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithMend("`weft jobs` lists what is; a job that asked for no network has no reservation")
+		err = core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithRemedy("`weft jobs` lists what is; a job that asked for no network has no reservation")
 	}
 	return out, err
 }

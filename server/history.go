@@ -23,7 +23,7 @@ func (s *Server) remember(d done) {
 			if !r.Unknown && !r.Adopted {
 				s.needs.History.Made(r)
 			}
-		case engine.Phase:
+		case engine.Transition:
 			if r.State == engine.Draining {
 				s.needs.History.Ended(r.Serial, r.Since)
 			}

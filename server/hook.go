@@ -20,7 +20,7 @@ func (s *Server) Hook(ctx context.Context, hooks core.Hooks, sizes map[string]in
 	return hooks.Render(ctx, call, out)
 }
 
-func (s *Server) heed(ctx context.Context, ask core.Ask, sizes map[string]int, peer core.Peer) error {
+func (s *Server) heed(ctx context.Context, ask core.Intent, sizes map[string]int, peer core.Peer) error {
 	if !peer.Root() {
 		return core.Errorf(core.NotAllowed, "hook: uid %d is no scheduler", peer.UID)
 	}
@@ -32,7 +32,7 @@ func (s *Server) heed(ctx context.Context, ask core.Ask, sizes map[string]int, p
 	case core.Room:
 		job, err := sched.Describe(ctx, ask.Key, ask.Note, peer)
 		if err != nil {
-			if core.AsError(err).Class() == core.ClassJob { // its prepare says so, where its user sees it
+			if core.AsError(err).Scope() == core.ScopeJob { // its prepare says so, where its user sees it
 				return nil
 			}
 			return err
@@ -53,8 +53,8 @@ func (s *Server) heed(ctx context.Context, ask core.Ask, sizes map[string]int, p
 			return err
 		}
 		over := core.Jobs{Jobs: []core.JobStatus{{Run: job.Run, State: core.JobFinal}}}
-		return s.insist(ctx, work{in: engine.Answer{Scheduler: ask.Key.Scheduler, Began: s.now().Run, Jobs: over}})
+		return s.insist(ctx, work{in: engine.Answer{Scheduler: ask.Key.Scheduler, Began: s.now().Uptime, Jobs: over}})
 	case core.Prepare, core.Environment, core.StepEnd, core.Running:
 	}
-	return core.Errorf(core.NotSupported, "hook %v: %v: a server answers none such", ask.Action, ask.Key).WithMend("run the hook with the run directory of the node's agent")
+	return core.Errorf(core.NotSupported, "hook %v: %v: a server answers none such", ask.Action, ask.Key).WithRemedy("run the hook with the run directory of the node's agent")
 }

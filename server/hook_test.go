@@ -14,8 +14,8 @@ import (
 // inServer is an adapter whose hooks run in its scheduler's own server: runjob asks for room, obit tells an end.
 type inServer struct{ said core.Outcome }
 
-func (h *inServer) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
-	a := core.Ask{Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: string(call.Stdin)}}}
+func (h *inServer) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
+	a := core.Intent{Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: string(call.Stdin)}}}
 	switch call.Phase {
 	case "runjob":
 		a.Action = core.Room
@@ -55,7 +55,7 @@ type wishes struct {
 }
 
 func (w wishes) Decide(f engine.Facts) engine.Decision {
-	d := engine.Decision{Classes: core.BestEffort, Limits: make([]core.Limits, len(f.Job.Shares))}
+	d := engine.Decision{Classes: core.BestEffort, Limits: make([]core.Limits, len(f.Job.Placements))}
 	for range w.vnis.Load() {
 		d.VNIs = append(d.VNIs, engine.Wanted{Name: "app", Pool: "jobs"})
 	}

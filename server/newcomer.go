@@ -47,7 +47,7 @@ func (n *newcomers) open(scheduler string) {
 func (n *newcomers) wait(s *Server, node string, ses *session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	since := s.now().Run
+	since := s.now().Uptime
 	for scheduler, all := range n.of {
 		switch {
 		case slices.Contains(s.needs.Own, scheduler):
@@ -203,8 +203,8 @@ func (s *Server) placed(ctx context.Context, sched core.Scheduler, j core.JobSta
 	if job.Gone || job.Run != j.Run {
 		return hostlist.List{}, nil
 	}
-	hosts := make([]string, 0, len(job.Shares))
-	for _, share := range job.Shares {
+	hosts := make([]string, 0, len(job.Placements))
+	for _, share := range job.Placements {
 		hosts = append(hosts, share.Hosts)
 	}
 	return hostlist.Parse(strings.Join(hosts, ","))

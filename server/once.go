@@ -45,7 +45,7 @@ func (o *once) first(v verdict, now time.Duration) bool {
 
 // over counts a job beyond a quota.
 func (s *Server) over(a engine.Over) {
-	if s.counted.first(verdict{a.Key, true, a.Quota, a.Enforce}, s.now().Run) {
+	if s.counted.first(verdict{a.Key, true, a.Quota, a.Enforce}, s.now().Uptime) {
 		s.meter.Exceeded(a.Quota, a.Enforce)
 	}
 }
@@ -58,7 +58,7 @@ func (s *Server) judge(policy engine.Policy, facts engine.Facts) engine.Decision
 	}
 	decision, denies := j.Judge(facts)
 	for _, d := range denies {
-		if s.counted.first(verdict{facts.Job.Key, false, d.Name, d.Enforce}, s.now().Run) {
+		if s.counted.first(verdict{facts.Job.Key, false, d.Name, d.Enforce}, s.now().Uptime) {
 			s.meter.Denied(d.Name, d.Enforce)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // write does an operator's verb, and audits it whatever comes of it.
-func (d *Desk) write(ctx context.Context, peer core.Peer, req hook.Request) (int, error) {
+func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (int, error) {
 	by := operator(peer, req)
 	if req.Verb == "forget" {
 		n, err := d.forget(ctx, by, req)
@@ -42,7 +42,7 @@ func operator(peer core.Peer, req hook.Request) []any {
 }
 
 // onNodes does a verb that names nodes.
-func (d *Desk) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (int, error) {
+func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (int, error) {
 	if err := req.Decode(args); err != nil {
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func (d *Desk) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (i
 		return 0, core.Errorf(core.BadCall, "nodes: %w", err)
 	}
 	if len(names) == 0 {
-		return 0, core.Errorf(core.BadCall, "%s: no node is named", req.Verb).WithMend("`weft nodes` lists them")
+		return 0, core.Errorf(core.BadCall, "%s: no node is named", req.Verb).WithRemedy("`weft nodes` lists them")
 	}
 	if err := d.known(ctx, names); err != nil {
 		return 0, err
@@ -67,9 +67,9 @@ func (d *Desk) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (i
 	switch {
 	case req.Verb != "drain":
 	case args.Reason == "":
-		return 0, core.Errorf(core.BadCall, "drain: a reason is missing").WithMend("`weft drain NODES REASON`: who finds the node drained must learn why")
+		return 0, core.Errorf(core.BadCall, "drain: a reason is missing").WithRemedy("`weft drain NODES REASON`: who finds the node drained must learn why")
 	case len(args.Reason) > maxReason:
-		return 0, core.Errorf(core.BadCall, "drain: the reason has %d bytes and there may be %d", len(args.Reason), maxReason).WithMend("say it in fewer words")
+		return 0, core.Errorf(core.BadCall, "drain: the reason has %d bytes and there may be %d", len(args.Reason), maxReason).WithRemedy("say it in fewer words")
 	case strings.ContainsFunc(args.Reason, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return 0, core.Errorf(core.BadCall, "drain: the reason has a character that does not print")
 	}
@@ -90,7 +90,7 @@ func (d *Desk) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (i
 }
 
 // known refuses names that the system does not have, before anything is done to those that it has.
-func (d *Desk) known(ctx context.Context, names []string) error {
+func (d *Verbs) known(ctx context.Context, names []string) error {
 	all := map[string]bool{}
 	if err := d.Server.Look(ctx, func(m *engine.Machine) {
 		for _, n := range m.Nodes() {
@@ -103,10 +103,10 @@ func (d *Desk) known(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return core.Errorf(core.NotThere, "node %q: there is none of that name, so nothing was done", core.Clip(hostlist.Fold(names))).WithMend("`weft nodes` lists them")
+	return core.Errorf(core.NotThere, "node %q: there is none of that name, so nothing was done", core.Clip(hostlist.Fold(names))).WithRemedy("`weft nodes` lists them")
 }
 
-func (d *Desk) forget(ctx context.Context, by []any, req hook.Request) (int, error) {
+func (d *Verbs) forget(ctx context.Context, by []any, req hook.Request) (int, error) {
 	var args JobArgs
 	if err := req.Decode(&args); err != nil {
 		return 0, err
@@ -131,14 +131,14 @@ func (d *Desk) forget(ctx context.Context, by []any, req hook.Request) (int, err
 	switch {
 	case len(found) > 0:
 	case args.VNI != 0:
-		return 0, core.Errorf(core.NotThere, "VNI %d: nothing holds it", args.VNI).WithMend("`weft vnis` lists what is held")
+		return 0, core.Errorf(core.NotThere, "VNI %d: nothing holds it", args.VNI).WithRemedy("`weft vnis` lists what is held")
 	default:
-		return 0, core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithMend("`weft vnis` lists what is held")
+		return 0, core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithRemedy("`weft vnis` lists what is held")
 	}
 	for _, v := range found {
 		if v.State == engine.Active && !args.Confirmed {
 			return 0, core.Errorf(core.NotAllowed, "job %s: its scheduler has not said that it is over", v.Job.JobID).
-				WithMend("cancel the job in its scheduler; if that scheduler is gone for good, `weft forget --gone` takes your word for it")
+				WithRemedy("cancel the job in its scheduler; if that scheduler is gone for good, `weft forget --gone` takes your word for it")
 		}
 	}
 	total := 0

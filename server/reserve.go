@@ -29,7 +29,7 @@ func (a answer) reason() core.Reason {
 }
 
 // Reserve joins node to its job's reservation. The caller has proved that it is node.
-func (s *Server) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (s *Server) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return core.Grant{}, err
 	}

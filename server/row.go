@@ -177,7 +177,7 @@ func jobDetail(v engine.View, full bool) JobDetail {
 		return d
 	}
 	d.Account, d.Queue, d.Warnings, d.Policy, d.Rules = v.Job.Account, v.Job.Queue, v.Grant.Warnings, v.Grant.Policy, v.Grant.Rules
-	for i, s := range v.Job.Shares {
+	for i, s := range v.Job.Placements {
 		row := Share{Hosts: s.Hosts, Cores: s.Cores, Limits: map[string][2]int{}}
 		if i < len(v.Grant.Limits) {
 			for r, l := range v.Grant.Limits[i] {

@@ -177,7 +177,7 @@ func (s *Server) Run(ctx context.Context) error {
 // now is the moment of an input.
 func (s *Server) now() core.Moment {
 	t := time.Now()
-	return core.Moment{Run: t.Sub(s.began), Wall: t}
+	return core.Moment{Uptime: t.Sub(s.began), Wall: t}
 }
 
 // newID is 128 random bits, for a store that is new.

@@ -60,8 +60,8 @@ func (s *scheduler) Describe(ctx context.Context, key core.Key, _ []byte, _ core
 		}
 	}
 	return core.Job{
-		Run:    core.Run{Key: key, Fingerprint: core.Fingerprint{UID: s.uid, Submitted: 1}},
-		Shares: []core.Share{{Hosts: s.hosts, Nodes: 4, Cores: 8}},
+		Run:        core.Run{Key: key, Fingerprint: core.Fingerprint{UID: s.uid, Submitted: 1}},
+		Placements: []core.Placement{{Hosts: s.hosts, Nodes: 4, Cores: 8}},
 	}, nil
 }
 
@@ -99,7 +99,7 @@ func (g generous) Decide(f engine.Facts) engine.Decision {
 	if g.deny != 0 && f.Job.UID == g.deny {
 		return engine.Decision{Deny: core.Errorf(core.PolicyDenied, "policy: uid %d gets nothing", f.Job.UID)}
 	}
-	return engine.Decision{VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort, Limits: make([]core.Limits, len(f.Job.Shares))}
+	return engine.Decision{VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort, Limits: make([]core.Limits, len(f.Job.Placements))}
 }
 
 func start(t *testing.T, change func(*server.Needs)) *system {
@@ -143,8 +143,8 @@ func (s *system) attend(ctx context.Context, node, boot string, next <-chan core
 	return orders, ended
 }
 
-func ask(job, boot string) core.Ask {
-	return core.Ask{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: job}}, UID: 1000, Boot: boot}
+func ask(job, boot string) core.Intent {
+	return core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: job}}, UID: 1000, Boot: boot}
 }
 
 func TestManyNodesOfAJobAskTheSchedulerOnce(t *testing.T) {
@@ -330,8 +330,8 @@ func TestADeniedJobIsToldToItsSchedulerAndCostsNoNode(t *testing.T) {
 		defer cancel()
 		s.attend(ctx, "n1", "b", nil)
 		_, err := s.Reserve(ctx, "n1", ask("1", "b"), core.Peer{})
-		if e := core.AsError(err); e == nil || e.Class() != core.ClassJob {
-			t.Errorf("got %v, want a failure of class job", err)
+		if e := core.AsError(err); e == nil || e.Scope() != core.ScopeJob {
+			t.Errorf("got %v, want a failure of scope job", err)
 		}
 		synctest.Wait()
 		if len(s.sched.failed) != 1 || len(s.sched.drained) != 0 {

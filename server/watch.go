@@ -17,7 +17,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
 		var began time.Duration
 		err := sched.Watch(ctx, func(jobs core.Jobs) error {
 			if jobs.Asking {
-				began = s.now().Run
+				began = s.now().Uptime
 				return nil
 			}
 			wait = s.limits.Retry

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // A phase goes by when nobody answers only where the site has said so; what is answered counts all the same.
@@ -25,7 +25,7 @@ func TestAway(t *testing.T) {
 	if got := run(t, how{}, "--dir", string(d), "tioga", "epilog"); got.exit != 1 || !got.line() {
 		t.Errorf("a phase of which the site has not said so: %+v", got)
 	}
-	serve(t, d.RootSocket(), 0o600, door.Root(), echo)
+	serve(t, d.RootSocket(), 0o600, listener.Root(), echo)
 	if got := run(t, how{}, "--dir", string(d), "tioga", "prolog"); got.exit != 3 || strings.Contains(got.out, "room") {
 		t.Errorf("with an answer: %+v", got)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // client is the least that a Go program can do which opens a socket and closes it.
@@ -38,7 +38,7 @@ func BenchmarkExec(b *testing.B) {
 	answer := func(context.Context, core.Peer, hook.Request) (any, error) {
 		return core.HookReply{Stdout: []byte(exports)}, nil
 	}
-	serve(b, d.RootSocket(), 0o600, door.Root(), answer)
+	serve(b, d.RootSocket(), 0o600, listener.Root(), answer)
 	source := filepath.Join(b.TempDir(), "main.go")
 	must(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
 	nothing := filepath.Join(b.TempDir(), "nothing")

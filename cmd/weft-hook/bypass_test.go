@@ -13,7 +13,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
@@ -87,7 +87,7 @@ func TestABypassedNode(t *testing.T) {
 		d := bypassed(t)
 		var mu sync.Mutex
 		var asked []string
-		serve(t, d.RootSocket(), 0o600, door.Root(), func(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
+		serve(t, d.RootSocket(), 0o600, listener.Root(), func(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
 			var in core.HookCall
 			err := req.Decode(&in)
 			mu.Lock()

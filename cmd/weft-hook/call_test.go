@@ -17,7 +17,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // echo answers with the call itself.
@@ -32,8 +32,8 @@ func echo(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
 
 func TestTheCallIsWhatThePhaseWants(t *testing.T) {
 	d := planned(t, patient)
-	serve(t, d.RootSocket(), 0o600, door.Root(), echo)
-	serve(t, d.UsersSocket(), 0o666, door.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+	serve(t, d.RootSocket(), 0o600, listener.Root(), echo)
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
 		return core.HookReply{Stdout: []byte("the users' socket")}, nil
 	})
 	// A MiB of environment, of which two variables are wanted.
@@ -58,8 +58,8 @@ func TestTheCallIsWhatThePhaseWants(t *testing.T) {
 
 func TestAVariableThatIsTooLongStaysBehind(t *testing.T) {
 	d := planned(t, patient)
-	serve(t, d.RootSocket(), 0o600, door.Root(), echo)
-	serve(t, d.UsersSocket(), 0o666, door.Users(), echo)
+	serve(t, d.RootSocket(), 0o600, listener.Root(), echo)
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), echo)
 	env := []string{"JOB_ID=7", "COMMENT=" + strings.Repeat("x", 100<<10)}
 	got := run(t, how{env: env}, "--dir", string(d), "tioga", "taskprolog")
 	if got.exit != 3 || !strings.Contains(got.out, `"JOB_ID":"7"`) || strings.Contains(got.out, "xxx") || !strings.Contains(got.err, "variable COMMENT: it has 102400 bytes") {
@@ -72,7 +72,7 @@ func TestAVariableThatIsTooLongStaysBehind(t *testing.T) {
 
 func TestStandardInput(t *testing.T) {
 	d := planned(t, patient)
-	serve(t, d.UsersSocket(), 0o666, door.Users(), echo)
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), echo)
 	for name, test := range map[string]struct {
 		text string
 		exit int
@@ -141,7 +141,7 @@ func TestOneLastLine(t *testing.T) {
 
 func TestOutputThatNobodyReads(t *testing.T) {
 	d := planned(t, 300*time.Millisecond)
-	serve(t, d.UsersSocket(), 0o666, door.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
 		return core.HookReply{Stdout: []byte(strings.Repeat("x", 500<<10))}, nil
 	})
 	r, w, err := os.Pipe()
@@ -203,7 +203,7 @@ func TestUsage(t *testing.T) {
 // TestManyAtOnce are 192 tasks that all ask the agent, since no file answers them. The users' socket lets a uid have 8 calls at a time.
 func TestManyAtOnce(t *testing.T) {
 	d := planned(t, patient)
-	serve(t, d.UsersSocket(), 0o666, door.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
 		return core.HookReply{Stdout: []byte("export SLINGSHOT_VNIS=1024\n")}, nil
 	})
 	var group sync.WaitGroup
@@ -227,7 +227,7 @@ func TestAnAgentThatComesBack(t *testing.T) {
 		env: func(name string) (string, bool) { // asked for JOB_ID once a try
 			if name == "JOB_ID" {
 				if tries++; tries == 3 {
-					serve(t, d.RootSocket(), 0o600, door.Root(), echo)
+					serve(t, d.RootSocket(), 0o600, listener.Root(), echo)
 				}
 			}
 			return "7", true

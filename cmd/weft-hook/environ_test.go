@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
@@ -80,7 +80,7 @@ func TestAFileIsBelievedOnlyOfItsOwner(t *testing.T) {
 			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit == 0 || !got.line() {
 				t.Errorf("without an agent: %+v", got)
 			}
-			serve(t, d.UsersSocket(), 0o666, door.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+			serve(t, d.UsersSocket(), 0o666, listener.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
 				return core.HookReply{Stdout: []byte("by the agent")}, nil
 			})
 			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != "by the agent" {
@@ -120,8 +120,8 @@ func TestAnotherUsersEnvironment(t *testing.T) {
 func TestRootsSocketIsRoots(t *testing.T) {
 	root(t)
 	d := planned(t, patient)
-	serve(t, d.RootSocket(), 0o600, door.Root(), echo)
-	serve(t, d.UsersSocket(), 0o666, door.Users(), func(_ context.Context, peer core.Peer, _ hook.Request) (any, error) {
+	serve(t, d.RootSocket(), 0o600, listener.Root(), echo)
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), func(_ context.Context, peer core.Peer, _ hook.Request) (any, error) {
 		return core.HookReply{Stdout: fmt.Appendf(nil, "uid %d", peer.UID)}, nil
 	})
 	if got := run(t, how{uid: nobody}, "--dir", string(d), "tioga", "prolog"); got.exit == 0 || !got.line() {

@@ -77,7 +77,7 @@ func (c *call) input(ctx context.Context, most int) ([]byte, error) {
 		}
 		return r.text, nil
 	case <-ctx.Done():
-		return nil, core.Errorf(core.TimedOut, "standard input: it did not end within the time limit").WithMend("close it in the hook's script: </dev/null")
+		return nil, core.Errorf(core.TimedOut, "standard input: it did not end within the time limit").WithRemedy("close it in the hook's script: </dev/null")
 	}
 }
 

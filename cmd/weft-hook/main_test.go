@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
@@ -163,13 +163,13 @@ func run(t testing.TB, how how, args ...string) said {
 }
 
 // serve answers at a socket of d until the test ends.
-func serve(t testing.TB, path string, mode os.FileMode, bounds door.Bounds, handler door.Handler) {
+func serve(t testing.TB, path string, mode os.FileMode, bounds listener.Bounds, handler listener.Handler) {
 	t.Helper()
-	ln, err := door.Listen(path, mode)
+	ln, err := listener.Listen(path, mode)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- (&door.Front{Bounds: bounds}).Serve(ctx, ln, handler) }()
+	go func() { done <- (&listener.Server{Bounds: bounds}).Serve(ctx, ln, handler) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -141,7 +141,7 @@ func (c *call) agent(ctx context.Context, phase rundir.Phase) (core.HookReply, e
 	}
 	if a.Exit == nil || *a.Exit < 0 || *a.Exit > 255 {
 		return core.HookReply{}, core.Errorf(core.InternalFault, "%s: its answer holds no exit code from 0 to 255", path).
-			WithMend("see whether it is an agent of this release that listens there")
+			WithRemedy("see whether it is an agent of this release that listens there")
 	}
 	return core.HookReply{Stdout: a.Stdout, Stderr: a.Stderr, Exit: *a.Exit}, nil
 }

@@ -72,10 +72,10 @@ func (o *options) node(name string) (string, error) {
 		if _, err := os.Stat(filepath.Join(o.dir, "server.sock")); err == nil && filepath.Clean(o.dir) != defaultDir {
 			if _, err := os.Stat(filepath.Dir(folder)); errors.Is(err, fs.ErrNotExist) { // a real system: its agents are on their own hosts
 				return "", core.Errorf(core.NotThere, "node %q: its agent does not run on this host, and answers on its own only", core.Clip(name)).
-					WithMend("run this on the node itself; `weft nodes` lists the nodes there are")
+					WithRemedy("run this on the node itself; `weft nodes` lists the nodes there are")
 			}
 		}
-		return "", core.Errorf(core.NotThere, "node %q: the system in %s has none of that name", core.Clip(name), o.dir).WithMend("`weft nodes` lists them")
+		return "", core.Errorf(core.NotThere, "node %q: the system in %s has none of that name", core.Clip(name), o.dir).WithRemedy("`weft nodes` lists them")
 	}
 	return folder, nil
 }
@@ -86,10 +86,10 @@ func (o *options) there() error {
 	info, err := os.Stat(o.dir)
 	switch {
 	case err == nil && !info.IsDir():
-		return core.Errorf(core.BadCall, "dir %s: it is no folder", o.dir).WithMend("name the folder of a running system with --dir")
+		return core.Errorf(core.BadCall, "dir %s: it is no folder", o.dir).WithRemedy("name the folder of a running system with --dir")
 	case errors.Is(err, fs.ErrNotExist):
 		return core.Errorf(core.ServerAway, "dir %s: there is no such folder, so no system runs there", o.dir).
-			WithMend("start `weft dev` for a simulated one, or name the folder of a running one with --dir")
+			WithRemedy("start `weft dev` for a simulated one, or name the folder of a running one with --dir")
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func splitJob(text string) (scheduler, id string, err error) {
 	id = text
 	if label, rest, ok := strings.Cut(text, "/"); ok {
 		if core.CheckName("scheduler", label, core.MaxScheduler) != nil {
-			return "", "", core.Errorf(core.BadCall, "job %q: %q is no scheduler's label", core.Clip(text), core.Clip(label)).WithMend("write ID or SCHEDULER/ID, as `weft jobs` shows it")
+			return "", "", core.Errorf(core.BadCall, "job %q: %q is no scheduler's label", core.Clip(text), core.Clip(label)).WithRemedy("write ID or SCHEDULER/ID, as `weft jobs` shows it")
 		}
 		scheduler, id = label, rest
 	}

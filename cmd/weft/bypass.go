@@ -60,7 +60,7 @@ func (o *options) bypass(ctx context.Context, until string, end bool, now time.T
 	}
 	// A file of another user's is not obeyed by hooks, so only whom they obey is let write one.
 	if info, err := os.Stat(string(dir)); os.Geteuid() != 0 && err == nil && !mine(info) {
-		return core.Errorf(core.NotAllowed, "bypass: uid %d may not do it", os.Geteuid()).WithMend("only root may, on the node itself")
+		return core.Errorf(core.NotAllowed, "bypass: uid %d may not do it", os.Geteuid()).WithRemedy("only root may, on the node itself")
 	}
 	what := "bypass ended"
 	if end {
@@ -120,5 +120,5 @@ func parseUntil(text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, core.Errorf(core.BadCall, "bypass: %q is no time", core.Clip(cmp.Or(strings.TrimSpace(text), text))).
-		WithMend(`write 15:04, "2006-01-02 15:04", or how long from now, such as 4h`)
+		WithRemedy(`write 15:04, "2006-01-02 15:04", or how long from now, such as 4h`)
 }

@@ -142,7 +142,7 @@ func (o *options) reload(ctx context.Context) ([]reloadRow, error) {
 	}
 	if _, err := os.Stat(filepath.Join(o.dir, "nodes")); err == nil && !agent {
 		return nil, core.Errorf(core.NotSupported, "reload: %s is a system of `weft dev`, which reads its configuration at its start only", o.dir).
-			WithMend("end it and start it again: what it keeps is found again")
+			WithRemedy("end it and start it again: what it keeps is found again")
 	}
 	var rows []reloadRow
 	var down error

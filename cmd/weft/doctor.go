@@ -109,7 +109,7 @@ func (o *options) examine(ctx context.Context, node string, limit time.Duration)
 func away(evidence string) []agent.FindingRow {
 	return []agent.FindingRow{{
 		Severity: core.Critical.String(), Of: "agent", What: "the agent does not answer: no job can start on this node", Evidence: evidence,
-		Mend: "`systemctl restart weft-agent`, which touches no job; then `journalctl -u weft-agent`",
+		Remedy: "`systemctl restart weft-agent`, which touches no job; then `journalctl -u weft-agent`",
 	}}
 }
 
@@ -143,8 +143,8 @@ func printFindings(w io.Writer, rows []agent.FindingRow) {
 		if r.Evidence != "" {
 			fmt.Fprintf(w, "          %s: %s\n", r.Of, r.Evidence)
 		}
-		if r.Mend != "" {
-			fmt.Fprintln(w, "          mend: "+r.Mend)
+		if r.Remedy != "" {
+			fmt.Fprintln(w, "          remedy: "+r.Remedy)
 		}
 	}
 }

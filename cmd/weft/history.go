@@ -25,7 +25,7 @@ func (o *options) printHistory(path, since string) error {
 		return usage(fmt.Errorf("%s cannot be used", path))
 	}
 	if c.Server.History == "" {
-		return core.Errorf(core.NotThere, "jobs: %s keeps no history", path).WithMend(`name a file: server { history = "/var/log/weft/jobs.jsonl" }, and restart the server`)
+		return core.Errorf(core.NotThere, "jobs: %s keeps no history", path).WithRemedy(`name a file: server { history = "/var/log/weft/jobs.jsonl" }, and restart the server`)
 	}
 	rows, bad, err := history.Read(c.Server.History, from)
 	if err != nil {

@@ -167,8 +167,8 @@ func printPlan(w io.Writer, p *install.Plan, done, remove, files bool) {
 			place = " (" + place + ")"
 		}
 		fmt.Fprintf(w, "%-8s %s%s: %s\n", f.Level, f.Setting, place, f.What)
-		if f.Mend != "" {
-			fmt.Fprintf(w, "%-8s %s\n", "", "-> "+f.Mend)
+		if f.Remedy != "" {
+			fmt.Fprintf(w, "%-8s %s\n", "", "-> "+f.Remedy)
 		}
 	}
 	if len(p.Replaced) > 0 {

@@ -51,7 +51,7 @@ Exit codes: 0 nothing stands in the way, and with --write or --remove it is done
 	f.StringVar(&i.Options.Dir, "files", "/etc/weft/pbs", "folder of the files, on pbs_server's host")
 	f.StringVar(&i.Scheduler, "scheduler", "pbs", "the scheduler's label in config.hcl, or its type while that is unique")
 	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node and on pbs_server's host (default: "+libexecHook+", or beside weft)")
-	f.StringVar(&i.Server, "server-dir", filepath.Join(filepath.Dir(config.DefaultServerSocket), daemon.DeskName), "where the Weft server listens for hooks of pbs_server: the folder "+daemon.DeskName+" beside its socket")
+	f.StringVar(&i.Server, "server-dir", filepath.Join(filepath.Dir(config.DefaultServerSocket), daemon.HooksFolder), "where the Weft server listens for hooks of pbs_server: the folder "+daemon.HooksFolder+" beside its socket")
 	f.BoolVar(&i.noRoom, "no-room", false, "do not ask in runjob whether a VNI is free: for a Weft server that is not on pbs_server's host")
 	f.StringVar(&i.exec, "exec", "/opt/pbs", "PBS_EXEC, whose bin has qmgr")
 	f.BoolVar(&i.write, "write", false, "write the files")
@@ -130,8 +130,8 @@ func asShownPBS(p *install.Plan, done bool) shownPBS {
 func printPBS(w io.Writer, p *install.Plan, i pbsInit, done bool) {
 	for _, f := range p.Findings {
 		fmt.Fprintf(w, "%-8s %s: %s\n", f.Level, f.Setting, f.What)
-		if f.Mend != "" {
-			fmt.Fprintf(w, "%-8s -> %s\n", "", f.Mend)
+		if f.Remedy != "" {
+			fmt.Fprintf(w, "%-8s -> %s\n", "", f.Remedy)
 		}
 	}
 	past := map[string]string{"create": "created", "change": "changed", "remove": "removed"}

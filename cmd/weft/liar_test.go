@@ -14,7 +14,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev/scheduler"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/sdk"
 )
 
@@ -75,13 +75,13 @@ func (a *adapter) Configure(_ context.Context, values core.Values) error {
 	return nil
 }
 
-func (a *adapter) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+func (a *adapter) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	var h liarHook
 	if err := json.Unmarshal(call.Stdin, &h); err != nil {
-		return core.Ask{}, core.Errorf(core.BadCall, "hook: %w", err)
+		return core.Intent{}, core.Errorf(core.BadCall, "hook: %w", err)
 	}
 	action := map[string]core.Action{liarProlog: core.Prepare, liarEpilog: core.CleanUp}[call.Phase]
-	return core.Ask{Action: action, Key: h.Key, UID: h.UID, Began: call.Began}, nil
+	return core.Intent{Action: action, Key: h.Key, UID: h.UID, Began: call.Began}, nil
 }
 
 func (a *adapter) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.HookReply, error) {
@@ -158,11 +158,11 @@ func newLiar(t *testing.T, d *daemons, seed uint64) *liar {
 	l := &liar{
 		model: scheduler.New(liarLabel, 8), random: rand.New(rand.NewPCG(seed, 99)), told: map[core.JobID]bool{}, lies: map[scheduler.Lie]int{},
 	}
-	ln, err := door.Listen(d.path("run", "liar.sock"), 0o600)
+	ln, err := listener.Listen(d.path("run", "liar.sock"), 0o600)
 	d.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
-	all.Go(func() { _ = (&door.Front{Bounds: door.Root()}).Serve(ctx, ln, l.handle) })
+	all.Go(func() { _ = (&listener.Server{Bounds: listener.Root()}).Serve(ctx, ln, l.handle) })
 	t.Cleanup(func() { cancel(); all.Wait() })
 	program, err := filepath.EvalSymlinks(mustLook(t, "weft-liar"))
 	d.must(err)

@@ -76,8 +76,8 @@ func complain(err error) {
 
 // explain is an error with what to do about it, on one line.
 func explain(err error) string {
-	if e, ok := errors.AsType[*core.Error](err); ok && e.Mend != "" {
-		return err.Error() + "; " + e.Mend
+	if e, ok := errors.AsType[*core.Error](err); ok && e.Remedy != "" {
+		return err.Error() + "; " + e.Remedy
 	}
 	return err.Error()
 }

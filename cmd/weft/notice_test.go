@@ -42,7 +42,7 @@ func TestANodeOfARealSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := o.node("n2")
-	if e := core.AsError(err); strings.Contains(e.What, "none of that name") || !strings.Contains(e.What, "does not run on this host") || !strings.Contains(e.Mend, "on the node itself") {
+	if e := core.AsError(err); strings.Contains(e.What, "none of that name") || !strings.Contains(e.What, "does not run on this host") || !strings.Contains(e.Remedy, "on the node itself") {
 		t.Errorf("on the server's host: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "nodes"), 0o700); err != nil {

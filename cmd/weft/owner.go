@@ -25,16 +25,16 @@ func owner(ctx context.Context, name string) (*identity, error) {
 	}
 	a, err := newPeople().account(ctx, name)
 	if errors.Is(err, errNobody) || err == nil && a.name != name { // a number that is somebody's uid is no name
-		return nil, core.Errorf(core.BadRequest, "user %q: there is no such user here", core.Clip(name)).WithMend("give the name of a user of this node")
+		return nil, core.Errorf(core.BadRequest, "user %q: there is no such user here", core.Clip(name)).WithRemedy("give the name of a user of this node")
 	}
 	if err != nil {
-		return nil, core.Errorf(core.BadCall, "user %q: %w", core.Clip(name), err).WithMend("see whether the user database answers: `getent passwd`")
+		return nil, core.Errorf(core.BadCall, "user %q: %w", core.Clip(name), err).WithRemedy("see whether the user database answers: `getent passwd`")
 	}
 	if os.Geteuid() != 0 {
 		if int64(a.uid) == int64(os.Geteuid()) {
 			return nil, nil
 		}
-		return nil, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name)).WithMend("leave --user out, or be root")
+		return nil, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name)).WithRemedy("leave --user out, or be root")
 	}
 	return &identity{&syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.groups}, a.name, a.home}, nil
 }

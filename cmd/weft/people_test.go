@@ -48,7 +48,7 @@ func TestAdminsOfADirectory(t *testing.T) {
 				}
 				return "", errNobody
 			}
-			d := &server.Desk{AdminGroup: tt.group, Member: p.member}
+			d := &server.Verbs{AdminGroup: tt.group, Member: p.member}
 			peer := core.Peer{UID: tt.uid, GID: tt.gid, PID: 1}
 			if got := d.Admin(t.Context(), peer); got != tt.may {
 				t.Errorf("%v, want %v", got, tt.may)

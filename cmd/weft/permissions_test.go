@@ -230,9 +230,9 @@ func TestPermissionsAreWhole(t *testing.T) {
 		files []string
 		form  string
 	}{
-		"server":               {0, []string{"../../server/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"server":               {0, []string{"../../server/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
 		"more of the server's": {0, []string{"../../daemon/reload.go", "../../daemon/plugins.go", "../../daemon/shadow.go"}, `[vV]erb\w+\s+= ("[a-z-]+")`},
-		"agent":                {1, []string{"../../agent/desk.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"agent":                {1, []string{"../../agent/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
 		"more of the agent's":  {1, []string{"../../daemon/adapter.go", "../../daemon/plugins.go", "../../daemon/guard.go", "../../daemon/reload.go"}, `Handler\{("begin")|[vV]erb\w+\s+= ("[a-z-]+")`},
 	} {
 		found := map[string]bool{}
@@ -510,7 +510,7 @@ func (w *walk) join(who int, note local.Note) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	key := core.Key{JobID: core.JobID{Scheduler: "local", Job: w.job.Job}}
-	ask := core.Ask{Action: core.Prepare, Key: key, UID: note.UID, Note: text, Began: hook.Boottime(), Boot: strings.TrimSpace(string(boot)), Call: "walk"}
+	ask := core.Intent{Action: core.Prepare, Key: key, UID: note.UID, Note: text, Began: hook.Boottime(), Boot: strings.TrimSpace(string(boot)), Call: "walk"}
 	if who == asOtherNode {
 		defer w.session(ctx, who, core.Report{Number: 1, Boot: ask.Boot, Full: true, Devices: []string{"cxi0", "cxi1"}})()
 	}

@@ -172,7 +172,7 @@ func (r ruleset) outside(job core.Job) (*outside, error) {
 		return nil, err
 	}
 	out := &outside{Nodes: []string{}}
-	for _, share := range job.Shares {
+	for _, share := range job.Placements {
 		list, err := hostlist.Parse(share.Hosts)
 		if err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ func (a *explainArgs) granted(ctx context.Context, o *options) (explained, error
 	row := rows[0]
 	for _, r := range rows[1:] { // of the generations of a job the newest, as it is the one that runs
 		if r.Scheduler != row.Scheduler {
-			return explained{}, core.Errorf(core.BadCall, "job %s: schedulers %s and %s have one of that id", core.Clip(a.live), row.Scheduler, r.Scheduler).WithMend("write SCHEDULER/ID")
+			return explained{}, core.Errorf(core.BadCall, "job %s: schedulers %s and %s have one of that id", core.Clip(a.live), row.Scheduler, r.Scheduler).WithRemedy("write SCHEDULER/ID")
 		}
 		if r.Serial > row.Serial {
 			row = r
@@ -47,10 +47,10 @@ func (a *explainArgs) granted(ctx context.Context, o *options) (explained, error
 	case row.Unknown:
 		return explained{}, core.Errorf(core.NotSupported, "job %s: Weft did not make these services, so no policy decided on them", core.Clip(a.live))
 	case row.Facts == nil:
-		return explained{}, core.Errorf(core.NotAllowed, "job %s: it is not yours", core.Clip(a.live)).WithMend("its owner may ask for it, root and members of admin_group; `weft job` shows what others may see of it")
+		return explained{}, core.Errorf(core.NotAllowed, "job %s: it is not yours", core.Clip(a.live)).WithRemedy("its owner may ask for it, root and members of admin_group; `weft job` shows what others may see of it")
 	case row.Text == "":
 		return explained{}, core.Errorf(core.NotThere, "job %s: the server has no policy that it was granted by", core.Clip(a.live)).
-			WithMend("it was found on its nodes after a store was lost; what it would get now `weft policy explain --job` says")
+			WithRemedy("it was found on its nodes after a store was lost; what it would get now `weft policy explain --job` says")
 	}
 	p, err := policy.Restore(row.Text)
 	if err != nil {

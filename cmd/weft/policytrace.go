@@ -73,8 +73,8 @@ func printDecision(w io.Writer, t policy.Trace) {
 	default:
 		fmt.Fprintln(w, "granted")
 	}
-	if t.Deny != nil && t.Deny.Mend != "" {
-		fmt.Fprintln(w, "  -> "+t.Deny.Mend)
+	if t.Deny != nil && t.Deny.Remedy != "" {
+		fmt.Fprintln(w, "  -> "+t.Deny.Remedy)
 	}
 	for _, text := range t.Warnings {
 		fmt.Fprintln(w, "  warning: "+text)

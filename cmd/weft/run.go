@@ -183,7 +183,7 @@ func (r *runArgs) hosts(ctx context.Context, o *options) ([]string, error) {
 	slices.SortStableFunc(all, func(a, b server.NodeRow) int { return a.Jobs - b.Jobs })
 	if len(all) < r.nodes {
 		return nil, core.Errorf(core.NodeDrained, "run: -N %d: the system has %s, and %d of them can take a job", r.nodes, plural(known, "node"), len(all)).
-			WithMend("`weft nodes` shows why; ask for fewer")
+			WithRemedy("`weft nodes` shows why; ask for fewer")
 	}
 	hosts := make([]string, r.nodes)
 	for i := range hosts {

@@ -36,7 +36,7 @@ func newSimApp(o *options) *cobra.Command {
 				return misuse(cmd, errors.New("sim app: --node and --service are needed"))
 			}
 			if uid == core.NoUID {
-				return core.Errorf(core.BadCall, "uid %d: it is nobody's; no service can have it for an owner", uid).WithMend("give a user's uid, or leave --uid out")
+				return core.Errorf(core.BadCall, "uid %d: it is nobody's; no service can have it for an owner", uid).WithRemedy("give a user's uid, or leave --uid out")
 			}
 			if _, err := o.node(node); err != nil {
 				return err

@@ -35,7 +35,7 @@ func newStore() *cobra.Command {
 
 func exportStore(ctx context.Context, path string) (err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return core.Errorf(core.NotThere, "store %s: there is no such file", core.Clip(path)).WithMend("name the file that `server { store }` of config.hcl names; of `weft dev` it is server.db in its --dir")
+		return core.Errorf(core.NotThere, "store %s: there is no such file", core.Clip(path)).WithRemedy("name the file that `server { store }` of config.hcl names; of `weft dev` it is server.db in its --dir")
 	}
 	s, err := bolt.Open(path, bolt.Options{})
 	if err != nil {

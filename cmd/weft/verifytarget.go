@@ -117,7 +117,7 @@ func (t *target) builtin(name string) (*target, error) {
 		}
 	}
 	return nil, core.Errorf(core.BadCall, "plugin %q: it is no label of a block of the configuration, and none of that type is built in", core.Clip(name)).
-		WithMend("name one of " + strings.Join(known, ", ") + ", a block's label beside --config, or a program's path with a slash in it")
+		WithRemedy("name one of " + strings.Join(known, ", ") + ", a block's label beside --config, or a program's path with a slash in it")
 }
 
 // simulated is for the simulated driver: its NICs lie in a folder, which is the run's own where the configuration names none.
@@ -186,7 +186,7 @@ func chosenVNIs(text string, c *config.Config) ([]core.VNI, error) {
 				return nil, usage(fmt.Errorf("VNI %d: it is the default service's", v))
 			case in(taken, v):
 				return nil, core.Errorf(core.BadCall, "VNI %d: it is in a pool or service of %s, so a job may have it", v, c.File).
-					WithMend("name VNIs outside every pool, or leave --vnis out")
+					WithRemedy("name VNIs outside every pool, or leave --vnis out")
 			default:
 				out = append(out, v)
 			}

@@ -50,7 +50,7 @@ func New(pools []Pool) (*Allocator, error) {
 func (a *Allocator) Take(name string, n int, aligned bool) ([]core.VNI, error) {
 	p := a.byName[name]
 	if p == nil {
-		return nil, core.Errorf(core.NotThere, "pool %q: no pool has this name", core.Clip(name)).WithMend("name a pool of config.hcl in the policy")
+		return nil, core.Errorf(core.NotThere, "pool %q: no pool has this name", core.Clip(name)).WithRemedy("name a pool of config.hcl in the policy")
 	}
 	if n < 1 {
 		return nil, core.Errorf(core.BadCall, "pool %q: %d VNIs are wanted: give a number above 0", name, n)

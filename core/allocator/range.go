@@ -44,13 +44,13 @@ func FormatRanges(ranges []Range) string {
 // no VNI may be named twice. Blanks around numbers and commas are accepted. At most 64 KiB and 4,096 ranges.
 func ParseRanges(s string) ([]Range, error) {
 	if len(s) > maxText {
-		return nil, core.Errorf(core.BadConfig, "VNI ranges: %d bytes are more than the %d allowed", len(s), maxText).WithMend("join neighbouring VNIs to ranges")
+		return nil, core.Errorf(core.BadConfig, "VNI ranges: %d bytes are more than the %d allowed", len(s), maxText).WithRemedy("join neighbouring VNIs to ranges")
 	}
 	if strings.TrimSpace(s) == "" {
 		return nil, bad(s, "no VNI is named")
 	}
 	if n := strings.Count(s, ",") + 1; n > maxRanges {
-		return nil, core.Errorf(core.BadConfig, "VNI ranges: %d of them are more than the %d allowed", n, maxRanges).WithMend("join neighbouring VNIs to ranges")
+		return nil, core.Errorf(core.BadConfig, "VNI ranges: %d of them are more than the %d allowed", n, maxRanges).WithRemedy("join neighbouring VNIs to ranges")
 	}
 	var out []Range
 	for item := range strings.SplitSeq(s, ",") {
@@ -104,5 +104,5 @@ func number(s string) (int, bool) {
 }
 
 func bad(text, why string) *core.Error {
-	return core.Errorf(core.BadConfig, "VNI range %q: %s", core.Clip(text), why).WithMend(`write it as "1024-65535" or "2000-2999,4000"`)
+	return core.Errorf(core.BadConfig, "VNI range %q: %s", core.Clip(text), why).WithRemedy(`write it as "1024-65535" or "2000-2999,4000"`)
 }

@@ -135,7 +135,7 @@ func check(pools []Pool) error {
 		}
 		if gives == 0 {
 			return core.Errorf(core.BadConfig, "pool %q: it has no VNI to give: 1 and 10 belong to the default service", core.Clip(p.Name)).
-				WithMend(`give it a range, such as vnis = "1024-65535"`)
+				WithRemedy(`give it a range, such as vnis = "1024-65535"`)
 		}
 	}
 	slices.SortFunc(pieces, func(a, b piece) int { return byFirst(a.Range, b.Range) })
@@ -147,7 +147,7 @@ func check(pools []Pool) error {
 			return core.Errorf(core.BadConfig, "pool %q: its VNI ranges %v and %v overlap", core.Clip(p.pool), p.Range, q.Range)
 		default:
 			return core.Errorf(core.BadConfig, "pools %q and %q: their VNI ranges %v and %v overlap", core.Clip(p.pool), core.Clip(q.pool), p.Range, q.Range).
-				WithMend("a VNI can belong to one pool only")
+				WithRemedy("a VNI can belong to one pool only")
 		}
 	}
 	return nil

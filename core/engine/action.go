@@ -35,7 +35,7 @@ type Order struct {
 type Fail struct {
 	Key    core.Key
 	Reason string
-	Again  bool // it is of class system: the job may have it later, and may go back into the queue
+	Again  bool // it is of scope system: the job may have it later, and may go back into the queue
 }
 
 // Over tells that a job went beyond a quota. With EnforceDeny it is refused.

@@ -51,7 +51,7 @@ func TestAdoptThenJoin(t *testing.T) {
 	d := app()
 	d.Deny = core.Errorf(core.PolicyDenied, "no")
 	w.attach("n3")
-	j.Shares[0].Hosts = "n[1-3]"
+	j.Placements[0].Hosts = "n[1-3]"
 	w.refused("n3", j, d, core.PolicyDenied)
 	w.want(j.Run, Active)
 }

@@ -142,7 +142,7 @@ func (m *Machine) vanish(began time.Duration, lost []*reservation, total int) {
 			m.drain(r, "the scheduler no longer knows it, and "+left)
 		case r.vanished > 0 && began-r.vanished < m.rules.VanishWait, r.vanished == 0 && mass:
 			if r.vanished == 0 {
-				r.vanished, alarm = max(m.now.Run, 1), true
+				r.vanished, alarm = max(m.now.Uptime, 1), true
 			}
 		default:
 			m.drain(r, "the scheduler no longer knows it")

@@ -34,13 +34,13 @@ func TestAnswerSaysGone(t *testing.T) {
 			j := job("7", "n1")
 			j.Run = run
 			w.granted("n1", j, app())
-			began := w.now.Run
+			began := w.now.Uptime
 			w.step(Answer{Scheduler: "slurm", Began: began, Jobs: core.Jobs{Complete: true, Jobs: tt.said}})
 			w.want(run, Active) // not asked for after the prepare
 			w.pass(1)
-			w.step(Answer{Scheduler: "pbs", Began: w.now.Run, Jobs: core.Jobs{Complete: true, Jobs: tt.said}})
+			w.step(Answer{Scheduler: "pbs", Began: w.now.Uptime, Jobs: core.Jobs{Complete: true, Jobs: tt.said}})
 			w.want(run, Active) // no such scheduler
-			w.step(Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Asking: true}})
+			w.step(Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Asking: true}})
 			w.want(run, Active)
 			w.complete(tt.said...)
 			w.want(run, tt.want)
@@ -74,7 +74,7 @@ func TestAnswerOfOtherSchedulerFreesNothing(t *testing.T) {
 	w.granted("n1", j, app())
 	for range 3 {
 		w.pass(time.Second)
-		w.step(Answer{Scheduler: "flux", Began: w.now.Run, Jobs: core.Jobs{Complete: true}})
+		w.step(Answer{Scheduler: "flux", Began: w.now.Uptime, Jobs: core.Jobs{Complete: true}})
 	}
 	w.want(j.Run, Active)
 }
@@ -87,9 +87,9 @@ func TestAnswerOfOneNode(t *testing.T) {
 	w.granted("n2", b, app())
 	for range 2 {
 		w.pass(time.Second)
-		w.step(Answer{Scheduler: "slurm", Node: "n1", Began: w.now.Run, Jobs: core.Jobs{Complete: true}})
+		w.step(Answer{Scheduler: "slurm", Node: "n1", Began: w.now.Uptime, Jobs: core.Jobs{Complete: true}})
 	}
-	w.step(Answer{Scheduler: "slurm", Node: "n1", Began: w.now.Run, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: b.Run, State: core.JobFinal}}}})
+	w.step(Answer{Scheduler: "slurm", Node: "n1", Began: w.now.Uptime, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: b.Run, State: core.JobFinal}}}})
 	w.want(a.Run, Draining)
 	w.want(b.Run, Active)
 }
@@ -102,9 +102,9 @@ func TestAnswerChange(t *testing.T) {
 	w.pass(time.Second)
 	other := j.Run
 	other.Submitted++
-	w.step(Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Jobs: []core.JobStatus{queued(j.Run), {Run: other, State: core.JobFinal}}}})
+	w.step(Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Jobs: []core.JobStatus{queued(j.Run), {Run: other, State: core.JobFinal}}}})
 	w.want(j.Run, Active)
-	w.step(Answer{Scheduler: "flux", Began: w.now.Run, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}}})
+	w.step(Answer{Scheduler: "flux", Began: w.now.Uptime, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}}})
 	w.want(j.Run, Active)
 	w.final(j.Run)
 	w.want(j.Run, Draining)
@@ -114,7 +114,7 @@ func TestAnswerChange(t *testing.T) {
 func TestAnswerFromBeforeALoad(t *testing.T) {
 	w := newWorld(t, 100, "n1")
 	j := job("7", "n1")
-	began := w.now.Run
+	began := w.now.Uptime
 	w.granted("n1", j, app())
 	w.load()
 	w.step(Answer{Scheduler: "slurm", Began: began, Jobs: core.Jobs{Complete: true, Jobs: []core.JobStatus{queued(j.Run)}}})

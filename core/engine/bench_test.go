@@ -23,7 +23,7 @@ func crowd(b *testing.B, n int) *world {
 		node := nodes[i%len(nodes)]
 		j := job(fmt.Sprint(i), node)
 		in := w.ask(node, j)
-		in.Said = NewSaid(w.now.Run, j, app(), Text{})
+		in.Said = NewSaid(w.now.Uptime, j, app(), Text{})
 		w.m.Step(w.now, in)
 	}
 	if got := w.m.Use()["jobs"]; got != n {
@@ -44,11 +44,11 @@ func BenchmarkStep(b *testing.B) {
 				j := job(fmt.Sprintf("b%d", i), "n[0001-0002]")
 				in := w.ask("n0001", j)
 				m.Step(w.now, in)
-				in.Said = NewSaid(w.now.Run, j, app(), Text{})
+				in.Said = NewSaid(w.now.Uptime, j, app(), Text{})
 				m.Step(w.now, in)
 				m.Step(w.now, w.ask("n0002", j))
-				w.now.Run += time.Microsecond
-				m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}}})
+				w.now.Uptime += time.Microsecond
+				m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}}})
 				number++
 				clean := []core.Held{heldAs(core.HeldClean, j.Run)}
 				m.Step(w.now, Report{"n0001", m.nodes["n0001"].session, core.Report{Number: number, Boot: w.boots["n0001"], Held: clean}})
@@ -82,22 +82,22 @@ func BenchmarkBigJob(b *testing.B) {
 				for k, n := range names {
 					in := w.ask(n, j)
 					if k == 0 {
-						in.Said = NewSaid(w.now.Run, j, app(), Text{})
+						in.Said = NewSaid(w.now.Uptime, j, app(), Text{})
 					}
 					m.Step(w.now, in)
 				}
-				w.now.Run += time.Second
-				m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}}})
+				w.now.Uptime += time.Second
+				m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}}})
 				number++
 				for k, n := range names {
 					m.Step(w.now, Report{n, m.nodes[n].session, core.Report{Number: number, Boot: w.boots[n], Held: []core.Held{heldAs(core.HeldClean, j.Run)}}})
 					if k%1000 == 0 {
-						w.now.Run += time.Second
+						w.now.Uptime += time.Second
 						m.Step(w.now, Tick{})
 					}
 				}
 				w.want(j.Run, Quarantined)
-				w.now.Run += time.Hour
+				w.now.Uptime += time.Hour
 				m.Step(w.now, Tick{})
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*nodes), "ns/node")
@@ -112,9 +112,9 @@ func BenchmarkTick(b *testing.B) {
 			w := crowd(b, 60_000)
 			w.cfg.Pools[0].Quarantine = 1000 * time.Hour
 			w.m.Step(w.now, Configure{w.cfg})
-			w.now.Run += time.Second
+			w.now.Uptime += time.Second
 			for _, r := range w.m.serials {
-				w.m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: r.Job.Run, State: core.JobFinal}}}})
+				w.m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: r.Job.Run, State: core.JobFinal}}}})
 			}
 			if resting {
 				for n := range w.boots {
@@ -122,10 +122,10 @@ func BenchmarkTick(b *testing.B) {
 				}
 			}
 			// Past the shortest quarantine every tick looks at all that rest; what Loop expects of the first ticks is then true of all.
-			w.now.Run += time.Hour
+			w.now.Uptime += time.Hour
 			w.m.Step(w.now, Tick{})
 			for b.Loop() {
-				w.now.Run += time.Millisecond
+				w.now.Uptime += time.Millisecond
 				w.m.Step(w.now, Tick{})
 			}
 		})
@@ -140,8 +140,8 @@ func BenchmarkComplete(b *testing.B) {
 		jobs = append(jobs, running(r.Job.Run))
 	}
 	for b.Loop() {
-		w.now.Run += time.Second
-		w.m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Complete: true, Jobs: jobs}})
+		w.now.Uptime += time.Second
+		w.m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Complete: true, Jobs: jobs}})
 	}
 }
 

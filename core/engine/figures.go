@@ -48,7 +48,7 @@ func (m *Machine) Figures() Figures {
 			f.Vanished++
 			f.Held[HeldVanished] += len(r.VNIs)
 		case r.state == Draining:
-			f.Draining = max(f.Draining, m.now.Run-r.entered)
+			f.Draining = max(f.Draining, m.now.Uptime-r.entered)
 		case r.state == Held:
 			f.Held[r.holding()] += len(r.VNIs)
 		}

@@ -14,7 +14,7 @@ type Input interface{ input() }
 type Reserve struct {
 	Call uint64
 	Node string
-	Ask  core.Ask
+	Ask  core.Intent
 	Peer core.Peer
 	Said *Said
 }

@@ -113,11 +113,11 @@ func (m *Machine) judge(j *join) stuck {
 	switch {
 	case j.clean:
 		return notStuck
-	case !n.attached && m.now.Run-n.lost >= m.rules.Away:
+	case !n.attached && m.now.Uptime-n.lost >= m.rules.Away:
 		return stuckAway
 	case !n.attached:
 		return j.stuck
-	case j.busy > 0 && (m.now.Run-j.busy >= m.rules.Busy || j.stuck == stuckBusy || j.stuck == stuckBefore):
+	case j.busy > 0 && (m.now.Uptime-j.busy >= m.rules.Busy || j.stuck == stuckBusy || j.stuck == stuckBefore):
 		return stuckBusy
 	}
 	return notStuck

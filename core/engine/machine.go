@@ -187,11 +187,11 @@ func (m *Machine) load(records []Record) {
 		case Text:
 			m.kept[rec.Hash] = rec.Text
 		case Node:
-			m.nodes[rec.Name] = &node{Node: rec, lost: m.now.Run, open: map[uint64]*join{}}
+			m.nodes[rec.Name] = &node{Node: rec, lost: m.now.Uptime, open: map[uint64]*join{}}
 		case Reservation:
 			r := m.insert(rec, Active)
 			m.join(r, rec.First)
-		case Phase:
+		case Transition:
 			if r := m.serials[rec.Serial]; r != nil {
 				r.state, r.since, r.why = rec.State, rec.Since, rec.Why
 			}
@@ -231,7 +231,7 @@ func (m *Machine) load(records []Record) {
 
 // insert takes a reservation into the indexes and holds its VNIs; its state is entered by the caller.
 func (m *Machine) insert(rec Reservation, s State) *reservation {
-	r := &reservation{Reservation: rec, state: s, since: rec.Made, entered: m.now.Run, prepared: m.now.Run, next: m.jobs[rec.Job.JobID]}
+	r := &reservation{Reservation: rec, state: s, since: rec.Made, entered: m.now.Uptime, prepared: m.now.Uptime, next: m.jobs[rec.Job.JobID]}
 	m.serials[rec.Serial] = r
 	m.jobs[rec.Job.JobID] = r
 	for _, t := range rec.VNIs {
@@ -283,7 +283,7 @@ func (m *Machine) leave(r *reservation) {
 func (m *Machine) node(name string) *node {
 	n := m.nodes[name]
 	if n == nil {
-		n = &node{Node: Node{Name: name}, lost: m.now.Run, open: map[uint64]*join{}}
+		n = &node{Node: Node{Name: name}, lost: m.now.Uptime, open: map[uint64]*join{}}
 		m.nodes[name] = n
 	}
 	return n

@@ -164,9 +164,9 @@ func (m *model) Reserve(t *rapid.T) {
 	asked := described(acts, in.Call)
 	if asked {
 		m.pass(1)
-		in.Said = &Said{Began: m.now.Run, Job: j, Decision: m.decision(j.Job)}
+		in.Said = &Said{Began: m.now.Uptime, Job: j, Decision: m.decision(j.Job)}
 		if s.state != core.JobRunning {
-			in.Said = &Said{Began: m.now.Run, Err: core.Errorf(core.JobEnded, "it does not run")}
+			in.Said = &Said{Began: m.now.Uptime, Err: core.Errorf(core.JobEnded, "it does not run")}
 		}
 		m.pass(1)
 		acts = append(slices.Clone(acts), m.step(in)...)
@@ -180,7 +180,7 @@ func (m *model) Reserve(t *rapid.T) {
 	}
 	if !asked {
 		r := m.live[g.Run]
-		if err != nil || r == nil || r.state != Active || g.Key != claimed.Key || m.now.Run-r.shown > DefaultRules.Fresh || r.missing > 0 {
+		if err != nil || r == nil || r.state != Active || g.Key != claimed.Key || m.now.Uptime-r.shown > DefaultRules.Fresh || r.missing > 0 {
 			t.Fatalf("%s on %s: granted %v, %v without asking: %+v", claimed.Key, n, g.VNIs, err, r)
 		}
 		m.joined(t, n, r, g)
@@ -231,7 +231,7 @@ func (m *model) Reserve(t *rapid.T) {
 	}
 }
 
-func (m *model) see(r *liveRun) { r.shown, r.missing = m.now.Run-1, 0 }
+func (m *model) see(r *liveRun) { r.shown, r.missing = m.now.Uptime-1, 0 }
 
 func (j *modelJoin) boot() string { return strings.TrimPrefix(j.stuck, "clean in ") }
 
@@ -242,7 +242,7 @@ func (m *model) joined(t *rapid.T, n string, r *liveRun, g core.Grant) {
 	if j := r.joins[n]; j == nil || j.clean {
 		r.joins[n] = &modelJoin{}
 	}
-	r.prepare, r.missing = m.now.Run, 0
+	r.prepare, r.missing = m.now.Uptime, 0
 }
 
 func (m *model) drain(r *liveRun) {
@@ -263,10 +263,10 @@ func (m *model) settle(r *liveRun) {
 		open++
 		at := m.nodes[n]
 		switch {
-		case !at.attached && m.now.Run-at.lost >= DefaultRules.Away:
+		case !at.attached && m.now.Uptime-at.lost >= DefaultRules.Away:
 			j.stuck = "away"
 		case !at.attached:
-		case j.busy > 0 && (m.now.Run-j.busy >= DefaultRules.Busy || j.stuck == "busy" || j.stuck == "before"):
+		case j.busy > 0 && (m.now.Uptime-j.busy >= DefaultRules.Busy || j.stuck == "busy" || j.stuck == "before"):
 			j.stuck = "busy"
 		default:
 			j.stuck = ""
@@ -277,7 +277,7 @@ func (m *model) settle(r *liveRun) {
 	}
 	switch {
 	case open == 0:
-		r.state, r.entered = Quarantined, m.now.Run
+		r.state, r.entered = Quarantined, m.now.Uptime
 	case stuck > 0 || r.stray:
 		r.state = Held
 	default:
@@ -294,7 +294,7 @@ func (m *model) clean(n string, r *liveRun) {
 
 // Answer is a complete answer of the scheduler.
 func (m *model) Answer(t *rapid.T) {
-	began := m.now.Run - rapid.SampledFrom([]time.Duration{0, 0, 1, time.Minute}).Draw(t, "asked before")
+	began := m.now.Uptime - rapid.SampledFrom([]time.Duration{0, 0, 1, time.Minute}).Draw(t, "asked before")
 	m.pass(1)
 	var list []core.JobStatus
 	for _, s := range m.truth {
@@ -373,7 +373,7 @@ func (m *model) heard(n string, run core.Run, state core.HeldState) {
 	case state != core.HeldBusy:
 		j.busy = 0
 	case j.busy == 0:
-		j.busy = m.now.Run
+		j.busy = m.now.Uptime
 	}
 }
 
@@ -446,7 +446,7 @@ func (m *model) Contact(t *rapid.T) {
 	case "detach":
 		if at.attached {
 			m.detach(n)
-			at.attached, at.lost = false, m.now.Run
+			at.attached, at.lost = false, m.now.Uptime
 		}
 	case "attach":
 		m.come(n, t)
@@ -472,10 +472,10 @@ func (m *model) Pass(t *rapid.T) {
 func (m *model) Restart(t *rapid.T) {
 	m.restart()
 	for _, n := range m.nodes {
-		n.attached, n.lost = false, m.now.Run
+		n.attached, n.lost = false, m.now.Uptime
 	}
 	for _, r := range m.live {
-		r.entered, r.prepare, r.missing, r.missed, r.shown = m.now.Run, m.now.Run, 0, 0, -time.Hour
+		r.entered, r.prepare, r.missing, r.missed, r.shown = m.now.Uptime, m.now.Uptime, 0, 0, -time.Hour
 		for _, j := range r.joins {
 			if j.clean {
 				continue
@@ -491,7 +491,7 @@ func (m *model) Restart(t *rapid.T) {
 func (m *model) Check(t *rapid.T) {
 	m.step(Tick{})
 	for run, r := range m.live {
-		if r.state == Quarantined && m.now.Run-r.entered >= time.Minute {
+		if r.state == Quarantined && m.now.Uptime-r.entered >= time.Minute {
 			delete(m.live, run)
 			if !r.stray {
 				m.over[run] = true

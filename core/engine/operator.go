@@ -34,7 +34,7 @@ func (m *Machine) forget(in Forget) {
 		if in.Serial != 0 {
 			what = fmt.Sprintf("reservation %d", in.Serial)
 		}
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "%s: nothing is held for it any more", what).WithMend("`weft vnis` lists what is held")})
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "%s: nothing is held for it any more", what).WithRemedy("`weft vnis` lists what is held")})
 		return
 	}
 	if !in.Vanished {
@@ -48,7 +48,7 @@ func (m *Machine) forget(in Forget) {
 		}
 		if n == 0 {
 			m.do(Done{Call: in.Call, Err: core.Errorf(core.NotAllowed, "job %s: the nodes that still hold it are in contact, so they are not written off", found[0].Job.JobID).
-				WithMend("`weft vnis` shows what each waits for; a node that stays busy can be written off when the reservation shows as held")})
+				WithRemedy("`weft vnis` shows what each waits for; a node that stays busy can be written off when the reservation shows as held")})
 			return
 		}
 		m.do(Done{Call: in.Call, Count: n})
@@ -73,7 +73,7 @@ func (m *Machine) writeOff(r *reservation) bool {
 func (m *Machine) setDrain(in SetDrain) {
 	n := m.nodes[in.Node]
 	if n == nil && !slices.Contains(m.cfg.Nodes, in.Node) {
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(in.Node)).WithMend("`weft nodes` lists them")})
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(in.Node)).WithRemedy("`weft nodes` lists them")})
 		return
 	}
 	n = m.node(in.Node)

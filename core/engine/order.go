@@ -9,7 +9,7 @@ import (
 
 // orderAll orders every node of r that is there and not clean to clean it.
 func (m *Machine) orderAll(r *reservation) {
-	r.ordered = m.now.Run
+	r.ordered = m.now.Uptime
 	if r.Unknown {
 		return
 	}

@@ -47,7 +47,7 @@ func (m *Machine) retell(r *reservation) {
 	r.stale = false
 	if why := r.stuckWhy(); r.state == Held && !r.Unknown && why != r.why {
 		r.why = why
-		m.write(Phase{r.Serial, r.state, r.since, why})
+		m.write(Transition{r.Serial, r.state, r.since, why})
 	}
 }
 
@@ -148,9 +148,9 @@ func (m *Machine) isEnded(run core.Run) bool {
 func (m *Machine) setPhase(r *reservation, s State, why string) {
 	r.state, r.why, r.since = s, why, m.now.Wall
 	if s == Draining || s == Quarantined {
-		r.entered = m.now.Run
+		r.entered = m.now.Uptime
 	}
-	m.write(Phase{r.Serial, s, m.now.Wall, why})
+	m.write(Transition{r.Serial, s, m.now.Wall, why})
 }
 
 // quarantine is how long r rests: the longest that its pools ask for.

@@ -229,12 +229,12 @@ func TestManyQuarantinesEndInTurn(t *testing.T) {
 	for i := range maxFreed + 10 {
 		j := job(time.Duration(i).String(), "n1")
 		in := w.ask("n1", j)
-		in.Said = &Said{Began: w.now.Run, Job: j, Decision: app()}
+		in.Said = &Said{Began: w.now.Uptime, Job: j, Decision: app()}
 		w.m.Step(w.now, in)
 	}
 	w.pass(time.Second)
 	for _, r := range w.m.serials {
-		w.m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: r.Job.Run, State: core.JobFinal}}}})
+		w.m.Step(w.now, Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Jobs: []core.JobStatus{{Run: r.Job.Run, State: core.JobFinal}}}})
 	}
 	w.boots["n1"] = "n1-boot2"
 	w.m.Step(w.now, Report{"n1", 99, core.Report{Number: 1, Full: true, Boot: "n1-boot2"}})

@@ -99,7 +99,7 @@ func (m *Machine) admitQuotas(in Reserve, d Decision, vnis int) ([]string, *core
 		case EnforceDeny:
 			err := core.Errorf(core.OverQuota, "%s", text)
 			if wants > q.Most {
-				err = err.WithMend("it can never fit: ask for less, or ask the site's administrators")
+				err = err.WithRemedy("it can never fit: ask for less, or ask the site's administrators")
 			}
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func TestQuotaRace(t *testing.T) {
 	for i, n := range []string{"n1", "n2"} {
 		j := job(n, n)
 		ins[i] = w.ask(n, j)
-		ins[i].Said = &Said{Began: w.now.Run, Job: j, Decision: limited(2, EnforceDeny)}
+		ins[i].Said = &Said{Began: w.now.Uptime, Job: j, Decision: limited(2, EnforceDeny)}
 	}
 	if _, err := w.outcome(w.step(ins[0]), ins[0].Call); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestQuotaOfNothing(t *testing.T) {
 	d.Collectives, d.Quotas = 0, []Quota{{Name: "m", Subject: "all", Unit: UnitAddresses, Most: 1}}
 	w.granted("n1", job("2", "n1"), d)
 	d.Collectives = 2
-	if err := w.refused("n1", job("3", "n1"), d, core.OverQuota); !strings.Contains(err.Mend, "never fit") {
+	if err := w.refused("n1", job("3", "n1"), d, core.OverQuota); !strings.Contains(err.Remedy, "never fit") {
 		t.Errorf("%s", err.Line())
 	}
 }

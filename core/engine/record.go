@@ -90,8 +90,8 @@ type Taken struct {
 	Name string
 }
 
-// Phase is where a reservation stands.
-type Phase struct {
+// Transition is where a reservation stands.
+type Transition struct {
 	Serial uint64
 	State  State
 	Since  time.Time
@@ -151,7 +151,7 @@ func (r Node) Slot() Slot { return Slot{Table: TableNode, Name: r.Name} }
 func (r Reservation) Slot() Slot { return Slot{Table: TableReservation, Serial: r.Serial} }
 
 // Slot is where the store keeps it.
-func (r Phase) Slot() Slot { return Slot{Table: TablePhase, Serial: r.Serial} }
+func (r Transition) Slot() Slot { return Slot{Table: TablePhase, Serial: r.Serial} }
 
 // Slot is where the store keeps it.
 func (r Join) Slot() Slot { return Slot{Table: TableJoin, Serial: r.Serial, Name: r.Node} }

@@ -70,9 +70,9 @@ func (m *Machine) finishRecovery() {
 	}
 	if m.lost {
 		if m.quiet == 0 {
-			m.quiet = max(m.now.Run, 1)
+			m.quiet = max(m.now.Uptime, 1)
 		}
-		if m.now.Run-m.quiet < m.longest() {
+		if m.now.Uptime-m.quiet < m.longest() {
 			return
 		}
 	}

@@ -163,7 +163,7 @@ func (m *Machine) held(n *node, h core.Held) bool {
 	case h.State != core.HeldBusy:
 		j.busy = 0
 	case j.busy == 0:
-		j.busy = max(m.now.Run, 1)
+		j.busy = max(m.now.Uptime, 1)
 	}
 	if r.state == Quarantined {
 		m.rouse(r, "node "+n.Name+" still holds it")
@@ -188,7 +188,7 @@ func (m *Machine) adopt(n *node, h core.Held) *reservation {
 	m.hold(r)
 	m.place(r)
 	m.join(r, rec.First)
-	r.prepared = m.now.Run
+	r.prepared = m.now.Uptime
 	m.write(rec)
 	m.do(Say{Level: Warn, Run: h.Run, Node: n.Name, VNIs: h.VNIs, Text: "adopted: the node holds a run that the store does not know"})
 	if m.isEnded(h.Run) {
@@ -262,7 +262,7 @@ func (m *Machine) detach(in Detach) {
 	if n == nil || n.session != in.Session || !n.attached {
 		return
 	}
-	n.attached, n.lost = false, m.now.Run
+	n.attached, n.lost = false, m.now.Uptime
 }
 
 // drainNode sets Weft's own flag, which goes to every scheduler that lists the node.

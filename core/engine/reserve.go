@@ -59,7 +59,7 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 	}
 	if !slices.Contains(m.cfg.Schedulers, k.Scheduler) {
 		return nil, core.Errorf(core.BadCall, "scheduler %q: config.hcl of the server declares none of that name", core.Clip(k.Scheduler)).
-			WithMend("add `scheduler \"TYPE\" \"" + core.Clip(k.Scheduler) + "\" {}` and reload")
+			WithRemedy("add `scheduler \"TYPE\" \"" + core.Clip(k.Scheduler) + "\" {}` and reload")
 	}
 	n := m.nodes[in.Node]
 	if n == nil || !n.attached {
@@ -71,7 +71,7 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 	if m.Recovering() {
 		if len(m.awaited) == 0 {
 			return nil, core.Errorf(core.Recovering, "store %s: a store was lost, and what was in quarantine then is unknown: every VNI rests for %s first", m.meta.Head.Store, m.longest()).
-				WithMend("it ends by itself; jobs that ask later are granted")
+				WithRemedy("it ends by itself; jobs that ask later are granted")
 		}
 		return nil, core.Errorf(core.Recovering, "store %s: it is new or older than what nodes have seen, and %d nodes have not reported yet", m.meta.Head.Store, len(m.awaited))
 	}
@@ -87,7 +87,7 @@ func (m *Machine) fresh(in Reserve, n *node) *reservation {
 		if j := r.joins.of(n); j != nil && j.clean {
 			continue
 		}
-		if m.now.Run-r.shown <= m.rules.Fresh && r.share(n.Name) >= 0 {
+		if m.now.Uptime-r.shown <= m.rules.Fresh && r.share(n.Name) >= 0 {
 			return r
 		}
 	}
@@ -104,13 +104,13 @@ func (m *Machine) believe(in Reserve, job core.Job) *core.Error {
 		return core.Errorf(core.JobEnded, "job %s: node %s: the scheduler has it as %s", k, in.Node, job.Key)
 	case job.UID != in.Ask.UID || job.UID == core.NoUID:
 		return core.Errorf(core.NotAllowed, "job %s: node %s: the hook says uid %d, the scheduler says %d", k, in.Node, in.Ask.UID, job.UID).
-			WithMend("a forged or stale hook environment; nothing was granted")
+			WithRemedy("a forged or stale hook environment; nothing was granted")
 	}
 	if in.Said.share(in.Node) >= 0 {
 		return nil
 	}
 	return core.Errorf(core.NotPlaced, "job %s: node %s: the scheduler has not placed it there", k, in.Node).
-		WithMend("see whether config.hcl's alias maps the scheduler's name of this node")
+		WithRemedy("see whether config.hcl's alias maps the scheduler's name of this node")
 }
 
 // displace drains what job's presence proves to be gone: the same id with another owner or submit time, and earlier generations. It reports true when the
@@ -190,7 +190,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	m.join(r, rec.First)
 	m.write(rec)
 	r.shares = in.Said.shares
-	r.prepared, r.known, r.shown = m.now.Run, true, in.Said.Began
+	r.prepared, r.known, r.shown = m.now.Uptime, true, in.Said.Began
 	granted.VNIs = r.vnis()
 	m.do(granted)
 	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, nil), First: true, Degraded: degraded})
@@ -228,7 +228,7 @@ func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 		m.do(Refused{in.Call, core.Errorf(core.JobEnded, "job %s: node %s: the node has already given it back", in.Ask.Key, n.Name)})
 		return
 	}
-	r.prepared, r.missing, r.vanished = m.now.Run, 0, 0 // an answer from before this prepare proves nothing any more
+	r.prepared, r.missing, r.vanished = m.now.Uptime, 0, 0 // an answer from before this prepare proves nothing any more
 	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, said)})
 }
 
@@ -253,7 +253,7 @@ func (r *reservation) limits(n *node, said *Said) core.Limits {
 	i := r.share(n.Name)
 	if i < 0 && said != nil {
 		if k := said.share(n.Name); k >= 0 {
-			i = slices.IndexFunc(r.Job.Shares, func(o core.Share) bool { return o.Cores == said.Job.Shares[k].Cores })
+			i = slices.IndexFunc(r.Job.Placements, func(o core.Placement) bool { return o.Cores == said.Job.Placements[k].Cores })
 			if i < 0 && k < len(said.Decision.Limits) {
 				return said.Decision.Limits[k]
 			}
@@ -267,7 +267,7 @@ func (r *reservation) limits(n *node, said *Said) core.Limits {
 
 // refuse ends a Reserve, and tells the scheduler where the failure is the job's own: a node where the job is not placed has no say in it.
 func (m *Machine) refuse(in Reserve, err *core.Error) {
-	if err.Class() == core.ClassJob && err.Reason != core.JobEnded && err.Reason != core.NotPlaced {
+	if err.Scope() == core.ScopeJob && err.Reason != core.JobEnded && err.Reason != core.NotPlaced {
 		m.do(Fail{Key: in.Ask.Key, Reason: err.Line()})
 	}
 	if again(err) {
@@ -283,6 +283,6 @@ func again(err *core.Error) bool {
 	case core.Cancelled, core.Overloaded, core.TimedOut:
 		return false
 	default:
-		return err.Class() == core.ClassSystem
+		return err.Scope() == core.ScopeSystem
 	}
 }

@@ -37,7 +37,7 @@ func TestReserveAsksAfterAnOldAnswer(t *testing.T) {
 	w.restart()
 	w.attach("n1")
 	w.attach("n2")
-	w.step(Answer{Scheduler: "slurm", Began: w.now.Run - time.Minute, Jobs: core.Jobs{Complete: true, Jobs: []core.JobStatus{running(j.Run)}}})
+	w.step(Answer{Scheduler: "slurm", Began: w.now.Uptime - time.Minute, Jobs: core.Jobs{Complete: true, Jobs: []core.JobStatus{running(j.Run)}}})
 	in := w.ask("n2", j)
 	if acts := w.step(in); !described(acts, in.Call) {
 		t.Error("the scheduler is not asked although its answer is a minute old")
@@ -97,8 +97,8 @@ func TestReserveRefuses(t *testing.T) {
 	}{
 		{"another uid than the scheduler's", core.NotAllowed, nil, func(r *Reserve) { r.Ask.UID = 1001 }, false},
 		{"nobody's uid", core.NotAllowed, func(s *Said) { s.Job.UID = core.NoUID }, func(r *Reserve) { r.Ask.UID = core.NoUID }, false},
-		{"not placed here: it is not this node's to end the job", core.NotPlaced, func(s *Said) { s.Job.Shares[0].Hosts = "n[2-9]" }, nil, false},
-		{"hosts that cannot be read", core.NotPlaced, func(s *Said) { s.Job.Shares[0].Hosts = "n[1-" }, nil, false},
+		{"not placed here: it is not this node's to end the job", core.NotPlaced, func(s *Said) { s.Job.Placements[0].Hosts = "n[2-9]" }, nil, false},
+		{"hosts that cannot be read", core.NotPlaced, func(s *Said) { s.Job.Placements[0].Hosts = "n[1-" }, nil, false},
 		{"over", core.JobEnded, func(s *Said) { s.Job.Gone = true }, nil, false},
 		{"another generation", core.JobEnded, func(s *Said) { s.Job.Generation = 3 }, nil, false},
 		{"the scheduler does not answer", core.SchedulerAway, func(s *Said) { s.Err = core.Errorf(core.SchedulerAway, "x") }, nil, true},
@@ -115,7 +115,7 @@ func TestReserveRefuses(t *testing.T) {
 			w := newWorld(t, 100, "n1")
 			j := named("7")
 			in := w.ask("n1", j)
-			in.Said = &Said{Began: w.now.Run, Job: j, Decision: app()}
+			in.Said = &Said{Began: w.now.Uptime, Job: j, Decision: app()}
 			if tt.said != nil {
 				tt.said(in.Said)
 			}
@@ -131,8 +131,8 @@ func TestReserveRefuses(t *testing.T) {
 				t.Errorf("the scheduler is told to end the job: %v, want %v", got, tt.fail)
 			}
 			for _, f := range all[Fail](acts) {
-				if f.Again != (tt.why.Class() == core.ClassSystem) {
-					t.Errorf("class %v: the job may come again: %v", tt.why.Class(), f.Again)
+				if f.Again != (tt.why.Scope() == core.ScopeSystem) {
+					t.Errorf("class %v: the job may come again: %v", tt.why.Scope(), f.Again)
 				}
 			}
 			if len(w.written) != 0 || len(w.views()) != 0 || w.m.Use()["jobs"] != 0 {
@@ -269,7 +269,7 @@ func TestReserveAsksAgainWhenThePrepareIsNewer(t *testing.T) {
 	next := job("7", "n[1-2]")
 	next.Generation = 1
 	in := w.ask("n2", next)
-	in.Said = &Said{Began: w.now.Run, Job: next, Decision: app()}
+	in.Said = &Said{Began: w.now.Uptime, Job: next, Decision: app()}
 	w.pass(time.Second)
 	old := job("7", "n[1-2]")
 	w.granted("n1", old, app())
@@ -278,7 +278,7 @@ func TestReserveAsksAgainWhenThePrepareIsNewer(t *testing.T) {
 	}
 	w.want(old.Run, Active)
 	w.pass(time.Second)
-	in.Said.Began = w.now.Run
+	in.Said.Began = w.now.Uptime
 	if _, err := w.outcome(w.step(in), in.Call); err != nil {
 		t.Fatal(err)
 	}
@@ -300,11 +300,11 @@ func TestReserveLimitsOfShares(t *testing.T) {
 	w := newWorld(t, 100, "n1", "n2", "n3", "n4")
 	limit := func(n uint16) (l core.Limits) { l[core.TXQ] = core.Limit{Max: n, Reserved: n}; return l }
 	j := job("7", "n1")
-	j.Shares = []core.Share{{Hosts: "n1", Nodes: 1, Cores: 4}, {Hosts: "n2", Nodes: 1, Cores: 8}}
+	j.Placements = []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 4}, {Hosts: "n2", Nodes: 1, Cores: 8}}
 	d := app()
 	d.Limits = []core.Limits{limit(4), limit(8)}
 	late := j
-	late.Shares = []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 8}, {Hosts: "n4", Nodes: 1, Cores: 2}}
+	late.Placements = []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 8}, {Hosts: "n4", Nodes: 1, Cores: 2}}
 	now := d
 	now.Limits = []core.Limits{limit(100), limit(101), limit(102)}
 	for _, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 type hosts = *hostlist.Set
 
 // parse reads a share's hostlist; one that cannot be read contains nothing, so that no node joins by it.
-func parse(s core.Share) hosts {
+func parse(s core.Placement) hosts {
 	set, err := hostlist.ParseSet(s.Hosts)
 	if err != nil {
 		return &hostlist.Set{}
@@ -18,8 +18,8 @@ func parse(s core.Share) hosts {
 }
 
 func parseAll(job core.Job) []hosts {
-	out := make([]hosts, len(job.Shares))
-	for i, s := range job.Shares {
+	out := make([]hosts, len(job.Placements))
+	for i, s := range job.Placements {
 		out[i] = parse(s)
 	}
 	return out

@@ -27,7 +27,7 @@ func (m *Machine) tick() {
 		if r.stale {
 			m.retell(r)
 		}
-		if m.now.Run-r.ordered >= m.rules.Repeat {
+		if m.now.Uptime-r.ordered >= m.rules.Repeat {
 			m.orderAll(r)
 		}
 	}
@@ -35,7 +35,7 @@ func (m *Machine) tick() {
 
 // due reports whether a tick has something to do with r, which is draining or held.
 func (m *Machine) due(r *reservation) bool {
-	if r.stale || m.now.Run-r.ordered >= m.rules.Repeat {
+	if r.stale || m.now.Uptime-r.ordered >= m.rules.Repeat {
 		return true
 	}
 	for _, j := range r.joins.list {
@@ -53,7 +53,7 @@ func (m *Machine) thaw() {
 	}
 	kept, freed := 0, 0
 	for i, r := range m.resting {
-		if rested := m.now.Run - r.entered; rested < m.least || freed == maxFreed {
+		if rested := m.now.Uptime - r.entered; rested < m.least || freed == maxFreed {
 			kept += copy(m.resting[kept:], m.resting[i:])
 			break
 		} else if rested >= m.quarantine(r) {

@@ -42,7 +42,7 @@ func (t *Topology) Spread(job core.Job) int {
 	}
 	seen := make([]bool, t.groups+1)
 	n := 0
-	for _, share := range job.Shares {
+	for _, share := range job.Placements {
 		list, err := hostlist.Parse(share.Hosts)
 		if err != nil {
 			return 0

@@ -112,7 +112,7 @@ func (m *Machine) Nodes() []NodeStatus {
 		}
 		s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
 		if !n.attached {
-			s.Away = m.now.Run - n.lost
+			s.Away = m.now.Uptime - n.lost
 		}
 		out = append(out, s)
 	}
@@ -149,7 +149,7 @@ func (m *Machine) view(r *reservation) View {
 	}
 	slices.SortFunc(v.Nodes, func(a, b NodeView) int { return strings.Compare(a.Node, b.Node) })
 	if r.state == Quarantined {
-		v.Left = max(0, m.quarantine(r)-(m.now.Run-r.entered))
+		v.Left = max(0, m.quarantine(r)-(m.now.Uptime-r.entered))
 	}
 	return v
 }

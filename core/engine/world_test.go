@@ -38,7 +38,7 @@ type failer interface {
 }
 
 // start is any moment but zero.
-var start = core.Moment{Run: time.Hour, Wall: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
+var start = core.Moment{Uptime: time.Hour, Wall: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 
 func newWorld(t failer, vnis core.VNI, nodes ...string) *world {
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1023 + vnis}}}}
@@ -76,7 +76,7 @@ func (w *world) load(witness ...core.Head) {
 
 // restart forgets all but the store; running time begins again. Every session ends.
 func (w *world) restart(witness ...core.Head) {
-	w.now.Run = time.Second
+	w.now.Uptime = time.Second
 	w.load(witness...)
 }
 
@@ -127,7 +127,7 @@ func (w *world) step(in Input) []Action {
 }
 
 func (w *world) pass(d time.Duration) {
-	w.now.Run += d
+	w.now.Uptime += d
 	w.now.Wall = w.now.Wall.Add(d)
 }
 
@@ -191,7 +191,7 @@ func (w *world) reboot(node string) []Action {
 func job(id string, hosts string) core.Job {
 	return core.Job{
 		Run: core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "slurm", Job: id}}, Fingerprint: core.Fingerprint{UID: 1000, Submitted: 100}},
-		GID: 100, User: "alice", Shares: []core.Share{{Hosts: hosts, Nodes: 1, Cores: 4}},
+		GID: 100, User: "alice", Placements: []core.Placement{{Hosts: hosts, Nodes: 1, Cores: 4}},
 	}
 }
 
@@ -204,7 +204,7 @@ func app() Decision {
 
 func (w *world) ask(node string, j core.Job) Reserve {
 	w.calls++
-	return Reserve{Call: w.calls, Node: node, Ask: core.Ask{Action: core.Prepare, Key: j.Key, UID: j.UID, Boot: w.boots[node]}}
+	return Reserve{Call: w.calls, Node: node, Ask: core.Intent{Action: core.Prepare, Key: j.Key, UID: j.UID, Boot: w.boots[node]}}
 }
 
 // reserve is a prepare of j on node. When the machine asks for it, the scheduler says j, now, and policy d. It fails unless there is one answer.
@@ -213,7 +213,7 @@ func (w *world) reserve(node string, j core.Job, d Decision) (core.Grant, *core.
 	in := w.ask(node, j)
 	acts := w.step(in)
 	if described(acts, in.Call) {
-		in.Said = &Said{Began: w.now.Run, Job: j, Decision: d, Policy: w.by}
+		in.Said = &Said{Began: w.now.Uptime, Job: j, Decision: d, Policy: w.by}
 		acts = append(slices.Clone(acts), w.step(in)...)
 	}
 	return w.outcome(acts, in.Call)
@@ -266,13 +266,13 @@ func (w *world) outcome(acts []Action, call uint64) (g core.Grant, err *core.Err
 // complete is a complete answer of slurm that was asked for now.
 func (w *world) complete(jobs ...core.JobStatus) []Action {
 	w.t.Helper()
-	return w.step(Answer{Scheduler: "slurm", Began: w.now.Run, Jobs: core.Jobs{Complete: true, Jobs: jobs}})
+	return w.step(Answer{Scheduler: "slurm", Began: w.now.Uptime, Jobs: core.Jobs{Complete: true, Jobs: jobs}})
 }
 
 // final is a change: runs that are over.
 func (w *world) final(runs ...core.Run) []Action {
 	w.t.Helper()
-	in := Answer{Scheduler: "slurm", Began: w.now.Run}
+	in := Answer{Scheduler: "slurm", Began: w.now.Uptime}
 	for _, r := range runs {
 		in.Jobs.Jobs = append(in.Jobs.Jobs, core.JobStatus{Run: r, State: core.JobFinal})
 	}

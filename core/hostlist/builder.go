@@ -103,7 +103,7 @@ func (b *builder) finish(root uint32) (*Set, error) {
 	}
 	if b.full || len(s.states) > MaxStates {
 		return nil, core.Errorf(core.BadCall, "hostlist: its names are too irregular to be made a set: at most %d states of reading them are allowed", MaxStates).
-			WithMend("write fewer names, or names of one form")
+			WithRemedy("write fewer names, or names of one form")
 	}
 	s.root, s.count = moved[root], counts[root]
 	return s, nil

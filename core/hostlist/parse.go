@@ -49,7 +49,7 @@ type parser struct {
 func (p *parser) bad(at int, format string, args ...any) error {
 	near := p.s[max(at-20, 0):min(at+20, len(p.s))]
 	return core.Errorf(core.BadCall, "hostlist: byte %d, near %q: %s", at+1, strings.ToValidUTF8(near, "?"), fmt.Sprintf(format, args...)).
-		WithMend("write it as n[001-003,7] or as names with commas between")
+		WithRemedy("write it as n[001-003,7] or as names with commas between")
 }
 
 func (p *parser) blanks() {

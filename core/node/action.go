@@ -12,7 +12,7 @@ type Action interface{ action() }
 // Reserve asks the Authority for the grant; Reserved answers, at Until with an error.
 type Reserve struct {
 	Attempt Attempt
-	Ask     core.Ask
+	Ask     core.Intent
 	Peer    core.Peer
 	Until   time.Duration // Moment.Run when the hook's patience ends
 }

@@ -18,7 +18,7 @@ func BenchmarkJob(b *testing.B) {
 			reading := w.nics.reading(0)
 			run := func(id core.Key, end bool) {
 				call++
-				_, acts := m.Step(now, Hook{Call: call, Ask: core.Ask{Action: core.Prepare, Key: id, UID: 1000, Began: int64(2 * call)}, Until: 8 * time.Second})
+				_, acts := m.Step(now, Hook{Call: call, Ask: core.Intent{Action: core.Prepare, Key: id, UID: 1000, Began: int64(2 * call)}, Until: 8 * time.Second})
 				res := acts[0].(Reserve)
 				_, acts = m.Step(now, Reserved{Attempt: res.Attempt, Grant: grantOf(res, core.VNI(100+id.Generation%60000))})
 				reading.Attempt = acts[0].(Look).Attempt
@@ -32,7 +32,7 @@ func BenchmarkJob(b *testing.B) {
 				if !end {
 					return
 				}
-				_, acts = m.Step(now, Hook{Call: call, Ask: core.Ask{Action: core.CleanUp, Key: id, Began: int64(2*call + 1)}, Until: 8 * time.Second})
+				_, acts = m.Step(now, Hook{Call: call, Ask: core.Intent{Action: core.CleanUp, Key: id, Began: int64(2*call + 1)}, Until: 8 * time.Second})
 				reading.Attempt = acts[1].(Look).Attempt
 				with := reading
 				for _, r := range made.Results {

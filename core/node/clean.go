@@ -10,10 +10,10 @@ import (
 
 // clean begins to remove the run. A Create that is under way is waited for.
 func (m *Machine) clean(r *run, why string) {
-	if r.Phase == Ready {
+	if r.State == Ready {
 		m.withdraw(r) // no task must start on what goes
 	}
-	r.Phase, r.Why = Cleaning, why
+	r.State, r.Why = Cleaning, why
 	if !r.networked() {
 		m.cleaned(r)
 		return
@@ -173,7 +173,7 @@ func (m *Machine) cleaned(r *run) {
 		}
 		m.answer(r, err)
 	}
-	r.Phase = Clean
+	r.State = Clean
 	r.Specs, r.Services, r.Warnings, r.Grant.Collective, r.Grant.Warnings = nil, nil, nil, nil, nil
 	r.rest()
 	m.bury(r.Grant.Run)
@@ -193,7 +193,7 @@ func (m *Machine) stuck(r *run) {
 	r.drained, r.drainAt = true, never
 	var what string
 	switch {
-	case r.Phase == Making && r.err != nil:
+	case r.State == Making && r.err != nil:
 		what = "its services could not be made: " + r.err.What
 	case r.waits != "":
 		what = "its services could not be removed: " + r.waits

@@ -76,7 +76,7 @@ func TestVanishedNICIsNotClean(t *testing.T) {
 			}
 			b.cleanUp(job("7", 0), 20)
 			b.pass(time.Hour)
-			if got := b.m.Entries()[0].Phase; got != Cleaning || count[Drain](b) != 1 {
+			if got := b.m.Entries()[0].State; got != Cleaning || count[Drain](b) != 1 {
 				t.Errorf("%v, drained %d times", got, count[Drain](b))
 			}
 			b.nics.devices = append(b.nics.devices[:1], spare)
@@ -111,7 +111,7 @@ func TestForeignServiceKeepsARunFromBeingClean(t *testing.T) {
 	if got := b.ours(); len(got) != 1 || !got[0].Same(alien) {
 		t.Errorf("on the NIC: %+v, want only what is not the job's", got)
 	}
-	if got := b.m.Entries()[0].Phase; got != Cleaning {
+	if got := b.m.Entries()[0].State; got != Cleaning {
 		t.Errorf("%v while a service holds the run's VNI", got)
 	}
 }

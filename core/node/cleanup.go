@@ -73,7 +73,7 @@ func (m *Machine) mayCleanUp(h Hook, rs []*run) *core.Error {
 func (m *Machine) cleanFor(r *run, c *cleaner, origin string) {
 	r.origin = origin
 	m.cancel(r, core.Cancelled, "a clean-up hook of the job came")
-	if r.Phase == Cleaning {
+	if r.State == Cleaning {
 		r.cleaners = append(r.cleaners, c)
 		c.left++
 	}
@@ -81,7 +81,7 @@ func (m *Machine) cleanFor(r *run, c *cleaner, origin string) {
 
 // cancel ends a run that is not over, for the reason given to those who still wait for it.
 func (m *Machine) cancel(r *run, reason core.Reason, why string) {
-	switch r.Phase {
+	switch r.State {
 	case Asking: // whatever the server grants is cleaned when it comes
 		r.cancelled = true
 	case Making, Ready:
@@ -91,7 +91,7 @@ func (m *Machine) cancel(r *run, reason core.Reason, why string) {
 	if len(r.waiters) > 0 {
 		m.answer(r, core.Errorf(reason, "prepare of %v: %s", r.Key, why))
 	}
-	if r.Phase != Asking {
+	if r.State != Asking {
 		m.clean(r, why)
 	}
 }
@@ -116,7 +116,7 @@ func (m *Machine) cleanerDone(c *cleaner, pending bool) {
 	o := core.Outcome{Action: core.CleanUp, Key: c.key, Pending: pending}
 	if pending {
 		for _, r := range m.jobs[c.key.JobID] {
-			if r.Phase == Cleaning && r.waits != "" {
+			if r.State == Cleaning && r.waits != "" {
 				o.Warnings = append(o.Warnings, r.waits)
 			}
 		}

@@ -86,7 +86,7 @@ func serviceLists(services []core.Service) (string, string) {
 func (m *Machine) environment(h Hook) {
 	rs := m.jobs[h.Ask.Key.JobID]
 	for i := len(rs) - 1; i >= 0; i-- {
-		if r := rs[i]; r.Phase == Ready && (h.Peer.Root() || r.UID == h.Peer.UID) {
+		if r := rs[i]; r.State == Ready && (h.Peer.Root() || r.UID == h.Peer.UID) {
 			m.reply(h.Call, core.Outcome{Action: core.Environment, Key: r.Key, Environment: StepEnvironment(r.Entry, h.Ask.Step)})
 			return
 		}

@@ -174,13 +174,13 @@ func grantOf(r Reserve, vnis ...core.VNI) core.Grant {
 // start makes the machine from what is committed: a restart.
 func (b *bench) start() {
 	b.held, b.todo = nil, nil
-	m, records, actions := New(b.cfg, b.books.all(), core.Moment{Run: b.now})
+	m, records, actions := New(b.cfg, b.books.all(), core.Moment{Uptime: b.now})
 	b.m = m
 	b.after(records, actions)
 }
 
 func (b *bench) step(in Input) {
-	records, actions := b.m.Step(core.Moment{Run: b.now}, in)
+	records, actions := b.m.Step(core.Moment{Uptime: b.now}, in)
 	b.after(records, actions)
 }
 
@@ -260,18 +260,18 @@ func job(id string, gen uint32) core.Key {
 }
 
 // hook sends a call and gives its number.
-func (b *bench) hook(ask core.Ask, uid uint32) uint64 {
+func (b *bench) hook(ask core.Intent, uid uint32) uint64 {
 	b.call++
 	b.step(Hook{Call: b.call, Ask: ask, Peer: core.Peer{UID: uid}, Until: b.now + 8*time.Second})
 	return b.call
 }
 
 func (b *bench) prepare(k core.Key, uid uint32, began int64) uint64 {
-	return b.hook(core.Ask{Action: core.Prepare, Key: k, UID: uid, Began: began}, 0)
+	return b.hook(core.Intent{Action: core.Prepare, Key: k, UID: uid, Began: began}, 0)
 }
 
 func (b *bench) cleanUp(k core.Key, began int64) uint64 {
-	return b.hook(core.Ask{Action: core.CleanUp, Key: k, Began: began}, 0)
+	return b.hook(core.Intent{Action: core.CleanUp, Key: k, Began: began}, 0)
 }
 
 // ours are the services on the NICs that are neither the system's nor the default.

@@ -15,7 +15,7 @@ type Attempt uint64
 // Hook is a call of a scheduler's hook, already parsed. It gets exactly one Reply, at Until at the latest.
 type Hook struct {
 	Call  uint64
-	Ask   core.Ask
+	Ask   core.Intent
 	Peer  core.Peer
 	Until time.Duration // Moment.Run when the scheduler's patience ends
 }

@@ -84,7 +84,7 @@ const never = time.Duration(1<<63 - 1)
 // driver call of an earlier process can still be running. What it returns is handled as Step's.
 func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []Action) {
 	m := &Machine{
-		cfg: cfg.withDefaults(), now: now.Run, due: never,
+		cfg: cfg.withDefaults(), now: now.Uptime, due: never,
 		jobs: map[core.JobID][]*run{}, flights: map[Attempt]*run{},
 		tombs: newGraveyard(), stamps: newStamps(), refused: newRefusals(), survey: survey{next: never},
 	}
@@ -129,7 +129,7 @@ func (m *Machine) load(records []Record) {
 
 // resume goes on with a run that an earlier process left.
 func (m *Machine) resume(r *run) {
-	switch r.Phase {
+	switch r.State {
 	case Making:
 		m.watch(r)
 		m.look(r)
@@ -150,7 +150,7 @@ func (m *Machine) resume(r *run) {
 // Step takes in what happened and returns what to write, then what to do, in order. The actions may be done only when the records are durable; if they
 // cannot be, the machine is thrown away and made anew.
 func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
-	m.now = max(m.now, now.Run)
+	m.now = max(m.now, now.Uptime)
 	switch in := in.(type) {
 	case Hook:
 		m.hook(in)
@@ -193,7 +193,7 @@ func (m *Machine) hook(h Hook) {
 		m.running(h)
 	case core.Room:
 		m.refuse(h, core.Errorf(core.NotSupported, "hook %v: %v: a node does not know what the pools have left", h.Ask.Action, h.Ask.Key).
-			WithMend("run the hook where the Weft server is, with its run directory"))
+			WithRemedy("run the hook where the Weft server is, with its run directory"))
 	default:
 		m.refuse(h, core.Errorf(core.NotSupported, "hook %v: %v: a node does not know this action", h.Ask.Action, h.Ask.Key))
 	}

@@ -70,7 +70,7 @@ func (w *world) restart() {
 	w.effects, w.up, w.number = nil, false, 0
 	clear(w.open)
 	clear(w.stamps) // the machine forgets them too: then the server refuses what comes late
-	m, records, actions := New(w.cfg, w.books.all(), core.Moment{Run: w.now})
+	m, records, actions := New(w.cfg, w.books.all(), core.Moment{Uptime: w.now})
 	w.m = m
 	w.books.commit(records)
 	w.take(actions)
@@ -83,7 +83,7 @@ func (w *world) step(in Input) { w.stepCrash(in, rapid.IntRange(0, 60).Draw(w.t,
 func (w *world) rare(what string) bool { return rapid.IntRange(0, 11).Draw(w.t, what) == 11 }
 
 func (w *world) stepCrash(in Input, crash int) {
-	records, actions := w.m.Step(core.Moment{Run: w.now}, in)
+	records, actions := w.m.Step(core.Moment{Uptime: w.now}, in)
 	if crash == 1 {
 		w.restart()
 		return
@@ -112,7 +112,7 @@ func (w *world) take(actions []Action) {
 			w.checkDestroy(a)
 			w.effects = append(w.effects, &effect{action: a})
 		case Publish:
-			if e := w.durable(a.Run); e == nil || e.Phase != Ready {
+			if e := w.durable(a.Run); e == nil || e.State != Ready {
 				w.t.Fatalf("published %v, which is not durably ready: %+v", a.Run, e)
 			}
 		}
@@ -145,7 +145,7 @@ func (w *world) replied(r Reply) {
 		return
 	}
 	i := slices.IndexFunc(w.m.Entries(), func(e Entry) bool {
-		return e.Phase == Ready && e.Key.JobID == h.Ask.Key.JobID && slices.Equal(Environment(e), r.Outcome.Environment)
+		return e.State == Ready && e.Key.JobID == h.Ask.Key.JobID && slices.Equal(Environment(e), r.Outcome.Environment)
 	})
 	if i < 0 {
 		w.t.Fatalf("call %d about %v was given what is not the environment of a run of it that is ready: %v", r.Call, h.Ask.Key, r.Outcome.Environment)
@@ -157,7 +157,7 @@ func (w *world) replied(r Reply) {
 	if h.Ask.Action == core.Prepare && h.Ask.UID != e.Grant.UID {
 		w.t.Fatalf("a prepare for uid %d was given the job of uid %d", h.Ask.UID, e.Grant.UID)
 	}
-	if d := w.durable(e.Grant.Run); d == nil || d.Phase != Ready {
+	if d := w.durable(e.Grant.Run); d == nil || d.State != Ready {
 		w.t.Fatalf("call %d was answered before its run was durable", r.Call)
 	}
 }
@@ -201,7 +201,7 @@ func at(s core.Service) string { return fmt.Sprintf("%s/%d", s.Device, s.ID) }
 
 func (w *world) checkCreate(c Create) {
 	e := w.durable(c.Run)
-	if e == nil || e.Phase != Making {
+	if e == nil || e.State != Making {
 		w.t.Fatalf("Create of %v without a durable entry: %+v", c.Run, e)
 	}
 	g := w.granted[c.Run]
@@ -234,7 +234,7 @@ func (w *world) oneCall(run core.Run) {
 
 func (w *world) checkDestroy(d Destroy) {
 	e := w.durable(d.Run)
-	if e == nil || e.Phase != Cleaning {
+	if e == nil || e.State != Cleaning {
 		w.t.Fatalf("Destroy for %v without a durable entry: %+v", d.Run, e)
 	}
 	for _, s := range d.Services {
@@ -365,13 +365,13 @@ func (w *world) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"prepare": func(t *rapid.T) {
 			uid := rapid.SampledFrom([]uint32{1000, 1000, 1000, 1001, core.NoUID}).Draw(t, "owner")
-			w.send(Hook{Ask: core.Ask{Action: core.Prepare, Key: w.key(), UID: uid, Began: w.began()}, Peer: core.Peer{UID: w.uid()}, Until: w.until()})
+			w.send(Hook{Ask: core.Intent{Action: core.Prepare, Key: w.key(), UID: uid, Began: w.began()}, Peer: core.Peer{UID: w.uid()}, Until: w.until()})
 		},
 		"clean up": func(t *rapid.T) {
-			w.send(Hook{Ask: core.Ask{Action: core.CleanUp, Key: w.key(), Began: w.began()}, Peer: core.Peer{UID: w.uid()}, Until: w.until()})
+			w.send(Hook{Ask: core.Intent{Action: core.CleanUp, Key: w.key(), Began: w.began()}, Peer: core.Peer{UID: w.uid()}, Until: w.until()})
 		},
 		"environment": func(t *rapid.T) {
-			w.send(Hook{Ask: core.Ask{Action: core.Environment, Key: w.key()}, Peer: core.Peer{UID: w.uid()}, Until: w.until()})
+			w.send(Hook{Ask: core.Intent{Action: core.Environment, Key: w.key()}, Peer: core.Peer{UID: w.uid()}, Until: w.until()})
 		},
 		"do": func(t *rapid.T) { w.doOne(t) },
 		"finish": func(t *rapid.T) {
@@ -521,17 +521,17 @@ func (w *world) check() {
 	}
 	alive := map[core.Run]bool{}
 	for _, e := range w.m.Entries() {
-		if e.Phase == Asking {
+		if e.State == Asking {
 			continue
 		}
 		if alive[e.Grant.Run] {
 			w.t.Fatalf("%v is held twice", e.Grant.Run)
 		}
 		alive[e.Grant.Run] = true
-		if e.Phase == Ready && e.Began <= w.stamps[e.Key.JobID] {
+		if e.State == Ready && e.Began <= w.stamps[e.Key.JobID] {
 			w.t.Fatalf("%v is ready, and was cleaned up by a hook that began later", e.Grant.Run)
 		}
-		if e.Phase != Ready || len(e.Grant.VNIs) == 0 {
+		if e.State != Ready || len(e.Grant.VNIs) == 0 {
 			continue
 		}
 		if len(e.Specs) == 0 || len(e.Services) != len(e.Specs) {
@@ -547,15 +547,15 @@ func (w *world) check() {
 		e, ok := r.(Entry)
 		switch {
 		case !ok:
-		case e.Phase == Cleaning || e.Phase == Clean:
+		case e.State == Cleaning || e.State == Clean:
 			w.over[e.Grant.Run] = true
 		case w.over[e.Grant.Run]:
-			w.t.Fatalf("%v was being cleaned, and is %v", e.Grant.Run, e.Phase)
+			w.t.Fatalf("%v was being cleaned, and is %v", e.Grant.Run, e.State)
 		}
 	}
 	// Every service that was made for a run is remembered durably.
 	for where, run := range w.makers {
-		if d := w.durable(run); d == nil || d.Phase == Clean {
+		if d := w.durable(run); d == nil || d.State == Clean {
 			w.t.Fatalf("%s holds a service of %v, of which no record is left: %+v", where, run, d)
 		}
 	}
@@ -598,7 +598,7 @@ func (w *world) settle() {
 		}
 	}
 	for _, e := range w.m.Entries() {
-		if e.Phase != Clean {
+		if e.State != Clean {
 			w.t.Fatalf("in the end %+v", e)
 		}
 	}

@@ -19,7 +19,7 @@ func (m *Machine) read(in Read) {
 	if r == nil {
 		return
 	}
-	switch r.Phase {
+	switch r.State {
 	case Making:
 		m.plan(r, in)
 	case Cleaning:
@@ -80,7 +80,7 @@ func (m *Machine) made(in Made) {
 		r.Services = services
 	}
 	switch {
-	case r.Phase == Cleaning: // a clean-up came meanwhile
+	case r.State == Cleaning: // a clean-up came meanwhile
 		m.write(r.Entry)
 		m.look(r)
 	case in.Err != nil && in.Err.Reason == core.DriverAway && !r.died:
@@ -158,7 +158,7 @@ func (m *Machine) ready(r *run) {
 		}
 		r.Services = services
 	}
-	r.Phase, r.err, r.readyAt = Ready, nil, m.attempt
+	r.State, r.err, r.readyAt = Ready, nil, m.attempt
 	r.rest()
 	m.write(r.Entry)
 	m.publish(r)
@@ -170,7 +170,7 @@ func (m *Machine) ready(r *run) {
 func (m *Machine) fail(r *run, err *core.Error) {
 	r.err = err
 	m.act(Say{Bad: true, Run: r.Grant.Run, Origin: r.origin, Text: err.What})
-	if err.Class() == core.ClassNode {
+	if err.Scope() == core.ScopeNode {
 		m.blame(err.Line())
 	}
 	soon := m.now + m.cfg.CleanReply
@@ -183,8 +183,8 @@ func (m *Machine) fail(r *run, err *core.Error) {
 
 // driverError is a driver's failure as the node's.
 func driverError(err *core.Error, what string) *core.Error {
-	if err.Class() == core.ClassNode {
-		return core.Errorf(err.Reason, "%s: %w", what, err).WithMend(err.Mend) // the driver's own word: it knows more than its reason
+	if err.Scope() == core.ScopeNode {
+		return core.Errorf(err.Reason, "%s: %w", what, err).WithRemedy(err.Remedy) // the driver's own word: it knows more than its reason
 	}
 	return core.Errorf(core.NICFailed, "%s: %w", what, err)
 }

@@ -192,11 +192,11 @@ func TestRollBack(t *testing.T) {
 			b.step(m)
 			b.hold = nil
 			err := b.wantErr(t, c, b.replies[c].Err.Reason)
-			if err == nil || err.Class() != core.ClassNode || count[Drain](b) != 1 {
+			if err == nil || err.Scope() != core.ScopeNode || count[Drain](b) != 1 {
 				t.Errorf("error %v, drained %d times", err, count[Drain](b))
 			}
-			if e := b.m.Entries(); len(e) != 1 || e[0].Phase != Clean || len(b.ours()) != test.left {
-				t.Errorf("%v; left: %+v", e[0].Phase, b.ours())
+			if e := b.m.Entries(); len(e) != 1 || e[0].State != Clean || len(b.ours()) != test.left {
+				t.Errorf("%v; left: %+v", e[0].State, b.ours())
 			}
 			// The same fault is not said again at once, but after a while.
 			b.nics.devices[0].Fault = "x"
@@ -254,12 +254,12 @@ func TestDriverStarts(t *testing.T) {
 		if len(b.held) > 0 {
 			l := b.held[0].(Look)
 			b.held = b.held[1:]
-			b.step(Read{Attempt: l.Attempt, Err: core.Errorf(core.DriverAway, "down for good").WithMend("`weft plugin restart driver cxi`")})
+			b.step(Read{Attempt: l.Attempt, Err: core.Errorf(core.DriverAway, "down for good").WithRemedy("`weft plugin restart driver cxi`")})
 		}
 		b.pass(time.Second)
 	}
 	// What the driver itself says to do is said on: that of its reason is for one that comes back by itself.
-	if err := b.wantErr(t, c, core.DriverAway); err == nil || err.Mend != "`weft plugin restart driver cxi`" {
+	if err := b.wantErr(t, c, core.DriverAway); err == nil || err.Remedy != "`weft plugin restart driver cxi`" {
 		t.Errorf("what to do about it: %v", err)
 	}
 }
@@ -294,7 +294,7 @@ func TestDriverDies(t *testing.T) {
 	die()
 	b.pass(time.Second)
 	die()
-	if err := b.wantErr(t, c, core.DriverAway); err == nil || err.Class() != core.ClassNode || count[Drain](b) != 1 || len(b.ours()) != 0 {
+	if err := b.wantErr(t, c, core.DriverAway); err == nil || err.Scope() != core.ScopeNode || count[Drain](b) != 1 || len(b.ours()) != 0 {
 		t.Errorf("error %v; drained %d times; services: %+v", err, count[Drain](b), b.ours())
 	}
 
@@ -334,7 +334,7 @@ func TestEnvironmentIsTheOwners(t *testing.T) {
 		return g, nil
 	}
 	b.prepare(job("7", 0), 1000, 10)
-	ask := core.Ask{Action: core.Environment, Key: job("7", 3), Step: "2"} // TaskProlog knows no restart count
+	ask := core.Intent{Action: core.Environment, Key: job("7", 3), Step: "2"} // TaskProlog knows no restart count
 	want := []core.Variable{
 		{Name: "SLINGSHOT_VNIS", Value: "4034,4035"},
 		{Name: "SLINGSHOT_DEVICES", Value: "cxi0,cxi1"},
@@ -355,7 +355,7 @@ func TestEnvironmentIsTheOwners(t *testing.T) {
 		}
 	}
 	b.wantErr(t, b.hook(ask, 1001), core.NoRecord)
-	b.wantErr(t, b.hook(core.Ask{Action: core.Environment, Key: job("8", 0)}, 1000), core.NoRecord)
+	b.wantErr(t, b.hook(core.Intent{Action: core.Environment, Key: job("8", 0)}, 1000), core.NoRecord)
 	if got := Environment(b.m.Entries()[0]); got[0] != (core.Variable{Name: "FI_CXI_COLL_JOB_STEP_ID", Unset: true}) || len(got) != 10 {
 		t.Errorf("without a step: %+v", got)
 	}

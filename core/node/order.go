@@ -21,7 +21,7 @@ func (m *Machine) ordered(o core.Orders) {
 		m.orderClean(c)
 	}
 	for _, run := range o.Forget {
-		if r := m.find(run); r != nil && r.Phase == Clean {
+		if r := m.find(run); r != nil && r.State == Clean {
 			m.write(Delete{r.Name()})
 			m.drop(r)
 		}
@@ -36,7 +36,7 @@ func (m *Machine) orderClean(c core.Clean) {
 		m.check(c)
 		return
 	}
-	if r.Phase == Clean {
+	if r.State == Clean {
 		m.changed(r)
 		return
 	}

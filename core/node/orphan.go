@@ -22,7 +22,7 @@ func (m *Machine) Orphans(services []core.Service) []core.Service {
 func (m *Machine) Missing(services []core.Service) []core.Service {
 	var out []core.Service
 	for _, r := range m.runs {
-		if r.Phase != Ready {
+		if r.State != Ready {
 			continue
 		}
 		for i := range r.Services {
@@ -44,7 +44,7 @@ type Stuck struct {
 func (m *Machine) Stuck() []Stuck {
 	var out []Stuck
 	for _, r := range m.runs {
-		if r.Phase == Cleaning && r.waits != "" {
+		if r.State == Cleaning && r.waits != "" {
 			out = append(out, Stuck{r.Key, r.waits})
 		}
 	}

@@ -19,10 +19,10 @@ func (m *Machine) prepare(h Hook) {
 	}
 	if r := m.newest(key); r != nil && r.UID == h.Ask.UID && !r.cancelled {
 		switch {
-		case r.Phase == Asking || r.Phase == Making:
+		case r.State == Asking || r.State == Making:
 			m.wait(r, h)
 			return
-		case r.Phase == Ready && r.Began == h.Ask.Began && r.Began != 0: // the hook tried again
+		case r.State == Ready && r.Began == h.Ask.Began && r.Began != 0: // the hook tried again
 			m.answerOne(waiter{call: h.Call, key: key}, r, nil)
 			return
 		}
@@ -36,7 +36,7 @@ func (m *Machine) prepare(h Hook) {
 		return
 	}
 	r := &run{
-		Entry:  Entry{ID: m.nextID(), Key: key, UID: h.Ask.UID, Began: h.Ask.Began, Phase: Asking},
+		Entry:  Entry{ID: m.nextID(), Key: key, UID: h.Ask.UID, Began: h.Ask.Began, State: Asking},
 		origin: h.Ask.Call, retry: never, drainAt: never,
 	}
 	m.add(r)

@@ -48,13 +48,13 @@ func TestPrepareThenCleanUp(t *testing.T) {
 }
 
 // wantPhases checks the phases of all runs, and that the NICs hold services only of those that may have any.
-func (b *bench) wantPhases(t *testing.T, want ...Phase) {
+func (b *bench) wantPhases(t *testing.T, want ...State) {
 	t.Helper()
-	var got []Phase
+	var got []State
 	none := true
 	for _, e := range b.m.Entries() {
-		got = append(got, e.Phase)
-		none = none && (e.Phase == Clean || e.Phase == Asking)
+		got = append(got, e.State)
+		none = none && (e.State == Clean || e.State == Asking)
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("phases (-want +got):\n%s", d)
@@ -98,20 +98,20 @@ func TestWhoMayPrepare(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(1)
-			b.wantErr(t, b.hook(core.Ask{Action: core.Prepare, Key: test.key, UID: test.owner, Began: 5}, test.peer), test.prepare)
+			b.wantErr(t, b.hook(core.Intent{Action: core.Prepare, Key: test.key, UID: test.owner, Began: 5}, test.peer), test.prepare)
 			if test.prepare != "" && (count[Reserve](b) > 0 || len(b.m.Entries()) > 0) {
 				t.Errorf("something came of it: %+v", b.log)
 			}
-			b.wantErr(t, b.hook(core.Ask{Action: core.CleanUp, Key: test.key, Began: 9}, test.peer), test.cleanUp)
+			b.wantErr(t, b.hook(core.Intent{Action: core.CleanUp, Key: test.key, Began: 9}, test.peer), test.cleanUp)
 		})
 	}
 	b := newBench(1)
-	b.hook(core.Ask{Action: core.Prepare, Key: local, UID: 1000, Began: 5}, 1000)
-	b.wantErr(t, b.hook(core.Ask{Action: core.CleanUp, Key: local, Began: 9}, 1001), core.NotAllowed)
+	b.hook(core.Intent{Action: core.Prepare, Key: local, UID: 1000, Began: 5}, 1000)
+	b.wantErr(t, b.hook(core.Intent{Action: core.CleanUp, Key: local, Began: 9}, 1001), core.NotAllowed)
 	b.wantPhases(t, Ready)
 	b = newBench(1)
-	b.wantErr(t, b.hook(core.Ask{Action: core.CleanUp, Key: local, Began: 1 << 60}, 1001), "")
-	if b.wantErr(t, b.hook(core.Ask{Action: core.Prepare, Key: local, UID: 1000, Began: 5}, 1000), ""); len(b.m.Entries()) != 1 {
+	b.wantErr(t, b.hook(core.Intent{Action: core.CleanUp, Key: local, Began: 1 << 60}, 1001), "")
+	if b.wantErr(t, b.hook(core.Intent{Action: core.Prepare, Key: local, UID: 1000, Began: 5}, 1000), ""); len(b.m.Entries()) != 1 {
 		t.Errorf("a user's clean-up of a job that is not here kept its owner from preparing it")
 	}
 }
@@ -198,7 +198,7 @@ func TestPreparesShareOneQuestion(t *testing.T) {
 func TestPrepareTimeLimit(t *testing.T) {
 	b := newBench(1)
 	b.call++
-	b.step(Hook{Call: b.call, Ask: core.Ask{Action: core.Prepare, Key: job("6", 0), UID: 1000}})
+	b.step(Hook{Call: b.call, Ask: core.Intent{Action: core.Prepare, Key: job("6", 0), UID: 1000}})
 	b.wantErr(t, b.call, core.TimedOut)
 	if len(b.m.Entries()) > 0 {
 		t.Errorf("what has no time left was begun")
@@ -333,10 +333,10 @@ func TestJobWithoutNetwork(t *testing.T) {
 
 func TestOtherActions(t *testing.T) {
 	b := newBench(1)
-	b.wantErr(t, b.hook(core.Ask{Action: core.StepEnd, Key: job("7", 0)}, 1000), "")
-	b.wantErr(t, b.hook(core.Ask{Action: core.Room}, 0), core.NotSupported) // only a server knows; a yes would be a guess
-	b.wantErr(t, b.hook(core.Ask{Action: core.Running}, 1000), core.NotAllowed)
-	b.wantErr(t, b.hook(core.Ask{}, 0), core.NotSupported)
+	b.wantErr(t, b.hook(core.Intent{Action: core.StepEnd, Key: job("7", 0)}, 1000), "")
+	b.wantErr(t, b.hook(core.Intent{Action: core.Room}, 0), core.NotSupported) // only a server knows; a yes would be a guess
+	b.wantErr(t, b.hook(core.Intent{Action: core.Running}, 1000), core.NotAllowed)
+	b.wantErr(t, b.hook(core.Intent{}, 0), core.NotSupported)
 }
 
 // Who joins a prepare under way is covered by the same clean-ups as if it had begun it; another owner does not join it at all.

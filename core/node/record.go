@@ -19,19 +19,19 @@ type Store interface {
 	Close() error
 }
 
-// Phase is how far a run is on this node.
-type Phase uint8
+// State is how far a run is on this node.
+type State uint8
 
 // The phases of a run.
 const (
-	Asking   Phase = iota + 1 // the server is asked; nothing is on a NIC
+	Asking   State = iota + 1 // the server is asked; nothing is on a NIC
 	Making                    // Specs are, or may be, on the NICs
 	Ready                     // Services stand
 	Cleaning                  // being removed
 	Clean                     // a reading proved it; kept until an order says that the server knows
 )
 
-func (p Phase) String() string {
+func (p State) String() string {
 	return [...]string{"none", "asking", "making", "ready", "cleaning", "clean"}[min(int(p), 5)]
 }
 
@@ -42,7 +42,7 @@ type Entry struct {
 	Key      core.Key
 	UID      uint32 // as the hook said; the grant's once there is one
 	Began    int64  // CLOCK_BOOTTIME of its prepare, ns
-	Phase    Phase
+	State    State
 	Grant    core.Grant // from Making on; its Run is the entry's
 	Specs    []core.ServiceSpec
 	Services []core.Service

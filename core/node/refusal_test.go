@@ -9,7 +9,7 @@ import (
 
 // reasonOf asks for a job's environment and gives why there is none.
 func (b *bench) reasonOf(k core.Key, uid uint32) core.Reason {
-	c := b.hook(core.Ask{Action: core.Environment, Key: k, UID: uid}, uid)
+	c := b.hook(core.Intent{Action: core.Environment, Key: k, UID: uid}, uid)
 	if err := b.replies[c].Err; err != nil {
 		return err.Reason
 	}

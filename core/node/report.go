@@ -84,7 +84,7 @@ func (m *Machine) flush() {
 func (m *Machine) tellAll() {
 	var held []core.Held
 	for _, r := range m.runs {
-		if r.Phase != Asking && r.networked() {
+		if r.State != Asking && r.networked() {
 			held = append(held, r.held())
 		}
 	}
@@ -109,7 +109,7 @@ func (m *Machine) tell(r core.Report) {
 // held is the run as the server is told of it.
 func (r *run) held() core.Held {
 	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services}
-	switch r.Phase {
+	switch r.State {
 	case Ready:
 		h.State = core.HeldReady
 	case Cleaning:

@@ -48,7 +48,7 @@ func (m *Machine) reserved(in Reserved) {
 	}
 	r.Grant, r.Key = in.Grant, in.Grant.Key
 	if r.cancelled {
-		r.Phase = Making
+		r.State = Making
 		m.clean(r, "a clean-up of the job came while the server was asked")
 		return
 	}
@@ -57,7 +57,7 @@ func (m *Machine) reserved(in Reserved) {
 		m.ready(r)
 		return
 	}
-	r.Phase = Making
+	r.State = Making
 	m.watch(r)
 	m.look(r)
 }
@@ -96,11 +96,11 @@ func (m *Machine) checkGrant(r *run, g core.Grant) *core.Error {
 func (m *Machine) merge(r, o *run) {
 	switch {
 	case r.cancelled:
-	case o.Phase == Making:
+	case o.State == Making:
 		o.Began = max(o.Began, r.Began)
 		o.waiters = append(o.waiters, r.waiters...)
 		r.waiters = nil
-	case o.Phase == Ready:
+	case o.State == Ready:
 		if r.Began > o.Began {
 			o.Began = r.Began
 			m.write(o.Entry)
@@ -118,7 +118,7 @@ func (m *Machine) merge(r, o *run) {
 // supersede cleans what has r's key and is another job: the id recurred.
 func (m *Machine) supersede(r *run) {
 	for _, o := range slices.Clone(m.jobs[r.Key.JobID]) {
-		if o != r && o.Key == r.Key && (o.Phase == Making || o.Phase == Ready) {
+		if o != r && o.Key == r.Key && (o.State == Making || o.State == Ready) {
 			m.clean(o, fmt.Sprintf("its id was given to another job: uid %d, submitted at %d", r.Grant.UID, r.Grant.Submitted))
 		}
 	}

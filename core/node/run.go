@@ -94,7 +94,7 @@ func (m *Machine) drop(r *run) {
 // find the run by its identity.
 func (m *Machine) find(id core.Run) *run {
 	for _, r := range m.jobs[id.JobID] {
-		if r.Phase != Asking && r.Grant.Run == id {
+		if r.State != Asking && r.Grant.Run == id {
 			return r
 		}
 	}

@@ -27,7 +27,7 @@ func (m *Machine) running(h Hook) {
 	began := h.Ask.Began
 	for _, r := range slices.Clone(m.runs) {
 		switch {
-		case r.Key.Scheduler != h.Ask.Key.Scheduler || r.Phase != Making && r.Phase != Ready:
+		case r.Key.Scheduler != h.Ask.Key.Scheduler || r.State != Making && r.State != Ready:
 		case alive[r.Key.JobID]:
 			r.unlisted = 0
 		case r.Began == 0 || began-r.Began < listed: // also a list that covers nothing, which has no time

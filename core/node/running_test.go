@@ -10,7 +10,7 @@ import (
 
 // list tells which jobs the scheduler has, at a time of CLOCK_BOOTTIME.
 func (b *bench) list(at time.Duration, scheduler string, alive ...core.Key) core.Outcome {
-	id := b.hook(core.Ask{Action: core.Running, Key: core.Key{JobID: core.JobID{Scheduler: scheduler}}, Alive: alive, Began: int64(at)}, 0)
+	id := b.hook(core.Intent{Action: core.Running, Key: core.Key{JobID: core.JobID{Scheduler: scheduler}}, Alive: alive, Began: int64(at)}, 0)
 	return b.replies[id]
 }
 

@@ -174,7 +174,7 @@ func (m *Machine) takeUnknown(services []core.Service) {
 // missed says when somebody else removed a service of a run that is ready.
 func (m *Machine) missed(attempt Attempt, services []core.Service) {
 	for _, r := range m.runs {
-		if r.Phase != Ready || r.lost || r.readyAt >= attempt {
+		if r.State != Ready || r.lost || r.readyAt >= attempt {
 			continue
 		}
 		for i := range r.Services {
@@ -190,7 +190,7 @@ func (m *Machine) missed(attempt Attempt, services []core.Service) {
 // known reports whether a run that is not clean has made s.
 func (m *Machine) known(s *core.Service) bool {
 	for _, r := range m.runs {
-		if r.Phase != Asking && r.Phase != Clean && mine(r, s) {
+		if r.State != Asking && r.State != Clean && mine(r, s) {
 			return true
 		}
 	}

@@ -119,7 +119,7 @@ func (b *box) off() {
 }
 
 func (b *box) moment() core.Moment {
-	return core.Moment{Run: b.w.now - b.agent.began, Wall: b.w.wall()}
+	return core.Moment{Uptime: b.w.now - b.agent.began, Wall: b.w.wall()}
 }
 
 // start begins an agent's process on what the run directory holds.
@@ -241,7 +241,7 @@ func (b *box) expireAsks() {
 	if !b.agent.up {
 		return
 	}
-	now := b.moment().Run
+	now := b.moment().Uptime
 	for i := 0; i < len(b.agent.asks); {
 		a := b.agent.asks[i]
 		if a.until > now {

@@ -141,7 +141,7 @@ func (w *world) goOn(p pending) {
 	case aChange:
 		c := &w.srv.watch.changes
 		i := w.rng.IntN(len(*c))
-		in := engine.Answer{Scheduler: label, Began: w.srv.moment().Run, Jobs: (*c)[i]}
+		in := engine.Answer{Scheduler: label, Began: w.srv.moment().Uptime, Jobs: (*c)[i]}
 		if !w.chance(100) { // else it comes again
 			*c = slices.Delete(*c, i, i+1)
 		}
@@ -260,7 +260,7 @@ func (w *world) detach(l *session) {
 // ask begins a question to the scheduler.
 func (w *world) ask() {
 	s := w.srv
-	s.watch.asked, s.watch.early, s.watch.began = true, nil, s.moment().Run
+	s.watch.asked, s.watch.early, s.watch.began = true, nil, s.moment().Uptime
 	w.say("server asks the scheduler")
 	if w.odds(400) {
 		a := w.sched.Answer(w.lie(), w.rng)

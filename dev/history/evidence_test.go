@@ -15,7 +15,7 @@ var ctx = context.Background()
 // loaded begins the account of a server's process: it has evidence of nothing, and every quarantine begins anew.
 func (l *law) loaded(m *engine.Machine, records []engine.Record) {
 	l.live = map[uint64]*live{}
-	now := l.w.srv.moment().Run
+	now := l.w.srv.moment().Uptime
 	for _, h := range l.held {
 		l.live[h.Serial] = newLive(h, now)
 	}
@@ -31,7 +31,7 @@ func (l *law) loaded(m *engine.Machine, records []engine.Record) {
 
 func newLive(h *held, now time.Duration) *live {
 	r := &live{
-		run: h.Job.Run, vnis: taken(h.VNIs), state: h.state, unknown: h.Unknown, prepared: now, shown: -1, missed: -1, rested: now, shares: h.Job.Shares,
+		run: h.Job.Run, vnis: taken(h.VNIs), state: h.state, unknown: h.Unknown, prepared: now, shown: -1, missed: -1, rested: now, shares: h.Job.Placements,
 		holding: map[string]bool{},
 	}
 	for _, j := range h.joins {
@@ -170,7 +170,7 @@ func (l *law) complete(jobs []core.JobStatus) {
 				l.allow(r)
 			}
 		case mass:
-			r.alarmed = l.w.srv.moment().Run
+			r.alarmed = l.w.srv.moment().Uptime
 		default:
 			l.allow(r)
 		}
@@ -193,7 +193,7 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 			if r := l.live[rec.Serial]; r != nil {
 				r.join(rec)
 			}
-		case engine.Phase:
+		case engine.Transition:
 			r := l.live[rec.Serial]
 			if r == nil {
 				l.w.fail("R2: a phase of no reservation: %+v", rec)
@@ -243,13 +243,13 @@ func (l *law) judge(in engine.Reserve, g core.Grant, now time.Duration) {
 		w.fail("R3: %v is granted VNIs %v, and it had %v", g.Run, g.VNIs, r.vnis)
 	case in.Said == nil && (r.shown < 0 || now-r.shown > engine.DefaultRules.Fresh || !lists(r.shares, in.Node)):
 		w.fail("R6: %v is granted to %s without asking, and the newest answer that shows it there is of %v, now %v", g.Run, in.Node, r.shown, now)
-	case in.Said != nil && (in.Said.Job.Run != g.Run || in.Said.Job.Gone || !lists(in.Said.Job.Shares, in.Node)):
+	case in.Said != nil && (in.Said.Job.Run != g.Run || in.Said.Job.Gone || !lists(in.Said.Job.Placements, in.Node)):
 		w.fail("R6: %v is granted to %s against the scheduler's word %+v", g.Run, in.Node, in.Said.Job)
 	}
 	r.prepared, r.lacks = now, 0
 }
 
-func lists(shares []core.Share, node string) bool {
+func lists(shares []core.Placement, node string) bool {
 	for _, s := range shares {
 		if slices.Contains(strings.Split(s.Hosts, ","), node) {
 			return true

@@ -168,7 +168,7 @@ func (w *world) plant() {
 		}
 		o := n.owned[w.rng.IntN(len(n.owned))]
 		e, ok := b.entry(o.run)
-		if o.foreign || !ok || e.Phase != node.Ready {
+		if o.foreign || !ok || e.State != node.Ready {
 			return
 		}
 		spec.VNIs = o.vnis

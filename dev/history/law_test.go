@@ -58,7 +58,7 @@ type live struct {
 	holding  map[string]bool // nodes that have not shown themselves clean
 	shown    time.Duration   // when the newest answer that shows it was asked for; -1: none
 	rested   time.Duration
-	shares   []core.Share
+	shares   []core.Placement
 }
 
 func newLaw(w *world) *law {
@@ -126,7 +126,7 @@ func (l *law) committed(batch []engine.Record) {
 			if h := l.held[rec.Serial]; h == nil || h.Job.Run != rec.Job.Run { // else an import brings in what lost has read
 				l.reserved(rec)
 			}
-		case engine.Phase:
+		case engine.Transition:
 			if h := l.held[rec.Serial]; h != nil {
 				l.phase(h, rec)
 			}
@@ -184,7 +184,7 @@ func (l *law) insert(h *held) {
 	}
 }
 
-func (l *law) phase(h *held, rec engine.Phase) {
+func (l *law) phase(h *held, rec engine.Transition) {
 	h.state = rec.State
 	if !h.Unknown && rec.State != engine.Active {
 		l.over[h.Job.Run] = true
@@ -313,7 +313,7 @@ func (l *law) restore(rec engine.Record) {
 		l.recovering = !rec.Recovering.IsZero()
 	case engine.Reservation:
 		l.insert(&held{Reservation: rec, state: engine.Active, joins: map[string]engine.Join{rec.First.Node: rec.First}})
-	case engine.Phase:
+	case engine.Transition:
 		if h := l.held[rec.Serial]; h != nil {
 			h.state = rec.State
 			if !h.Unknown && rec.State != engine.Active {

@@ -164,8 +164,8 @@ func (w *world) runHook(i int) {
 	}
 	w.say("%s: hook %v %v begun at %d", b.name, h.Action, h.Key, h.began)
 	b.input(node.Hook{
-		Call: w.calls, Until: b.moment().Run + patience,
-		Ask:  core.Ask{Action: h.Action, Key: h.Key, UID: h.UID, Began: h.began},
+		Call: w.calls, Until: b.moment().Uptime + patience,
+		Ask:  core.Intent{Action: h.Action, Key: h.Key, UID: h.UID, Began: h.began},
 		Peer: core.Peer{UID: h.caller},
 	})
 }

@@ -20,14 +20,14 @@ func (l *law) recorded(b *box, records []node.Record) {
 	for _, rec := range records {
 		switch rec := rec.(type) {
 		case node.Entry:
-			if rec.Phase == node.Clean {
+			if rec.State == node.Clean {
 				l.nodeClean(b, rec)
 				b.ended[rec.Grant.Run] = true
 			}
 		case node.Tombstone:
 			b.ended[rec.Run] = true
 		case node.Delete:
-			if e, ok := b.records[rec.Of].(node.Entry); ok && e.Phase != node.Asking {
+			if e, ok := b.records[rec.Of].(node.Entry); ok && e.State != node.Asking {
 				l.nodeClean(b, e)
 			}
 		}
@@ -70,7 +70,7 @@ func (l *law) failed(b *box, h *hook, err *core.Error) {
 		return
 	}
 	for _, r := range b.records {
-		if e, ok := r.(node.Entry); ok && e.Key == h.Key && e.UID == h.UID && e.Phase == node.Making {
+		if e, ok := r.(node.Entry); ok && e.Key == h.Key && e.UID == h.UID && e.State == node.Making {
 			l.w.fail("R5: %s: the prepare of %v failed (%s), and nobody rolls back what it made", b.name, e.Grant.Run, err.What)
 		}
 	}
@@ -84,7 +84,7 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 	}
 	for _, r := range b.records {
 		e, ok := r.(node.Entry)
-		if !ok || e.Phase != node.Ready || e.Key != h.Key || core.FormatVNIs(e.Grant.VNIs) != vnis {
+		if !ok || e.State != node.Ready || e.Key != h.Key || core.FormatVNIs(e.Grant.VNIs) != vnis {
 			continue
 		}
 		want := e.Grant.Inventory
@@ -115,8 +115,8 @@ func (l *law) cleaned(b *box, h *hook, o core.Outcome) {
 		}
 	}
 	for _, r := range b.records {
-		if e, ok := r.(node.Entry); ok && e.Key.JobID == h.Key.JobID && e.Phase != node.Clean && len(e.Specs) > 0 {
-			l.w.fail("R4: %s: the clean-up of %v is done, and the node has %v as %v", b.name, h.Key, e.Grant.Run, e.Phase)
+		if e, ok := r.(node.Entry); ok && e.Key.JobID == h.Key.JobID && e.State != node.Clean && len(e.Specs) > 0 {
+			l.w.fail("R4: %s: the clean-up of %v is done, and the node has %v as %v", b.name, h.Key, e.Grant.Run, e.State)
 		}
 	}
 }

@@ -49,7 +49,7 @@ type call struct {
 	proc    int // the agent's
 	srvProc int
 	attempt attempt
-	ask     core.Ask
+	ask     core.Intent
 	peer    core.Peer
 	began   time.Duration
 	early   *engine.Said
@@ -59,7 +59,9 @@ type call struct {
 
 func newServer(w *world) *server { return &server{w: w, store: memory.New()} }
 
-func (s *server) moment() core.Moment { return core.Moment{Run: s.w.now - s.began, Wall: s.w.wall()} }
+func (s *server) moment() core.Moment {
+	return core.Moment{Uptime: s.w.now - s.began, Wall: s.w.wall()}
+}
 
 // start begins a process on what the disk holds.
 func (s *server) start(witness core.Head) {
@@ -103,9 +105,9 @@ func (s *server) load(witness core.Head) {
 // input steps the machine. What comes of it waits for the next flush, as in a group commit.
 func (s *server) input(in engine.Input) {
 	now := s.moment()
-	s.w.law.before(in, now.Run)
+	s.w.law.before(in, now.Uptime)
 	records, actions := s.m.Step(now, in)
-	s.w.law.stepped(in, records, actions, now.Run)
+	s.w.law.stepped(in, records, actions, now.Uptime)
 	s.records = append(s.records, records...)
 	s.actions = append(s.actions, actions...)
 	if len(s.records) > 0 && s.w.chance(150) {
@@ -184,7 +186,7 @@ func (s *server) act(a engine.Action) {
 	case engine.Describe:
 		if i := s.call(a.Call); i >= 0 {
 			c := s.calls[i]
-			c.began, c.srvProc = s.moment().Run, s.proc
+			c.began, c.srvProc = s.moment().Uptime, s.proc
 			if w.odds(400) {
 				c.early = w.describe(c)
 			}
@@ -293,7 +295,7 @@ func decide(j core.Job) engine.Decision {
 		l[r] = core.Limit{Max: 64, Reserved: 8}
 	}
 	l[core.LE] = core.Limit{Max: 1024, Reserved: 64}
-	for range j.Shares {
+	for range j.Placements {
 		d.Limits = append(d.Limits, l)
 	}
 	d.Quotas = []engine.Quota{{Name: "user", Subject: fmt.Sprint(j.UID), Most: 6}}

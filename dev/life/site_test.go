@@ -183,14 +183,14 @@ type front struct {
 }
 
 // Parse is lost with the process that was asked, as Render is.
-func (f front) Parse(ctx context.Context, call core.HookCall) (core.Ask, error) {
+func (f front) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
 	p := f.s.process()
 	if err := f.w.reach(atParse + f.s.name()); err != nil {
-		return core.Ask{}, err
+		return core.Intent{}, err
 	}
 	ask, err := p.hooks.Parse(ctx, call)
 	if p.over() {
-		return core.Ask{}, errDied
+		return core.Intent{}, errDied
 	}
 	return ask, err
 }

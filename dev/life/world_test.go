@@ -66,7 +66,7 @@ type member struct {
 
 // Reserve and Attend are the way of every agent to whichever server runs. As the agent's own line does, Reserve asks a server that is away, or that has not
 // heard of the node yet, again for as long as the hook waits.
-func (w *world) Reserve(ctx context.Context, node string, ask core.Ask, peer core.Peer) (core.Grant, error) {
+func (w *world) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	pause := time.NewTicker(2 * time.Millisecond)
 	defer pause.Stop()
 	for {

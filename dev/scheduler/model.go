@@ -141,7 +141,7 @@ func (j *Job) leave(state core.JobState, shown uint32) []Hook {
 	return hooks
 }
 
-func (j *Job) shares(cores int) []core.Share {
+func (j *Job) shares(cores int) []core.Placement {
 	hosts := j.Hosts
 	if len(hosts) == 0 {
 		hosts = j.last
@@ -149,5 +149,5 @@ func (j *Job) shares(cores int) []core.Share {
 	if len(hosts) == 0 {
 		return nil
 	}
-	return []core.Share{{Hosts: strings.Join(hosts, ","), Nodes: len(hosts), Cores: cores}}
+	return []core.Placement{{Hosts: strings.Join(hosts, ","), Nodes: len(hosts), Cores: cores}}
 }

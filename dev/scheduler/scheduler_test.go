@@ -115,7 +115,7 @@ func TestDescribe(t *testing.T) {
 	early := j.Key
 	m.Start(j, []string{"n1", "n2"})
 	got, err := m.Describe(early, Honest, nil)
-	want := core.Job{Run: j.Run, GID: 1000, Shares: []core.Share{{Hosts: "n1,n2", Nodes: 2, Cores: 4}}}
+	want := core.Job{Run: j.Run, GID: 1000, Placements: []core.Placement{{Hosts: "n1,n2", Nodes: 2, Cores: 4}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

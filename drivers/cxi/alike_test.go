@@ -49,7 +49,7 @@ type shown struct {
 	Code   core.Code
 	Reason core.Reason
 	What   string
-	Mend   string
+	Remedy string
 	Short  []core.Shortage
 }
 
@@ -58,7 +58,7 @@ func show(err error) shown {
 		return shown{}
 	}
 	e := core.AsError(err)
-	return shown{e.Code, e.Reason, e.What, e.Mend, e.Short}
+	return shown{e.Code, e.Reason, e.What, e.Remedy, e.Short}
 }
 
 func (p *pair) index(device string) int {

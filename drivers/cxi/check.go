@@ -70,12 +70,12 @@ func fold(cards []card, each [][]core.Finding) (out []core.Finding) {
 
 func trouble(what string, err error) core.Finding {
 	e := core.AsError(err)
-	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Mend: e.Mend}
+	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: e.Remedy}
 }
 
 func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 	found := func(severity core.Severity, what, evidence, mend string) {
-		out = append(out, core.Finding{Severity: severity, What: what, Evidence: evidence, Mend: mend})
+		out = append(out, core.Finding{Severity: severity, What: what, Evidence: evidence, Remedy: mend})
 	}
 	services, err := n.list()
 	if err != ok {

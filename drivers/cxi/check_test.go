@@ -46,8 +46,8 @@ func TestCheck(t *testing.T) {
 		fmt.Fprintf(&got, "== %s\n", c.title)
 		for _, f := range found {
 			fmt.Fprintf(&got, "%s: %s\n    %s\n", f.Severity, f.What, strings.ReplaceAll(f.Evidence, n.Dir, "DIR"))
-			if f.Mend != "" {
-				fmt.Fprintf(&got, "    > %s\n", f.Mend)
+			if f.Remedy != "" {
+				fmt.Fprintf(&got, "    > %s\n", f.Remedy)
 			}
 		}
 		for nic := range 2 {

@@ -39,7 +39,7 @@ func TestAbsent(t *testing.T) {
 		check := func(call string, err error) {
 			t.Helper()
 			e := core.AsError(err)
-			if e == nil || e.Reason != c.reason || !strings.Contains(e.What, c.what) || !strings.Contains(e.Mend, c.mend) {
+			if e == nil || e.Reason != c.reason || !strings.Contains(e.What, c.what) || !strings.Contains(e.Remedy, c.mend) {
 				t.Errorf("%s: %s: %+v: want %s, %q and %q", name, call, e, c.reason, c.what, c.mend)
 			}
 		}
@@ -52,7 +52,7 @@ func TestAbsent(t *testing.T) {
 		_, err = d.Destroy(t.Context(), []core.Service{{Device: "cxi0", ID: 4}})
 		check("destroy", err)
 		found, err := d.Check(t.Context())
-		if err != nil || len(found) != 1 || found[0].Severity != core.Critical || !strings.Contains(found[0].Mend, c.mend) {
+		if err != nil || len(found) != 1 || found[0].Severity != core.Critical || !strings.Contains(found[0].Remedy, c.mend) {
 			t.Errorf("%s: check: %+v, %v", name, found, err)
 		}
 	}
@@ -64,14 +64,14 @@ func TestNoNIC(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.Devices(t.Context())
-	if e := core.AsError(err); e == nil || e.Reason != core.NICMissing || !strings.Contains(e.Mend, "modprobe cxi-user") {
+	if e := core.AsError(err); e == nil || e.Reason != core.NICMissing || !strings.Contains(e.Remedy, "modprobe cxi-user") {
 		t.Errorf("NICs that no application can open: %+v", err)
 	}
 	if err := os.RemoveAll(n.Sys()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = d.Services(t.Context())
-	if e := core.AsError(err); e == nil || e.Reason != core.NICMissing || !strings.Contains(e.Mend, "modprobe cxi-ss1") {
+	if e := core.AsError(err); e == nil || e.Reason != core.NICMissing || !strings.Contains(e.Remedy, "modprobe cxi-ss1") {
 		t.Errorf("no NIC: %+v", err)
 	}
 	if _, err := create(t, d, spec("cxi0", 1000, 4034)); core.AsError(err).Reason != core.NICMissing {
@@ -81,7 +81,7 @@ func TestNoNIC(t *testing.T) {
 		t.Errorf("destroy: %v: on a NIC that is not there nothing is known to be gone", err)
 	}
 	found, err := d.Check(t.Context())
-	if err != nil || len(found) != 2 || found[1].Severity != core.Critical || !strings.Contains(found[1].Mend, "modprobe cxi-ss1") {
+	if err != nil || len(found) != 2 || found[1].Severity != core.Critical || !strings.Contains(found[1].Remedy, "modprobe cxi-ss1") {
 		t.Errorf("check: %+v, %v", found, err)
 	}
 }
@@ -112,7 +112,7 @@ func TestNotPrivileged(t *testing.T) {
 	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
 	n.Set(func(s *shim.State) { s.Admin(false) })
 	_, err := create(t, d, spec("cxi0", 1000, 4034))
-	if e := core.AsError(err); e == nil || e.Reason != core.NICFailed || !strings.Contains(e.Mend, "CAP_SYS_ADMIN") {
+	if e := core.AsError(err); e == nil || e.Reason != core.NICFailed || !strings.Contains(e.Remedy, "CAP_SYS_ADMIN") {
 		t.Errorf("%+v", e)
 	}
 	if _, err := d.Services(t.Context()); err != nil {

@@ -30,7 +30,7 @@ func failure(device, what string, id uint32, err errno) *core.Error {
 	switch err {
 	case eperm, eacces:
 		return core.Errorf(core.NICFailed, "NIC %s: %s: the driver lets only root with CAP_SYS_ADMIN, on the host itself: %w", device, what, err).
-			WithMend("run the agent as root, outside containers, with CAP_SYS_ADMIN and /dev/cxi*")
+			WithRemedy("run the agent as root, outside containers, with CAP_SYS_ADMIN and /dev/cxi*")
 	case enoent, enodev, enxio:
 		return core.Errorf(core.NICFailed, "NIC %s: %s: the device is not there any more: %w", device, what, err)
 	default:

@@ -92,7 +92,7 @@ func openLibrary(path string) (*library, error) {
 
 func unusable(path, why string, err error) *core.Error {
 	return core.Errorf(core.NICFailed, "libcxi: %s: %s: %w", path, why, err).
-		WithMend("install libcxi of the Slingshot host software, or name its file by `library` in the block of driver \"cxi\"")
+		WithRemedy("install libcxi of the Slingshot host software, or name its file by `library` in the block of driver \"cxi\"")
 }
 
 // newest is the newest symbol version that the library has.

@@ -45,10 +45,10 @@ func (s sysfs) cards() ([]card, error) {
 	}
 	if found, _ := filepath.Glob(filepath.Join(string(s), "class/cxi/cxi*")); len(found) > 0 {
 		return nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: it is empty, though the node has %d NICs: nobody can open one", s, len(found)).
-			WithMend("load the driver's module for applications: `modprobe cxi-user`")
+			WithRemedy("load the driver's module for applications: `modprobe cxi-user`")
 	}
 	return nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: this node has no Slingshot NIC, or its driver is not loaded", s).
-		WithMend("load it, `modprobe cxi-ss1 cxi-user`; the kernel log says why a NIC is missing")
+		WithRemedy("load it, `modprobe cxi-ss1 cxi-user`; the kernel log says why a NIC is missing")
 }
 
 // number is N of cxiN.

@@ -97,7 +97,7 @@ func TestErrors(t *testing.T) {
 	type shown struct {
 		Code   core.Code
 		Reason core.Reason
-		Class  core.Class
+		Class  core.Scope
 		Short  []core.Shortage
 	}
 	change := func(f func(*core.ServiceSpec)) core.ServiceSpec {
@@ -112,10 +112,10 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
-	invalid := shown{core.Invalid, core.BadCall, core.ClassNone, nil}
+	invalid := shown{core.Invalid, core.BadCall, core.ScopeNone, nil}
 	short := func(s core.Shortage) shown {
 		s.Device = "cxi0"
-		return shown{core.Exhausted, core.NICShort, core.ClassSystem, []core.Shortage{s}}
+		return shown{core.Exhausted, core.NICShort, core.ScopeSystem, []core.Shortage{s}}
 	}
 	tgq, ac, le, tle := uint16(core.TGQ), uint16(core.AC), uint16(core.LE), uint16(core.TLE)
 	fill := func(n int, r uint16) []core.ServiceSpec {
@@ -139,7 +139,7 @@ func TestErrors(t *testing.T) {
 		{"no owner", nil, change(func(s *core.ServiceSpec) { s.Owner = core.Owner{} }), invalid},
 		{"uid 4294967295", nil, change(func(s *core.ServiceSpec) { s.Owner.ID = core.NoUID }), invalid},
 		{"max above the device", nil, change(func(s *core.ServiceSpec) { s.Limits[core.CT].Max = 2048 }), invalid},
-		{"no such NIC", nil, change(func(s *core.ServiceSpec) { s.Device = "cxi9" }), shown{core.Unavailable, core.NICMissing, core.ClassNode, nil}},
+		{"no such NIC", nil, change(func(s *core.ServiceSpec) { s.Device = "cxi9" }), shown{core.Unavailable, core.NICMissing, core.ScopeNode, nil}},
 		{"the first short resource is named, not those behind it", nil, reserve(tgq, 512, ac, 1022), short(core.Shortage{Resource: core.TGQ, Want: 512, Have: 511})},
 		{"too few TLEs are worked out", nil, reserve(tle, 1600), short(core.Shortage{Resource: core.TLE, Want: 1600, Have: 1536})},
 		{"no TLE pool", fill(3, tle), reserve(tle, 8), short(core.Shortage{Resource: core.TLE, Want: 1, Pool: true})},
@@ -161,7 +161,7 @@ func TestErrors(t *testing.T) {
 			if e == nil {
 				t.Fatal("it was made")
 			}
-			if diff := cmp.Diff(c.want, shown{e.Code, e.Reason, e.Class(), e.Short}); diff != "" {
+			if diff := cmp.Diff(c.want, shown{e.Code, e.Reason, e.Scope(), e.Short}); diff != "" {
 				t.Errorf("%v: %s", e, diff)
 			}
 		})

@@ -65,7 +65,7 @@ func (f Fault) check() error {
 		for _, k := range FaultKinds() {
 			kinds = append(kinds, string(k))
 		}
-		return core.Errorf(core.BadCall, "fault %q: there is no such kind", core.Clip(string(f.Kind))).WithMend("use " + strings.Join(kinds, ", "))
+		return core.Errorf(core.BadCall, "fault %q: there is no such kind", core.Clip(string(f.Kind))).WithRemedy("use " + strings.Join(kinds, ", "))
 	case f.Device != "" && !slices.Contains(nicNames, f.Device):
 		return bad("NIC %q: simulated NICs are cxi0 to cxi%d", core.Clip(f.Device), MaxNICs-1)
 	case !slices.Contains([]Call{"", CallDevices, CallServices, CallCreate, CallDestroy, CallOpen}, f.Call):

@@ -74,7 +74,7 @@ func (d *Driver) lock(ctx context.Context) (*os.File, error) {
 		f, err = os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, core.Errorf(core.NotThere, "simulated node %s: there is no such folder", d.options.Dir).WithMend("start its agent first, or name the folder that the driver's state names")
+		return nil, core.Errorf(core.NotThere, "simulated node %s: there is no such folder", d.options.Dir).WithRemedy("start its agent first, or name the folder that the driver's state names")
 	}
 	if err != nil {
 		return nil, d.broken("open its lock", err)
@@ -99,7 +99,7 @@ func (d *Driver) load() error {
 	data, err := readBounded(d.path("state"), maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && d.adopt:
-		return core.Errorf(core.NotThere, "simulated node %s: it has no state file", d.options.Dir).WithMend("start its agent first")
+		return core.Errorf(core.NotThere, "simulated node %s: it has no state file", d.options.Dir).WithRemedy("start its agent first")
 	case errors.Is(err, fs.ErrNotExist):
 		d.nics, d.read, d.held, d.booted = nil, nil, nil, d.boot()
 	case err != nil:
@@ -220,9 +220,9 @@ func (d *Driver) boot() string {
 }
 
 func (d *Driver) broken(what string, err error) error {
-	return core.Errorf(core.NICFailed, "simulated node %s: cannot %s: %w", d.options.Dir, what, err).WithMend("see the folder's rights and the space on its disk")
+	return core.Errorf(core.NICFailed, "simulated node %s: cannot %s: %w", d.options.Dir, what, err).WithRemedy("see the folder's rights and the space on its disk")
 }
 
 func (d *Driver) spoiled(file string, err error) error {
-	return core.Errorf(core.NICFailed, "simulated node %s: its file %s: %w", d.options.Dir, file, err).WithMend("move the file away; the node begins without it")
+	return core.Errorf(core.NICFailed, "simulated node %s: its file %s: %w", d.options.Dir, file, err).WithRemedy("move the file away; the node begins without it")
 }

@@ -20,9 +20,9 @@ const maxTime = 64
 func (d Dir) WriteBypass(until, now time.Time) error {
 	switch {
 	case !until.After(now):
-		return core.Errorf(core.BadCall, "bypass until %s: it is over already", until.Format(time.RFC3339)).WithMend("give a time to come")
+		return core.Errorf(core.BadCall, "bypass until %s: it is over already", until.Format(time.RFC3339)).WithRemedy("give a time to come")
 	case until.Sub(now) > MaxBypass:
-		return core.Errorf(core.BadCall, "bypass until %s: it is more than 7 days ahead", until.Format(time.RFC3339)).WithMend("give a nearer time; it can be given again")
+		return core.Errorf(core.BadCall, "bypass until %s: it is more than 7 days ahead", until.Format(time.RFC3339)).WithRemedy("give a nearer time; it can be given again")
 	}
 	if err := d.Check(); err != nil {
 		return err
@@ -59,9 +59,9 @@ func (d Dir) Bypass(now time.Time) (until time.Time, on bool, err error) {
 	until, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
 	switch {
 	case err != nil:
-		return time.Time{}, false, core.Errorf(core.NotAllowed, "%s: it is not obeyed: it holds no time", path).WithMend("write it with `weft agent bypass --until TIME`")
+		return time.Time{}, false, core.Errorf(core.NotAllowed, "%s: it is not obeyed: it holds no time", path).WithRemedy("write it with `weft agent bypass --until TIME`")
 	case until.Sub(now) > MaxBypass:
-		return until, false, core.Errorf(core.NotAllowed, "%s: it is not obeyed: it ends more than 7 days from now", path).WithMend("write it with `weft agent bypass --until TIME`")
+		return until, false, core.Errorf(core.NotAllowed, "%s: it is not obeyed: it ends more than 7 days from now", path).WithRemedy("write it with `weft agent bypass --until TIME`")
 	}
 	return until, until.After(now), nil
 }

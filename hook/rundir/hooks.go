@@ -53,7 +53,7 @@ func (h Hooks) Find(scheduler, phase string) (string, Phase, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return "", Phase{}, core.Errorf(core.BadCall, "phase %q: scheduler %s has none of that name", core.Clip(phase), s.Name).WithMend("use one of: " + strings.Join(names, ", "))
+	return "", Phase{}, core.Errorf(core.BadCall, "phase %q: scheduler %s has none of that name", core.Clip(phase), s.Name).WithRemedy("use one of: " + strings.Join(names, ", "))
 }
 
 func (h Hooks) scheduler(name string) (Scheduler, error) {
@@ -77,14 +77,14 @@ func (h Hooks) scheduler(name string) (Scheduler, error) {
 			names = append(names, s.Name)
 		}
 		return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares several of that type", core.Clip(name)).
-			WithMend("name one of: " + strings.Join(names, ", "))
+			WithRemedy("name one of: " + strings.Join(names, ", "))
 	}
 	if len(names) == 0 {
 		return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares no scheduler whose hooks can be called", core.Clip(name)).
-			WithMend(`declare it there, as scheduler "TYPE" "NAME" { }, and restart the agent; jobs of a local scheduler are started by "weft run" and need no hook`)
+			WithRemedy(`declare it there, as scheduler "TYPE" "NAME" { }, and restart the agent; jobs of a local scheduler are started by "weft run" and need no hook`)
 	}
 	return Scheduler{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of this node declares none of that name", core.Clip(name)).
-		WithMend("name one of: " + strings.Join(names, ", "))
+		WithRemedy("name one of: " + strings.Join(names, ", "))
 }
 
 // check refuses what an agent must not write and weft-hook must not believe.
@@ -168,7 +168,7 @@ func (d Dir) Hooks() (Hooks, error) {
 	}
 	h, err := ParseHooks(text)
 	if err != nil {
-		return Hooks{}, core.Errorf(core.AsError(err).Reason, "%s: %w", path, err).WithMend("restart the agent of this node: it writes the file anew")
+		return Hooks{}, core.Errorf(core.AsError(err).Reason, "%s: %w", path, err).WithRemedy("restart the agent of this node: it writes the file anew")
 	}
 	return h, nil
 }

@@ -101,7 +101,7 @@ func TestFind(t *testing.T) {
 func TestFindAmongNone(t *testing.T) {
 	_, _, err := Hooks{}.Find("slurm", "prolog")
 	e := core.AsError(err)
-	if e == nil || !strings.Contains(e.What, "declares no scheduler") || !strings.Contains(e.Mend, `scheduler "TYPE" "NAME"`) || strings.Contains(e.Line(), "one of") {
+	if e == nil || !strings.Contains(e.What, "declares no scheduler") || !strings.Contains(e.Remedy, `scheduler "TYPE" "NAME"`) || strings.Contains(e.Line(), "one of") {
 		t.Errorf("got %v", e)
 	}
 }

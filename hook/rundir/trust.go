@@ -65,7 +65,7 @@ func checkOwner(path string, info fs.FileInfo) error {
 }
 
 func distrust(path, why string) error {
-	return core.Errorf(core.NotAllowed, "%s: it is not believed: %s", path, why).WithMend("see who made it; the agent makes all that is in its run directory")
+	return core.Errorf(core.NotAllowed, "%s: it is not believed: %s", path, why).WithRemedy("see who made it; the agent makes all that is in its run directory")
 }
 
 // missing keeps fs.ErrNotExist, by which callers tell what is not there from what cannot be used.
@@ -76,11 +76,11 @@ func missing(path string, err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return core.Errorf(core.NotThere, "%s: %w", path, err).WithMend("start `weft agent` on this node, or give its run directory with --dir")
+		return core.Errorf(core.NotThere, "%s: %w", path, err).WithRemedy("start `weft agent` on this node, or give its run directory with --dir")
 	case errors.Is(err, syscall.ELOOP):
 		return distrust(path, "it is a symbolic link, which anybody could have made")
 	}
-	return core.Errorf(core.NotAllowed, "%s: %w", path, err).WithMend("run it as root, or see who may read it")
+	return core.Errorf(core.NotAllowed, "%s: %w", path, err).WithRemedy("run it as root, or see who may read it")
 }
 
 // open opens a regular file that nobody but accept's choice of owners can have filled. It waits for nothing, whatever lies there.
@@ -122,7 +122,7 @@ func (d Dir) read(path string, limit int, accept func(path string, info fs.FileI
 		return nil, missing(path, err)
 	}
 	if text.Len() > limit {
-		return nil, core.Errorf(core.NotAllowed, "%s: it has more than %d bytes", path, limit).WithMend("see what wrote it; the agent writes it anew when it starts")
+		return nil, core.Errorf(core.NotAllowed, "%s: it has more than %d bytes", path, limit).WithRemedy("see what wrote it; the agent writes it anew when it starts")
 	}
 	return text.Bytes(), nil
 }

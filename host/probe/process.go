@@ -161,7 +161,7 @@ func (r *process) shake(ctx context.Context) (string, error) {
 	if said := lastLine(r.logged()); said != "" {
 		why += ": it said: " + said
 	}
-	return "", core.Errorf(core.PluginAway, "plugin's program %s: %s", r.cmd.Path, why).WithMend("see P1 in docs/plugins.md for what it must print")
+	return "", core.Errorf(core.PluginAway, "plugin's program %s: %s", r.cmd.Path, why).WithRemedy("see P1 in docs/plugins.md for what it must print")
 }
 
 // end ends it: politely, then by its handle.

@@ -48,16 +48,16 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	defer cancel()
 	var all []core.Finding
 	add := func(s core.Severity, what, evidence, mend string) {
-		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Mend: mend})
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: mend})
 	}
 	// Owners alone may ask for the broker's environment; nothing changes by it.
 	err := p.link.call(ctx, "broker.getenv", broker.AnyNode, struct {
 		Names []string `json:"names"`
 	}{[]string{"PATH"}}, nil)
 	if e := core.AsError(p.away("broker", err)); isFault(err, syscall.EPERM) {
-		add(core.Critical, "the broker takes Weft for a guest: it tells no jobs, ends none and drains no node", e.What, e.Mend)
+		add(core.Critical, "the broker takes Weft for a guest: it tells no jobs, ends none and drains no node", e.What, e.Remedy)
 	} else if e != nil {
-		add(core.Critical, "no Flux broker answers", e.What, e.Mend)
+		add(core.Critical, "no Flux broker answers", e.What, e.Remedy)
 		return all, nil
 	}
 	if level, err := p.attribute(ctx, "instance-level"); err != nil {
@@ -103,7 +103,7 @@ func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
 func (p *Plugin) configured(c fluxConfig) []core.Finding {
 	var all []core.Finding
 	add := func(s core.Severity, what, evidence, mend string) {
-		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Mend: mend})
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: mend})
 	}
 	const mend = "`weft init flux` prints the lines; then `flux config reload`"
 	loaded := map[string]bool{}

@@ -54,7 +54,7 @@ func report(t *testing.T, out *strings.Builder, name string, p *Plugin) {
 	}
 	fmt.Fprintf(out, "== %s\n", name)
 	for _, f := range all {
-		text := fmt.Sprintf("%d %s [%s] -> %s\n", f.Severity, f.What, f.Evidence, f.Mend)
+		text := fmt.Sprintf("%d %s [%s] -> %s\n", f.Severity, f.What, f.Evidence, f.Remedy)
 		out.WriteString(strings.ReplaceAll(text, strings.TrimPrefix(p.settings.uri, "local://"), "SOCKET"))
 	}
 }

@@ -71,7 +71,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 			return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s %q is no name", key.JobID, what, core.Clip(name))
 		}
 	}
-	if job.Shares, err = f.R.shares(); err != nil {
+	if job.Placements, err = f.R.shares(); err != nil {
 		return core.Job{}, core.Errorf(core.SchedulerAway, "job %s: %w", key.JobID, err)
 	}
 	if job.Request, err = ParseOptions(s.Shell.Options); err != nil {

@@ -23,8 +23,8 @@ func TestDescribe(t *testing.T) {
 	want := core.Job{
 		Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: fake.First}},
 		GID: 100, User: "alice", Groups: []string{"ops", "users"}, Account: "physics", Queue: "batch", Name: "mpi?hello",
-		Shares:  []core.Share{{Hosts: "node01", Nodes: 1, Cores: 4}, {Hosts: "node02", Nodes: 1, Cores: 2}},
-		Request: core.Request{VNIs: 2},
+		Placements: []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4}, {Hosts: "node02", Nodes: 1, Cores: 2}},
+		Request:    core.Request{VNIs: 2},
 	}
 	for range 2 { // the second over the connection of the first
 		got, err := p.Describe(t.Context(), key(oneF58), nil, root)

@@ -22,15 +22,15 @@ func TestParse(t *testing.T) {
 	for name, c := range map[string]struct {
 		phase string
 		env   map[string]string
-		want  core.Ask
+		want  core.Intent
 	}{
-		"prolog":                      {"prolog", env("ƒ9y6M3wD"), core.Ask{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
-		"prolog of a unit":            {"prolog", env("f9y6M3wD"), core.Ask{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
-		"epilog":                      {"epilog", env("ƒ9y6M3wD"), core.Ask{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
-		"housekeeping without a unit": {"housekeeping", env("341366013952"), core.Ask{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
-		"shell":                       {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD"), core.Ask{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD"}},
-		"shell of an inner job":       {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD/ƒ21"), core.Ask{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD/ƒ21"}},
-		"shell of an older Flux":      {"shell", env("ƒ9y6M3wD"), core.Ask{Action: core.Environment, Key: key(oneF58), UID: 7}},
+		"prolog":                      {"prolog", env("ƒ9y6M3wD"), core.Intent{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
+		"prolog of a unit":            {"prolog", env("f9y6M3wD"), core.Intent{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
+		"epilog":                      {"epilog", env("ƒ9y6M3wD"), core.Intent{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
+		"housekeeping without a unit": {"housekeeping", env("341366013952"), core.Intent{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
+		"shell":                       {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD"}},
+		"shell of an inner job":       {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD/ƒ21"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD/ƒ21"}},
+		"shell of an older Flux":      {"shell", env("ƒ9y6M3wD"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Began, c.want.Call = 5, "id"
@@ -89,7 +89,7 @@ func outcomes() []core.Outcome {
 		core.PolicyDenied, core.BadRequest, core.OverQuota, core.JobEnded, core.NoRecord, core.PoolEmpty, core.ServerAway, core.TimedOut, core.Recovering, core.Cancelled,
 		core.NICMissing, core.ServiceBusy, core.NotAllowed, core.BadCall,
 	} {
-		all = append(all, core.Outcome{Err: core.Errorf(r, "job tioga/ƒ9y6M3wD: it is\nso").WithMend("do this")})
+		all = append(all, core.Outcome{Err: core.Errorf(r, "job tioga/ƒ9y6M3wD: it is\nso").WithRemedy("do this")})
 	}
 	for i := range all {
 		all[i].Key = key(oneF58)
@@ -120,8 +120,8 @@ func TestOnlyANodesOwnFaultDrainsIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if drains := r.Exit != 0 && r.Exit != ExitAgain; drains != (a.Class == core.ClassNode) {
-				t.Errorf("%s in %s: exit %d, and its class is %v", a.Reason, phase, r.Exit, a.Class)
+			if drains := r.Exit != 0 && r.Exit != ExitAgain; drains != (a.Scope == core.ScopeNode) {
+				t.Errorf("%s in %s: exit %d, and its class is %v", a.Reason, phase, r.Exit, a.Scope)
 			}
 			if r.Exit == ExitAgain && phase != PhaseProlog {
 				t.Errorf("%s in %s: nobody tries again there", a.Reason, phase)

@@ -50,7 +50,7 @@ func parseID(text string) (uint64, error) {
 
 func badID(text string) error {
 	return core.Errorf(core.BadCall, "job id %q: it is no id of Flux: ƒ or f and base58, or a decimal number", core.Clip(text)).
-		WithMend("the hook must be run by Flux, which sets FLUX_JOB_ID")
+		WithRemedy("the hook must be run by Flux, which sets FLUX_JOB_ID")
 }
 
 // formatID spells an id as flux-jobs(1) does.

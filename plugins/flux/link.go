@@ -101,7 +101,7 @@ func as(uid uint32) broker.Dialer {
 			runtime.LockOSThread() // and never unlocked: the thread goes with the goroutine
 			const keep = ^uintptr(0)
 			if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, keep, uintptr(uid), keep); e != 0 {
-				done <- result{err: core.Errorf(core.SchedulerAway, "uid %d: it cannot be used to connect to the broker: %w", uid, e).WithMend("run the daemon as root, or leave `" + fieldUser + "` out")}
+				done <- result{err: core.Errorf(core.SchedulerAway, "uid %d: it cannot be used to connect to the broker: %w", uid, e).WithRemedy("run the daemon as root, or leave `" + fieldUser + "` out")}
 				return
 			}
 			c, err := broker.Plain(ctx, path)
@@ -125,11 +125,11 @@ func (p *Plugin) away(what string, err error) error {
 	_, plain := errors.AsType[*broker.Fault](err)
 	switch {
 	case errors.Is(err, syscall.EPERM):
-		return e.WithMend("set `" + fieldUser + "` in the scheduler's block of config.hcl to the instance's owner, or allow-root-owner = true in [access] of Flux's configuration")
+		return e.WithRemedy("set `" + fieldUser + "` in the scheduler's block of config.hcl to the instance's owner, or allow-root-owner = true in [access] of Flux's configuration")
 	case errors.Is(err, syscall.ENOSYS):
-		return e.WithMend("wait until the Flux instance has started; `flux module list` shows what runs")
+		return e.WithRemedy("wait until the Flux instance has started; `flux module list` shows what runs")
 	case !plain:
-		return e.WithMend("see whether a broker listens at " + strings.TrimPrefix(p.settings.uri, "local://") + ", as `" + fieldURI + "` of the scheduler's block says")
+		return e.WithRemedy("see whether a broker listens at " + strings.TrimPrefix(p.settings.uri, "local://") + ", as `" + fieldURI + "` of the scheduler's block says")
 	}
 	return e
 }

@@ -13,11 +13,11 @@ var actions = map[string]core.Action{
 }
 
 // Parse reads a hook's variables.
-func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
-	ask := core.Ask{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
+func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
+	ask := core.Intent{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
 	if ask.Action == 0 {
 		return ask, core.Errorf(core.BadCall, "phase %q: Flux has no such hook that Weft takes part in", core.Clip(call.Phase)).
-			WithMend("use " + strings.Join([]string{PhaseProlog, PhaseShell, PhaseShellExit, PhaseEpilog, PhaseHousekeeping}, ", "))
+			WithRemedy("use " + strings.Join([]string{PhaseProlog, PhaseShell, PhaseShellExit, PhaseEpilog, PhaseHousekeeping}, ", "))
 	}
 	id, err := parseID(call.Env[envJob])
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) 
 	}
 	uid, err := strconv.ParseUint(call.Env[envUser], 10, 32)
 	if err != nil {
-		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", ask.Key.Job, envUser, core.Clip(call.Env[envUser])).WithMend("run the hook by Flux, which sets it")
+		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", ask.Key.Job, envUser, core.Clip(call.Env[envUser])).WithRemedy("run the hook by Flux, which sets it")
 	}
 	ask.UID = uint32(uid)
 	return ask, nil

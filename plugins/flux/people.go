@@ -56,7 +56,7 @@ func (p *people) of(ctx context.Context, uid uint32) (person, error) {
 func (p *people) named(ctx context.Context, name string) (person, error) {
 	who, err := p.look(ctx, name)
 	if errors.Is(err, errNobody) {
-		return person{}, core.Errorf(core.SchedulerAway, "user %q: %w", core.Clip(name), err).WithMend("set `" + fieldUser + "` in the scheduler's block to the instance's owner")
+		return person{}, core.Errorf(core.SchedulerAway, "user %q: %w", core.Clip(name), err).WithRemedy("set `" + fieldUser + "` in the scheduler's block to the instance's owner")
 	}
 	return who, err
 }
@@ -71,7 +71,7 @@ func (p *people) look(ctx context.Context, key string) (person, error) {
 	}
 	text, err := p.run(ctx, "/usr/bin/getent", "passwd", key)
 	if err != nil && !errors.Is(err, errNobody) {
-		return who, core.Errorf(core.SchedulerAway, "user %s: %w", core.Clip(key), err).WithMend("see whether this host's user database answers: `getent passwd " + core.Clip(key) + "`")
+		return who, core.Errorf(core.SchedulerAway, "user %s: %w", core.Clip(key), err).WithRemedy("see whether this host's user database answers: `getent passwd " + core.Clip(key) + "`")
 	}
 	if err == nil {
 		who, err = p.entry(ctx, text)
@@ -104,7 +104,7 @@ func (p *people) entry(ctx context.Context, text string) (person, error) {
 	who := person{name: strings.ToValidUTF8(f[0], "?"), uid: uint32(uid), gid: uint32(gid)}
 	names, err := p.run(ctx, "/usr/bin/id", "-Gnz", "--", f[0])
 	if err != nil {
-		return person{}, core.Errorf(core.SchedulerAway, "groups of user %q: %w", core.Clip(f[0]), err).WithMend("see whether this host's user database answers: `id " + core.Clip(f[0]) + "`")
+		return person{}, core.Errorf(core.SchedulerAway, "groups of user %q: %w", core.Clip(f[0]), err).WithRemedy("see whether this host's user database answers: `id " + core.Clip(f[0]) + "`")
 	}
 	for name := range strings.SplitSeq(names, "\x00") {
 		if name != "" {

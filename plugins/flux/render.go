@@ -33,10 +33,10 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 	r := core.HookReply{}
 	if o.Err != nil {
 		say(&errs, o.Err.Line())
-		switch class := o.Err.Class(); {
-		case class == core.ClassNode:
+		switch class := o.Err.Scope(); {
+		case class == core.ScopeNode:
 			r.Exit = ExitFailed
-		case class == core.ClassSystem && call.Phase == PhaseProlog && o.Err.Reason != core.Cancelled:
+		case class == core.ScopeSystem && call.Phase == PhaseProlog && o.Err.Reason != core.Cancelled:
 			r.Exit = ExitAgain
 		}
 	}

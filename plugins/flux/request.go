@@ -94,7 +94,7 @@ func ParseOptions(options map[string]json.RawMessage) (core.Request, error) {
 	}
 	if s, err := scalar(text); err == nil {
 		if s != "off" {
-			return core.Request{}, refuse(optionOurs, "%q says nothing", core.Clip(s)).WithMend("write " + usages())
+			return core.Request{}, refuse(optionOurs, "%q says nothing", core.Clip(s)).WithRemedy("write " + usages())
 		}
 		r.Off = true
 		return r, check(r)
@@ -114,14 +114,14 @@ func ParseOptions(options map[string]json.RawMessage) (core.Request, error) {
 func set(r *core.Request, key string, text json.RawMessage) error {
 	i := slices.IndexFunc(words, func(w word) bool { return w.name == key })
 	if i < 0 {
-		return refuse(optionOurs+"."+core.Clip(key), "there is no such option").WithMend("the options are " + usages())
+		return refuse(optionOurs+"."+core.Clip(key), "there is no such option").WithRemedy("the options are " + usages())
 	}
 	v, err := scalar(text)
 	if err == nil {
 		err = words[i].set(r, v)
 	}
 	if err != nil {
-		return refuse(optionOurs+"."+key, "%w", err).WithMend("write -o " + words[i].usage)
+		return refuse(optionOurs+"."+key, "%w", err).WithRemedy("write -o " + words[i].usage)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func set(r *core.Request, key string, text json.RawMessage) error {
 func cray(r *core.Request, text json.RawMessage) error {
 	if s, err := scalar(text); err == nil {
 		if s != "off" {
-			return refuse(optionCray, "%q is not off", core.Clip(s)).WithMend("write -o cray-slingshot=off, or -o cray-slingshot.vnicount=N")
+			return refuse(optionCray, "%q is not off", core.Clip(s)).WithRemedy("write -o cray-slingshot=off, or -o cray-slingshot.vnicount=N")
 		}
 		r.Off = true
 		return nil
@@ -141,14 +141,14 @@ func cray(r *core.Request, text json.RawMessage) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if key != "vnicount" {
-			return refuse(optionCray+"."+core.Clip(key), "there is no such option").WithMend("write -o cray-slingshot.vnicount=N")
+			return refuse(optionCray+"."+core.Clip(key), "there is no such option").WithRemedy("write -o cray-slingshot.vnicount=N")
 		}
 		v, err := scalar(keys[key])
 		if err == nil {
 			r.VNIs, err = number(v, 0, core.MaxVNIs)
 		}
 		if err != nil {
-			return refuse(optionCray+".vnicount", "%w", err).WithMend("write -o cray-slingshot.vnicount=N, N from 0 to " + strconv.Itoa(core.MaxVNIs))
+			return refuse(optionCray+".vnicount", "%w", err).WithRemedy("write -o cray-slingshot.vnicount=N, N from 0 to " + strconv.Itoa(core.MaxVNIs))
 		}
 		r.Off = r.VNIs == 0
 	}
@@ -190,12 +190,12 @@ func scalar(text json.RawMessage) (string, error) {
 func check(r core.Request) error {
 	wants := r.VNIs != 0 || r.JobVNI || r.SingleNode || r.Classes != 0 || r.Depth != 0 || r.Collectives || r.NoRendezvous
 	if r.Off && (wants || r.Limits != [core.NumResources]core.LimitRequest{}) {
-		return refuse(optionOurs+".off", "it wants no network, and another option wants something of it").WithMend("give off alone")
+		return refuse(optionOurs+".off", "it wants no network, and another option wants something of it").WithRemedy("give off alone")
 	}
 	for i, l := range r.Limits {
 		if l.Max != nil && l.Reserved != nil && *l.Reserved > *l.Max {
 			n := core.Resource(i) //nolint:gosec // fewer than NumResources
-			return refuse(optionOurs+".res_"+n.String(), "%d is more than max_%s, which is %d", *l.Reserved, n, *l.Max).WithMend("lower it, or raise max_" + n.String())
+			return refuse(optionOurs+".res_"+n.String(), "%d is more than max_%s, which is %d", *l.Reserved, n, *l.Max).WithRemedy("lower it, or raise max_" + n.String())
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ var errVersion = errors.New("it is of a version that this release does not read"
 func (r *resources) hosts() string { return strings.Join(r.Execution.Nodes, ",") }
 
 // shares are the job's nodes by its cores on them. The names in nodelist belong to the ranks in ascending order.
-func (r *resources) shares() ([]core.Share, error) {
+func (r *resources) shares() ([]core.Placement, error) {
 	if r.Version != 1 {
 		return nil, fmt.Errorf("R: %w: %d", errVersion, r.Version)
 	}
@@ -80,10 +80,10 @@ func (r *resources) shares() ([]core.Share, error) {
 		n = max(n, 1) // a job of GPUs alone
 		by[n] = append(by[n], name)
 	}
-	var all []core.Share
+	var all []core.Placement
 	for _, n := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
 		slices.SortFunc(by[n], hostlist.Compare)
-		all = append(all, core.Share{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
+		all = append(all, core.Placement{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
 	}
 	return all, nil
 }

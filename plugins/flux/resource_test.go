@@ -10,7 +10,7 @@ import (
 )
 
 func TestShares(t *testing.T) {
-	for text, want := range map[string][]core.Share{
+	for text, want := range map[string][]core.Placement{
 		// Recording 01.
 		`{"version":1,"execution":{"R_lite":[{"rank":"0-1","children":{"core":"0-1"}}],"nslots":4,"nodelist":["node[01-02]"]}}`: {{Hosts: "node[01-02]", Nodes: 2, Cores: 2}},
 		// Names belong to ranks in ascending order, however R_lite is grouped and whatever the order of the names.

@@ -307,7 +307,7 @@ func TestARecordedEventlog(t *testing.T) {
 	if want := (life{uid: 0, submitted: 1795817828, started: 1795817828, state: core.JobRunning, doomed: true}); err != nil || l != want {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if s, err := f.R.shares(); err != nil || !cmp.Equal(s, []core.Share{{Hosts: "node01", Nodes: 1, Cores: 4}}) {
+	if s, err := f.R.shares(); err != nil || !cmp.Equal(s, []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4}}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -63,7 +63,7 @@ func (t *Table) caller(peer core.Peer) (*process, error) {
 	if !slices.Contains(p.uids[:2], peer.UID) {
 		p.Close()
 		return nil, core.Errorf(core.NotAllowed, "caller: uid %d called, but pid %d is another's", peer.UID, peer.PID).
-			WithMend("the process that begins a job must be the one that connects")
+			WithRemedy("the process that begins a job must be the one that connects")
 	}
 	return p, nil
 }
@@ -104,7 +104,7 @@ func (t *Table) add(e Entry, p *process, bounded bool) (Entry, error) {
 		delete(t.jobs, j.Job)
 		t.mu.Unlock()
 		return Entry{}, core.Errorf(core.StoreFailed, "job on node %s: the table of jobs cannot be written: %w", t.o.Node, err).
-			WithMend("free space in the agent's run directory, or mend its disk")
+			WithRemedy("free space in the agent's run directory, or mend its disk")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,5 +148,5 @@ func (t *Table) admit(j *job, bounded bool) (uint64, error) {
 }
 
 func stopping(node string) error {
-	return core.Errorf(core.ServerAway, "node %s: its agent is stopping", node).WithMend("try again when it is back")
+	return core.Errorf(core.ServerAway, "node %s: its agent is stopping", node).WithRemedy("try again when it is back")
 }

@@ -27,7 +27,7 @@ const (
 var errNobody = errors.New("the user database does not have it")
 
 func away(what string, err error) error {
-	return core.Errorf(core.SchedulerAway, "%s: %w", what, err).WithMend("see whether the node's user database answers: `getent passwd`")
+	return core.Errorf(core.SchedulerAway, "%s: %w", what, err).WithRemedy("see whether the node's user database answers: `getent passwd`")
 }
 
 // entry is a user's line of passwd(5), by name or uid, without groups.

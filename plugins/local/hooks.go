@@ -42,23 +42,23 @@ type Variable struct {
 }
 
 // Parse reads what `weft run` wants. The note of a prepare is the Table's: a job that no Table holds, or that is another's, is refused.
-func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
+func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	action, ok := phases[call.Phase]
 	if !ok {
-		return core.Ask{}, core.Errorf(core.BadCall, "phase %q: there is no such phase of a local job", core.Clip(call.Phase)).
-			WithMend("use " + strings.Join([]string{PhasePrepare, PhaseEnvironment, PhaseCleanUp}, ", "))
+		return core.Intent{}, core.Errorf(core.BadCall, "phase %q: there is no such phase of a local job", core.Clip(call.Phase)).
+			WithRemedy("use " + strings.Join([]string{PhasePrepare, PhaseEnvironment, PhaseCleanUp}, ", "))
 	}
 	var c Call
 	if len(call.Stdin) > core.MaxNote {
-		return core.Ask{}, core.Errorf(core.BadCall, "%s: its input has %d bytes and there may be %d", call.Phase, len(call.Stdin), core.MaxNote)
+		return core.Intent{}, core.Errorf(core.BadCall, "%s: its input has %d bytes and there may be %d", call.Phase, len(call.Stdin), core.MaxNote)
 	}
 	if err := json.Unmarshal(call.Stdin, &c); err != nil {
-		return core.Ask{}, core.Errorf(core.BadCall, "%s: its input: %w", call.Phase, err)
+		return core.Intent{}, core.Errorf(core.BadCall, "%s: its input: %w", call.Phase, err)
 	}
 	if _, _, err := splitJob(c.Job); err != nil {
-		return core.Ask{}, err
+		return core.Intent{}, err
 	}
-	ask := core.Ask{
+	ask := core.Intent{
 		Action: action, Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: c.Job}}, UID: call.Peer.UID,
 		Began: call.Began, Call: call.ID,
 	}
@@ -71,13 +71,13 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) 
 	}
 	switch {
 	case ask.UID == core.NoUID:
-		return core.Ask{}, core.Errorf(core.BadCall, "job %s: uid %d is nobody", c.Job, ask.UID)
+		return core.Intent{}, core.Errorf(core.BadCall, "job %s: uid %d is nobody", c.Job, ask.UID)
 	case !call.Peer.Root() && ask.UID != call.Peer.UID, held && ask.UID != e.UID:
-		return core.Ask{}, core.Errorf(core.NotAllowed, "job %s: it is not uid %d's", c.Job, ask.UID)
+		return core.Intent{}, core.Errorf(core.NotAllowed, "job %s: it is not uid %d's", c.Job, ask.UID)
 	case action != core.Prepare || len(p.tables) == 0:
 		return ask, nil
 	case !held:
-		return core.Ask{}, unknown(c.Job)
+		return core.Intent{}, unknown(c.Job)
 	}
 	var err error
 	ask.Note, err = e.Encode()

@@ -67,7 +67,7 @@ func (d directory) of(ctx context.Context, peer core.Peer, creds owner, name str
 	case id.uid == peer.UID:
 		return d.ask(ctx, func() (identity, error) { return d.own(ctx, peer, creds) })
 	case !peer.Root():
-		return identity{}, core.Errorf(core.NotAllowed, "user %s: uid %d may begin jobs of its own only", core.Clip(name), peer.UID).WithMend("leave --user out, or be root")
+		return identity{}, core.Errorf(core.NotAllowed, "user %s: uid %d may begin jobs of its own only", core.Clip(name), peer.UID).WithRemedy("leave --user out, or be root")
 	}
 	return id, nil
 }
@@ -87,7 +87,7 @@ func (d directory) own(ctx context.Context, peer core.Peer, creds owner) (identi
 }
 
 func (d directory) named(ctx context.Context, name string) (identity, error) {
-	nobody := core.Errorf(core.BadRequest, "user %q: there is no such user", core.Clip(name)).WithMend("give the name of a user of this node")
+	nobody := core.Errorf(core.BadRequest, "user %q: there is no such user", core.Clip(name)).WithRemedy("give the name of a user of this node")
 	if name[0] == '+' || name[0] == '-' || strings.ContainsAny(name, ":\x00\n") { // no name, and to id(1) a number or an option
 		return identity{}, nobody
 	}

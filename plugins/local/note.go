@@ -46,12 +46,12 @@ func (n Note) job(key core.Key) (core.Job, error) {
 		return core.Job{}, err
 	}
 	return core.Job{
-		Run:     core.Run{Key: key, Fingerprint: core.Fingerprint{UID: n.UID, Submitted: n.Submitted}},
-		GID:     n.GID,
-		User:    n.User,
-		Groups:  n.Groups,
-		Shares:  []core.Share{{Hosts: strings.Join(n.Hosts, ","), Nodes: len(n.Hosts), Cores: n.Cores}},
-		Request: r,
+		Run:        core.Run{Key: key, Fingerprint: core.Fingerprint{UID: n.UID, Submitted: n.Submitted}},
+		GID:        n.GID,
+		User:       n.User,
+		Groups:     n.Groups,
+		Placements: []core.Placement{{Hosts: strings.Join(n.Hosts, ","), Nodes: len(n.Hosts), Cores: n.Cores}},
+		Request:    r,
 	}, nil
 }
 
@@ -98,5 +98,5 @@ func splitJob(id string) (node string, n uint64, err error) {
 			return node, n, nil
 		}
 	}
-	return "", 0, core.Errorf(core.BadCall, "job %q: it is no id of a local job", core.Clip(id)).WithMend("a local job's id is NODE.N; see `weft jobs`")
+	return "", 0, core.Errorf(core.BadCall, "job %q: it is no id of a local job", core.Clip(id)).WithRemedy("a local job's id is NODE.N; see `weft jobs`")
 }

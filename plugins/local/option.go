@@ -73,14 +73,14 @@ func ParseOptions(given []string) (core.Request, error) {
 				return core.Request{}, err
 			}
 			if seen[o.name] {
-				return core.Request{}, core.Errorf(core.BadRequest, "option %s: it is given twice", o.name).WithMend("give it once")
+				return core.Request{}, core.Errorf(core.BadRequest, "option %s: it is given twice", o.name).WithRemedy("give it once")
 			}
 			seen[o.name] = true
 			if strings.HasSuffix(one, "=") {
-				return core.Request{}, core.Errorf(core.BadRequest, "option %s: its value is missing", o.name).WithMend("write " + o.usage)
+				return core.Request{}, core.Errorf(core.BadRequest, "option %s: its value is missing", o.name).WithRemedy("write " + o.usage)
 			}
 			if err := o.set(&r, value); err != nil {
-				return core.Request{}, core.Errorf(core.BadRequest, "option %s: %w", o.name, err).WithMend("write " + o.usage)
+				return core.Request{}, core.Errorf(core.BadRequest, "option %s: %w", o.name, err).WithRemedy("write " + o.usage)
 			}
 			if o.name != "off" {
 				last = o.name
@@ -93,12 +93,12 @@ func ParseOptions(given []string) (core.Request, error) {
 // check refuses options that contradict each other; other is one beside off.
 func check(r core.Request, other string) error {
 	if r.Off && other != "" {
-		return core.Errorf(core.BadRequest, "option off: it wants no network, and %s wants something of it", other).WithMend("give off alone")
+		return core.Errorf(core.BadRequest, "option off: it wants no network, and %s wants something of it", other).WithRemedy("give off alone")
 	}
 	for i, l := range r.Limits {
 		if l.Max != nil && l.Reserved != nil && *l.Reserved > *l.Max {
 			n := core.Resource(i)
-			return core.Errorf(core.BadRequest, "option res_%s: %d is more than max_%s, which is %d", n, *l.Reserved, n, *l.Max).WithMend("lower it, or raise max_" + n.String())
+			return core.Errorf(core.BadRequest, "option res_%s: %d is more than max_%s, which is %d", n, *l.Reserved, n, *l.Max).WithRemedy("lower it, or raise max_" + n.String())
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ func find(name string) (option, error) {
 	if near := nearest(name); near != "" {
 		mend = "did you mean " + near + "? " + mend
 	}
-	return option{}, err.WithMend(mend)
+	return option{}, err.WithRemedy(mend)
 }
 
 func usages() []string {

@@ -33,7 +33,7 @@ func TestDescribeGoesByTheTable(t *testing.T) {
 	}
 	want := core.Job{
 		Run: core.Run{Key: key(e.Job), Fingerprint: core.Fingerprint{UID: me(), Submitted: e.Submitted}},
-		GID: e.GID, User: e.User, Groups: e.Groups, Shares: []core.Share{{Hosts: "login1.site", Nodes: 1, Cores: 4}}, Request: core.Request{VNIs: 2},
+		GID: e.GID, User: e.User, Groups: e.Groups, Placements: []core.Placement{{Hosts: "login1.site", Nodes: 1, Cores: 4}}, Request: core.Request{VNIs: 2},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -129,35 +129,35 @@ func TestParse(t *testing.T) {
 	}
 	owner, root, other := core.Peer{UID: 1000}, core.Peer{UID: 0}, core.Peer{UID: 1001}
 	mine := core.Peer{UID: me()}
-	ask := func(a core.Action, job string, uid uint32, note []byte) core.Ask {
-		return core.Ask{Action: a, Key: key(job), UID: uid, Note: note, Began: 5, Call: "c1"}
+	ask := func(a core.Action, job string, uid uint32, note []byte) core.Intent {
+		return core.Intent{Action: a, Key: key(job), UID: uid, Note: note, Began: 5, Call: "c1"}
 	}
 	for name, test := range map[string]struct {
 		p     *Plugin
 		phase string
 		stdin string
 		peer  core.Peer
-		want  core.Ask
+		want  core.Intent
 		err   core.Reason
 		says  string
 	}{
 		"prepare":               {with, "prepare", `{"job":"n1.1"}`, mine, ask(core.Prepare, "n1.1", me(), note), "", ""},
 		"prepare, no table":     {without, "prepare", `{"job":"n1.7"}`, owner, ask(core.Prepare, "n1.7", 1000, nil), "", ""},
-		"prepare of none":       {with, "prepare", `{"job":"n1.7"}`, owner, core.Ask{}, core.JobUnknown, "n1.7"},
-		"prepare of another's":  {with, "prepare", `{"job":"n1.1"}`, core.Peer{UID: me() + 1}, core.Ask{}, core.NotAllowed, "n1.1"},
-		"claims another's uid":  {without, "prepare", `{"job":"n1.7","uid":0}`, owner, core.Ask{}, core.NotAllowed, "not uid 0's"},
+		"prepare of none":       {with, "prepare", `{"job":"n1.7"}`, owner, core.Intent{}, core.JobUnknown, "n1.7"},
+		"prepare of another's":  {with, "prepare", `{"job":"n1.1"}`, core.Peer{UID: me() + 1}, core.Intent{}, core.NotAllowed, "n1.1"},
+		"claims another's uid":  {without, "prepare", `{"job":"n1.7","uid":0}`, owner, core.Intent{}, core.NotAllowed, "not uid 0's"},
 		"root for another":      {without, "prepare", `{"job":"n1.7","uid":1000}`, root, ask(core.Prepare, "n1.7", 1000, nil), "", ""},
-		"root, wrong owner":     {with, "cleanup", `{"job":"n1.1","uid":4711}`, root, core.Ask{}, core.NotAllowed, "4711"},
-		"nobody":                {without, "prepare", `{"job":"n1.7","uid":4294967295}`, root, core.Ask{}, core.BadCall, "nobody"},
+		"root, wrong owner":     {with, "cleanup", `{"job":"n1.1","uid":4711}`, root, core.Intent{}, core.NotAllowed, "4711"},
+		"nobody":                {without, "prepare", `{"job":"n1.7","uid":4294967295}`, root, core.Intent{}, core.BadCall, "nobody"},
 		"environment":           {without, "environment", `{"job":"n1.7"}`, owner, ask(core.Environment, "n1.7", 1000, nil), "", ""},
-		"environment, another":  {with, "environment", `{"job":"n1.1"}`, core.Peer{UID: me() + 1}, core.Ask{}, core.NotAllowed, "n1.1"},
+		"environment, another":  {with, "environment", `{"job":"n1.1"}`, core.Peer{UID: me() + 1}, core.Intent{}, core.NotAllowed, "n1.1"},
 		"clean-up after death":  {with, "cleanup", `{"job":"n1.7"}`, other, ask(core.CleanUp, "n1.7", 1001, nil), "", ""},
-		"phase":                 {with, "prolog", `{"job":"n1.1"}`, owner, core.Ask{}, core.BadCall, "use prepare, environment, cleanup"},
-		"no input":              {with, "prepare", ``, owner, core.Ask{}, core.BadCall, "input"},
-		"trailing":              {with, "prepare", `{"job":"n1.1"}{}`, owner, core.Ask{}, core.BadCall, "input"},
+		"phase":                 {with, "prolog", `{"job":"n1.1"}`, owner, core.Intent{}, core.BadCall, "use prepare, environment, cleanup"},
+		"no input":              {with, "prepare", ``, owner, core.Intent{}, core.BadCall, "input"},
+		"trailing":              {with, "prepare", `{"job":"n1.1"}{}`, owner, core.Intent{}, core.BadCall, "input"},
 		"forged facts":          {without, "prepare", `{"job":"n1.7","groups":["ops"],"gid":0}`, owner, ask(core.Prepare, "n1.7", 1000, nil), "", ""},
-		"id of a path":          {with, "prepare", `{"job":"../n1.1"}`, owner, core.Ask{}, core.BadCall, "cannot be"},
-		"id of another adapter": {with, "prepare", `{"job":"4034"}`, owner, core.Ask{}, core.BadCall, "NODE.N"},
+		"id of a path":          {with, "prepare", `{"job":"../n1.1"}`, owner, core.Intent{}, core.BadCall, "cannot be"},
+		"id of another adapter": {with, "prepare", `{"job":"4034"}`, owner, core.Intent{}, core.BadCall, "NODE.N"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := test.p.Parse(t.Context(), core.HookCall{ID: "c1", Scheduler: "login", Phase: test.phase, Stdin: []byte(test.stdin), Peer: test.peer, Began: 5})
@@ -208,7 +208,7 @@ func TestRender(t *testing.T) {
 		}, Warnings: []string{"cxi0: les scaled\nFAKE"}},
 			`{"job":"n1.7","unset":["SLINGSHOT_VNIS"],"set":[{"name":"SLINGSHOT_VNIS","value":"1026"},{"name":"SLINGSHOT_DEVICES","value":"cxi0,cxi1"}]}` + "\n",
 			"weft: warning: cxi0: les scaled FAKE\n", 0},
-		"error": {core.Outcome{Key: key("n1.7"), Err: core.Errorf(core.PoolEmpty, "pool jobs: no VNI is free").WithMend("wait")},
+		"error": {core.Outcome{Key: key("n1.7"), Err: core.Errorf(core.PoolEmpty, "pool jobs: no VNI is free").WithRemedy("wait")},
 			"", "weft: pool jobs: no VNI is free; wait\n", ExitFailed},
 		"pending": {core.Outcome{Key: key("n1.7"), Action: core.CleanUp, Pending: true},
 			`{"job":"n1.7"}` + "\n", "weft: warning: job n1.7: its services are still in use; the node goes on removing them\n", 0},

@@ -43,17 +43,17 @@ func load(path string) (file, error) {
 	const mend = "move the file away: jobs that run now keep their services until they end or the node reboots"
 	var got file
 	if err := json.Unmarshal(b, &got); err != nil || len(b) > maxFile {
-		return file{}, core.Errorf(core.StoreCorrupt, "local jobs: %s: it is damaged: %v", path, err).WithMend(mend)
+		return file{}, core.Errorf(core.StoreCorrupt, "local jobs: %s: it is damaged: %v", path, err).WithRemedy(mend)
 	}
 	switch {
 	case got.Version > fileVersion:
 		return file{}, core.Errorf(core.StoreNewer, "local jobs: %s: it has version %d and this release writes %d", path, got.Version, fileVersion)
 	case got.Version < 1 || got.Next < 1:
-		return file{}, core.Errorf(core.StoreCorrupt, "local jobs: %s: it is damaged: it has version %d and next number %d", path, got.Version, got.Next).WithMend(mend)
+		return file{}, core.Errorf(core.StoreCorrupt, "local jobs: %s: it is damaged: it has version %d and next number %d", path, got.Version, got.Next).WithRemedy(mend)
 	}
 	for _, e := range got.Jobs {
 		if _, _, err := splitJob(e.Job); err != nil || e.PID <= 0 {
-			return file{}, core.Errorf(core.StoreCorrupt, "local jobs: %s: it is damaged: job %q", path, core.Clip(e.Job)).WithMend(mend)
+			return file{}, core.Errorf(core.StoreCorrupt, "local jobs: %s: it is damaged: job %q", path, core.Clip(e.Job)).WithRemedy(mend)
 		}
 	}
 	return got, nil

@@ -115,7 +115,7 @@ func (t *Table) resume(e Entry, boot string) error {
 	if boot == t.o.boot {
 		p, err := hold(int(e.PID))
 		if err != nil && !errors.Is(err, errDead) {
-			return core.Errorf(core.InternalFault, "job %s: whether its process lives: %w", e.Job, err).WithMend("raise the agent's limit of open files, if that is what it lacks")
+			return core.Errorf(core.InternalFault, "job %s: whether its process lives: %w", e.Job, err).WithRemedy("raise the agent's limit of open files, if that is what it lacks")
 		}
 		if err == nil && p.start == e.Start {
 			t.jobs[e.Job] = &job{Entry: e, process: p, durable: true}

@@ -133,7 +133,7 @@ func (w *watcher) take() (changed map[string]Entry, overflow bool) {
 // final when none of them has it.
 func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	if len(p.tables) == 0 {
-		return core.Errorf(core.NotSupported, "scheduler %s: there is no table of jobs here", p.name).WithMend("a local job's truth is on its node: the agent's reports tell it")
+		return core.Errorf(core.NotSupported, "scheduler %s: there is no table of jobs here", p.name).WithRemedy("a local job's truth is on its node: the agent's reports tell it")
 	}
 	w := newWatcher()
 	for _, t := range p.tables {

@@ -19,7 +19,7 @@ func key(job string, generation uint32) core.Key {
 }
 
 // asked is what execjob_begin leaves for Describe.
-func asked(t *testing.T, j *complex.Job, runs uint32) core.Ask {
+func asked(t *testing.T, j *complex.Job, runs uint32) core.Intent {
 	t.Helper()
 	ask, err := pbs.New("tioga").Parse(t.Context(), core.HookCall{
 		Scheduler: "tioga", Phase: "execjob_begin", Began: 5, Stdin: []byte(`{"v":1,"job":"` + j.ID + `","user":"tester","uid":1001,"run_count":` + string('0'+rune(runs)) + `}`),
@@ -70,7 +70,7 @@ func TestDescribe(t *testing.T) {
 	}
 	want := core.Job{
 		Run: core.Run{Key: key(j.ID, 1), Fingerprint: core.Fingerprint{UID: 1001, Submitted: j.Submitted}}, GID: 1001, User: "tester", Groups: []string{"staff", "tester"},
-		Account: "42", Queue: "large", Shares: []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
+		Account: "42", Queue: "large", Placements: []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
 		Request: core.Request{Classes: core.LowLatency, Depth: 8},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -168,7 +168,7 @@ func TestFactsOfTheServersHooks(t *testing.T) {
 		}
 		want := core.Job{
 			Run: core.Run{Key: key("43[7].pbs1", generation), Fingerprint: core.Fingerprint{UID: 1002, Submitted: 1795836284}}, GID: 1001, User: "tester2",
-			Groups: []string{"staff", "tester", "tester2"}, Account: "a1", Queue: "large", Shares: []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
+			Groups: []string{"staff", "tester", "tester2"}, Account: "a1", Queue: "large", Placements: []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
 			Request: core.Request{Classes: core.BulkData},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

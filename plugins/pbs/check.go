@@ -34,13 +34,13 @@ const hookLimit = 10
 func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	if _, err := p.jobs(ctx); err != nil {
 		e := core.AsError(err)
-		return []core.Finding{{Severity: core.Critical, What: "pbs_server does not answer", Evidence: e.What, Mend: e.Mend}}, nil
+		return []core.Finding{{Severity: core.Critical, What: "pbs_server does not answer", Evidence: e.What, Remedy: e.Remedy}}, nil
 	}
 	site, err := install.Ask(ctx, p.Qmgr)
 	if err != nil {
 		e := core.AsError(err)
 		return []core.Finding{{
-			Severity: core.Notice, What: "pbs_server answers, and its hooks cannot be seen from here", Evidence: e.What, Mend: "run `weft init pbs` as root on pbs_server's host",
+			Severity: core.Notice, What: "pbs_server answers, and its hooks cannot be seen from here", Evidence: e.What, Remedy: "run `weft init pbs` as root on pbs_server's host",
 		}}, nil
 	}
 	return findings(site), nil
@@ -49,7 +49,7 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 func findings(s *install.Site) []core.Finding {
 	var all []core.Finding
 	add := func(sev core.Severity, what, evidence, mend string) {
-		all = append(all, core.Finding{Severity: sev, What: what, Evidence: evidence, Mend: mend})
+		all = append(all, core.Finding{Severity: sev, What: what, Evidence: evidence, Remedy: mend})
 	}
 	const mend = "run `weft init pbs`, and its lines through qmgr"
 	h := s.Hooks[install.NodeHook]

@@ -39,7 +39,7 @@ func TestFindings(t *testing.T) {
 		}}
 		c.spoil(site)
 		got := findings(site)
-		if len(got) != 1 || got[0].Severity != c.severity || !strings.Contains(got[0].What, c.what) || !strings.Contains(got[0].Evidence, c.evidence) || !strings.Contains(got[0].Mend, c.mend) {
+		if len(got) != 1 || got[0].Severity != c.severity || !strings.Contains(got[0].What, c.what) || !strings.Contains(got[0].Evidence, c.evidence) || !strings.Contains(got[0].Remedy, c.mend) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -77,7 +77,7 @@ func (c *commands) run(ctx context.Context, name string, args ...string) ([]byte
 	case ended:
 		return nil, &Failure{Command: name, Says: core.OneLine(says.String(), exit.String()), Code: exit.ExitCode()}
 	}
-	return nil, core.Errorf(core.SchedulerAway, "%s: %w", name, err).WithMend("set `" + fieldExec + "` in the scheduler's block of config.hcl to PBS_EXEC")
+	return nil, core.Errorf(core.SchedulerAway, "%s: %w", name, err).WithRemedy("set `" + fieldExec + "` in the scheduler's block of config.hcl to PBS_EXEC")
 }
 
 // capped keeps what is written to it up to a bound. What is more is dropped, or ends the command.

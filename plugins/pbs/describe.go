@@ -46,12 +46,12 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 		return job, nil
 	}
 	if r.odd != "" {
-		return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s cannot be read as qstat shows it", r.id, r.odd).WithMend("submit it with another value, which is no JSON and has at most " + strconv.Itoa(maxWord) + " bytes")
+		return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s cannot be read as qstat shows it", r.id, r.odd).WithRemedy("submit it with another value, which is no JSON and has at most " + strconv.Itoa(maxWord) + " bytes")
 	}
 	if err := checkWords(r.id, r.queue, r.account); err != nil {
 		return core.Job{}, err
 	}
-	if job.Shares, err = shares(r.id, r.hosts); err != nil {
+	if job.Placements, err = shares(r.id, r.hosts); err != nil {
 		return core.Job{}, err
 	}
 	job.Request, err = ParseRequest(r.wanted)
@@ -87,7 +87,7 @@ func (p *Plugin) claimed(ctx context.Context, key core.Key, f facts) (core.Job, 
 		if err != nil {
 			return core.Job{}, err
 		}
-		job.Shares = grouped(chunks)
+		job.Placements = grouped(chunks)
 	}
 	job.Request, err = ParseRequest(f.Wanted)
 	return job, err

@@ -50,7 +50,7 @@ func (p *Plugin) command(ctx context.Context, name string, args ...string) error
 		return nil
 	}
 	if f, ok := errors.AsType[*Failure](err); ok && strings.Contains(f.Says, "Unauthorized") {
-		return core.Errorf(core.NotAllowed, "%w", f).WithMend("make root on this host a manager of PBS: qmgr -c 'set server managers += root@HOST'")
+		return core.Errorf(core.NotAllowed, "%w", f).WithRemedy("make root on this host a manager of PBS: qmgr -c 'set server managers += root@HOST'")
 	}
 	return away(err)
 }

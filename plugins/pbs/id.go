@@ -12,7 +12,7 @@ import (
 func checkJob(id string) error {
 	bad := func() error {
 		return core.Errorf(core.BadCall, "job id %q: it is none that PBS gives to a job that runs", core.Clip(id)).
-			WithMend("the hook must be run by PBS; a person writes the id as qstat -f does, with the server's name")
+			WithRemedy("the hook must be run by PBS; a person writes the id as qstat -f does, with the server's name")
 	}
 	if len(id) > core.MaxJobID {
 		return bad()

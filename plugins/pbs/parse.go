@@ -38,11 +38,11 @@ var actions = map[string]core.Action{
 const maxAlive = 4096
 
 // Parse reads what the hook file tells of an event.
-func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
-	ask := core.Ask{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
+func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
+	ask := core.Intent{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
 	if ask.Action == 0 {
 		return ask, core.Errorf(core.BadCall, "phase %q: PBS has no such event that Weft takes part in", core.Clip(call.Phase)).
-			WithMend("bring the hook file of this release: `weft init pbs`")
+			WithRemedy("bring the hook file of this release: `weft init pbs`")
 	}
 	e, err := readEvent(call.Stdin)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) 
 	switch call.Phase {
 	case PhaseBegin:
 		if e.UID == nil {
-			return ask, core.Errorf(core.BadCall, "job %s: this node knows no user %q", e.Job, core.Clip(e.User)).WithMend("see whether the node's user database answers: `id " + core.Clip(e.User) + "`")
+			return ask, core.Errorf(core.BadCall, "job %s: this node knows no user %q", e.Job, core.Clip(e.User)).WithRemedy("see whether the node's user database answers: `id " + core.Clip(e.User) + "`")
 		}
 		if e.Runs == nil || *e.Runs == 0 {
 			return ask, core.Errorf(core.BadCall, "job %s: PBS does not say which run of it this is (run_count)", e.Job)
@@ -87,10 +87,10 @@ func readEvent(text []byte) (event, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&e); err != nil {
-		return e, core.Errorf(core.BadCall, "event: %w", err).WithMend("the hook must be run by PBS, from Weft's hook file")
+		return e, core.Errorf(core.BadCall, "event: %w", err).WithRemedy("the hook must be run by PBS, from Weft's hook file")
 	}
 	if e.Version != eventVersion {
-		return e, core.Errorf(core.BadVersion, "event: the hook file speaks version %d and this release %d", e.Version, eventVersion).WithMend("bring the hook file of this release: `weft init pbs`")
+		return e, core.Errorf(core.BadVersion, "event: the hook file speaks version %d and this release %d", e.Version, eventVersion).WithRemedy("bring the hook file of this release: `weft init pbs`")
 	}
 	return e, nil
 }
@@ -109,7 +109,7 @@ func (e event) facts() *facts {
 }
 
 // running is MOM's list of jobs. At her start she has none to tell: whether jobs of before go on is hers to decide (-p), so that list covers none.
-func running(ask core.Ask, call core.HookCall, e event) (core.Ask, error) {
+func running(ask core.Intent, call core.HookCall, e event) (core.Intent, error) {
 	if call.Phase == PhaseStartup {
 		ask.Began = 0
 		return ask, nil

@@ -17,19 +17,19 @@ func TestParse(t *testing.T) {
 	const begin = `{"v":1,"job":"42.pbs1","user":"ann","uid":1001,"run_count":2}`
 	for name, c := range map[string]struct {
 		phase, stdin string
-		want         core.Ask
+		want         core.Intent
 	}{
-		"begin":    {"execjob_begin", begin, core.Ask{Action: core.Prepare, Key: key("42.pbs1", 2), UID: 1001, Note: []byte(`{"v":1}`), Began: 5}},
-		"launch":   {"execjob_launch", begin, core.Ask{Action: core.Environment, Key: key("42.pbs1", 0), UID: 1001, Began: 5}},
-		"end":      {"execjob_end", begin, core.Ask{Action: core.CleanUp, Key: key("42.pbs1", 0), UID: 1001, Began: 5}},
-		"abort":    {"execjob_abort", `{"v":1,"job":"43[7].pbs1"}`, core.Ask{Action: core.CleanUp, Key: key("43[7].pbs1", 0), Began: 5}},
-		"startup":  {"exechost_startup", `{"v":1}`, core.Ask{Action: core.Running}},
-		"periodic": {"exechost_periodic", `{"v":1,"jobs":["2.pbs1","1.pbs1","2.pbs1"]}`, core.Ask{Action: core.Running, Alive: []core.Key{key("1.pbs1", 0), key("2.pbs1", 0)}, Began: 5}},
-		"no jobs":  {"exechost_periodic", `{"v":1,"jobs":[]}`, core.Ask{Action: core.Running, Began: 5}},
-		"obit": {"jobobit", `{"v":1,"job":"42.pbs1","user":"ann","run_count":2,"submitted":7,"resources":{"ncpus":"1"}}`, core.Ask{
+		"begin":    {"execjob_begin", begin, core.Intent{Action: core.Prepare, Key: key("42.pbs1", 2), UID: 1001, Note: []byte(`{"v":1}`), Began: 5}},
+		"launch":   {"execjob_launch", begin, core.Intent{Action: core.Environment, Key: key("42.pbs1", 0), UID: 1001, Began: 5}},
+		"end":      {"execjob_end", begin, core.Intent{Action: core.CleanUp, Key: key("42.pbs1", 0), UID: 1001, Began: 5}},
+		"abort":    {"execjob_abort", `{"v":1,"job":"43[7].pbs1"}`, core.Intent{Action: core.CleanUp, Key: key("43[7].pbs1", 0), Began: 5}},
+		"startup":  {"exechost_startup", `{"v":1}`, core.Intent{Action: core.Running}},
+		"periodic": {"exechost_periodic", `{"v":1,"jobs":["2.pbs1","1.pbs1","2.pbs1"]}`, core.Intent{Action: core.Running, Alive: []core.Key{key("1.pbs1", 0), key("2.pbs1", 0)}, Began: 5}},
+		"no jobs":  {"exechost_periodic", `{"v":1,"jobs":[]}`, core.Intent{Action: core.Running, Began: 5}},
+		"obit": {"jobobit", `{"v":1,"job":"42.pbs1","user":"ann","run_count":2,"submitted":7,"resources":{"ncpus":"1"}}`, core.Intent{
 			Action: core.CleanUp, Key: key("42.pbs1", 2), Note: []byte(`{"v":1,"facts":{"user":"ann","submitted":7}}`), Began: 5,
 		}},
-		"runjob": {"runjob", `{"v":1,"job":"42.pbs1","user":"ann","run_count":2,"resources":{"slingshot_off":"True"}}`, core.Ask{
+		"runjob": {"runjob", `{"v":1,"job":"42.pbs1","user":"ann","run_count":2,"resources":{"slingshot_off":"True"}}`, core.Intent{
 			Action: core.Room, Key: key("42.pbs1", 3), Note: []byte(`{"v":1,"facts":{"user":"ann","wanted":{"off":"True"}}}`), Began: 5,
 		}},
 	} {
@@ -103,7 +103,7 @@ func TestRender(t *testing.T) {
 		core.Errorf(core.BadCall, "job id: it is empty"),
 	}
 	for _, e := range errs[1:] {
-		_ = e.WithMend("mend it so")
+		_ = e.WithRemedy("mend it so")
 	}
 	phases, err := pbs.New("tioga").Phases(t.Context())
 	if err != nil {

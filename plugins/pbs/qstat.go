@@ -324,7 +324,7 @@ func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 func parsed(text []byte) ([]row, error) {
 	all, err := readJobs(text)
 	if err != nil {
-		return nil, core.Errorf(core.SchedulerAway, "qstat: %w", err).WithMend("see what `qstat -f -F json` says, as root on this host; OpenPBS 20 and newer have it")
+		return nil, core.Errorf(core.SchedulerAway, "qstat: %w", err).WithRemedy("see what `qstat -f -F json` says, as root on this host; OpenPBS 20 and newer have it")
 	}
 	return all, nil
 }

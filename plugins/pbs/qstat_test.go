@@ -170,7 +170,7 @@ func TestVnodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 1}}
+	want := []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 1}}
 	if diff := cmp.Diff(want, grouped(got)); diff != "" {
 		t.Error(diff)
 	}

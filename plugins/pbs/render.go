@@ -65,14 +65,14 @@ func verdict(phase string, err *core.Error) string {
 		return doReject
 	case PhaseBegin:
 		switch {
-		case err.Class() == core.ClassNode:
+		case err.Scope() == core.ScopeNode:
 			return doOffline
-		case err.Class() != core.ClassJob, err.Reason == core.JobEnded, err.Reason == core.NotPlaced, err.Reason == core.JobUnknown:
+		case err.Scope() != core.ScopeJob, err.Reason == core.JobEnded, err.Reason == core.NotPlaced, err.Reason == core.JobUnknown:
 			return doReject
 		}
 		return doDelete
 	case PhaseEnd, PhaseAbort:
-		if err.Class() == core.ClassNode {
+		if err.Scope() == core.ScopeNode {
 			return doOffline
 		}
 	}

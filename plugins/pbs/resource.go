@@ -80,10 +80,10 @@ func ParseRequest(wanted map[string]string) (core.Request, error) {
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		i := slices.IndexFunc(resources, func(o Resource) bool { return o.Key == key })
 		if i < 0 {
-			return core.Request{}, core.Errorf(core.BadRequest, "-l %s%s: Weft knows no such resource", prefix, core.Clip(key)).WithMend("the keys are " + strings.Join(keys(), ", "))
+			return core.Request{}, core.Errorf(core.BadRequest, "-l %s%s: Weft knows no such resource", prefix, core.Clip(key)).WithRemedy("the keys are " + strings.Join(keys(), ", "))
 		}
 		if err := resources[i].set(&r, wanted[key]); err != nil {
-			return core.Request{}, core.Errorf(core.BadRequest, "-l %s: %w", resources[i].Name(), err).WithMend("write -l " + resources[i].Name() + "=" + resources[i].Form)
+			return core.Request{}, core.Errorf(core.BadRequest, "-l %s: %w", resources[i].Name(), err).WithRemedy("write -l " + resources[i].Name() + "=" + resources[i].Form)
 		}
 		if key != "off" {
 			asks++
@@ -95,7 +95,7 @@ func ParseRequest(wanted map[string]string) (core.Request, error) {
 	for i, l := range r.Limits {
 		if l.Max != nil && l.Reserved != nil && *l.Reserved > *l.Max {
 			n := core.Resource(i)
-			return core.Request{}, core.Errorf(core.BadRequest, "-l %sres_%s: %d is more than max_%s, which is %d", prefix, n, *l.Reserved, n, *l.Max).WithMend("lower it, or raise max_" + n.String())
+			return core.Request{}, core.Errorf(core.BadRequest, "-l %sres_%s: %d is more than max_%s, which is %d", prefix, n, *l.Reserved, n, *l.Max).WithRemedy("lower it, or raise max_" + n.String())
 		}
 	}
 	return r, nil

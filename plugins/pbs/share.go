@@ -15,7 +15,7 @@ import (
 const maxNodes = 100_000
 
 // shares groups the hosts of exec_host by the job's cores there.
-func shares(job, hosts string) ([]core.Share, error) {
+func shares(job, hosts string) ([]core.Placement, error) {
 	chunks, err := hostlist.ParseExecHost(hosts)
 	if err != nil || len(chunks) > maxNodes {
 		return nil, core.Errorf(core.SchedulerAway, "job %s: qstat shows no exec_host that can be read: %v", job, err)
@@ -23,16 +23,16 @@ func shares(job, hosts string) ([]core.Share, error) {
 	return grouped(chunks), nil
 }
 
-func grouped(chunks []hostlist.Chunk) []core.Share {
+func grouped(chunks []hostlist.Chunk) []core.Placement {
 	by := map[int][]string{}
 	for _, c := range chunks {
 		n := max(c.Cores, 1) // a chunk may ask for no core
 		by[n] = append(by[n], c.Host)
 	}
-	var all []core.Share
+	var all []core.Placement
 	for _, n := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
 		slices.SortFunc(by[n], hostlist.Compare)
-		all = append(all, core.Share{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
+		all = append(all, core.Placement{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
 	}
 	return all
 }

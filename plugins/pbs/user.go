@@ -59,7 +59,7 @@ func (p *Plugin) user(ctx context.Context, name, group string) (user, error) {
 		return u.user, nil
 	}
 	if err != nil {
-		return user{}, core.Errorf(core.SchedulerAway, "user %q: %w", core.Clip(name), err).WithMend("see whether this host's user database knows the user: `id " + core.Clip(name) + "`")
+		return user{}, core.Errorf(core.SchedulerAway, "user %q: %w", core.Clip(name), err).WithRemedy("see whether this host's user database knows the user: `id " + core.Clip(name) + "`")
 	}
 	p.users.mu.Lock()
 	defer p.users.mu.Unlock()

@@ -17,7 +17,7 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	text, err := p.run(ctx, "scontrol", "show", "config")
 	if err != nil {
 		e := core.AsError(away(err))
-		return []core.Finding{{Severity: core.Critical, What: "Slurm's controller does not answer", Evidence: e.What, Mend: e.Mend}}, nil
+		return []core.Finding{{Severity: core.Critical, What: "Slurm's controller does not answer", Evidence: e.What, Remedy: e.Remedy}}, nil
 	}
 	return p.findings(readConfig(string(text))), nil
 }
@@ -42,7 +42,7 @@ func readConfig(text string) map[string]string {
 func (p *Plugin) findings(c map[string]string) []core.Finding {
 	var all []core.Finding
 	add := func(s core.Severity, name, what, mend string) {
-		all = append(all, core.Finding{Severity: s, What: what, Evidence: name + " = " + c[name], Mend: mend})
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: name + " = " + c[name], Remedy: mend})
 	}
 	if strings.Contains(c["SwitchType"], "slingshot") {
 		add(core.Critical, "SwitchType", "Slurm gives out VNIs by itself, beside Weft: two jobs can get one VNI", "take SwitchType and SwitchParameters out of slurm.conf, and restart slurmctld")

@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		p.settings.prolog = c.limit
 		fmt.Fprintf(&all, "== %s\n", c.what)
 		for _, f := range p.findings(readConfig(strings.Replace(goodConfig, c.from, c.to, 1))) {
-			fmt.Fprintf(&all, "%d %s\n  %s\n  %s\n", f.Severity, f.What, f.Evidence, f.Mend)
+			fmt.Fprintf(&all, "%d %s\n  %s\n  %s\n", f.Severity, f.What, f.Evidence, f.Remedy)
 		}
 	}
 	golden(t, "check", all.String())

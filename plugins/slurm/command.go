@@ -69,7 +69,7 @@ func (c *commands) run(ctx context.Context, name string, args ...string) ([]byte
 	case ctx.Err() != nil:
 		return nil, core.Errorf(core.SchedulerAway, "%s: it does not answer: %w", name, ctx.Err())
 	case errors.Is(err, os.ErrNotExist):
-		return nil, core.Errorf(core.SchedulerAway, "%s: %w", name, err).WithMend("set `" + fieldBin + "` in the scheduler's block of config.hcl to the folder of Slurm's commands")
+		return nil, core.Errorf(core.SchedulerAway, "%s: %w", name, err).WithRemedy("set `" + fieldBin + "` in the scheduler's block of config.hcl to the folder of Slurm's commands")
 	case errors.As(err, &exit) && !errors.Is(err, errTooMuch):
 		return nil, &failure{command: name, says: core.OneLine(errs.text.String(), "exit code "+exit.String()), code: exit.ExitCode()}
 	}

@@ -41,7 +41,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err := leader.readable(); err != nil {
 		return core.Job{}, err
 	}
-	if job.Shares, err = shares(parts, n); err != nil {
+	if job.Placements, err = shares(parts, n); err != nil {
 		return core.Job{}, err
 	}
 	if job.Request, err = request(parts, leader); err != nil {

@@ -21,8 +21,8 @@ func TestDescribe(t *testing.T) {
 	want := core.Job{
 		Run: core.Run{Key: key("7", 1), Fingerprint: core.Fingerprint{UID: 1001, Submitted: 1795836284}},
 		GID: 1001, User: "tester", Groups: []string{"domain users", "ops", "tester"}, Account: "phys", Queue: "main",
-		Shares:  []core.Share{{Hosts: "n1", Nodes: 1, Cores: 5}, {Hosts: "n[2-3]", Nodes: 2, Cores: 1}},
-		Request: core.Request{JobVNI: true, Classes: core.LowLatency},
+		Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 5}, {Hosts: "n[2-3]", Nodes: 2, Cores: 1}},
+		Request:    core.Request{JobVNI: true, Classes: core.LowLatency},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -98,13 +98,13 @@ func TestSharesWithoutANote(t *testing.T) {
 	for name, c := range map[string]struct {
 		n    note
 		more []string
-		want []core.Share
+		want []core.Placement
 	}{
-		"no lists":    {note{Job: "7"}, nil, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
-		"node added":  {note{Job: "7", Nodes: "n[1-2]", CPUs: "4(x2)"}, []string{"NumCPUs", "12"}, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 4}}},
-		"node gone":   {note{Job: "7", Nodes: "n[1-4]", CPUs: "4(x2),2,8"}, []string{"NumCPUs", "10"}, []core.Share{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 2}}},
-		"claims much": {note{Job: "7", Nodes: "n[1-3]", CPUs: "1000(x3)"}, nil, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
-		"no CPUs":     {note{Job: "7"}, []string{"NumCPUs", "0"}, []core.Share{{Hosts: "n[1-3]", Nodes: 3, Cores: 1}}},
+		"no lists":    {note{Job: "7"}, nil, []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
+		"node added":  {note{Job: "7", Nodes: "n[1-2]", CPUs: "4(x2)"}, []string{"NumCPUs", "12"}, []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 4}}},
+		"node gone":   {note{Job: "7", Nodes: "n[1-4]", CPUs: "4(x2),2,8"}, []string{"NumCPUs", "10"}, []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 2}}},
+		"claims much": {note{Job: "7", Nodes: "n[1-3]", CPUs: "1000(x3)"}, nil, []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
+		"no CPUs":     {note{Job: "7"}, []string{"NumCPUs", "0"}, []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{}
@@ -113,7 +113,7 @@ func TestSharesWithoutANote(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got.Shares); diff != "" {
+			if diff := cmp.Diff(c.want, got.Placements); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -148,7 +148,7 @@ func TestDescribeOfAHetJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]core.Share{{Hosts: "n2", Nodes: 1, Cores: 10}, {Hosts: "n1", Nodes: 1, Cores: 2}, {Hosts: "n3", Nodes: 1, Cores: 1}}, got.Shares); diff != "" {
+	if diff := cmp.Diff([]core.Placement{{Hosts: "n2", Nodes: 1, Cores: 10}, {Hosts: "n1", Nodes: 1, Cores: 2}, {Hosts: "n3", Nodes: 1, Cores: 1}}, got.Placements); diff != "" {
 		t.Error(diff)
 	}
 	want := core.Request{JobVNI: true, Warnings: []string{"--network of component 8 has no effect: the job's first component says what all get"}}

@@ -66,7 +66,7 @@ func (p *Plugin) memberships(ctx context.Context, user string) ([]string, error)
 	case errors.As(err, &f) && strings.Contains(f.says, "no such user"):
 		text = nil
 	default:
-		return nil, core.Errorf(core.SchedulerAway, "groups of user %q: %w", core.Clip(user), err).WithMend("see whether this host's user database answers: `id " + core.Clip(user) + "`")
+		return nil, core.Errorf(core.SchedulerAway, "groups of user %q: %w", core.Clip(user), err).WithRemedy("see whether this host's user database answers: `id " + core.Clip(user) + "`")
 	}
 	m = membership{until: now.Add(keepGroups)}
 	for name := range strings.SplitSeq(string(text), "\x00") {

@@ -32,22 +32,22 @@ func TestParse(t *testing.T) {
 	for name, c := range map[string]struct {
 		phase string
 		env   map[string]string
-		want  core.Ask
+		want  core.Intent
 	}{
-		"prolog": {"prolog", prolog, core.Ask{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"n[1-3]","cpus":"5,1(x2)"}`), Speaks: true}},
-		"component of a het job": {"prolog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Ask{
+		"prolog": {"prolog", prolog, core.Intent{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"n[1-3]","cpus":"5,1(x2)"}`), Speaks: true}},
+		"component of a het job": {"prolog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Intent{
 			Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"2","nodes":"n[1-3]","cpus":"5,1(x2)"}`),
 		}},
-		"first run": {"prolog", map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_UID": "0"}, core.Ask{Action: core.Prepare, Key: key("7", 0), Note: []byte(`{"v":1,"job":"7"}`)}},
-		"task":      {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0"}, core.Ask{Action: core.Environment, Key: key("1", 0), UID: 1001, Step: "0"}},
+		"first run": {"prolog", map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_UID": "0"}, core.Intent{Action: core.Prepare, Key: key("7", 0), Note: []byte(`{"v":1,"job":"7"}`)}},
+		"task":      {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001, Step: "0"}},
 		// A user may carry what he likes into a task.
-		"task with a leader": {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_HET_JOB_ID": "9"}, core.Ask{Action: core.Environment, Key: key("1", 0), UID: 1001}},
-		"batch script":       {"taskprolog", map[string]string{"SLURM_JOB_ID": "1"}, core.Ask{Action: core.Environment, Key: key("1", 0), UID: 1001}},
-		"batch step":         {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "4294967291"}, core.Ask{Action: core.Environment, Key: key("1", 0), UID: 1001}},
-		"forged step":        {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0\nexport LD_PRELOAD=x"}, core.Ask{Action: core.Environment, Key: key("1", 0), UID: 1001}},
-		"epilog":             {"epilog", prolog, core.Ask{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
-		"epilog of a part":   {"epilog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Ask{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
-		"another node":       {"prolog", with("SLURM_NODELIST", "m1,n[1-3]"), core.Ask{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"m1,n[1-3]","cpus":"5,1(x2)"}`)}},
+		"task with a leader": {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_HET_JOB_ID": "9"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001}},
+		"batch script":       {"taskprolog", map[string]string{"SLURM_JOB_ID": "1"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001}},
+		"batch step":         {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "4294967291"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001}},
+		"forged step":        {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0\nexport LD_PRELOAD=x"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001}},
+		"epilog":             {"epilog", prolog, core.Intent{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
+		"epilog of a part":   {"epilog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Intent{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
+		"another node":       {"prolog", with("SLURM_NODELIST", "m1,n[1-3]"), core.Intent{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"m1,n[1-3]","cpus":"5,1(x2)"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Began, c.want.Call = 5, "id"

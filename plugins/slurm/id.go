@@ -10,7 +10,7 @@ import (
 func checkJob(id string) error {
 	n, err := strconv.ParseUint(id, 10, 32)
 	if err != nil || n == 0 || strconv.FormatUint(n, 10) != id {
-		return core.Errorf(core.BadCall, "job id %q: it is no number that Slurm gives", core.Clip(id)).WithMend("the hook must be run by Slurm, which sets SLURM_JOB_ID")
+		return core.Errorf(core.BadCall, "job id %q: it is no number that Slurm gives", core.Clip(id)).WithRemedy("the hook must be run by Slurm, which sets SLURM_JOB_ID")
 	}
 	return nil
 }

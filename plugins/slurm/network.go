@@ -94,11 +94,11 @@ func ParseNetwork(text string) (core.Request, error) {
 		}
 		_, value, assigned := strings.Cut(word, "=")
 		if t.value && !assigned {
-			return core.Request{}, core.Errorf(core.BadRequest, "--network=%s: its value is missing", t.name).WithMend("write " + t.usage)
+			return core.Request{}, core.Errorf(core.BadRequest, "--network=%s: its value is missing", t.name).WithRemedy("write " + t.usage)
 		}
 		before := len(r.Warnings)
 		if err := t.set(&r, strings.TrimSpace(value)); err != nil {
-			return core.Request{}, core.Errorf(core.BadRequest, "--network=%s: %w", t.name, err).WithMend("write " + t.usage)
+			return core.Request{}, core.Errorf(core.BadRequest, "--network=%s: %w", t.name, err).WithRemedy("write " + t.usage)
 		}
 		for i := before; i < len(r.Warnings); i++ {
 			r.Warnings[i] = "--network=" + t.name + ": it has no effect: " + r.Warnings[i]
@@ -112,7 +112,7 @@ func check(r *core.Request) error {
 	for i, l := range r.Limits {
 		if l.Max != nil && l.Reserved != nil && *l.Reserved > *l.Max {
 			n := core.Resource(i)
-			return core.Errorf(core.BadRequest, "--network=res_%s: %d is more than max_%s, which is %d", n, *l.Reserved, n, *l.Max).WithMend("lower it, or raise max_" + n.String())
+			return core.Errorf(core.BadRequest, "--network=res_%s: %d is more than max_%s, which is %d", n, *l.Reserved, n, *l.Max).WithRemedy("lower it, or raise max_" + n.String())
 		}
 	}
 	if r.Off && (r.JobVNI || r.SingleNode || r.Classes != 0 || r.Depth != 0 || r.Collectives || r.Limits != [core.NumResources]core.LimitRequest{}) {
@@ -129,7 +129,7 @@ func find(word string) (token, error) {
 		}
 	}
 	name, _, _ := strings.Cut(word, "=")
-	return token{}, core.Errorf(core.BadRequest, "--network: %q is no option of it", core.Clip(name)).WithMend(
+	return token{}, core.Errorf(core.BadRequest, "--network: %q is no option of it", core.Clip(name)).WithRemedy(
 		"the options are tcs, no_vni, job_vni, single_node_vni, adjust_limits, no_adjust_limits, disable_rdzv_get, hwcoll, nic_distribution_count, depth, " +
 			"and def_R, res_R and max_R where R is one of " + strings.Join(core.ResourceNames(), ", "))
 }

@@ -11,11 +11,11 @@ import (
 var actions = map[string]core.Action{PhaseProlog: core.Prepare, PhaseTaskProlog: core.Environment, PhaseEpilog: core.CleanUp}
 
 // Parse reads a hook's variables.
-func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) {
-	ask := core.Ask{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
+func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
+	ask := core.Intent{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
 	if ask.Action == 0 {
 		return ask, core.Errorf(core.BadCall, "phase %q: Slurm has no such hook that Weft takes part in", core.Clip(call.Phase)).
-			WithMend("use " + PhaseProlog + ", " + PhaseTaskProlog + " or " + PhaseEpilog)
+			WithRemedy("use " + PhaseProlog + ", " + PhaseTaskProlog + " or " + PhaseEpilog)
 	}
 	own := call.Env[envJob]
 	id := own
@@ -34,7 +34,7 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Ask, error) 
 	}
 	uid, err := strconv.ParseUint(call.Env[envUID], 10, 32)
 	if err != nil {
-		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", id, envUID, core.Clip(call.Env[envUID])).WithMend("run the hook by slurmd, which sets it")
+		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", id, envUID, core.Clip(call.Env[envUID])).WithRemedy("run the hook by slurmd, which sets it")
 	}
 	ask.UID = uint32(uid)
 	if ask.Action != core.Prepare {

@@ -28,7 +28,7 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 	r := core.HookReply{}
 	if o.Err != nil {
 		say(&errs, o.Err.Line())
-		if o.Err.Class() == core.ClassNode {
+		if o.Err.Scope() == core.ScopeNode {
 			r.Exit = failed
 		}
 	}

@@ -47,7 +47,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			}
 			for name := range strings.SplitSeq(SacctFields, ",") {
 				if _, ok := at[strings.ToLower(name)]; !ok && name != "UID" {
-					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", name).WithMend(sacctMend)
+					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", name).WithRemedy(sacctMend)
 				}
 			}
 			continue
@@ -56,7 +56,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			continue
 		}
 		if len(cells) < len(at) {
-			return nil, core.Errorf(core.BadCall, "sacct: line %d: it has %d columns, and the heading %d", n, len(cells), len(at)).WithMend(sacctMend)
+			return nil, core.Errorf(core.BadCall, "sacct: line %d: it has %d columns, and the heading %d", n, len(cells), len(at)).WithRemedy(sacctMend)
 		}
 		a, ok, err := accounted(func(name string) string {
 			if i, ok := at[name]; ok {
@@ -65,7 +65,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			return ""
 		}, scheduler, zone)
 		if err != nil {
-			return nil, core.Errorf(core.BadCall, "sacct: line %d: %w", n, err).WithMend(sacctMend)
+			return nil, core.Errorf(core.BadCall, "sacct: line %d: %w", n, err).WithRemedy(sacctMend)
 		}
 		if !ok {
 			continue
@@ -76,7 +76,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 		out = append(out, a)
 	}
 	if err := s.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, core.Errorf(core.BadCall, "sacct: a line has more than %d bytes", maxAccountLine).WithMend(sacctMend)
+		return nil, core.Errorf(core.BadCall, "sacct: a line has more than %d bytes", maxAccountLine).WithRemedy(sacctMend)
 	} else if err != nil {
 		return nil, core.Errorf(core.BadCall, "sacct: %w", err)
 	}
@@ -118,6 +118,6 @@ func accounted(cell func(string) string, scheduler string, zone *time.Location) 
 		a.Job.UID = uint32(uid)
 	}
 	nodes := int(list.Count())
-	a.Job.Shares = []core.Share{{Hosts: hosts, Nodes: nodes, Cores: max(1, int(cpus)/nodes)}}
+	a.Job.Placements = []core.Placement{{Hosts: hosts, Nodes: nodes, Cores: max(1, int(cpus)/nodes)}}
 	return a, true, nil
 }

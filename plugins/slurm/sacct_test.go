@@ -22,7 +22,7 @@ func TestSacct(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := func(id, user string, uid uint32, account, hosts string, nodes, cores int) core.Job {
-		j := core.Job{User: user, Account: account, Queue: "io", Shares: []core.Share{{Hosts: hosts, Nodes: nodes, Cores: cores}}}
+		j := core.Job{User: user, Account: account, Queue: "io", Placements: []core.Placement{{Hosts: hosts, Nodes: nodes, Cores: cores}}}
 		j.Scheduler, j.Job, j.UID = "tioga", id, uid
 		return j
 	}
@@ -57,7 +57,7 @@ func FuzzSacct(f *testing.F) {
 			t.Error("jobs beside an error")
 		}
 		for _, j := range jobs {
-			if j.Job.Nodes() < 1 || j.Job.Shares[0].Cores < 1 {
+			if j.Job.Nodes() < 1 || j.Job.Placements[0].Cores < 1 {
 				t.Errorf("%+v", j)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 const maxNodes = 100_000
 
 // shares are the nodes that a job has now, by its CPUs on them.
-func shares(parts []row, n note) ([]core.Share, error) {
+func shares(parts []row, n note) ([]core.Placement, error) {
 	on := map[string]int{}
 	for _, r := range parts {
 		if !lives(r) {
@@ -45,10 +45,10 @@ func shares(parts []row, n note) ([]core.Share, error) {
 	for name, cpus := range on {
 		by[cpus] = append(by[cpus], name)
 	}
-	var all []core.Share
+	var all []core.Placement
 	for _, cpus := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
 		slices.SortFunc(by[cpus], hostlist.Compare)
-		all = append(all, core.Share{Hosts: hostlist.Fold(by[cpus]), Nodes: len(by[cpus]), Cores: cpus})
+		all = append(all, core.Placement{Hosts: hostlist.Fold(by[cpus]), Nodes: len(by[cpus]), Cores: cpus})
 	}
 	return all, nil
 }

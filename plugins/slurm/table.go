@@ -42,7 +42,7 @@ func (t table) parse(text []byte, row func(values []string, cut []bool) error) e
 	size := t.length()
 	if len(text)%size != 0 {
 		return core.Errorf(core.SchedulerAway, "answer of %d bytes: it is not made of records of %d", len(text), size).
-			WithMend("see whether this Slurm's squeue knows the options -h -a -O with widths, as 22.05 does")
+			WithRemedy("see whether this Slurm's squeue knows the options -h -a -O with widths, as 22.05 does")
 	}
 	if len(text)/size > maxRecords {
 		return core.Errorf(core.SchedulerAway, "answer: it has more than %d records", maxRecords)

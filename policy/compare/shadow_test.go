@@ -17,7 +17,7 @@ import (
 
 func factsOf(user, job string) engine.Facts {
 	return engine.Facts{
-		Job:    core.Job{Run: core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: job}}}, User: user, Shares: []core.Share{{Hosts: "n1", Nodes: 1, Cores: 4}}},
+		Job:    core.Job{Run: core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: job}}}, User: user, Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 4}}},
 		System: engine.System{Nodes: 8},
 	}
 }

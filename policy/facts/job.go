@@ -81,14 +81,14 @@ type Ask struct {
 func Read(r io.Reader) (Job, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
-		return Job{}, core.Errorf(core.BadCall, "job: it cannot be read: %w", err).WithMend("give a file that can be read, or - for standard input")
+		return Job{}, core.Errorf(core.BadCall, "job: it cannot be read: %w", err).WithRemedy("give a file that can be read, or - for standard input")
 	}
 	if len(text) > MaxSize {
-		return Job{}, core.Errorf(core.BadCall, "job: its text has more than %d bytes", MaxSize).WithMend("give one job")
+		return Job{}, core.Errorf(core.BadCall, "job: its text has more than %d bytes", MaxSize).WithRemedy("give one job")
 	}
 	var j Job
 	if err := j.Merge(text); err != nil {
-		return Job{}, core.Errorf(core.BadCall, "job: %w", err).WithMend("write it as `weft policy explain -o json` shows it below \"job\"")
+		return Job{}, core.Errorf(core.BadCall, "job: %w", err).WithRemedy("write it as `weft policy explain -o json` shows it below \"job\"")
 	}
 	return j, nil
 }
@@ -126,11 +126,11 @@ func Of(job core.Job) Job {
 			j.Request.Limits[core.Resource(r).String()] = Ask{l.PerCore, l.Reserved, l.Max}
 		}
 	}
-	if len(job.Shares) == 1 {
-		j.Nodes, j.Cores = Nodes(job.Shares[0].Hosts), job.Shares[0].Cores
+	if len(job.Placements) == 1 {
+		j.Nodes, j.Cores = Nodes(job.Placements[0].Hosts), job.Placements[0].Cores
 		return j
 	}
-	for _, s := range job.Shares {
+	for _, s := range job.Placements {
 		j.Shares = append(j.Shares, Share{Nodes(s.Hosts), s.Cores})
 	}
 	return j
@@ -157,21 +157,21 @@ func (j Job) Job(system string) (core.Job, error) {
 			return out, err
 		}
 		if out.Request.Limits[resource] != (core.LimitRequest{}) {
-			return out, core.Errorf(core.BadCall, "job: request: limits: %s is given twice", resource).WithMend("name it once")
+			return out, core.Errorf(core.BadCall, "job: request: limits: %s is given twice", resource).WithRemedy("name it once")
 		}
 		out.Request.Limits[resource] = core.LimitRequest{PerCore: ask.PerCore, Reserved: ask.Reserved, Max: ask.Max}
 	}
 	shares := j.Shares
 	switch {
 	case len(shares) > 0 && (j.Nodes != "" || j.Cores != 0):
-		return out, core.Errorf(core.BadCall, "job: it has shares, and nodes or cores too").WithMend("give nodes and cores, or shares with nodes and cores each")
+		return out, core.Errorf(core.BadCall, "job: it has shares, and nodes or cores too").WithRemedy("give nodes and cores, or shares with nodes and cores each")
 	case len(shares) == 0:
 		shares = []Share{{j.Nodes, max(1, j.Cores)}}
 		if j.Nodes == "" {
 			shares[0].Nodes = "1"
 		}
 		if j.Cores < 0 {
-			return out, core.Errorf(core.BadCall, "job: it has %d cores", j.Cores).WithMend("give how many each of its nodes has")
+			return out, core.Errorf(core.BadCall, "job: it has %d cores", j.Cores).WithRemedy("give how many each of its nodes has")
 		}
 	}
 	taken := 0
@@ -181,31 +181,31 @@ func (j Job) Job(system string) (core.Job, error) {
 			return out, err
 		}
 		taken += n
-		out.Shares = append(out.Shares, one)
+		out.Placements = append(out.Placements, one)
 	}
 	return out, nil
 }
 
 // share is s as policy knows it, and how many of the system's nodes it took.
-func (s Share) share(system string, taken int) (core.Share, int, error) {
+func (s Share) share(system string, taken int) (core.Placement, int, error) {
 	if s.Cores < 0 {
-		return core.Share{}, 0, core.Errorf(core.BadCall, "job: nodes %s: it has %d cores there", core.Clip(string(s.Nodes)), s.Cores).WithMend("give how many each of these nodes has")
+		return core.Placement{}, 0, core.Errorf(core.BadCall, "job: nodes %s: it has %d cores there", core.Clip(string(s.Nodes)), s.Cores).WithRemedy("give how many each of these nodes has")
 	}
 	hosts, counted := string(s.Nodes), 0
 	if n, err := strconv.Atoi(hosts); err == nil {
 		if hosts, err = first(system, taken, n); err != nil {
-			return core.Share{}, 0, err
+			return core.Placement{}, 0, err
 		}
 		counted = n
 	}
 	list, err := hostlist.Parse(hosts)
 	if err != nil {
-		return core.Share{}, 0, err
+		return core.Placement{}, 0, err
 	}
 	if list.Count() == 0 || list.Count() > MaxNodes {
-		return core.Share{}, 0, core.Errorf(core.BadCall, "job: it has %d nodes, and can have 1 to %d", list.Count(), MaxNodes).WithMend("name as many")
+		return core.Placement{}, 0, core.Errorf(core.BadCall, "job: it has %d nodes, and can have 1 to %d", list.Count(), MaxNodes).WithRemedy("name as many")
 	}
-	return core.Share{Hosts: hosts, Nodes: int(list.Count()), Cores: s.Cores}, counted, nil
+	return core.Placement{Hosts: hosts, Nodes: int(list.Count()), Cores: s.Cores}, counted, nil
 }
 
 // MaxNodes bounds the nodes of a job.
@@ -218,7 +218,7 @@ func first(system string, taken, n int) (string, error) {
 		return "", err
 	}
 	if n < 1 || uint64(taken)+uint64(n) > list.Count() {
-		return "", core.Errorf(core.BadCall, "job: %d nodes are asked for, and config.hcl declares %d", taken+n, list.Count()).WithMend("give 1 to that many")
+		return "", core.Errorf(core.BadCall, "job: %d nodes are asked for, and config.hcl declares %d", taken+n, list.Count()).WithRemedy("give 1 to that many")
 	}
 	var names []string
 	for name := range list.Expand() {

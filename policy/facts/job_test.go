@@ -17,12 +17,12 @@ func u16(n uint16) *uint16 { return &n }
 // What is written of a job is read as the same job.
 func TestThereAndBack(t *testing.T) {
 	for name, job := range map[string]core.Job{
-		"one share": {User: "ann", GID: 3, Groups: []string{"a", "b"}, Account: "x", Queue: "q", Shares: []core.Share{{Hosts: "n[1-4]", Nodes: 4, Cores: 8}}},
+		"one share": {User: "ann", GID: 3, Groups: []string{"a", "b"}, Account: "x", Queue: "q", Placements: []core.Placement{{Hosts: "n[1-4]", Nodes: 4, Cores: 8}}},
 		"two": {
-			Shares:  []core.Share{{Hosts: "n1", Nodes: 1, Cores: 8}, {Hosts: "n[7-8]", Nodes: 2, Cores: 4}},
-			Request: core.Request{VNIs: 2, JobVNI: true, SingleNode: true, Depth: 3, Collectives: true, Classes: core.LowLatency | core.BulkData, Warnings: []string{"w"}},
+			Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 8}, {Hosts: "n[7-8]", Nodes: 2, Cores: 4}},
+			Request:    core.Request{VNIs: 2, JobVNI: true, SingleNode: true, Depth: 3, Collectives: true, Classes: core.LowLatency | core.BulkData, Warnings: []string{"w"}},
 		},
-		"limits": {Shares: []core.Share{{Hosts: "n1", Nodes: 1, Cores: 1}}, Request: core.Request{Off: true, Limits: [core.NumResources]core.LimitRequest{core.TXQ: {PerCore: u16(2)}, core.LE: {Reserved: u16(1), Max: u16(9)}}}},
+		"limits": {Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 1}}, Request: core.Request{Off: true, Limits: [core.NumResources]core.LimitRequest{core.TXQ: {PerCore: u16(2)}, core.LE: {Reserved: u16(1), Max: u16(9)}}}},
 	} {
 		job.Job, job.Scheduler, job.UID = "12", "tioga", 500
 		text, err := json.Marshal(facts.Of(job))
@@ -41,7 +41,7 @@ func TestThereAndBack(t *testing.T) {
 }
 
 func TestNumberOfNodes(t *testing.T) {
-	for text, want := range map[string][]core.Share{
+	for text, want := range map[string][]core.Placement{
 		`{}`:                       {{Hosts: "n1", Nodes: 1, Cores: 1}},
 		`{"nodes": 3, "cores": 2}`: {{Hosts: "n[1-3]", Nodes: 3, Cores: 2}},
 		`{"nodes": "4"}`:           {{Hosts: "n[1-4]", Nodes: 4, Cores: 1}},
@@ -53,7 +53,7 @@ func TestNumberOfNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := j.Job("n[1-8]")
-		if diff := cmp.Diff(want, got.Shares); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got.Placements); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", text, err, diff)
 		}
 	}
@@ -83,8 +83,8 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", text, err, want)
 		}
-		if wrong, ok := errors.AsType[*core.Error](err); ok && strings.Contains(wrong.Mend, "VERB") {
-			t.Errorf("%s: what mends it is %q", text, wrong.Mend)
+		if wrong, ok := errors.AsType[*core.Error](err); ok && strings.Contains(wrong.Remedy, "VERB") {
+			t.Errorf("%s: what mends it is %q", text, wrong.Remedy)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func look(dir string) (*Swap, error) {
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), policy.Suffix) {
 			return nil, core.Errorf(core.BadConfig, "policy folder %s: %q lies in it, which is no policy file and would be lost", dir, core.Clip(e.Name())).
-				WithMend("move it away; or change the files there yourself, and `weft reload`")
+				WithRemedy("move it away; or change the files there yourself, and `weft reload`")
 		}
 	}
 	return &Swap{real, filepath.Join(filepath.Dir(real), "."+filepath.Base(real)+".next")}, nil

@@ -15,12 +15,12 @@ import (
 // translator is Slurm's half beside the hook, with one fault.
 type translator struct {
 	*slurm.Plugin
-	parse  func(*slurm.Plugin, core.HookCall) (core.Ask, error)
+	parse  func(*slurm.Plugin, core.HookCall) (core.Intent, error)
 	render func(*slurm.Plugin, core.HookCall, core.Outcome) (core.HookReply, error)
 	phases func([]core.HookPhase) []core.HookPhase
 }
 
-func (x *translator) Parse(ctx context.Context, c core.HookCall) (core.Ask, error) {
+func (x *translator) Parse(ctx context.Context, c core.HookCall) (core.Intent, error) {
 	if x.parse != nil {
 		return x.parse(x.Plugin, c)
 	}
@@ -49,25 +49,25 @@ func TestHooksMutations(t *testing.T) {
 		rule string
 		make translator
 	}{
-		"Parse keeps a count": {"S1", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Ask, error) {
+		"Parse keeps a count": {"S1", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Intent, error) {
 			a, err := p.Parse(ctx, c)
 			a.Note = fmt.Append(nil, count.Add(1))
 			return a, err
 		}}},
-		"Parse changes the call": {"S1", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Ask, error) {
+		"Parse changes the call": {"S1", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Intent, error) {
 			delete(c.Env, "SLURM_JOB_ID")
 			return p.Parse(ctx, c)
 		}}},
-		"Parse panics without variables": {"S9", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Ask, error) {
+		"Parse panics without variables": {"S9", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Intent, error) {
 			if c.Env == nil {
 				c.Env["x"] = "y" // that is the fault
 			}
 			return p.Parse(ctx, c)
 		}}},
-		"Parse takes any id": {"S9", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Ask, error) {
+		"Parse takes any id": {"S9", translator{parse: func(p *slurm.Plugin, c core.HookCall) (core.Intent, error) {
 			a, err := p.Parse(ctx, c)
 			if err != nil && c.Env["SLURM_JOB_ID"] != "" {
-				return core.Ask{Action: core.CleanUp, Key: core.Key{JobID: core.JobID{Job: c.Env["SLURM_JOB_ID"]}}}, nil
+				return core.Intent{Action: core.CleanUp, Key: core.Key{JobID: core.JobID{Job: c.Env["SLURM_JOB_ID"]}}}, nil
 			}
 			return a, err
 		}}},

@@ -83,7 +83,7 @@ var configCases = []Case{
 			t.Fatalf("Check: %v", err)
 		}
 		for _, f := range found {
-			if f.What == "" || f.Severity > core.Critical || f.Severity > core.Notice && f.Mend == "" {
+			if f.What == "" || f.Severity > core.Critical || f.Severity > core.Notice && f.Remedy == "" {
 				t.Errorf("finding %+v: it needs words, a severity, and where it is a warning a mend", f)
 			}
 		}

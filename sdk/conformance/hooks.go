@@ -226,7 +226,7 @@ func plain(r core.HookReply) [3]string {
 
 // parsed is what came of a Parse.
 type parsed struct {
-	ask core.Ask
+	ask core.Intent
 	err error
 }
 

@@ -108,7 +108,7 @@ func (r *run) begin(ctx context.Context, report *Report) error {
 	for _, s := range all {
 		if r.ours(s) {
 			return core.Errorf(core.BadCall, "VNI %s: service %s/%d names it, so it is somebody's", core.FormatVNIs(s.VNIs), s.Device, s.ID).
-				WithMend("take VNIs that nobody uses; if that service was left by an earlier run, `cxi_service delete` removes it")
+				WithRemedy("take VNIs that nobody uses; if that service was left by an earlier run, `cxi_service delete` removes it")
 		}
 	}
 	return nil

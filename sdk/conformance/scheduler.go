@@ -35,10 +35,10 @@ var schedulerCases = []Case{
 		if err != nil {
 			t.Fatalf("Describe: %v", err)
 		}
-		if job.Run != j.Run || job.Gone || len(job.Shares) == 0 {
-			t.Errorf("Describe: %+v, gone %v, %d shares; want %+v with its nodes", job.Run, job.Gone, len(job.Shares), j.Run)
+		if job.Run != j.Run || job.Gone || len(job.Placements) == 0 {
+			t.Errorf("Describe: %+v, gone %v, %d shares; want %+v with its nodes", job.Run, job.Gone, len(job.Placements), j.Run)
 		}
-		for _, s := range job.Shares {
+		for _, s := range job.Placements {
 			if s.Hosts == "" || s.Nodes < 1 || s.Cores < 1 {
 				t.Errorf("Describe: share %+v: it needs hosts, nodes and cores", s)
 			}

@@ -69,7 +69,7 @@ func fillStore(b *testing.B, s *bolt.Store, n uint64) uint64 {
 	revision := uint64(0)
 	var batch []engine.Record
 	for serial := uint64(1); serial <= n; serial++ {
-		batch = append(batch, job(serial), engine.Phase{Serial: serial, State: engine.Active})
+		batch = append(batch, job(serial), engine.Transition{Serial: serial, State: engine.Active})
 		for i := range 3 {
 			batch = append(batch, engine.Join{Serial: serial, Node: fmt.Sprint("tioga", 12+i), Boot: fmt.Sprintf("0b1d2c3e-0000-4000-8000-0000000000%d", 12+i)})
 		}

@@ -41,7 +41,7 @@ func child(t *testing.T, mode, dir string, under ...string) *exec.Cmd {
 
 // work is the batch of a revision: now many large records, now their deletion, so that the file grows, empties and is compacted; and always a few small.
 func work(revision uint64) []engine.Record {
-	batch := []engine.Record{job(revision), engine.Phase{Serial: revision, State: engine.Active}}
+	batch := []engine.Record{job(revision), engine.Transition{Serial: revision, State: engine.Active}}
 	for i := range revision % 5 {
 		batch = append(batch, engine.Join{Serial: revision, Node: fmt.Sprint("n", i), Boot: "b"})
 	}

@@ -86,7 +86,7 @@ func (s stream) number() (uint64, error) {
 	}
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
-		return 0, core.Errorf(core.StoreCorrupt, "store: import: a number in the stream is too large").WithMend(exportAgain)
+		return 0, core.Errorf(core.StoreCorrupt, "store: import: a number in the stream is too large").WithRemedy(exportAgain)
 	}
 	return v, nil
 }
@@ -136,10 +136,10 @@ func readExport(r io.Reader, tell func(engine.Record) error) error {
 		return cut(err)
 	}
 	if said != count || !bytes.Equal(want[:], hash.Sum(nil)) {
-		return core.Errorf(core.StoreCorrupt, "store: import: the stream does not match its checksum").WithMend(exportAgain)
+		return core.Errorf(core.StoreCorrupt, "store: import: the stream does not match its checksum").WithRemedy(exportAgain)
 	}
 	if _, err := in.from.ReadByte(); !errors.Is(err, io.EOF) {
-		return core.Errorf(core.StoreCorrupt, "store: import: the stream goes on after its end").WithMend(exportAgain)
+		return core.Errorf(core.StoreCorrupt, "store: import: the stream goes on after its end").WithRemedy(exportAgain)
 	}
 	return nil
 }
@@ -157,17 +157,17 @@ func (s stream) greeting() error {
 	}
 	var version int
 	if _, err := fmt.Sscanf(string(line), exportMagic+"%d\n", &version); err != nil || version < 1 {
-		return core.Errorf(core.StoreCorrupt, "store: import: this is no export of a store").WithMend("give it what `weft store export` wrote")
+		return core.Errorf(core.StoreCorrupt, "store: import: this is no export of a store").WithRemedy("give it what `weft store export` wrote")
 	}
 	if version > exportVersion {
-		return core.Errorf(core.StoreNewer, "store: import: the export is of version %d, this release knows %d", version, exportVersion).WithMend("import it with the release that wrote it")
+		return core.Errorf(core.StoreNewer, "store: import: the export is of version %d, this release knows %d", version, exportVersion).WithRemedy("import it with the release that wrote it")
 	}
 	return nil
 }
 
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return core.Errorf(core.StoreCorrupt, "store: import: the stream ends too early").WithMend(exportAgain)
+		return core.Errorf(core.StoreCorrupt, "store: import: the stream ends too early").WithRemedy(exportAgain)
 	}
 	return core.Errorf(core.StoreFailed, "store: import: %w", err)
 }

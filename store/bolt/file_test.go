@@ -23,7 +23,7 @@ import (
 func written(t testing.TB, path string) (before, now []engine.Record) {
 	s := open(t, path, bolt.Options{})
 	for i := range uint64(200) {
-		commit(t, s, job(i), engine.Phase{Serial: i, State: engine.Active}, engine.Join{Serial: i, Node: "n2"}, meta(i+1))
+		commit(t, s, job(i), engine.Transition{Serial: i, State: engine.Active}, engine.Join{Serial: i, Node: "n2"}, meta(i+1))
 	}
 	before = conformance.All(t, s)
 	commit(t, s, engine.Node{Name: "last"}, meta(201))
@@ -68,8 +68,8 @@ func TestDamagedFiles(t *testing.T) {
 			}
 			_, err := bolt.Open(path, bolt.Options{})
 			e := reason(t, err, core.StoreCorrupt)
-			if !strings.HasPrefix(e.What, "store: "+path+": ") || e.Mend == "" {
-				t.Errorf("%q; %q", e.What, e.Mend)
+			if !strings.HasPrefix(e.What, "store: "+path+": ") || e.Remedy == "" {
+				t.Errorf("%q; %q", e.What, e.Remedy)
 			}
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {
 				t.Errorf("the damaged file was changed (%v)", err)
@@ -219,7 +219,7 @@ func TestTamperedFiles(t *testing.T) {
 			path := fresh(t)
 			tamper(t, path, c.do)
 			_, err := bolt.Open(path, bolt.Options{})
-			if e := reason(t, err, c.want); e.Mend == "" {
+			if e := reason(t, err, c.want); e.Remedy == "" {
 				t.Errorf("%q says no way back", e.What)
 			}
 		})
@@ -370,7 +370,7 @@ func TestImportRefusals(t *testing.T) {
 		"endless number": {append([]byte("weft store export 1\n"), bytes.Repeat([]byte{0xff}, 20)...), core.StoreCorrupt},
 	} {
 		err := bolt.Import(to, bytes.NewReader(c.b), time.Now())
-		if e := core.AsError(err); e == nil || e.Reason != c.want || e.Mend == "" {
+		if e := core.AsError(err); e == nil || e.Reason != c.want || e.Remedy == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if left, _ := filepath.Glob(to + "*"); len(left) != 1 || left[0] != to+".lock" {

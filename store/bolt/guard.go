@@ -39,9 +39,9 @@ func failed(path string, err error) error {
 	e := core.Errorf(core.StoreFailed, "store: %s: %w", path, err)
 	switch dir := filepath.Dir(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return e.WithMend("make the folder " + dir + ", or correct the path of the store")
+		return e.WithRemedy("make the folder " + dir + ", or correct the path of the store")
 	case errors.Is(err, fs.ErrPermission):
-		return e.WithMend("run it as the user who owns the folder " + dir + " and what lies in it")
+		return e.WithRemedy("run it as the user who owns the folder " + dir + " and what lies in it")
 	}
 	return e
 }
@@ -49,7 +49,7 @@ func failed(path string, err error) error {
 // foreignLock says what it means that bbolt's own lock is taken though ours is not.
 func foreignLock(path string, err error) error {
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return core.Errorf(core.StoreLocked, "store: %s: a program that is not Weft's has it open", path).WithMend("end that program (`fuser " + path + "` names it)")
+		return core.Errorf(core.StoreLocked, "store: %s: a program that is not Weft's has it open", path).WithRemedy("end that program (`fuser " + path + "` names it)")
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func Import(path string, r io.Reader, now time.Time) error {
 	}
 	defer func() { _ = unlock(held) }()
 	if _, err := os.Lstat(path); err == nil {
-		return core.Errorf(core.BadCall, "store: %s: there is a store already", path).WithMend("move it away first; it is not overwritten")
+		return core.Errorf(core.BadCall, "store: %s: there is a store already", path).WithRemedy("move it away first; it is not overwritten")
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return failed(path, err)
 	}

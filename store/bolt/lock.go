@@ -44,7 +44,7 @@ func lock(path string) (*os.File, error) {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, core.Errorf(core.StoreLocked, "store: %s: %s has it open", path, who).
-				WithMend("stop that process first; two servers must never share one store")
+				WithRemedy("stop that process first; two servers must never share one store")
 		}
 		return nil, failed(path, err)
 	}

@@ -91,7 +91,7 @@ func job(serial uint64) engine.Reservation {
 	return engine.Reservation{
 		Serial: serial,
 		Job: core.Job{Run: run, GID: 100, User: fmt.Sprint("user", serial%50), Groups: []string{"users", "physics"}, Account: "physics", Queue: "batch",
-			Shares: []core.Share{{Hosts: "tioga[11-14]", Nodes: 4, Cores: 64}}},
+			Placements: []core.Placement{{Hosts: "tioga[11-14]", Nodes: 4, Cores: 64}}},
 		VNIs: []engine.Taken{{VNI: core.VNI(1024 + serial%60000), Pool: "jobs", Name: "app"}},
 		Grant: engine.Decision{VNIs: []engine.Wanted{{Name: "app", Pool: "jobs"}}, Classes: core.BestEffort | core.LowLatency, Limits: []core.Limits{limits},
 			Rules: []string{"default"}, Policy: "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"},

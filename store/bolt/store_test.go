@@ -110,7 +110,7 @@ func TestOpenWhereItCannot(t *testing.T) {
 	dir := t.TempDir()
 	_, err := bolt.Open(filepath.Join(dir, "none", "weft.db"), bolt.Options{})
 	reason(t, err, core.StoreFailed)
-	if mend := core.AsError(err).Mend; !strings.Contains(mend, "make the folder "+filepath.Join(dir, "none")) || strings.Contains(mend, "free space") {
+	if mend := core.AsError(err).Remedy; !strings.Contains(mend, "make the folder "+filepath.Join(dir, "none")) || strings.Contains(mend, "free space") {
 		t.Errorf("of a folder that is not there it says: %s", mend)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "weft.db"), 0o700); err != nil {

@@ -26,7 +26,7 @@ func openWitness(path string) (*witness, core.Head, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, core.Head{}, core.Errorf(core.StoreFailed, "store: witness %s: %w", path, err).
-			WithMend("make its directory, on a tmpfs and writable for the server")
+			WithRemedy("make its directory, on a tmpfs and writable for the server")
 	}
 	w := &witness{f: f}
 	var seen core.Head

@@ -13,7 +13,7 @@ import (
 // Zeros are a zero record of each type that a store keeps.
 func Zeros() []engine.Record {
 	return []engine.Record{
-		engine.Meta{}, engine.Text{}, engine.Node{}, engine.Reservation{}, engine.Phase{}, engine.Join{}, engine.Tombstone{},
+		engine.Meta{}, engine.Text{}, engine.Node{}, engine.Reservation{}, engine.Transition{}, engine.Join{}, engine.Tombstone{},
 	}
 }
 

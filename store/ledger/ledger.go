@@ -40,7 +40,7 @@ func Open(path string) (f *File, err error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, NoSync: true, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
-		return nil, core.Errorf(core.StoreLocked, "ledger %s: another process has it open", path).WithMend("end the other agent of this node first")
+		return nil, core.Errorf(core.StoreLocked, "ledger %s: another process has it open", path).WithRemedy("end the other agent of this node first")
 	case errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist):
 		return nil, core.Errorf(core.StoreFailed, "ledger %s: %w", path, err)
 	case err != nil:
@@ -59,7 +59,7 @@ func Open(path string) (f *File, err error) {
 
 func corrupt(path string, err error) error {
 	return core.Errorf(core.StoreCorrupt, "ledger %s: %w", path, err).
-		WithMend("move it away and start again: services of running jobs are then shown as unknown and stay held until they are gone")
+		WithRemedy("move it away and start again: services of running jobs are then shown as unknown and stay held until they are gone")
 }
 
 // Load tells every record.
@@ -100,7 +100,7 @@ func (f *File) Commit(_ context.Context, records []node.Record) error {
 		return nil
 	})
 	if err != nil {
-		return core.Errorf(core.StoreFailed, "ledger %s: %w", f.db.Path(), err).WithMend("free space in the run directory")
+		return core.Errorf(core.StoreFailed, "ledger %s: %w", f.db.Path(), err).WithRemedy("free space in the run directory")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestFileRemembersWhatMemoryDoes(t *testing.T) {
 	run := core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}, Generation: 2}, Fingerprint: core.Fingerprint{UID: 7, Submitted: 8}}
 	batches := [][]node.Record{
 		{
-			node.Entry{ID: 1, Key: run.Key, UID: 7, Began: 9, Phase: node.Making, Grant: core.Grant{Run: run, VNIs: []core.VNI{1024}, Limits: core.Limits{{Max: 5, Reserved: 2}}},
+			node.Entry{ID: 1, Key: run.Key, UID: 7, Began: 9, State: node.Making, Grant: core.Grant{Run: run, VNIs: []core.VNI{1024}, Limits: core.Limits{{Max: 5, Reserved: 2}}},
 				Specs: []core.ServiceSpec{{Device: "cxi0", Owner: core.UID(7), VNIs: []core.VNI{1024}}}, Warnings: []string{"w"}, Why: "y"},
 			node.Seen{Head: core.Head{Store: "a", Epoch: 1, Revision: 2}, ID: 1},
 		},

@@ -40,7 +40,7 @@ func TestLoadTellsInOrder(t *testing.T) {
 		engine.Text{Hash: "h", Text: "t"},
 		engine.Node{Name: "n1"}, engine.Node{Name: "n2"},
 		engine.Reservation{Serial: 9}, engine.Reservation{Serial: 10},
-		engine.Phase{Serial: 9, State: engine.Draining},
+		engine.Transition{Serial: 9, State: engine.Draining},
 		engine.Join{Serial: 9, Node: "n2"}, engine.Join{Serial: 10, Node: "n1"}, engine.Join{Serial: 10, Node: "n3"},
 		engine.Tombstone{Serial: 3},
 	}
@@ -58,10 +58,10 @@ func TestDeleteOfReservationTakesPhaseAndJoins(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
 	for _, n := range []uint64{1, 2} {
-		commit(t, s, meta(n), engine.Reservation{Serial: n}, engine.Phase{Serial: n}, engine.Join{Serial: n, Node: "a"}, engine.Join{Serial: n, Node: "b"})
+		commit(t, s, meta(n), engine.Reservation{Serial: n}, engine.Transition{Serial: n}, engine.Join{Serial: n, Node: "a"}, engine.Join{Serial: n, Node: "b"})
 	}
 	commit(t, s, meta(3), engine.Delete{At: engine.Reservation{Serial: 1}.Slot()}, engine.Delete{At: engine.Join{Serial: 2, Node: "a"}.Slot()})
-	want := []engine.Record{meta(3), engine.Reservation{Serial: 2}, engine.Phase{Serial: 2}, engine.Join{Serial: 2, Node: "b"}}
+	want := []engine.Record{meta(3), engine.Reservation{Serial: 2}, engine.Transition{Serial: 2}, engine.Join{Serial: 2, Node: "b"}}
 	if d := cmp.Diff(want, load(t, s)); d != "" {
 		t.Error(d)
 	}
@@ -164,7 +164,7 @@ func TestHooked(t *testing.T) {
 func BenchmarkSnapshotCommitRestore(b *testing.B) {
 	s := memory.New()
 	for i := range uint64(50) {
-		commit(b, s, meta(i+1), engine.Reservation{Serial: i}, engine.Phase{Serial: i}, engine.Join{Serial: i, Node: "a"})
+		commit(b, s, meta(i+1), engine.Reservation{Serial: i}, engine.Transition{Serial: i}, engine.Join{Serial: i, Node: "a"})
 	}
 	shot := s.Snapshot()
 	for b.Loop() {

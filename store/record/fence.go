@@ -32,7 +32,7 @@ func Fence(head core.Head, batch []engine.Record) (core.Head, error) {
 		return head, core.Errorf(core.StoreFailed, "store: commit: it is for store %q, but this is %q", core.Clip(next.Head.Store), core.Clip(head.Store))
 	case next.Head.Epoch < head.Epoch || next.Head.Revision <= head.Revision:
 		return head, core.Errorf(core.StoreFailed, "store: commit of epoch %d revision %d: the store is at epoch %d revision %d already, so another has written since",
-			next.Head.Epoch, next.Head.Revision, head.Epoch, head.Revision).WithMend("see which other process uses this store")
+			next.Head.Epoch, next.Head.Revision, head.Epoch, head.Revision).WithRemedy("see which other process uses this store")
 	}
 	return next.Head, nil
 }
@@ -40,7 +40,7 @@ func Fence(head core.Head, batch []engine.Record) (core.Head, error) {
 // Check refuses what no store can keep: a record of a type that is not engine's, a pointer to one, or a Delete of nothing or of the Meta.
 func Check(r engine.Record) error {
 	switch r := r.(type) {
-	case engine.Meta, engine.Text, engine.Node, engine.Reservation, engine.Phase, engine.Join, engine.Tombstone:
+	case engine.Meta, engine.Text, engine.Node, engine.Reservation, engine.Transition, engine.Join, engine.Tombstone:
 		return nil
 	case engine.Delete:
 		if r.At.Table > engine.TableMeta && r.At.Table <= engine.TableTombstone {

@@ -52,7 +52,7 @@ func reservation(c *coder, r *engine.Reservation) {
 	c.boolean(&r.Unknown)
 }
 
-func phase(c *coder, r *engine.Phase) {
+func phase(c *coder, r *engine.Transition) {
 	whole(c, &r.Serial)
 	whole(c, &r.State)
 	c.time(&r.Since)

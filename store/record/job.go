@@ -20,7 +20,7 @@ func job(c *coder, v *core.Job) {
 	c.text(&v.Account)
 	c.text(&v.Queue)
 	c.own(&v.Name)
-	list(c, &v.Shares, 3, func(c *coder, v *core.Share) {
+	list(c, &v.Placements, 3, func(c *coder, v *core.Placement) {
 		c.own(&v.Hosts)
 		signed(c, &v.Nodes)
 		signed(c, &v.Cores)
@@ -59,7 +59,7 @@ func fault(c *coder, v *core.Error) {
 	whole(c, &v.Code)
 	c.text((*string)(&v.Reason))
 	c.text(&v.What)
-	c.text(&v.Mend)
+	c.text(&v.Remedy)
 	list(c, &v.Short, 5, func(c *coder, v *core.Shortage) {
 		c.text(&v.Device)
 		whole(c, &v.Resource)

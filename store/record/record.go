@@ -30,7 +30,7 @@ func Append(dst []byte, r engine.Record) ([]byte, error) {
 		node(&c, &r)
 	case engine.Reservation:
 		reservation(&c, &r)
-	case engine.Phase:
+	case engine.Transition:
 		phase(&c, &r)
 	case engine.Join:
 		join(&c, &r)
@@ -52,7 +52,7 @@ type Decoder struct {
 	text        engine.Text
 	node        engine.Node
 	reservation engine.Reservation
-	phase       engine.Phase
+	phase       engine.Transition
 	join        engine.Join
 	tombstone   engine.Tombstone
 }

@@ -72,7 +72,7 @@ func TestRoundTrip(t *testing.T) {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Unix(-1, 999999999), time.Date(9999, 12, 31, 23, 59, 59, 1, time.FixedZone("x", 3600))} {
-		got := roundTrip(t, engine.Phase{Since: at}).(engine.Phase).Since
+		got := roundTrip(t, engine.Transition{Since: at}).(engine.Transition).Since
 		if !got.Equal(at) || got.IsZero() != at.IsZero() {
 			t.Errorf("%v came back as %v", at, got)
 		}
@@ -158,7 +158,7 @@ func TestRefusals(t *testing.T) {
 		r, err := d.Decode(c.b)
 		if e := core.AsError(err); e == nil || e.Reason != c.want {
 			t.Errorf("%s: %v, %v", name, r, err)
-		} else if e.Mend == "" {
+		} else if e.Remedy == "" {
 			t.Errorf("%s: %q says no way back", name, e.What)
 		}
 	}

@@ -171,7 +171,7 @@ func (p *Plan) Write() error {
 			err = nil
 		}
 		if err != nil {
-			return core.Errorf(core.BadCall, "%s: %w", c.Path, err).WithMend("run it again once that is mended: what is written already stays right")
+			return core.Errorf(core.BadCall, "%s: %w", c.Path, err).WithRemedy("run it again once that is mended: what is written already stays right")
 		}
 		if c.Text == nil {
 			_ = syscall.Rmdir(filepath.Dir(c.Path)) // goes only when nothing is in it

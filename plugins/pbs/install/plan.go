@@ -41,7 +41,7 @@ type Finding struct {
 	Level   Level  `json:"level"`
 	Setting string `json:"setting"`
 	What    string `json:"what"`
-	Mend    string `json:"mend,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
 }
 
 // Plan is what an installation, or its removal, finds and would change.

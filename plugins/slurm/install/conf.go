@@ -71,13 +71,13 @@ type reader struct {
 func (r *reader) file(path string, depth int) error {
 	switch {
 	case depth > maxDepth:
-		return core.Errorf(core.BadConfig, "%s: files include each other more than %d deep", path, maxDepth).WithMend("look whether one includes itself")
+		return core.Errorf(core.BadConfig, "%s: files include each other more than %d deep", path, maxDepth).WithRemedy("look whether one includes itself")
 	case len(r.Files) == maxFiles:
 		return core.Errorf(core.BadConfig, "%s: more than %d files are included", path, maxFiles)
 	}
 	text, err := r.open(path)
 	if err != nil {
-		return core.Errorf(core.BadConfig, "%s: %w", path, bare(err)).WithMend("name slurm.conf with --conf, and run this where it and what it includes can be read")
+		return core.Errorf(core.BadConfig, "%s: %w", path, bare(err)).WithRemedy("name slurm.conf with --conf, and run this where it and what it includes can be read")
 	}
 	if r.size -= len(text); r.size < 0 {
 		return core.Errorf(core.BadConfig, "%s: the files have more than %d bytes in all", path, maxAll)

@@ -19,7 +19,7 @@ type Finding struct {
 	File    string `json:"file,omitempty"` // where it is set; "" where it is not
 	Line    int    `json:"line,omitempty"`
 	What    string `json:"what"`
-	Mend    string `json:"mend,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
 }
 
 // Place is where the finding's setting stands, or "" where it has its default.
@@ -34,7 +34,7 @@ func (f Finding) Place() string {
 type findings []Finding
 
 func (f *findings) add(level Level, s setting, key, mend, format string, args ...any) {
-	*f = append(*f, Finding{Level: level, Setting: key, File: s.File, Line: s.First, What: fmt.Sprintf(format, args...), Mend: mend})
+	*f = append(*f, Finding{Level: level, Setting: key, File: s.File, Line: s.First, What: fmt.Sprintf(format, args...), Remedy: mend})
 }
 
 func (f findings) refused() bool {

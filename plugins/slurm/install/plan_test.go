@@ -125,8 +125,8 @@ func shown(f []Finding) string {
 	var b strings.Builder
 	for _, x := range f {
 		fmt.Fprintf(&b, "%-8s%s %s: %s", x.Level, x.Setting, filepath.Base(x.Place()), x.What)
-		if x.Mend != "" {
-			b.WriteString(" -> " + x.Mend)
+		if x.Remedy != "" {
+			b.WriteString(" -> " + x.Remedy)
 		}
 		b.WriteString("\n")
 	}

@@ -21,7 +21,7 @@ func (p *Plan) Write() error {
 	}
 	for _, c := range p.Changes {
 		if err := c.write(); err != nil {
-			return core.Errorf(core.BadCall, "%s: %w", c.Path, bare(err)).WithMend("run it again once that is mended: what is written already stays right")
+			return core.Errorf(core.BadCall, "%s: %w", c.Path, bare(err)).WithRemedy("run it again once that is mended: what is written already stays right")
 		}
 	}
 	return nil

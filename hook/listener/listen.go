@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"errors"
@@ -37,7 +37,7 @@ func Listen(path string, mode fs.FileMode) (net.Listener, error) {
 func workshop(path string) (*os.File, error) {
 	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 	if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, core.Errorf(core.BadConfig, "socket %s: its folder: %w", path, err).WithMend("make the folder, or give the socket another path")
+		return nil, core.Errorf(core.BadConfig, "socket %s: its folder: %w", path, err).WithRemedy("make the folder, or give the socket another path")
 	}
 	dir, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -102,7 +102,7 @@ func vacant(path string) error {
 		return core.Errorf(core.BadConfig, "socket %s: %w", path, err)
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return core.Errorf(core.BadConfig, "socket %s: something else is there, which is no socket", path).WithMend("move it away, or give the socket another path")
+		return core.Errorf(core.BadConfig, "socket %s: something else is there, which is no socket", path).WithRemedy("move it away, or give the socket another path")
 	}
 	conn, err := net.Dial("unix", path)
 	if err == nil {
@@ -116,7 +116,7 @@ func vacant(path string) error {
 }
 
 func taken(path string) error {
-	return core.Errorf(core.BadConfig, "socket %s: another daemon listens there", path).WithMend("stop that one, or give this one another path")
+	return core.Errorf(core.BadConfig, "socket %s: another daemon listens there", path).WithRemedy("stop that one, or give this one another path")
 }
 
 // listener removes its socket when it closes, if it is still its own.

@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func (c *caller) read() (hook.Request, error) {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return hook.Request{}, errGone
 	case c.stopping.Err() != nil:
-		return hook.Request{}, core.Errorf(core.ServerAway, "call: the daemon is stopping").WithMend("try again when it is back")
+		return hook.Request{}, core.Errorf(core.ServerAway, "call: the daemon is stopping").WithRemedy("try again when it is back")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return hook.Request{}, core.Errorf(core.TimedOut, "call: the request did not come within %s", c.bounds.Read)
 	case errors.Is(err, hook.ErrOversized):

@@ -12,17 +12,17 @@ import (
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/server"
 )
 
-// DeskName is the folder beside the server's socket in which it listens for hooks that run in a scheduler's own server, as PBS's runjob and jobobit do.
-const DeskName = "server"
+// HooksFolder is the folder beside the server's socket in which it listens for hooks that run in a scheduler's own server, as PBS's runjob and jobobit do.
+const HooksFolder = "server"
 
-// schedulerDesk answers hooks that run on the server's host.
-type schedulerDesk struct {
+// schedulerHooks answers hooks that run on the server's host.
+type schedulerHooks struct {
 	server *server.Server
 	hooks  map[string]core.Hooks
 	run    rundir.Dir
@@ -34,9 +34,9 @@ type schedulerDesk struct {
 	untold string // why not all of it
 }
 
-// newSchedulerDesk is nil where no scheduler's half runs here.
-func newSchedulerDesk(ctx context.Context, srv *server.Server, site *Site, plugins *host.Host, run string, live *reloader, log *slog.Logger) (*schedulerDesk, error) {
-	b := &schedulerDesk{server: srv, hooks: map[string]core.Hooks{}, run: rundir.Dir(filepath.Join(run, DeskName)), live: live, log: log}
+// newSchedulerHooks is nil where no scheduler's half runs here.
+func newSchedulerHooks(ctx context.Context, srv *server.Server, site *Site, plugins *host.Host, run string, live *reloader, log *slog.Logger) (*schedulerHooks, error) {
+	b := &schedulerHooks{server: srv, hooks: map[string]core.Hooks{}, run: rundir.Dir(filepath.Join(run, HooksFolder)), live: live, log: log}
 	for _, p := range site.Config.Schedulers {
 		if p.Type == "local" || p.At != "" {
 			continue
@@ -60,7 +60,7 @@ func newSchedulerDesk(ctx context.Context, srv *server.Server, site *Site, plugi
 }
 
 // tell leaves for weft-hook what it must know, and that it may go by where policy says so. It is called again after each reload.
-func (b *schedulerDesk) tell(ctx context.Context) error {
+func (b *schedulerHooks) tell(ctx context.Context) error {
 	site := b.live.site.Load()
 	types := map[string]string{}
 	for _, p := range site.Config.Schedulers {
@@ -97,7 +97,7 @@ func (b *schedulerDesk) tell(ctx context.Context) error {
 }
 
 // keep tells anew whenever a scheduler's plugin was started.
-func (b *schedulerDesk) keep(ctx context.Context, plugins *host.Host) {
+func (b *schedulerHooks) keep(ctx context.Context, plugins *host.Host) {
 	for ctx.Err() == nil {
 		_ = plugins.Watch(ctx, func([]host.Status) error { return b.tell(ctx) })
 		if !rest(ctx, askAgain) {
@@ -107,21 +107,21 @@ func (b *schedulerDesk) keep(ctx context.Context, plugins *host.Host) {
 }
 
 // serve listens until ctx ends. The socket is root's alone, so that no user can keep a hook waiting for which a scheduler's server waits.
-func (b *schedulerDesk) serve(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc) error {
-	ln, err := door.Listen(b.run.RootSocket(), 0o600)
+func (b *schedulerHooks) serve(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc) error {
+	ln, err := listener.Listen(b.run.RootSocket(), 0o600)
 	if err != nil {
 		return err
 	}
 	all.Go(func() {
-		if err := (&door.Front{Bounds: door.Root(), Log: b.log}).Serve(ctx, ln, b.handle); err != nil {
+		if err := (&listener.Server{Bounds: listener.Root(), Log: b.log}).Serve(ctx, ln, b.handle); err != nil {
 			cancel(core.Errorf(core.InternalFault, "socket %s: %w", ln.Addr(), err))
 		}
 	})
 	return nil
 }
 
-// handle is a door.Handler.
-func (b *schedulerDesk) handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+// handle is a listener.Handler.
+func (b *schedulerHooks) handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	if req.Verb != "hook" {
 		return nil, core.Errorf(core.BadCall, "verb %q: only hooks are answered here", core.Clip(req.Verb))
 	}

@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"sync"
@@ -23,7 +23,7 @@ func (k *keeper) enter(uid uint32) error {
 		room -= room / 8
 		if k.bounds.PerUser > 0 && k.of[uid] >= k.bounds.PerUser {
 			return core.Errorf(core.Overloaded, "uid %d: it has %d calls open here and may have no more", uid, k.of[uid]).
-				WithMend("wait for one of them to end")
+				WithRemedy("wait for one of them to end")
 		}
 	}
 	if k.all >= room {

@@ -16,12 +16,12 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
-// Desk answers the operator's verbs on the server's socket. Reading is for all, one's own jobs in full; writing is for root and for AdminGroup, and each
+// Verbs answers the operator's verbs on the server's socket. Reading is for all, one's own jobs in full; writing is for root and for AdminGroup, and each
 // such call leaves a line in the audit.
-type Desk struct {
+type Verbs struct {
 	Server     *Server
 	AdminGroup string
 	Member     func(ctx context.Context, peer core.Peer, group string) bool // of the site's user database; nil: what this host's files say is all
@@ -31,8 +31,8 @@ type Desk struct {
 	Shown      func() map[string]time.Time // when the certificates of the nodes that are connected end; nil: they have none
 	Refused    func() *Refusal             // the last reload, where it was refused; nil: none is
 	Shadow     func() *ShadowRow           // the policy that decides beside the one in force; nil: none does
-	Read       map[string]door.Handler     // further verbs, for all
-	More       map[string]door.Handler     // and for those who may write
+	Read       map[string]listener.Handler // further verbs, for all
+	More       map[string]listener.Handler // and for those who may write
 }
 
 // JobArgs name a job, or a reservation by its serial.
@@ -61,8 +61,8 @@ const maxNamed = 100_000
 // maxReason bounds why a node is drained, in bytes: it stands in lists and in every scheduler's record of the node.
 const maxReason = 512
 
-// Handle is a door.Handler.
-func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+// Handle is a listener.Handler.
+func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	switch req.Verb {
 	case "status":
 		return d.status(ctx)
@@ -93,27 +93,27 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 		}
 		return more(ctx, peer, req)
 	}
-	return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithMend("is this `weft` newer than the server?")
+	return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the server?")
 }
 
-func (d *Desk) mayWrite(ctx context.Context, peer core.Peer, verb string) error {
+func (d *Verbs) mayWrite(ctx context.Context, peer core.Peer, verb string) error {
 	// Who runs the server, as a user does with `weft dev`, could change its store as well.
 	if peer.Root() || int64(peer.UID) == int64(os.Geteuid()) || d.Admin(ctx, peer) {
 		return nil
 	}
 	e := core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID)
 	if d.AdminGroup != "" {
-		return e.WithMend("root may, and members of group " + d.AdminGroup)
+		return e.WithRemedy("root may, and members of group " + d.AdminGroup)
 	}
-	return e.WithMend("only root may; `admin_group` in config.hcl can name a group that may too")
+	return e.WithRemedy("only root may; `admin_group` in config.hcl can name a group that may too")
 }
 
 // Admin looks the caller up at the system's own databases; what it says of its groups is not asked.
-func (d *Desk) Admin(ctx context.Context, peer core.Peer) bool {
+func (d *Verbs) Admin(ctx context.Context, peer core.Peer) bool {
 	return d.AdminGroup != "" && (d.listed(peer) || d.Member != nil && d.Member(ctx, peer, d.AdminGroup))
 }
 
-func (d *Desk) listed(peer core.Peer) bool {
+func (d *Verbs) listed(peer core.Peer) bool {
 	g, err := user.LookupGroup(d.AdminGroup)
 	if err != nil {
 		return false
@@ -129,7 +129,7 @@ func (d *Desk) listed(peer core.Peer) bool {
 	return err == nil && slices.Contains(ids, g.Gid)
 }
 
-func (d *Desk) status(ctx context.Context) (any, error) {
+func (d *Verbs) status(ctx context.Context) (any, error) {
 	s := Status{Version: d.Version, Live: map[string]int{}, Up: time.Since(d.Server.began).Round(time.Second).String()}
 	if d.Expiry != nil {
 		s.Expiry = d.Expiry()
@@ -176,7 +176,7 @@ func (d *Desk) status(ctx context.Context) (any, error) {
 // pageRows bounds the reservations of a page: while a look collects them nothing is granted, and anybody may list.
 const pageRows = 2048
 
-func (d *Desk) jobs(ctx context.Context, req hook.Request) (any, error) {
+func (d *Verbs) jobs(ctx context.Context, req hook.Request) (any, error) {
 	after := uint64(0)
 	if req.Cursor != "" {
 		var err error
@@ -200,9 +200,9 @@ func (d *Desk) jobs(ctx context.Context, req hook.Request) (any, error) {
 	return page(req, rows, more, func(r JobRow) string { return fmt.Sprintf("%020d", r.Serial) })
 }
 
-// page is door.Slice of rows that are not the list's last where there are more.
-func page[T any](req hook.Request, rows []T, more bool, key func(T) string) (door.Page, error) {
-	p, err := door.Slice(req, rows, key)
+// page is listener.Slice of rows that are not the list's last where there are more.
+func page[T any](req hook.Request, rows []T, more bool, key func(T) string) (listener.Page, error) {
+	p, err := listener.Slice(req, rows, key)
 	if err == nil && more && p.Next == "" {
 		p.Next = key(rows[len(rows)-1])
 	}
@@ -213,7 +213,7 @@ func badCursor(req hook.Request) error {
 	return core.Errorf(core.BadCall, "%s: %q is no place in its list", req.Verb, core.Clip(req.Cursor))
 }
 
-func (d *Desk) job(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+func (d *Verbs) job(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	var args JobArgs
 	if err := req.Decode(&args); err != nil {
 		return nil, err
@@ -226,13 +226,13 @@ func (d *Desk) job(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 		}
 	})
 	if err == nil && len(out) == 0 {
-		err = core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithMend("`weft jobs` lists what is; a job that asked for no network has no reservation")
+		err = core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithRemedy("`weft jobs` lists what is; a job that asked for no network has no reservation")
 	}
 	return out, err
 }
 
 // find gives the reservations that args name. It looks at no others: there may be tens of thousands, and anybody may ask.
-func (d *Desk) find(m *engine.Machine, args JobArgs) []engine.View {
+func (d *Verbs) find(m *engine.Machine, args JobArgs) []engine.View {
 	if args.Serial != 0 {
 		for v := range m.Reservations(args.Serial - 1) {
 			if v.Serial == args.Serial {
@@ -252,7 +252,7 @@ func (d *Desk) find(m *engine.Machine, args JobArgs) []engine.View {
 	return out
 }
 
-func (d *Desk) vnis(ctx context.Context, req hook.Request) (any, error) {
+func (d *Verbs) vnis(ctx context.Context, req hook.Request) (any, error) {
 	var args JobArgs
 	if len(req.Body) > 0 {
 		if err := req.Decode(&args); err != nil {
@@ -298,7 +298,7 @@ func (d *Desk) vnis(ctx context.Context, req hook.Request) (any, error) {
 	return page(req, rows, more, func(r VNIRow) string { return fmt.Sprintf("%05d %020d", r.VNI, r.serial) })
 }
 
-func (d *Desk) nodes(ctx context.Context, req hook.Request) (any, error) {
+func (d *Verbs) nodes(ctx context.Context, req hook.Request) (any, error) {
 	var rows []NodeRow
 	var shown map[string]time.Time
 	if d.Shown != nil {
@@ -319,7 +319,7 @@ func (d *Desk) nodes(ctx context.Context, req hook.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return door.Slice(req, rows, func(r NodeRow) string { return r.Node })
+	return listener.Slice(req, rows, func(r NodeRow) string { return r.Node })
 }
 
 func plural(n int, what string) string {

@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 // returns becomes the reply's JSON; a Page is a part of a list. An error reaches the caller as the core.Error that core.AsError finds in it.
 type Handler func(ctx context.Context, peer core.Peer, req hook.Request) (any, error)
 
-// Front answers calls on one socket, each on a connection of its own. The zero value has the bounds of Root.
-type Front struct {
+// Server answers calls on one socket, each on a connection of its own. The zero value has the bounds of Root.
+type Server struct {
 	Bounds Bounds
 	Log    *slog.Logger // nil: slog's default
 
@@ -43,7 +43,7 @@ const leastReply = 64 << 10
 
 // Serve answers calls that come to ln until ctx ends, then lets those in flight go on for up to Bounds.Stop. It closes ln. The error is for a listener
 // that broke, or for Handlers that did not return.
-func (f *Front) Serve(ctx context.Context, ln net.Listener, handler Handler) error {
+func (f *Server) Serve(ctx context.Context, ln net.Listener, handler Handler) error {
 	s := &serving{bounds: f.Bounds.filled(), handler: handler, log: f.Log, peer: f.peer}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func bubble(t *testing.T, bounds Bounds, handler Handler, f func(t *testing.T, p
 		p := newPipes()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		front := &Front{Bounds: bounds, peer: pipePeer}
+		front := &Server{Bounds: bounds, peer: pipePeer}
 		go func() { done <- front.Serve(ctx, p, handler) }()
 		stop := sync.OnceValue(func() error { cancel(); return <-done })
 		f(t, p, stop)
@@ -435,7 +435,7 @@ func TestAcceptThatFailsIsTriedAgainWithoutHaste(t *testing.T) {
 		ln := &flaky{newPipes(), 20}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		front := &Front{peer: pipePeer, Log: slog.New(slog.DiscardHandler)}
+		front := &Server{peer: pipePeer, Log: slog.New(slog.DiscardHandler)}
 		began := time.Now()
 		go func() { done <- front.Serve(ctx, ln, pong) }()
 		c := ln.dial(7)
@@ -457,7 +457,7 @@ func TestListenerThatIsClosedUnderneathIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := newPipes()
 		ln.Close()
-		if err := (&Front{peer: pipePeer}).Serve(t.Context(), ln, pong); !errors.Is(err, net.ErrClosed) {
+		if err := (&Server{peer: pipePeer}).Serve(t.Context(), ln, pong); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
 	})

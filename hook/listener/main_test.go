@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"context"
@@ -41,11 +41,11 @@ func start(t testing.TB, bounds Bounds, handler Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve(t, &Front{Bounds: bounds}, ln, handler)
+	serve(t, &Server{Bounds: bounds}, ln, handler)
 	return path
 }
 
-func serve(t testing.TB, f *Front, ln net.Listener, handler Handler) {
+func serve(t testing.TB, f *Server, ln net.Listener, handler Handler) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

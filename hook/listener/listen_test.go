@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"io/fs"

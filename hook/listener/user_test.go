@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func TestAnotherUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		serve(t, &Front{Bounds: Users()}, ln, who)
+		serve(t, &Server{Bounds: Users()}, ln, who)
 	}
 	for name, want := range map[string]string{"users.sock": "uid 65534 gid 65534 pid PID", "root.sock": string(core.NotAllowed)} {
 		cmd := exec.Command(self)

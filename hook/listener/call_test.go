@@ -1,4 +1,4 @@
-package door
+package listener
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func TestErrorCrossesWhole(t *testing.T) {
 	for _, want := range []*core.Error{
 		core.Errorf(core.NICShort, "cxi0: no room").WithShort(core.Shortage{Device: "cxi0", Resource: core.LE, Want: 16, Have: 3, Pool: true}),
 		core.Errorf(core.ServiceBusy, "service 3: busy: %w", os.ErrInvalid),
-		{Code: core.Exhausted, Reason: "a-reason-of-tomorrow", What: "what: which: why", Mend: "do this"},
+		{Code: core.Exhausted, Reason: "a-reason-of-tomorrow", What: "what: which: why", Remedy: "do this"},
 		core.Errorf(core.TimedOut, "late"),
 	} {
 		path := start(t, Bounds{}, func(context.Context, core.Peer, hook.Request) (any, error) { return nil, want })

@@ -10,13 +10,13 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/door"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
-// Desk answers calls on a node's sockets: hooks, and what an operator or a job's owner wants to see of the node.
-type Desk struct {
+// Verbs answers calls on a node's sockets: hooks, and what an operator or a job's owner wants to see of the node.
+type Verbs struct {
 	Agent *Agent
-	More  map[string]door.Handler // further verbs, by name: those of an adapter
+	More  map[string]listener.Handler // further verbs, by name: those of an adapter
 	Site  Site
 }
 
@@ -46,8 +46,8 @@ type ServiceRow struct {
 	Enabled bool              `json:"enabled"`
 }
 
-// Handle is a door.Handler.
-func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+// Handle is a listener.Handler.
+func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	switch req.Verb {
 	case "hook":
 		var call core.HookCall
@@ -68,11 +68,11 @@ func (d *Desk) Handle(ctx context.Context, peer core.Peer, req hook.Request) (an
 	if more := d.More[req.Verb]; more != nil {
 		return more(ctx, peer, req)
 	}
-	return nil, core.Errorf(core.BadCall, "verb %q: the agent has none of that name", core.Clip(req.Verb)).WithMend("is this `weft` newer than the agent?")
+	return nil, core.Errorf(core.BadCall, "verb %q: the agent has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the agent?")
 }
 
 // env is a job's environment, for its owner and root.
-func (d *Desk) env(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+func (d *Verbs) env(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	var args EnvArgs
 	if err := req.Decode(&args); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (d *Desk) env(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 		}
 	}
 	key := core.Key{JobID: job}
-	out := d.Agent.Do(ctx, core.Ask{Action: core.Environment, Key: key, UID: peer.UID, Call: req.ID, Began: req.Began}, peer)
+	out := d.Agent.Do(ctx, core.Intent{Action: core.Environment, Key: key, UID: peer.UID, Call: req.ID, Began: req.Began}, peer)
 	if out.Err != nil {
 		return nil, out.Err
 	}
@@ -97,7 +97,7 @@ func (d *Desk) env(ctx context.Context, peer core.Peer, req hook.Request) (any, 
 }
 
 // named finds the one job of an id that this node holds and that the caller may see.
-func (d *Desk) named(ctx context.Context, peer core.Peer, id string) (core.JobID, error) {
+func (d *Verbs) named(ctx context.Context, peer core.Peer, id string) (core.JobID, error) {
 	if err := core.CheckJobID(id); err != nil {
 		return core.JobID{}, err
 	}
@@ -115,13 +115,13 @@ func (d *Desk) named(ctx context.Context, peer core.Peer, id string) (core.JobID
 	case len(found) == 0:
 		return core.JobID{}, core.Errorf(core.NoRecord, "environment of job %s: this node holds nothing for it that uid %d may see", core.Clip(id), peer.UID)
 	case len(found) > 1:
-		return core.JobID{}, core.Errorf(core.BadCall, "job %s: two schedulers have one here: %s and %s", core.Clip(id), found[0], found[1]).WithMend("say which: SCHEDULER/JOB")
+		return core.JobID{}, core.Errorf(core.BadCall, "job %s: two schedulers have one here: %s and %s", core.Clip(id), found[0], found[1]).WithRemedy("say which: SCHEDULER/JOB")
 	}
 	return found[0], nil
 }
 
 // services reads the NICs, and says whose each service is.
-func (d *Desk) services(ctx context.Context, req hook.Request) (any, error) {
+func (d *Verbs) services(ctx context.Context, req hook.Request) (any, error) {
 	services, err := d.Agent.needs.Driver.Services(ctx)
 	if err != nil {
 		return nil, d.Agent.driverError(err)
@@ -151,11 +151,11 @@ func (d *Desk) services(ctx context.Context, req hook.Request) (any, error) {
 	}
 	key := func(r ServiceRow) string { return fmt.Sprintf("%s %010d", r.Device, r.Service) }
 	slices.SortFunc(rows, func(a, b ServiceRow) int { return cmp.Compare(key(a), key(b)) })
-	return door.Slice(req, rows, key)
+	return listener.Slice(req, rows, key)
 }
 
 // doctor examines the node. It starts the commands of plugins, so it is not everybody's.
-func (d *Desk) doctor(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+func (d *Verbs) doctor(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	var args DoctorArgs
 	if err := req.Decode(&args); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (d *Desk) doctor(ctx context.Context, peer core.Peer, req hook.Request) (an
 }
 
 // clean removes orphans.
-func (d *Desk) clean(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+func (d *Verbs) clean(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	var args CleanArgs
 	if err := req.Decode(&args); err != nil {
 		return nil, err
@@ -184,12 +184,12 @@ func privileged(peer core.Peer, verb string) *core.Error {
 	if peer.Root() || int64(peer.UID) == int64(os.Geteuid()) {
 		return nil
 	}
-	return core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithMend("only root may, on the node itself")
+	return core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithRemedy("only root may, on the node itself")
 }
 
 func holder(entries []node.Entry, s core.Service) *node.Entry {
 	for i, e := range entries {
-		if e.Phase != node.Clean && s.Owner == core.UID(e.UID) && core.EqualVNIs(s.VNIs, e.Grant.VNIs) {
+		if e.State != node.Clean && s.Owner == core.UID(e.UID) && core.EqualVNIs(s.VNIs, e.Grant.VNIs) {
 			return &entries[i]
 		}
 	}
