@@ -2,6 +2,7 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LINT    := v2.15.0
+D2      := v0.7.1
 TOOLS   := bin/tools
 
 # How much is tried. Each can be set: make fuzz FUZZTIME=5m
@@ -19,7 +20,7 @@ BENCHTIME      ?= 1s
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-deps unit race check format lint rules bench soak cover fuzz golden proto clean
+.PHONY: help build demo test test-deps unit race check format lint rules bench soak cover fuzz golden pictures proto clean
 
 help: ## list what there is (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +86,15 @@ fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
 	go test ./docs ./metrics ./hclfile ./config ./policy -update
 	go test ./cmd/weft -run 'TestScripts/help|TestPermissionsPage' -update
+
+pictures: $(TOOLS)/d2-$(D2) ## draw docs/pictures/*.d2 anew
+	@set -e; for p in docs/pictures/*.d2; do svg="$${p%.d2}.svg"; \
+		$(TOOLS)/d2-$(D2) "$$p" "$$svg"; \
+		echo "<!-- drawn from sha256 $$(sha256sum "$$p" | cut -d' ' -f1) -->" >> "$$svg"; done
+
+$(TOOLS)/d2-$(D2):
+	GOBIN=$(CURDIR)/$(TOOLS) go install oss.terrastruct.com/d2@$(D2)
+	mv $(TOOLS)/d2 $@
 
 proto: ## generate rpc/proto anew; needs protoc, see rpc/proto/generate.sh
 	rpc/proto/generate.sh
