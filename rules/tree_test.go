@@ -34,7 +34,7 @@ type source struct {
 
 const maxText = 1 << 20
 
-// skipped folders hold nothing that is committed.
+// skipped folders hold nothing that is committed. In a git worktree .git is a file.
 var skipped = []string{".git", "bin", "weft.dev", "vendor"}
 
 func load(fsys fs.FS) (*tree, error) {
@@ -47,7 +47,7 @@ func load(fsys fs.FS) (*tree, error) {
 			return err
 		case d.IsDir() && slices.Contains(skipped, d.Name()):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || name == "cover.out":
+		case !d.Type().IsRegular() || name == "cover.out" || name == ".git":
 			return nil
 		}
 		if info, err := d.Info(); err != nil || info.Size() > maxText {
