@@ -42,7 +42,7 @@ func (p *Plugin) take(ctx context.Context) (*life, error) {
 }
 
 // ask makes a call that changes nothing, or whose repetition changes nothing: it ends with its context, or with the plugin's life.
-func ask[T any](ctx context.Context, p *Plugin, f func(context.Context, *life) (T, error)) (T, error) {
+func ask[S, T any](ctx context.Context, p *Plugin, what string, of half[S], f func(S, context.Context) (T, error)) (T, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, p.limits.Call)
@@ -55,7 +55,7 @@ func ask[T any](ctx context.Context, p *Plugin, f func(context.Context, *life) (
 			return none, err
 		}
 		d := &delivery{}
-		out, err := f(context.WithValue(ctx, deliveryKey{}, d), l)
+		out, err := heed(context.WithValue(ctx, deliveryKey{}, d), l.guard, what, bound(p, l, of, f))
 		l.leave()
 		if err == nil || ctx.Err() != nil || l.kill == nil || !d.unheard(err) {
 			return out, err
@@ -76,7 +76,7 @@ func (p *Plugin) lost(l *life, during string) {
 const dying = 300 * time.Millisecond
 
 // follow makes a call that lasts: it ends with its context, or with the plugin's life, and a stop does not wait for it.
-func follow(ctx context.Context, p *Plugin, f func(context.Context, *life) error) error {
+func follow[S any](ctx context.Context, p *Plugin, what string, of half[S], f func(S, context.Context) error) error {
 	l, err := p.take(ctx)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func follow(ctx context.Context, p *Plugin, f func(context.Context, *life) error
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
 	defer context.AfterFunc(ctx, cancel)()
-	err = f(within, l)
+	_, err = heed(within, l.guard, what, bound(p, l, of, only(f)))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -108,7 +108,7 @@ func (d *delivery) unheard(err error) bool {
 type deliveryKey struct{}
 
 // change makes a call that changes a NIC: see the package's comment. In the daemon the guard holds the rule.
-func change[T any](ctx context.Context, p *Plugin, what string, f func(context.Context, *life) (T, error)) (T, error) {
+func change[S, T any](ctx context.Context, p *Plugin, what string, of half[S], f func(S, context.Context) (T, error)) (T, error) {
 	var none T
 	if ctx.Err() != nil {
 		return none, core.Errorf(core.TimedOut, "%s: %s: it is too late to begin: %w", p.spec.title(), what, ctx.Err())
@@ -123,7 +123,7 @@ func change[T any](ctx context.Context, p *Plugin, what string, f func(context.C
 		if err != nil {
 			return none, err
 		}
-		out, heard, err := once(ctx, p, l, what, f)
+		out, heard, err := once(ctx, p, l, what, bound(p, l, of, f))
 		if heard {
 			return out, err
 		}
@@ -131,10 +131,10 @@ func change[T any](ctx context.Context, p *Plugin, what string, f func(context.C
 }
 
 // once is one try; heard is false when no plugin did.
-func once[T any](ctx context.Context, p *Plugin, l *life, what string, f func(context.Context, *life) (T, error)) (out T, heard bool, err error) {
+func once[T any](ctx context.Context, p *Plugin, l *life, what string, f func(context.Context) (T, error)) (out T, heard bool, err error) {
 	defer l.leave()
-	if l.kill == nil {
-		out, err = f(ctx, l)
+	if l.guard != nil {
+		out, err = await(ctx, l.guard, what, f)
 		return out, true, err
 	}
 	d := &delivery{}
@@ -144,7 +144,7 @@ func once[T any](ctx context.Context, p *Plugin, l *life, what string, f func(co
 	over := make(chan struct{})
 	defer close(over)
 	go p.limit(ctx, l, cancel, over, hung(what))
-	out, err = f(metadata.AppendToOutgoingContext(beyond, sdk.WithinKey, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10)), l)
+	out, err = f(metadata.AppendToOutgoingContext(beyond, sdk.WithinKey, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10)))
 	if err == nil || d.answered.Load() {
 		return out, true, err
 	}
@@ -216,8 +216,3 @@ func (watcher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Contex
 
 // HandleConn is gRPC's.
 func (watcher) HandleConn(context.Context, stats.ConnStats) {}
-
-// unserved is the error of a plugin that lacks a half.
-func (p *Plugin) unserved(what string) error {
-	return core.Errorf(core.NotSupported, "%s: its plugin serves no %s", p.spec.title(), what)
-}

@@ -116,18 +116,12 @@ func (p *Plugin) connect(ctx context.Context, l *life, client *plugin.Client) er
 		l.fabric = rpc.NewFabric(conn)
 	}
 	if slices.Contains(info.Services, rpc.HooksService) {
-		h := rpc.NewHooks(conn)
-		l.hooks = h
-		l.phased, _ = h.(core.Phased)
+		l.hooks = rpc.NewHooks(conn)
 	}
 	if slices.Contains(info.Services, rpc.SchedulerService) {
-		s := rpc.NewScheduler(conn)
-		l.scheduler = s
-		l.annotator, _ = s.(core.Annotator)
-		l.requeuer, _ = s.(core.Requeuer)
-		l.resumer, _ = s.(core.Resumer)
+		l.scheduler = rpc.NewScheduler(conn)
 	}
-	l.checker, l.health, l.drain = far, far.Health, far.Drain
+	l.checker, l.health, l.drain, l.abilities = far, far.Health, far.Drain, info.Abilities
 	if err := p.serves(l, "the program "+p.spec.Program.Path+" ("+strings.Join(info.Services, ", ")+")"); err != nil {
 		return err
 	}

@@ -21,40 +21,19 @@ type guard struct {
 
 // inside begins the only life of a value in the daemon.
 func (p *Plugin) inside(ctx context.Context, version string) (*life, error) {
-	g := guard{p: p, log: p.log, slots: make(chan struct{}, p.limits.Calls)}
+	g := &guard{p: p, log: p.log, slots: make(chan struct{}, p.limits.Calls)}
 	l := newLife()
-	l.version = version
+	l.version, l.guard = version, g
 	dead := make(chan struct{})
 	l.dead, l.stop = dead, sync.OnceFunc(func() { close(dead) })
 	l.why = func() string { return "it was ended" }
 	v := p.spec.Value
-	if d, ok := v.(core.NICDriver); ok {
-		l.nic = guardedNIC{g, d}
-	}
-	if b, ok := v.(core.FabricBackend); ok {
-		l.fabric = guardedFabric{g, b}
-	}
-	if h, ok := v.(core.Hooks); ok {
-		l.hooks = guardedHooks{g, h}
-	}
-	if h, ok := v.(core.Phased); ok {
-		l.phased = guardedPhased{g, h}
-	}
-	if s, ok := v.(core.Scheduler); ok {
-		l.scheduler = guardedScheduler{g, s}
-	}
-	if a, ok := v.(core.Annotator); ok {
-		l.annotator = guardedAnnotator{g, a}
-	}
-	if r, ok := v.(core.Requeuer); ok {
-		l.requeuer = guardedRequeuer{g, r}
-	}
-	if r, ok := v.(core.Resumer); ok {
-		l.resumer = guardedResumer{g, r}
-	}
-	if c, ok := v.(core.Checker); ok {
-		l.checker = guardedChecker{g, c}
-	}
+	l.nic, _ = v.(core.NICDriver)
+	l.fabric, _ = v.(core.FabricBackend)
+	l.hooks, _ = v.(core.Hooks)
+	l.scheduler, _ = v.(core.Scheduler)
+	l.checker, _ = v.(core.Checker)
+	l.abilities = core.Abilities(v)
 	if err := p.serves(l, "its value in the daemon"); err != nil {
 		l.close()
 		return nil, err
@@ -82,8 +61,11 @@ type outcome[T any] struct {
 	err   error
 }
 
-// heed runs a call that may be left alone at its context's end.
-func heed[T any](ctx context.Context, g guard, what string, f func(context.Context) (T, error)) (T, error) {
+// heed runs a call that may be left alone at its context's end. A life that is a process has no guard, and needs none.
+func heed[T any](ctx context.Context, g *guard, what string, f func(context.Context) (T, error)) (T, error) {
+	if g == nil {
+		return f(ctx)
+	}
 	var none T
 	select {
 	case g.slots <- struct{}{}:
@@ -111,7 +93,7 @@ func heed[T any](ctx context.Context, g guard, what string, f func(context.Conte
 }
 
 // await runs a call to its end, whatever its context says. While it is late the plugin shows as degraded.
-func await[T any](ctx context.Context, g guard, what string, f func(context.Context) (T, error)) (T, error) {
+func await[T any](ctx context.Context, g *guard, what string, f func(context.Context) (T, error)) (T, error) {
 	over, noted := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(noted)
@@ -152,7 +134,7 @@ func (p *Plugin) late(what string, by int) {
 }
 
 // caught turns a panic into an error.
-func caught[T any](g guard, what string, f func() (T, error)) (v T, err error) {
+func caught[T any](g *guard, what string, f func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			g.log.Error("plugin panicked", core.LogVerb, what, core.LogPanic, fmt.Sprint(r), core.LogStack, string(debug.Stack()))

@@ -12,12 +12,10 @@ type life struct {
 	nic       core.NICDriver
 	fabric    core.FabricBackend
 	hooks     core.Hooks
-	phased    core.Phased
 	scheduler core.Scheduler
-	annotator core.Annotator
-	requeuer  core.Requeuer
-	resumer   core.Resumer
 	checker   core.Checker
+	abilities []core.Ability // as it told at its start
+	guard     *guard         // nil: it is a process
 
 	pid     int
 	version string

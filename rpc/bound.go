@@ -31,6 +31,7 @@ const (
 	maxItems      = 4096 // arguments, variables, fields, values
 	maxDepth      = 16   // blocks in blocks
 	maxPhases     = 64   // of a scheduler's hooks
+	maxAbilities  = 64   // of a plugin
 	maxTold       = 64   // schedulers that orders tell of
 	maxNames      = 256  // of variables that a phase reads
 )

@@ -280,7 +280,10 @@ var (
 
 	genField = rapid.StringMatching(`[a-z][a-z_]{0,10}`)
 	genInfo  = rapid.Custom(func(t *rapid.T) Info {
-		return Info{Name: genName.Draw(t, "name"), Kind: genWord.Draw(t, "kind"), Version: genWord.Draw(t, "version"), Services: list(t, "services", genWord, 3)}
+		return Info{
+			Name: genName.Draw(t, "name"), Kind: genWord.Draw(t, "kind"), Version: genWord.Draw(t, "version"), Services: list(t, "services", genWord, 3),
+			Abilities: list(t, "abilities", rapid.Custom(func(t *rapid.T) core.Ability { return core.Ability(genWord.Draw(t, "ability")) }), 3),
+		}
 	})
 	genFinding = rapid.Custom(func(t *rapid.T) core.Finding {
 		return core.Finding{

@@ -21,6 +21,8 @@ type Info struct {
 	Kind     string   // driver, fabric or scheduler
 	Version  string   // the plugin's own
 	Services []string // the wire services it serves: NICService, FabricService …
+	// Abilities are the optional contracts of its services that it has. Those that this release does not know are kept.
+	Abilities []core.Ability
 }
 
 // Plugin is what every plugin serves beside the service of its kind.
@@ -200,13 +202,17 @@ func (c *pluginClient) Drain(ctx context.Context) error {
 }
 
 func encodeInfo(v Info) *pluginv1.InfoReply {
-	return &pluginv1.InfoReply{Name: utf(v.Name), Kind: utf(v.Kind), Version: utf(v.Version), Services: every(v.Services, utf)}
+	return &pluginv1.InfoReply{
+		Name: utf(v.Name), Kind: utf(v.Kind), Version: utf(v.Version), Services: every(v.Services, utf),
+		Abilities: every(v.Abilities, func(a core.Ability) string { return utf(string(a)) }),
+	}
 }
 
 func (d *decoder) info(p *pluginv1.InfoReply) Info {
 	return Info{
 		Name: d.name("plugin", p.GetName(), maxDevice), Kind: d.word("kind", p.GetKind()), Version: d.word("version", p.GetVersion()),
-		Services: each(d, "services", p.GetServices(), maxDevices, func(s string) string { return d.word("service", s) }),
+		Services:  each(d, "services", p.GetServices(), maxDevices, func(s string) string { return d.word("service", s) }),
+		Abilities: each(d, "abilities", p.GetAbilities(), maxAbilities, func(s string) core.Ability { return core.Ability(d.word("ability", s)) }),
 	}
 }
 

@@ -26,7 +26,7 @@ func about(value any, options []Option) rpc.Info {
 	for _, o := range options {
 		o(&who)
 	}
-	info := rpc.Info{Name: who.name, Version: who.version}
+	info := rpc.Info{Name: who.name, Version: who.version, Abilities: core.Abilities(value)}
 	if _, ok := value.(core.Scheduler); ok {
 		info.Kind, info.Services = "scheduler", append(info.Services, rpc.SchedulerService)
 	}
@@ -44,12 +44,13 @@ func about(value any, options []Option) rpc.Info {
 
 // described is what InfoFlag prints.
 type described struct {
-	Name     string   `json:"name"`
-	Version  string   `json:"version"`
-	Kind     string   `json:"kind"`
-	Services []string `json:"services"`
-	Protocol int      `json:"protocol"`
-	Block    []entry  `json:"block,omitempty"`
+	Name      string         `json:"name"`
+	Version   string         `json:"version"`
+	Kind      string         `json:"kind"`
+	Services  []string       `json:"services"`
+	Abilities []core.Ability `json:"abilities,omitempty"`
+	Protocol  int            `json:"protocol"`
+	Block     []entry        `json:"block,omitempty"`
 }
 
 type entry struct {
@@ -63,7 +64,7 @@ type entry struct {
 }
 
 func describe(w io.Writer, info rpc.Info, value any) error {
-	d := described{Name: info.Name, Version: info.Version, Kind: info.Kind, Services: info.Services, Protocol: Protocol}
+	d := described{Name: info.Name, Version: info.Version, Kind: info.Kind, Services: info.Services, Abilities: info.Abilities, Protocol: Protocol}
 	if c, ok := value.(core.Configurable); ok {
 		d.Block = entries(c.Schema())
 	}

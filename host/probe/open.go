@@ -96,13 +96,21 @@ func halves(ctx context.Context, run *process, conn *grpc.ClientConn) (*conforma
 	}
 	if slices.Contains(about.Services, rpc.HooksService) {
 		i.Hooks = rpc.NewHooks(conn)
-		i.Phased, _ = i.Hooks.(core.Phased)
+		if slices.Contains(about.Abilities, core.AblePhases) {
+			i.Phased, _ = i.Hooks.(core.Phased)
+		}
 	}
 	if slices.Contains(about.Services, rpc.SchedulerService) {
 		i.Scheduler = rpc.NewScheduler(conn)
-		i.Requeuer, _ = i.Scheduler.(core.Requeuer)
-		i.Resumer, _ = i.Scheduler.(core.Resumer)
-		i.Annotator, _ = i.Scheduler.(core.Annotator)
+		if slices.Contains(about.Abilities, core.AbleRequeue) {
+			i.Requeuer, _ = i.Scheduler.(core.Requeuer)
+		}
+		if slices.Contains(about.Abilities, core.AbleResume) {
+			i.Resumer, _ = i.Scheduler.(core.Resumer)
+		}
+		if slices.Contains(about.Abilities, core.AbleAnnotate) {
+			i.Annotator, _ = i.Scheduler.(core.Annotator)
+		}
 	}
 	return i, nil
 }

@@ -179,11 +179,13 @@ func (*InfoRequest) Descriptor() ([]byte, []int) {
 }
 
 type InfoReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`         // letters, digits, '.', '_', '-', at most 64 bytes
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`         // driver, fabric or scheduler
-	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`   // the plugin's own
-	Services      []string               `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"` // the wire services it serves: weft.nic.v1.NIC
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`         // letters, digits, '.', '_', '-', at most 64 bytes
+	Kind     string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`         // driver, fabric or scheduler
+	Version  string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`   // the plugin's own
+	Services []string               `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"` // the wire services it serves: weft.nic.v1.NIC
+	// What the plugin has beyond what its services must: phases, requeue, resume, annotate. It is asked for nothing else that is optional. At most 64.
+	Abilities     []string `protobuf:"bytes,5,rep,name=abilities,proto3" json:"abilities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -242,6 +244,13 @@ func (x *InfoReply) GetVersion() string {
 func (x *InfoReply) GetServices() []string {
 	if x != nil {
 		return x.Services
+	}
+	return nil
+}
+
+func (x *InfoReply) GetAbilities() []string {
+	if x != nil {
+		return x.Abilities
 	}
 	return nil
 }
@@ -1220,12 +1229,13 @@ var File_weft_plugin_v1_plugin_proto protoreflect.FileDescriptor
 const file_weft_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x1bweft/plugin/v1/plugin.proto\x12\x0eweft.plugin.v1\x1a\x17weft/core/v1/core.proto\"\r\n" +
-	"\vInfoRequest\"i\n" +
+	"\vInfoRequest\"\x87\x01\n" +
 	"\tInfoReply\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x1a\n" +
-	"\bservices\x18\x04 \x03(\tR\bservices\"\x0f\n" +
+	"\bservices\x18\x04 \x03(\tR\bservices\x12\x1c\n" +
+	"\tabilities\x18\x05 \x03(\tR\tabilities\"\x0f\n" +
 	"\rSchemaRequest\"=\n" +
 	"\vSchemaReply\x12.\n" +
 	"\x06schema\x18\x01 \x01(\v2\x16.weft.plugin.v1.SchemaR\x06schema\"7\n" +
