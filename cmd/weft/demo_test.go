@@ -2,11 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,34 +59,5 @@ func TestDemo(t *testing.T) {
 	}
 	if left, _ := exec.Command("ls", "-A", tmp).Output(); len(left) > 0 {
 		t.Errorf("it left %s", left)
-	}
-}
-
-// Ctrl-C is no deviation, and leaves nothing behind.
-func TestInterruptedDemo(t *testing.T) {
-	for _, test := range []struct {
-		interrupt bool
-		want      string
-		code      int
-	}{{true, "interrupted", 130}, {false, "deviated", 0}} {
-		ctx, cancel := context.WithCancel(t.Context())
-		if test.interrupt {
-			cancel()
-		}
-		dir := filepath.Join(t.TempDir(), "demo")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		err := demoEnd(ctx, errors.New("x"), dir)
-		cancel()
-		if !strings.Contains(err.Error(), test.want) {
-			t.Errorf("interrupted %v: %v", test.interrupt, err)
-		}
-		if e, ok := errors.AsType[*exitError](err); ok != (test.code != 0) || ok && e.code != test.code {
-			t.Errorf("interrupted %v: exit %v", test.interrupt, e)
-		}
-		if _, err := os.Stat(dir); os.IsNotExist(err) != test.interrupt {
-			t.Errorf("interrupted %v: its folder: %v", test.interrupt, err)
-		}
 	}
 }

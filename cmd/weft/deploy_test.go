@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
@@ -53,8 +54,8 @@ func TestUnits(t *testing.T) {
 		for key, want := range map[string]string{
 			"Type": "notify", "WatchdogSec": "30", "Restart": "always", "KillMode": "mixed", "UMask": "0022", "RuntimeDirectoryMode": "0755",
 			"RuntimeDirectoryPreserve": "yes", // the ledger, and the store's witness, must outlive a restart
-			"ExecStart":                "/usr/bin/weft " + verb + " --config " + defaultConfig,
-			"ExecReload":               "/usr/bin/weft --dir " + daemonDir + " reload",
+			"ExecStart":                "/usr/bin/weft " + verb + " --config " + cli.DefaultConfig,
+			"ExecReload":               "/usr/bin/weft --dir " + cli.DaemonDir + " reload",
 		} {
 			if got := u.one("Service", key); got != want {
 				t.Errorf("%s: %s=%s, not %s", name, key, got, want)

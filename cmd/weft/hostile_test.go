@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/cmd/weft/sim"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/hook"
@@ -25,8 +27,8 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := &devArgs{config: "../../config.hcl"}
-	opts, err := d.system(filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
+	d := &sim.System{Config: "../../config.hcl"}
+	opts, err := d.Options(filepath.Join(dir, "s"), version, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sys.Stop()
-	o := &options{dir: opts.Dir}
+	o := &cli.Options{Dir: opts.Dir}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
@@ -76,9 +78,9 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var reply core.HookReply
-			err := o.askNode(ctx, "n1", c.verb, c.in, &reply)
+			err := o.AskNode(ctx, "n1", c.verb, c.in, &reply)
 			if c.want == "" {
-				if err != nil || reply.Exit != exitRun || len(reply.Stderr) == 0 || len(reply.Stdout) > 0 {
+				if err != nil || reply.Exit != cli.ExitRun || len(reply.Stderr) == 0 || len(reply.Stdout) > 0 {
 					t.Errorf("err %v, exit %d, said %q and printed %q", err, reply.Exit, reply.Stderr, reply.Stdout)
 				}
 				return
@@ -104,14 +106,14 @@ func TestHostile(t *testing.T) {
 		"verb that is not there": {"reboot", nil, core.BadCall},
 	} {
 		t.Run("server/"+name, func(t *testing.T) {
-			if got := core.AsError(o.ask(ctx, c.verb, c.in, nil)); got == nil || got.Reason != c.want {
+			if got := core.AsError(o.Ask(ctx, c.verb, c.in, nil)); got == nil || got.Reason != c.want {
 				t.Errorf("got %v, want reason %s", got, c.want)
 			}
 		})
 	}
 
 	var s server.Status
-	if err := o.ask(ctx, "status", nil, &s); err != nil || len(s.Live) > 0 || s.Drained > 0 || s.Pools[0].Used > 0 {
+	if err := o.Ask(ctx, "status", nil, &s); err != nil || len(s.Live) > 0 || s.Drained > 0 || s.Pools[0].Used > 0 {
 		t.Errorf("after all that the system has %+v, %v", s, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(opts.Dir, "nodes", "*", "env", "*", "*")); err != nil || len(left) > 0 {

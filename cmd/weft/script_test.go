@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
 )
 
@@ -201,4 +203,15 @@ func again(ts *testscript.TestScript, what string, so func() (bool, string)) {
 			ts.Fatalf("%s: not within %s; last seen: %s", what, patience, seen)
 		}
 	}
+}
+
+// exitCode is how a shell tells a process's end.
+func exitCode(s *os.ProcessState) int {
+	if s == nil {
+		return cli.ExitRun
+	}
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return s.ExitCode()
 }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Exit codes, as `weft --help` tells them.
+const (
+	ExitFailed = 1   // the call was understood and failed
+	exitUsage  = 2   // wrong usage, or a configuration that cannot be used
+	ExitRun    = 125 // `weft run` itself failed; everything else is COMMAND's own
+	ExitExec   = 126 // its COMMAND cannot be executed
+	ExitNone   = 127 // there is no such COMMAND
+)
+
+// ExitError carries an exit code; an empty text prints nothing.
+type ExitError struct {
+	code int
+	err  error
+}
+
+func (e *ExitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *ExitError) Unwrap() error { return e.err }
+
+// Exit is err with an exit code.
+func Exit(code int, err error) error { return &ExitError{code, err} }
+
+// ExitCode is the exit code of a command line that ended with err.
+func ExitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*ExitError](err); ok {
+		return e.code
+	}
+	if e, ok := errors.AsType[*core.Error](err); ok && (e.Reason == core.BadConfig || e.Reason == core.BadCall) {
+		return exitUsage
+	}
+	return ExitFailed
+}
+
+// Complain writes an error for a person, as one line.
+func Complain(err error) {
+	if text := strings.TrimSpace(explain(err)); text != "" {
+		fmt.Fprintln(os.Stderr, "weft: "+strings.ReplaceAll(text, "\n", " "))
+	}
+}
+
+// explain is an error with what to do about it, on one line.
+func explain(err error) string {
+	if e, ok := errors.AsType[*core.Error](err); ok && e.Remedy != "" {
+		return err.Error() + "; " + e.Remedy
+	}
+	return err.Error()
+}

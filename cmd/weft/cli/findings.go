@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/hclfile"
+)
+
+// ReadSite reads config.hcl and its policy, and shows everything that is wrong with them in one run. quarantine, when above 0, replaces that of every pool.
+func ReadSite(path string, quarantine time.Duration) (*daemon.Site, error) {
+	s, findings := daemon.Read(path, quarantine)
+	Show(findings)
+	if s == nil {
+		return nil, Usage(fmt.Errorf("%s and its policy cannot be used", path))
+	}
+	return s, nil
+}
+
+// Show writes findings to standard error.
+func Show(findings []hclfile.Finding) {
+	if len(findings) > 0 {
+		_ = hclfile.Text(os.Stderr, hclfile.Sort(findings), term.IsTerminal(int(os.Stderr.Fd())))
+	}
+}

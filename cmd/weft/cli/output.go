@@ -1,0 +1,145 @@
+// Package cli is what the verbs share: their options and output, how they ask server and agents, and how a command line ends.
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// DefaultDir is where `weft dev` puts its sockets.
+const DefaultDir = "weft.dev"
+
+// DaemonDir is where the daemons put theirs.
+const DaemonDir = "/run/weft"
+
+// Options are the flags that all verbs share.
+type Options struct {
+	Dir      string
+	Output   string
+	Version  string
+	Coloured bool // the verb sees itself that a terminal obeys nothing that came from elsewhere
+}
+
+// Listing gives cmd the flag -o.
+func (o *Options) Listing(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVarP(&o.Output, "output", "o", "table", "table or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.Output != "table" && o.Output != "json" {
+			return Misuse(cmd, fmt.Errorf("output %q: it is neither table nor json", core.Clip(o.Output)))
+		}
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// Print shows v as JSON, or by table. What could not be written is an error: a script must not take half a list for the whole.
+func (o *Options) Print(w io.Writer, v any, table func(w io.Writer)) error {
+	var out bytes.Buffer
+	if o.Output == "json" {
+		enc := json.NewEncoder(&out)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(v); err != nil {
+			return fmt.Errorf("output: %w", err)
+		}
+	} else {
+		table(&out)
+		if !o.Coloured {
+			out = *bytes.NewBuffer(bytes.Map(shown, out.Bytes()))
+		}
+	}
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// shown is r, or ? for what a terminal would obey: names of jobs, users and files are others' texts.
+func shown(r rune) rune {
+	if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
+}
+
+// Columns prints rows under a heading.
+func Columns(w io.Writer, head string, rows [][]string) {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	names := strings.TrimLeft(head, " ")
+	fmt.Fprintln(t, head[:len(head)-len(names)]+strings.ReplaceAll(names, " ", "\t"))
+	for _, r := range rows {
+		for i, c := range r {
+			if c == "" {
+				r[i] = "-"
+			}
+		}
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	_ = t.Flush()
+}
+
+// Ago is a time as an administrator reads it.
+func Ago(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	d := time.Since(t).Round(time.Second)
+	if d < 0 {
+		return t.Format(time.DateTime)
+	}
+	if d < 48*time.Hour {
+		return d.String()
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// Account is a user by name: the scheduler's, or this host's where that is lost with the store that had it; by number where there is none.
+func Account(name string, uid uint32) string {
+	if name != "" {
+		return name
+	}
+	known, ok := accounts[uid]
+	if !ok {
+		known = fmt.Sprint(uid)
+		if u, err := user.LookupId(known); err == nil {
+			known = u.Username
+		}
+		accounts[uid] = known
+	}
+	return known
+}
+
+// accounts are those that were looked up: a list has few users and many lines.
+var accounts = map[uint32]string{}
+
+// Stdout is where answers go.
+func Stdout() io.Writer { return os.Stdout }
+
+// Plural is a number of things.
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprint(n, " ", what, "s")
+}
+
+// NonNil makes an empty list of JSON of none.
+func NonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

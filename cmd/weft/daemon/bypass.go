@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/rundir"
+)
+
+func newBypass(o *cli.Options) *cobra.Command {
+	var until string
+	var end bool
+	cmd := &cobra.Command{
+		Use: "bypass --until TIME | --end", Short: "Let jobs run without Weft on this node for a while, when Weft itself is broken", Args: cobra.NoArgs,
+		Long: `Let the hooks of every scheduler on this node go by without Weft until TIME, and for root only: jobs start without VNIs, services and
+variables of their own, and so without isolation. Neither agent nor server need run. Each hook that goes by is logged and counted in the
+agent's run directory. Jobs that began meanwhile run on when it is over.
+
+TIME is 15:04, the next one to come, "2026-01-31 15:04", 2026-01-31T15:04:00+01:00, or how long from now: 4h. It is at most 7 days ahead.
+Without a flag it says whether there is a bypass.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if until != "" && end {
+				return cli.Misuse(cmd, fmt.Errorf("bypass: give one of --until and --end"))
+			}
+			return bypass(o, cmd.Context(), until, end, time.Now())
+		},
+	}
+	cmd.Flags().StringVar(&until, "until", "", "begin one, or move its end")
+	cmd.Flags().BoolVar(&end, "end", false, "end it now")
+	return cmd
+}
+
+func bypass(o *cli.Options, ctx context.Context, until string, end bool, now time.Time) error {
+	dir, err := agentDir(o)
+	if err != nil {
+		return err
+	}
+	if until == "" && !end {
+		at, on, err := dir.Bypass(now)
+		switch {
+		case err != nil:
+			return err
+		case on:
+			_, err = fmt.Fprintf(cli.Stdout(), "hooks go by without Weft until %s\n", at.Local().Format(time.RFC3339))
+		default:
+			_, err = fmt.Fprintln(cli.Stdout(), "hooks go through Weft")
+		}
+		return err
+	}
+	// A file of another user's is not obeyed by hooks, so only whom they obey is let write one.
+	if info, err := os.Stat(string(dir)); os.Geteuid() != 0 && err == nil && !mine(info) {
+		return core.Errorf(core.NotAllowed, "bypass: uid %d may not do it", os.Geteuid()).WithRemedy("only root may, on the node itself")
+	}
+	what := "bypass ended"
+	if end {
+		err = dir.ClearBypass()
+	} else {
+		var at time.Time
+		if at, err = parseUntil(until, now); err == nil {
+			err = dir.WriteBypass(at, now)
+		}
+		what = "bypass until " + at.Format(time.RFC3339)
+	}
+	if err != nil {
+		return err
+	}
+	// The agent has it in its audit, unless it is what is broken.
+	_ = hook.Call(ctx, dir.RootSocket(), daemon.VerbBypass, daemon.BypassArgs{What: what}, nil)
+	return dir.LogBypass(now, fmt.Sprintf("uid %d pid %d: %s", os.Getuid(), os.Getpid(), what))
+}
+
+// mine reports whether a file is the caller's.
+func mine(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int64(st.Uid) == int64(os.Geteuid())
+}
+
+// agentDir is the run directory of this host's agent, also where no agent has started yet.
+func agentDir(o *cli.Options) (rundir.Dir, error) {
+	if dir, _, ok := o.Here(); ok {
+		return dir, nil
+	}
+	dir := o.Dir
+	if dir == cli.DefaultDir || dir == cli.DaemonDir {
+		dir = rundir.Default
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", core.Errorf(core.BadCall, "dir %s: %w", dir, err)
+	}
+	return rundir.Dir(abs), rundir.Dir(abs).Check()
+}
+
+// parseUntil reads a time to come.
+func parseUntil(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return now.Add(d).Truncate(time.Second), nil
+	}
+	if t, err := time.ParseInLocation("15:04", text, now.Location()); err == nil {
+		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
+		if !at.After(now) {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at, nil
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, core.Errorf(core.BadCall, "bypass: %q is no time", core.Clip(cmp.Or(strings.TrimSpace(text), text))).
+		WithRemedy(`write 15:04, "2006-01-02 15:04", or how long from now, such as 4h`)
+}

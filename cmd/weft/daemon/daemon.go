@@ -1,0 +1,94 @@
+// Package daemon holds the verbs that run, reload, bypass and show the daemons.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/cmd/weft/people"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/daemon"
+)
+
+func NewServer(o *cli.Options) *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use: "server", Short: "Run the server: the one authority over the fabric", Args: cobra.NoArgs,
+		Long: `Run the server of a system, until it is told to stop. It keeps its records in the store that config.hcl names, answers operators on its
+socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` makes its certificates.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts, done := daemonOptions(cmd.Context(), o.Version)
+			defer done()
+			s, err := cli.ReadSite(path, 0)
+			if err != nil {
+				return err
+			}
+			opts.Member = people.New().Member
+			return told(daemon.Server(cmd.Context(), s, opts))
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "the configuration")
+	return cmd
+}
+
+func NewAgent(o *cli.Options) *cobra.Command {
+	var path, boot string
+	cmd := &cobra.Command{
+		Use: "agent", Short: "Run this node's agent, which makes and removes its CXI services", Args: cli.NoVerb,
+		Long: `Run the agent of this node, until it is told to stop. Services stay when it does: they are their jobs', and the next start finds them
+again. The node is called what its certificate says; ` + "`weft tls node NAME`" + ` makes it.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts, done := daemonOptions(cmd.Context(), o.Version)
+			defer done()
+			s, err := cli.ReadSite(path, 0)
+			if err != nil {
+				return err
+			}
+			return told(daemon.Agent(cmd.Context(), s, boot, opts))
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "the configuration")
+	cmd.Flags().StringVar(&boot, "boot", "", "the node's boot id, for a simulated node; by default the machine's")
+	_ = cmd.Flags().MarkHidden("boot")
+	cmd.AddCommand(newBypass(o))
+	return cmd
+}
+
+// daemonOptions are those of both daemons, until done is called. systemd is told when they serve, and when they stop. SIGHUP asks for a reload from the first
+// moment on, or it would end a daemon that is still starting.
+func daemonOptions(ctx context.Context, version string) (_ daemon.Options, done func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	context.AfterFunc(ctx, func() { _, _ = sd.SdNotify(false, sd.SdNotifyStopping) })
+	every, err := sd.SdWatchdogEnabled(false)
+	if err != nil {
+		log.Warn("systemd's watchdog is not told anything: what it says of itself cannot be read", core.LogError, err)
+	}
+	return daemon.Options{
+		Version: version, Log: log, Reload: hup,
+		Ready: func() {
+			log.Info("serving", "version", version)
+			_, _ = sd.SdNotify(false, sd.SdNotifyReady)
+		},
+		Watch: daemon.Watchdog{Every: every, Tell: func() { _, _ = sd.SdNotify(false, sd.SdNotifyWatchdog) }},
+	}, func() { signal.Stop(hup) }
+}
+
+// told shows a complaint about config.hcl with its lines.
+func told(err error) error {
+	if e, ok := errors.AsType[*daemon.FindingsError](err); ok {
+		cli.Show(e.Findings)
+		return cli.Usage(fmt.Errorf("the configuration or its policy cannot be used"))
+	}
+	return err
+}

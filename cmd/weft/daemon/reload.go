@@ -1,0 +1,43 @@
+package daemon
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+)
+
+func NewReload(o *cli.Options) *cobra.Command {
+	return o.Listing(&cobra.Command{
+		Use: "reload", Short: "Put config.hcl and the policy files in force without a restart; the old stay when anything is wrong", Args: cobra.NoArgs,
+		Long: `Put config.hcl and the policy files in force in the daemons of this host: the server, the agent, or both. No job is dropped. Each says what
+changed, and what of it needs a restart. When anything is wrong with the new, the old stays in force whole.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rows, away := o.Reload(cmd.Context())
+			if away != nil && len(rows) == 0 {
+				return away
+			}
+			if err := o.Print(cmd.OutOrStdout(), rows, func(w io.Writer) {
+				for _, r := range rows {
+					cli.Show(r.Findings)
+					for _, c := range r.Changed {
+						fmt.Fprintf(w, "%s: %s\n", r.Daemon, c)
+					}
+					if len(r.Changed) == 0 && !r.Refused {
+						fmt.Fprintf(w, "%s: nothing is different\n", r.Daemon)
+					}
+				}
+			}); err != nil {
+				return err
+			}
+			for _, r := range rows {
+				if r.Refused {
+					return cli.Usage(fmt.Errorf("reload: %s: nothing was changed; the configuration from before stays in force", r.Daemon))
+				}
+			}
+			return away
+		},
+	})
+}

@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/server"
+)
+
+func NewVersion(o *cli.Options) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the release", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		_, err := fmt.Fprintln(cli.Stdout(), "weft "+o.Version)
+		return err
+	}}
+}
+
+func NewStatus(o *cli.Options) *cobra.Command {
+	return o.Listing(&cobra.Command{
+		Use: "status", Short: "Show the system in one look", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var s server.Status
+			if err := o.Ask(cmd.Context(), "status", nil, &s); err != nil {
+				return err
+			}
+			return o.Print(cli.Stdout(), s, func(w io.Writer) { PrintStatus(w, s) })
+		},
+	})
+}
+
+func PrintStatus(w io.Writer, s server.Status) {
+	fmt.Fprintf(w, "weft %s, up %s, store %.8s epoch %d revision %d\n", s.Version, s.Up, s.Store, s.Epoch, s.Revision)
+	switch {
+	case s.Failure != "":
+		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)
+	case s.Recovering && s.Awaited == 0:
+		fmt.Fprintln(w, "NOTHING IS GRANTED: a store was lost, and what was in quarantine then is unknown; every VNI rests first, and it ends by itself")
+	case s.Recovering:
+		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %s not reported yet (`weft nodes`)\n", have(s.Awaited, "node"))
+	}
+	if s.Refused != nil {
+		fmt.Fprintf(w, "THE LAST RELOAD WAS REFUSED %s ago; policy %.12s and the configuration from before stay in force: %s\n", cli.Ago(s.Refused.At), s.Policy, s.Refused.Why)
+	}
+	if b := s.Shadow; b != nil {
+		fmt.Fprintf(w, "policy %.12s decides beside %.12s, which is in force: %d of %s in %s would have got something else (`weft policy apply --shadow --report`)\n",
+			b.Policy, s.Policy, b.Changed, cli.Plural(b.Jobs, "job"), cli.Ago(b.Since))
+	}
+	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < server.ExpiresSoon {
+		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
+	}
+	if e := s.Ending; e != nil {
+		fmt.Fprintf(w, "%s certificates that end soon or have ended, the first, of %s, on %s: `weft nodes` shows each; renew one with `weft tls node NAME`\n", have(e.Nodes, "node"), e.First, e.Ends.Format(time.DateOnly))
+	}
+	if s.Vanished > 0 {
+		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", cli.Plural(s.Vanished, "job"))
+	}
+	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
+	var live []string
+	for _, k := range slices.Sorted(maps.Keys(s.Live)) {
+		live = append(live, fmt.Sprintf("%d %s", s.Live[k], k))
+	}
+	fmt.Fprintln(w, "reservations: "+cmp.Or(strings.Join(live, ", "), "none"))
+	rows := make([][]string, 0, len(s.Pools))
+	for _, p := range s.Pools {
+		rows = append(rows, []string{p.Pool, fmt.Sprint(p.Size), fmt.Sprint(p.Used), fmt.Sprint(p.Free)})
+	}
+	cli.Columns(w, "POOL VNIS USED FREE", rows)
+}
+
+func have(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " has"
+	}
+	return cli.Plural(n, what) + " have"
+}

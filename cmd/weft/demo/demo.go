@@ -1,0 +1,108 @@
+// Package demo is `weft demo`: a story on simulated nodes that checks itself.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/cmd/weft/sim"
+	"github.com/weft-hpc/weft/dev"
+)
+
+func New(o *cli.Options) *cobra.Command {
+	d := &sim.System{}
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Show the main job on simulated NICs, as a story that checks itself", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), time.Minute)
+			defer cancel()
+			return runDemo(ctx, d, o.Version, term.IsTerminal(int(os.Stdout.Fd())))
+		},
+	}
+	d.Flags(cmd, 2*time.Second)
+	return cmd
+}
+
+// runDemo plays the story in a folder of its own, which goes with it unless something deviates.
+func runDemo(ctx context.Context, d *sim.System, version string, colour bool) error {
+	dir, err := os.MkdirTemp("", "weft-demo-")
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	logs, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	opts, err := d.Options(dir, version, slog.New(slog.NewTextHandler(logs, nil)))
+	if err != nil {
+		return err
+	}
+	sys, err := dev.Start(ctx, opts)
+	if err != nil {
+		return err
+	}
+	s := &story{ctx: ctx, out: cli.Stdout(), colour: colour, dir: dir, sys: sys, opts: opts, o: &cli.Options{Dir: dir, Output: "table"}, quarantine: opts.Config.Pools[0].Quarantine}
+	defer s.end()
+	err = s.play()
+	sys.Stop()
+	return demoEnd(ctx, err, dir)
+}
+
+// demoEnd is what comes of a demo that ended with err. Who ends it by Ctrl-C has seen no deviation, and nothing is left to look at.
+func demoEnd(ctx context.Context, err error, dir string) error {
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		return errors.Join(cli.Exit(130, errors.New("the demo was interrupted")), os.RemoveAll(dir))
+	case err != nil:
+		return fmt.Errorf("the demo deviated: %w; its log and state are in %s", err, dir)
+	}
+	return os.RemoveAll(dir)
+}
+
+// play is the story, chapter by chapter.
+func (s *story) play() error {
+	for _, chapter := range []func() error{s.begin, s.twoUsers, s.denied, s.nicFails, s.busy, s.serverStops, s.account} {
+		if err := chapter(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *story) chapter(title string) {
+	s.number++
+	fmt.Fprintf(s.out, "\n%s\n", s.paint("1", fmt.Sprintf("%d. %s", s.number, title)))
+}
+
+func (s *story) tell(format string, args ...any) {
+	fmt.Fprintf(s.out, "   "+format+"\n", args...)
+}
+
+// paint colours text on a terminal only.
+func (s *story) paint(code, text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// shown runs one of the operator's own printers, indented and with its command line above.
+func (s *story) shown(command string, table func(io.Writer)) {
+	fmt.Fprintf(s.out, "   %s\n", s.paint("36", "$ "+command))
+	w := &indent{w: s.out}
+	table(w)
+}

@@ -1,0 +1,65 @@
+package job
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+)
+
+func NewEnv(o *cli.Options) *cobra.Command {
+	var node, label string
+	var show bool
+	cmd := o.Listing(&cobra.Command{
+		Use: "env [JOB]", Short: "Print a job's variables, for its owner, in a shell that no hook reached",
+		Long: `Print a job's variables as a shell can take them: eval "$(weft env JOB)". Without JOB it is the one that WEFT_JOB names.
+Only the job's owner and root can.
+
+With --show it tells what this shell carries already and whose it is: a job within a Flux job shares the services of the outermost.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if show {
+				if len(args) > 0 || node != "" || label != "" {
+					return cli.Misuse(cmd, fmt.Errorf("env: --show is about this shell alone"))
+				}
+				s := showEnv(os.Getenv)
+				return o.Print(cli.Stdout(), s, func(w io.Writer) { printShownEnv(w, s) })
+			}
+			scheduler, job, at, err := o.JobHere(args, node)
+			switch {
+			case err != nil:
+				return err
+			case job == "":
+				return cli.Misuse(cmd, fmt.Errorf("env: JOB is missing, and this shell is of no job"))
+			case at == "":
+				return cli.Misuse(cmd, fmt.Errorf("env: --node is missing, and job %s does not name one", job))
+			case scheduler == "":
+				scheduler = label
+			}
+			var rows []agent.EnvRow
+			if err := o.AskNode(cmd.Context(), at, "env", agent.EnvArgs{Scheduler: scheduler, Job: job}, &rows); err != nil {
+				return err
+			}
+			return o.Print(cli.Stdout(), cli.NonNil(rows), func(w io.Writer) {
+				for _, r := range rows {
+					if r.Unset {
+						fmt.Fprintln(w, "unset "+r.Name)
+					} else {
+						fmt.Fprintf(w, "export %s='%s'\n", r.Name, strings.ReplaceAll(r.Value, "'", `'\''`))
+					}
+				}
+			})
+		},
+	})
+	cmd.ValidArgsFunction = o.JobNames().Once
+	cmd.Flags().StringVar(&node, "node", "", "as the job sees it on this node")
+	o.NodeNames().Flag(cmd, "node")
+	cmd.Flags().StringVar(&label, "scheduler", "", "label of the job's scheduler in config.hcl; needed where two have a job of that id")
+	cmd.Flags().BoolVar(&show, "show", false, "show what this shell carries, and from which job")
+	return cmd
+}

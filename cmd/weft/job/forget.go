@@ -1,0 +1,62 @@
+package job
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/server"
+)
+
+func NewForget(o *cli.Options) *cobra.Command {
+	var vni string
+	in := server.JobArgs{}
+	cmd := &cobra.Command{
+		Use: "forget [JOB]", Short: "Write off nodes that keep a held reservation from being freed",
+		Long: `Write off the nodes that keep a reservation from being freed: they are out of contact for good, or were reinstalled.
+Its VNIs go to quarantine. If such a node comes back and still has the services, they are shown and its VNIs are held again.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if given := count(len(args) == 1, cmd.Flags().Changed("vni"), in.Vanished); given != 1 {
+				return cli.Misuse(cmd, fmt.Errorf("forget: give one of JOB, --vni and --vanished"))
+			}
+			if len(args) == 1 {
+				if _, _, err := cli.SplitJob(args[0]); err != nil {
+					return err
+				}
+				in.Job = args[0]
+			}
+			if cmd.Flags().Changed("vni") {
+				v, err := core.ParseVNI(vni)
+				if err != nil {
+					return err
+				}
+				in.VNI = uint16(v)
+			}
+			var n server.Count
+			if err := o.Ask(cmd.Context(), "forget", in, &n); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cli.Stdout(), "%s written off; their VNIs rest in quarantine before they are free\n", cli.Plural(n.Count, "reservation"))
+			return err
+		},
+	}
+	cmd.ValidArgsFunction = o.JobNames().Once
+	cmd.Flags().StringVar(&vni, "vni", "", "the reservations that hold this VNI")
+	o.VNINumbers().Flag(cmd, "vni")
+	cmd.Flags().BoolVar(&in.Vanished, "vanished", false, "the jobs of an alarm are really gone")
+	cmd.Flags().BoolVar(&in.Confirmed, "gone", false, "also where the scheduler has not said that the job is over")
+	return cmd
+}
+
+func count(given ...bool) int {
+	n := 0
+	for _, g := range given {
+		if g {
+			n++
+		}
+	}
+	return n
+}

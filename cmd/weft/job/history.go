@@ -1,0 +1,74 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/history"
+)
+
+// printHistory prints the jobs of the past and of now, as lines of JSON or as a table. since is a duration before now, a day or a time; empty: all that is kept.
+func printHistory(o *cli.Options, path, since string) error {
+	from, err := moment(since, time.Now())
+	if err != nil {
+		return cli.Usage(err)
+	}
+	c, findings := config.Load(path)
+	if hclfile.Failed(findings) {
+		cli.Show(findings)
+		return cli.Usage(fmt.Errorf("%s cannot be used", path))
+	}
+	if c.Server.History == "" {
+		return core.Errorf(core.NotThere, "jobs: %s keeps no history", path).WithRemedy(`name a file: server { history = "/var/log/weft/jobs.jsonl" }, and restart the server`)
+	}
+	rows, bad, err := history.Read(c.Server.History, from)
+	if err != nil {
+		return err
+	}
+	if bad > 0 {
+		fmt.Fprintf(os.Stderr, "weft: %s of the history cannot be read and are left out\n", cli.Plural(bad, "line"))
+	}
+	if o.Output == "json" {
+		enc := json.NewEncoder(cli.Stdout())
+		for _, r := range rows {
+			if err := enc.Encode(r); err != nil {
+				return fmt.Errorf("output: %w", err)
+			}
+		}
+		return nil
+	}
+	return o.Print(cli.Stdout(), rows, func(w io.Writer) {
+		cells := make([][]string, 0, len(rows))
+		for _, r := range rows {
+			ended := ""
+			if !r.Ended.IsZero() {
+				ended = r.Ended.Format(time.DateTime)
+			}
+			cells = append(cells, []string{r.Job.Scheduler, r.Job.ID, cli.Account(r.Job.User, r.Job.UID), r.Job.Account, r.Job.Queue, r.Made.Format(time.DateTime), ended, core.FormatVNIs(r.VNIs)})
+		}
+		cli.Columns(w, "SCHEDULER JOB USER ACCOUNT QUEUE MADE ENDED VNIS", cells)
+	})
+}
+
+// moment reads a time of the past.
+func moment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.DateTime, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("since %q: write how long ago, as 36h, or a day, as 2026-01-31, or a time, as \"2026-01-31 12:00:00\"", core.Clip(text))
+}

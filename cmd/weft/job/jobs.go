@@ -1,0 +1,133 @@
+// Package job holds the verbs about jobs and their VNIs.
+package job
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/server"
+)
+
+func NewJobs(o *cli.Options) *cobra.Command {
+	at, past, since := &cli.ConfigFlag{}, false, ""
+	cmd := &cobra.Command{
+		Use: "jobs", Short: "List the reservations", Args: cobra.NoArgs,
+		Long: `List the reservations. With --history those of the past too, with what policy knew of each job, out of the files that the configuration names
+as server { history = … } and that root alone can read: with -o json one line for each.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if past {
+				return printHistory(o, at.Path(), since)
+			}
+			if since != "" {
+				return cli.Misuse(cmd, fmt.Errorf("jobs: --since is for --history"))
+			}
+			jobs, err := cli.List[server.JobRow](cmd.Context(), o, "jobs", nil)
+			if err != nil {
+				return err
+			}
+			return o.Print(cli.Stdout(), cli.NonNil(jobs), func(w io.Writer) {
+				rows := make([][]string, 0, len(jobs))
+				for _, j := range jobs {
+					rows = append(rows, []string{j.Scheduler, j.Job, cli.Account(j.User, j.UID), j.State, cli.Ago(j.Since), core.FormatVNIs(j.VNIs), fmt.Sprintf("%d/%d", j.Unclean, j.Nodes), j.Waits})
+				}
+				cli.Columns(w, "SCHEDULER JOB USER STATE SINCE VNIS HOLDING WAITS-FOR", rows)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&past, "history", false, "those of the past too, on the server's host")
+	cmd.Flags().StringVar(&since, "since", "", "only those that had not ended so long ago, as 36h, or by then, as 2026-01-31")
+	at.Flags(cmd)
+	return o.Listing(cmd)
+}
+
+func NewJob(o *cli.Options) *cobra.Command {
+	return o.Listing(&cobra.Command{
+		Use: "job ID", Short: "Show all that is known of a job", Args: cobra.ExactArgs(1), ValidArgsFunction: o.JobNames().Once,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, _, err := cli.SplitJob(args[0]); err != nil {
+				return err
+			}
+			var jobs []server.JobDetail
+			if err := o.Ask(cmd.Context(), "job", server.JobArgs{Job: args[0]}, &jobs); err != nil {
+				return err
+			}
+			return o.Print(cli.Stdout(), jobs, func(w io.Writer) {
+				for _, j := range jobs {
+					printJob(w, j)
+				}
+			})
+		},
+	})
+}
+
+func printJob(w io.Writer, j server.JobDetail) {
+	if j.Unknown { // it is nobody's job, only services that no record explains
+		fmt.Fprintf(w, "%s, not made by Weft: %s since %s\n", j.Job, j.State, cli.Ago(j.Since))
+	} else {
+		fmt.Fprintf(w, "job %s/%s, run %d, of %s: %s since %s\n", j.Scheduler, j.Job, j.Generation, cli.Account(j.User, j.UID), j.State, cli.Ago(j.Since))
+	}
+	if j.Waits != "" {
+		fmt.Fprintln(w, "  waits for        "+j.Waits)
+	}
+	fmt.Fprintln(w, "  VNIs             "+core.FormatVNIs(j.VNIs))
+	if len(j.Classes) > 0 {
+		fmt.Fprintln(w, "  traffic classes  "+strings.Join(j.Classes, ", "))
+	}
+	for _, text := range j.Warnings {
+		fmt.Fprintln(w, "  warning          "+text)
+	}
+	for _, s := range j.Shares {
+		var limits []string
+		for _, r := range core.ResourceNames() {
+			if l := s.Limits[r]; l[1] > 0 {
+				limits = append(limits, fmt.Sprintf("%s %d/%d", r, l[0], l[1]))
+			}
+		}
+		fmt.Fprintf(w, "  on %s, %d cores each: reserved/max on each NIC: %s\n", s.Hosts, s.Cores, strings.Join(limits, ", "))
+	}
+	for _, n := range j.Where {
+		fmt.Fprintf(w, "  node %-12s %s %s\n", n.Node, n.State, n.Why)
+	}
+}
+
+func NewVNIs(o *cli.Options) *cobra.Command {
+	return o.Listing(&cobra.Command{
+		Use: "vnis [VNI]", Short: "Say who has which VNI, since when, where, and what it waits for", Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.VNINumbers().Once,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var in server.JobArgs
+			if len(args) == 1 {
+				v, err := core.ParseVNI(args[0])
+				if err != nil {
+					return err
+				}
+				in.VNI = uint16(v)
+			}
+			vnis, err := cli.List[server.VNIRow](cmd.Context(), o, "vnis", in)
+			if err != nil {
+				return err
+			}
+			return o.Print(cli.Stdout(), cli.NonNil(vnis), func(w io.Writer) { PrintVNIs(w, vnis) })
+		},
+	})
+}
+
+func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
+	rows := make([][]string, 0, len(vnis))
+	for _, v := range vnis {
+		owner := ""
+		if v.Job != "" {
+			owner = cli.Account(v.User, v.UID)
+		}
+		nodes := strings.Join(v.Nodes[:min(len(v.Nodes), 4)], ",")
+		if len(v.Nodes) > 4 {
+			nodes += fmt.Sprintf(" and %d more", len(v.Nodes)-4)
+		}
+		rows = append(rows, []string{fmt.Sprint(v.VNI), v.Pool, v.State, v.Job, owner, cli.Ago(v.Since), nodes, v.Waits})
+	}
+	cli.Columns(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", rows)
+}

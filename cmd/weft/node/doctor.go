@@ -1,0 +1,183 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev"
+)
+
+// What an examination may take; a scheduler's health check waits less long than a person.
+const (
+	doctorTime = 20 * time.Second
+	healthTime = 8 * time.Second
+	doctorMost = 5 * time.Minute
+)
+
+func NewDoctor(o *cli.Options) *cobra.Command {
+	var node string
+	var health bool
+	var limit time.Duration
+	cmd := o.Listing(&cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong on a node, and say what mends it", Args: cobra.NoArgs,
+		Long: `Look for what is wrong on a node: its NICs, the services on them, the agent, and what the plugins find by themselves. Each finding has its
+severity, what shows it, and the command that mends it. Only root may ask.
+
+Exit codes: 0 nothing is wrong; 1 the worst is a warning; 2 the worst is critical, or the agent does not answer.
+
+--health is for a scheduler's health check: one line, within --limit; exit code 0, or 1 when something is critical or the agent does not
+answer. Warnings do not fail it, so that none of them can drain a whole system.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("limit") {
+				limit = doctorTime
+				if health {
+					limit = healthTime
+				}
+			}
+			if limit < time.Second || limit > doctorMost {
+				return cli.Misuse(cmd, fmt.Errorf("doctor: limit %s: it must be 1s to %s", limit, doctorMost))
+			}
+			if health && cmd.Flags().Changed("output") {
+				return cli.Misuse(cmd, errors.New("doctor: --health is one line; leave out --output"))
+			}
+			_, _, at, err := o.JobHere(nil, node)
+			if err != nil {
+				return err
+			}
+			var rows []agent.FindingRow
+			switch {
+			case at != "":
+				rows, err = examine(o, cmd.Context(), at, limit)
+			case manyNodes(o):
+				return cli.Misuse(cmd, errors.New("doctor: no agent is here: --node is missing"))
+			default:
+				rows = away("no agent has started in " + o.Dir + " since this host booted")
+			}
+			if err != nil && health { // who runs a health check shows its one line as the reason, and nothing else
+				rows, err = []agent.FindingRow{{Severity: core.Critical.String(), What: core.AsError(err).Line()}}, nil
+			}
+			if err != nil {
+				return err
+			}
+			if health {
+				return printHealth(cli.Stdout(), rows)
+			}
+			if err := o.Print(cli.Stdout(), rows, func(w io.Writer) { printFindings(w, rows) }); err != nil {
+				return err
+			}
+			if code := worst(rows); code > 0 {
+				return cli.Exit(code, nil)
+			}
+			return nil
+		},
+	})
+	cmd.Flags().StringVar(&node, "node", "", "the node; by default that of this host's agent")
+	cmd.Flags().BoolVar(&health, "health", false, "one line and exit code 0 or 1, for a scheduler's health check")
+	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "how long it may take; 8s with --health")
+	o.NodeNames().Flag(cmd, "node")
+	return cmd
+}
+
+// examine asks the agent. One that does not answer is the finding; a caller who may not ask is an error.
+func examine(o *cli.Options, ctx context.Context, node string, limit time.Duration) ([]agent.FindingRow, error) {
+	if _, err := o.Agent(node); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	rows := []agent.FindingRow{}
+	err := o.AskNode(ctx, node, "doctor", agent.DoctorArgs{Limit: limit - limit/10}, &rows)
+	if err == nil {
+		return rows, nil
+	}
+	if e := core.AsError(err); e.Reason == core.NotAllowed || e.Reason == core.BadCall {
+		return nil, err
+	}
+	return away(core.AsError(err).What), nil
+}
+
+// away is the finding of an agent that does not answer.
+func away(evidence string) []agent.FindingRow {
+	return []agent.FindingRow{{
+		Severity: core.Critical.String(), Of: "agent", What: "the agent does not answer: no job can start on this node", Evidence: evidence,
+		Remedy: "`systemctl restart weft-agent`, which touches no job; then `journalctl -u weft-agent`",
+	}}
+}
+
+// manyNodes reports whether the folder is that of a simulated system, or of none: which node is meant must be said there.
+func manyNodes(o *cli.Options) bool {
+	if o.There() != nil {
+		return o.Dir == cli.DefaultDir
+	}
+	_, err := os.Stat(filepath.Dir(dev.Folder(o.Dir, "n")))
+	return err == nil
+}
+
+// worst is the exit code.
+func worst(rows []agent.FindingRow) int {
+	code := 0
+	for _, r := range rows {
+		switch r.Severity {
+		case core.Good.String(), core.Notice.String():
+		case core.Warning.String():
+			code = max(code, 1)
+		default:
+			code = 2
+		}
+	}
+	return code
+}
+
+func printFindings(w io.Writer, rows []agent.FindingRow) {
+	for _, r := range rows {
+		fmt.Fprintf(w, "%-9s %s\n", r.Severity, r.What)
+		if r.Evidence != "" {
+			fmt.Fprintf(w, "          %s: %s\n", r.Of, r.Evidence)
+		}
+		if r.Remedy != "" {
+			fmt.Fprintln(w, "          remedy: "+r.Remedy)
+		}
+	}
+}
+
+// printHealth says it in one line.
+func printHealth(w io.Writer, rows []agent.FindingRow) error {
+	var bad, warn []agent.FindingRow
+	for _, r := range rows {
+		switch worst([]agent.FindingRow{r}) {
+		case 2:
+			bad = append(bad, r)
+		case 1:
+			warn = append(warn, r)
+		}
+	}
+	var text string
+	switch {
+	case len(bad) > 0:
+		text = "weft: " + bad[0].What
+		if n := len(bad) - 1; n > 0 {
+			text += fmt.Sprintf(", and %d more; see `weft doctor`", n)
+		}
+	case len(warn) > 0:
+		text = "weft: usable, with " + cli.Plural(len(warn), "warning") + "; see `weft doctor`"
+	default:
+		text = "weft: good"
+	}
+	if _, err := fmt.Fprintln(w, text); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	if len(bad) > 0 {
+		return cli.Exit(1, nil)
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package plugin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/sdk/conformance"
+)
+
+// target is a plugin to verify.
+type target struct {
+	title    string
+	from     string // where it is from, for people
+	kind     host.Kind
+	program  host.Program
+	config   *config.Config // nil: none was named
+	block    func(core.Schema) (core.Values, error)
+	complain func(error) // shows the lines of a complaint
+	sim      bool        // the simulated driver
+	state    string      // its folder in the configuration
+}
+
+// findTarget finds PATH or NAME.
+func findTarget(what, path string) (*target, error) {
+	t := &target{from: "built in"}
+	if path != "" {
+		c, findings := config.Load(path)
+		cli.Show(findings)
+		if hclfile.AsError(findings) != nil {
+			return nil, cli.Usage(fmt.Errorf("%s cannot be used", path))
+		}
+		t.config = c
+	}
+	program := ""
+	if strings.ContainsRune(what, '/') {
+		abs, err := filepath.Abs(what)
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("plugin %q: %w", core.Clip(what), err))
+		}
+		program = abs
+	}
+	if t.config != nil {
+		for _, p := range slices.Concat(t.config.Drivers, t.config.Schedulers) {
+			if program != "" && len(p.Command) > 0 && p.Command[0] == program || program == "" && p.Name == what {
+				return t.ofBlock(p)
+			}
+		}
+	}
+	if program != "" {
+		t.title, t.from, t.program = what, "its program with its defaults", host.Program{Path: program, Args: []string{program}}
+		return t, nil
+	}
+	return t.builtin(what)
+}
+
+// ofBlock is the plugin of a block of the configuration.
+func (t *target) ofBlock(p config.Plugin) (*target, error) {
+	t.kind, t.title, t.from = host.Kind(p.Kind), p.Kind+" "+p.Name, "as "+t.config.File+" has it"
+	switch {
+	case len(p.Command) > 0:
+		t.program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
+	case slices.Contains(daemon.Builtins()[t.kind], p.Type):
+		t.program = host.Self(append(slices.Clone(daemon.ServeVerb), p.Kind, p.Type, p.Name)...)
+		t.sim = t.kind == host.Driver && p.Type == "sim"
+	default:
+		cli.Show([]hclfile.Finding{p.NoType(daemon.Builtins()[t.kind])})
+		return nil, cli.Usage(fmt.Errorf("%s cannot be used", t.config.File))
+	}
+	t.complain = func(err error) { cli.Show(p.Complain(err)) }
+	t.block = func(s core.Schema) (core.Values, error) {
+		v, findings := p.Decode(s)
+		if err := hclfile.AsError(findings); err != nil {
+			cli.Show(findings)
+			return nil, err
+		}
+		return v, nil
+	}
+	if t.sim {
+		v, err := t.block(sim.New(sim.Options{}).Schema())
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("%s cannot be used", t.config.File))
+		}
+		t.state, _ = v["state"].(string)
+	}
+	return t, nil
+}
+
+// builtin is a plugin that is part of weft, with its defaults.
+func (t *target) builtin(name string) (*target, error) {
+	var known []string
+	for _, kind := range slices.Sorted(maps.Keys(daemon.Builtins())) {
+		types := daemon.Builtins()[kind]
+		known = append(known, types...)
+		if slices.Contains(types, name) {
+			t.kind, t.title = kind, string(kind)+" "+name
+			t.program = host.Self(append(slices.Clone(daemon.ServeVerb), string(kind), name, name)...)
+			t.sim = kind == host.Driver && name == "sim"
+			return t, nil
+		}
+	}
+	return nil, core.Errorf(core.BadCall, "plugin %q: it is no label of a block of the configuration, and none of that type is built in", core.Clip(name)).
+		WithRemedy("name one of " + strings.Join(known, ", ") + ", a block's label beside --config, or a program's path with a slash in it")
+}
+
+// simulated is for the simulated driver: its NICs lie in a folder, which is the run's own where the configuration names none.
+func (v *verified) simulated(state string) {
+	if v.config == nil {
+		v.site.VNIs, v.site.Expendable = conformance.TestVNIs, true
+		v.site.Values = core.Values{"state": state, "sync": false}
+	} else if v.state == "" {
+		v.site.InMemory = true
+		return
+	}
+	if v.site.Hold == nil {
+		v.site.Hold = func(ctx context.Context, s core.Service) (func(), error) {
+			l, err := sim.At(state).Open(ctx, s.Device, s.ID, kernel.Caller{EUID: s.Owner.ID, EGID: s.Owner.ID})
+			if err != nil {
+				return nil, err
+			}
+			return func() { _ = l.Close() }, nil
+		}
+	}
+}
+
+// pooled are all VNIs that a configuration gives to jobs and services.
+func pooled(c *config.Config) []allocator.Range {
+	var out []allocator.Range
+	if c != nil {
+		for _, p := range slices.Concat(c.Pools, c.Services) {
+			out = append(out, p.VNIs...)
+		}
+	}
+	return out
+}
+
+func in(ranges []allocator.Range, v core.VNI) bool {
+	return slices.ContainsFunc(ranges, func(r allocator.Range) bool { return v >= r.First && v <= r.Last })
+}
+
+// spareVNIs are the highest that no pool and no service has; there may be none.
+func spareVNIs(c *config.Config) []core.VNI {
+	taken := pooled(c)
+	var out []core.VNI
+	for v := core.VNI(65535); v > 0 && len(out) < len(conformance.TestVNIs); v-- {
+		if !v.IsDefault() && !in(taken, v) {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// chosenVNIs reads --vnis. Those of a pool are refused: a job on any node may have them.
+func chosenVNIs(text string, c *config.Config) ([]core.VNI, error) {
+	const most = 64
+	ranges, err := allocator.ParseRanges(text)
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("vnis %q: %w", core.Clip(text), err))
+	}
+	taken := pooled(c)
+	var out []core.VNI
+	for _, r := range ranges {
+		for v := int(r.First); v <= int(r.Last); v++ {
+			switch v := core.VNI(v); {
+			case len(out) == most:
+				return nil, cli.Usage(fmt.Errorf("vnis %q: more than %d; five are enough", core.Clip(text), most))
+			case v.IsDefault():
+				return nil, cli.Usage(fmt.Errorf("VNI %d: it is the default service's", v))
+			case in(taken, v):
+				return nil, core.Errorf(core.BadCall, "VNI %d: it is in a pool or service of %s, so a job may have it", v, c.File).
+					WithRemedy("name VNIs outside every pool, or leave --vnis out")
+			default:
+				out = append(out, v)
+			}
+		}
+	}
+	return out, nil
+}
+
+// holdBy runs the program of --hold.
+func holdBy(ctx context.Context, program string, s core.Service) (func(), error) {
+	cmd := exec.Command(program, s.Device, strconv.FormatUint(uint64(s.ID), 10), strconv.FormatUint(uint64(s.Owner.ID), 10))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	said := make(chan error, 1)
+	go func() {
+		b := bufio.NewReaderSize(out, 4096)
+		_, err := b.ReadSlice('\n')
+		said <- err
+		_, _ = b.WriteTo(io.Discard)
+		_ = cmd.Wait()
+		close(done)
+	}()
+	end := func(patience time.Duration) {
+		_ = in.Close()
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			_ = cmd.Process.Kill()
+			<-done
+		}
+	}
+	select {
+	case err = <-said:
+	case <-ctx.Done():
+		err = errors.New("it was waited for until the case's time was half over")
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it ended, or closed its output")
+	}
+	if err != nil {
+		end(0)
+		return nil, fmt.Errorf("%s printed no line that says that it holds the service: %w", program, err)
+	}
+	return func() { end(5 * time.Second) }, nil
+}

@@ -1,0 +1,174 @@
+package plugin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/host/probe"
+	"github.com/weft-hpc/weft/sdk/conformance"
+)
+
+// verifyArgs are the flags of `weft plugin verify`.
+type verifyArgs struct {
+	config, vnis, hold, junit, only string
+	memory, expendable, verbose     bool
+	patience                        time.Duration
+}
+
+func newPluginVerify(o *cli.Options) *cobra.Command {
+	a := &verifyArgs{}
+	cmd := &cobra.Command{
+		Use: "verify PATH|NAME", Short: "See whether a plugin does what it must, on this machine and beside its jobs", Args: cobra.ExactArgs(1),
+		Long: `Start a plugin as a daemon does and try each thing that docs/plugins.md says it must do. PATH is a plugin's program; NAME is the label of a
+block of the configuration, or a plugin that is built in. The daemons need not run, and do not notice.
+
+It may run on a node with jobs. A driver's cases make services for uids that no account has, with VNIs of --vnis alone, and remove them,
+also after a failure or an interrupt. With --config the default is the five highest VNIs that no pool and no service of it has, and VNIs of
+a pool are refused; without, no service is made, and the cases that need one are skipped. A scheduler is asked about a job and a node that do
+not exist. The built-in "sim" without --config gets simulated NICs of its own, on which everything is tried.
+
+Exit codes: 0 no case failed; 1 a case failed; 2 the plugin or the arguments cannot be used, or no case passed.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return verify(o, cmd, a, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&a.config, "config", "", "the configuration with the plugin's block; without one, the plugin has its defaults")
+	f.StringVar(&a.vnis, "vnis", "", "VNIs that nobody uses, five for every case: 65000-65004")
+	f.StringVar(&a.hold, "hold", "", "program that holds a service in use: it is run with DEVICE, SERVICE and UID, prints a line when it holds it, and lets go when its standard input ends")
+	f.BoolVar(&a.memory, "in-memory", false, "the plugin's NICs exist in its own memory: leave out what two of its processes see of each other")
+	f.BoolVar(&a.expendable, "expendable", false, "nothing on this machine matters: also try to remove the system's services, as a wrong driver would")
+	f.StringVar(&a.junit, "junit", "", "file for a JUnit report")
+	f.StringVar(&a.only, "run", "", "only the cases whose names this regular expression finds: driver/D5")
+	f.DurationVar(&a.patience, "patience", 30*time.Second, "how long one case may take")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "list the cases that pass too")
+	return o.Listing(cmd)
+}
+
+func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) error {
+	run := conformance.Options{}
+	if a.only != "" {
+		var err error
+		if run.Only, err = regexp.Compile(a.only); err != nil {
+			return cli.Misuse(cmd, fmt.Errorf("plugin verify: run %q: %w", core.Clip(a.only), err))
+		}
+	}
+	if a.patience <= 0 || a.patience > time.Hour {
+		return cli.Misuse(cmd, fmt.Errorf("plugin verify: patience %v: it is not above 0 and at most 1h", a.patience))
+	}
+	dir, err := os.MkdirTemp("", "weft")
+	if err != nil {
+		return fmt.Errorf("plugin verify: folder for its socket: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	v, err := a.find(what, dir)
+	if err != nil {
+		return err
+	}
+	table := o.Output == "table"
+	if table {
+		fmt.Fprintf(cli.Stdout(), "%s, %s\n", v.title, v.about())
+		run.Told = func(_ conformance.Case, r conformance.Result) { printResult(cli.Stdout(), r, a.verbose) }
+	}
+	report, err := conformance.Run(cmd.Context(), probe.Subject(v.title, v.program, dir), v.site, run)
+	if err == nil || len(report.Results) > 0 {
+		if err := a.tell(o, report); err != nil {
+			return err
+		}
+	}
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return cli.Exit(cli.ExitFailed, fmt.Errorf("plugin verify: %w", err))
+	case err != nil:
+		if _, complained := errors.AsType[*core.PathError](err); complained && v.complain != nil {
+			v.complain(err)
+		}
+		return cli.Usage(fmt.Errorf("plugin verify: %s cannot be verified: %w", v.title, err))
+	case report.Failed > 0:
+		return cli.Exit(cli.ExitFailed, fmt.Errorf("plugin verify: %d of %s failed", report.Failed, cli.Plural(len(report.Results), "case")))
+	case report.Passed == 0:
+		return cli.Usage(fmt.Errorf("plugin verify: no case passed: %s skipped, of %d", cli.Plural(report.Skipped, "case"), len(report.Results)))
+	}
+	return nil
+}
+
+// tell prints what came of a run, and writes its JUnit report.
+func (a *verifyArgs) tell(o *cli.Options, r *conformance.Report) error {
+	if err := o.Print(cli.Stdout(), r, func(w io.Writer) {
+		fmt.Fprintf(w, "%d passed, %d failed, %d skipped in %v\n", r.Passed, r.Failed, r.Skipped, r.Took.Round(10*time.Millisecond))
+	}); err != nil {
+		return err
+	}
+	if a.junit == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	err := r.JUnit(&text)
+	if err == nil {
+		err = os.WriteFile(a.junit, text.Bytes(), 0o644)
+	}
+	if err != nil {
+		return cli.Usage(fmt.Errorf("plugin verify: junit: %w", err))
+	}
+	return nil
+}
+
+func printResult(w io.Writer, r conformance.Result, verbose bool) {
+	said := map[conformance.Outcome]string{conformance.Passed: "ok", conformance.Failed: "FAILED", conformance.Skipped: "skipped"}[r.Outcome]
+	if r.Outcome == conformance.Passed && !verbose {
+		return
+	}
+	fmt.Fprintf(w, "%-7s  %-3s  %s\n", said, r.Rule, r.Case)
+	for _, why := range r.Why {
+		fmt.Fprintf(w, "               %s\n", why)
+	}
+}
+
+// verified is a plugin that was found, and how it is to be verified.
+type verified struct {
+	target
+	site conformance.Site
+}
+
+// about says what the run may touch.
+func (v *verified) about() string {
+	vnis := "no VNI to make services with"
+	if len(v.site.VNIs) > 0 {
+		vnis = "VNIs " + core.FormatVNIs(v.site.VNIs)
+	}
+	if v.kind != host.Driver && v.kind != "" { // it makes no services
+		return v.from
+	}
+	return v.from + ", " + vnis
+}
+
+// find finds the plugin, and says what its cases may touch.
+func (a *verifyArgs) find(what, dir string) (*verified, error) {
+	t, err := findTarget(what, a.config)
+	if err != nil {
+		return nil, err
+	}
+	v := &verified{target: *t, site: conformance.Site{InMemory: a.memory, Expendable: a.expendable, Patience: a.patience, Block: t.block}}
+	if a.hold != "" {
+		v.site.Hold = func(ctx context.Context, s core.Service) (func(), error) { return holdBy(ctx, a.hold, s) }
+	}
+	if t.sim {
+		v.simulated(cmp.Or(t.state, dir+"/nics"))
+	}
+	if a.vnis != "" {
+		v.site.VNIs, err = chosenVNIs(a.vnis, t.config)
+	} else if t.config != nil {
+		v.site.VNIs = spareVNIs(t.config)
+	}
+	return v, err
+}

@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/policy"
+	"github.com/weft-hpc/weft/policy/folder"
+	"github.com/weft-hpc/weft/server"
+)
+
+// applied is what `weft policy apply` put in force.
+type applied struct {
+	Policy  string          `json:"policy"` // hash
+	Before  string          `json:"before"` // hash of the one that was in force
+	Folder  string          `json:"folder"`
+	Files   []string        `json:"files"`
+	Tests   []string        `json:"tests"`
+	Daemons []cli.ReloadRow `json:"daemons"`
+}
+
+func newPolicyApply(o *cli.Options) *cobra.Command {
+	a, shadow, seen := &rulesArgs{}, "", false
+	cmd := &cobra.Command{
+		Use: "apply [FILES]", Short: "Put a policy in force: check it, run its tests, replace the policy's folder, reload", Args: cobra.ArbitraryArgs,
+		Long: `Put a policy in force, on the server's host. FILES are files and folders of them, of the policy and of its tests. They are checked and the tests
+are run; where all is well they take the place of everything in the folder that the configuration names, in one step, and the daemons
+of this host reload. Where FILES hold no tests, those in the folder are run and stay. When the reload is refused, the folder is what it
+was. It needs the right to write in that folder, and to reload; the reload stands in the audit.
+
+With --shadow nothing is put in force, and no folder is touched: the server decides by FILES too, beside the policy in force, and counts who
+would have got something else, until --shadow=off, until they are in force, or until the server ends. --shadow --report shows what it has
+seen so far, ` + "`weft status`" + ` how many. No job waits for it. Quotas are not counted.
+
+Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 the policy cannot be used. Nothing has changed with 1 and 2.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			quiet := seen || shadow == "off" // no policy is given
+			switch {
+			case shadow != "" && shadow != "on" && shadow != "off":
+				return cli.Misuse(cmd, fmt.Errorf("policy apply: --shadow is on or off"))
+			case seen && shadow != "on":
+				return cli.Misuse(cmd, fmt.Errorf("policy apply: --report is for --shadow"))
+			case quiet != (len(args) == 0):
+				return cli.Misuse(cmd, fmt.Errorf("policy apply: FILES are needed, but with --report and --shadow=off there are none"))
+			case quiet:
+				return askShadow(o, cmd.Context(), daemon.ShadowArgs{Off: shadow == "off"})
+			}
+			r := a.load(args)
+			cli.Show(r.Findings)
+			if r.Policy == nil {
+				return unusable(r.Findings)
+			}
+			if len(r.Tests) == 0 {
+				_, r.Tests, _ = policy.Gather([]string{r.Config.Policy})
+			}
+			if failed := daemon.Try(r.Policy, r.Env, r.Tests); hclfile.Failed(failed) {
+				cli.Show(failed)
+				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy apply: the tests do not pass: %s; nothing was changed", tally(failed)))
+			}
+			if shadow == "on" {
+				packed, err := daemon.PackPolicy(r.Policy)
+				if err != nil {
+					return cli.Usage(err)
+				}
+				return askShadow(o, cmd.Context(), daemon.ShadowArgs{Text: packed})
+			}
+			out, err := apply(o, cmd.Context(), r)
+			if err != nil {
+				return err
+			}
+			return o.Print(cli.Stdout(), out, func(w io.Writer) {
+				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, cli.Plural(len(out.Files), "file"), out.Before, cli.Plural(len(out.Tests), "test file"))
+				for _, row := range out.Daemons {
+					for _, change := range row.Changed {
+						if strings.HasPrefix(change, daemon.ShadowChange) {
+							fmt.Fprintf(w, "%s: %s\n", row.Daemon, change)
+						}
+					}
+				}
+			})
+		},
+	}
+	cmd.Flags().StringVar(&shadow, "shadow", "", "decide beside the policy in force and only count what would be otherwise; off ends that")
+	cmd.Flags().Lookup("shadow").NoOptDefVal = "on"
+	cmd.Flags().BoolVar(&seen, "report", false, "what the policy beside has seen")
+	a.Flags(cmd)
+	return o.Listing(cmd)
+}
+
+// apply puts a policy in the folder's place and has the daemons reload; when they do not take it, all is as it was.
+func apply(o *cli.Options, ctx context.Context, r ruleset) (applied, error) {
+	out := applied{Policy: r.Policy.Hash(), Folder: r.Config.Policy, Files: names(r.Files), Tests: names(r.Tests)}
+	var st server.Status
+	if err := o.Ask(ctx, "status", nil, &st); err != nil {
+		return out, err
+	}
+	out.Before = st.Policy
+	swap, err := folder.Stage(r.Config.Policy, append(append([]hclfile.Source{}, r.Files...), r.Tests...))
+	if err != nil {
+		return out, err
+	}
+	if err := swap.Exchange(); err != nil {
+		return out, errors.Join(err, swap.Drop())
+	}
+	if err := takes(o, ctx, &out); err != nil {
+		ctx = context.WithoutCancel(ctx)
+		if back := swap.Exchange(); back != nil {
+			return out, errors.Join(err, back)
+		}
+		_, again := o.Reload(ctx) // some of them may have the new one in force
+		return out, cli.Exit(cli.ExitFailed, errors.Join(untaken(out.Folder, err, again), swap.Drop()))
+	}
+	return out, swap.Drop()
+}
+
+// untaken says why a policy is not in force: err of its reload, and what came of a reload of the one before, which is in its folder again.
+func untaken(folder string, err, again error) error {
+	if again == nil || again.Error() == err.Error() { // nobody took either
+		return fmt.Errorf("policy apply: it is not in force, and the folder %s is what it was: %w", folder, err)
+	}
+	return fmt.Errorf("policy apply: it is not in force, and the folder %s is what it was: %w; a daemon that took it has it until `weft reload`, which failed for the one before too: %w", folder, err, again)
+}
+
+// takes has the daemons reload, and sees that the server has the policy that is meant.
+func takes(o *cli.Options, ctx context.Context, out *applied) error {
+	rows, err := o.Reload(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Refused {
+			cli.Show(row.Findings)
+			return fmt.Errorf("%s: the reload was refused", row.Daemon)
+		}
+	}
+	var st server.Status
+	if err := o.Ask(ctx, "status", nil, &st); err != nil {
+		return err
+	}
+	if st.Policy != out.Policy {
+		return fmt.Errorf("the server has policy %.12s in force: it does not read this folder; name its own configuration with --config", st.Policy)
+	}
+	out.Daemons = rows
+	return nil
+}

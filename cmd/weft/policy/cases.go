@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/policy/cases"
+)
+
+func newPolicyTest(o *cli.Options) *cobra.Command {
+	a, only, coverage := &rulesArgs{}, "", false
+	cmd := &cobra.Command{
+		Use: "test [FILES]", Short: "Run the tests of a policy: what jobs must get", Args: cobra.ArbitraryArgs,
+		Long: `Run the cases of the files that end in _test.policy.hcl beside a policy: each is a job, what is in use, and what must come of it. A case that
+fails shows each attribute that is otherwise, and the rule and line that set it. FILES are files and folders of them, of the policy and of its
+tests; without any, and where they are tests alone, it is the policy that the configuration names.
+
+Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot be used, or no case was run.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var match *regexp.Regexp
+			if only != "" {
+				var err error
+				if match, err = regexp.Compile(only); err != nil {
+					return cli.Misuse(cmd, fmt.Errorf("policy test: run %q: %w", core.Clip(only), err))
+				}
+			}
+			r := a.loadTested(args)
+			tests, findings := cases.Load(r.Tests)
+			if r.Policy == nil || tests == nil {
+				cli.Show(append(r.Findings, findings...))
+				return unusable(append(r.Findings, findings...))
+			}
+			report := tests.Run(r.Policy, r.Env, match)
+			if len(report.Cases) == 0 {
+				return cli.Usage(fmt.Errorf("policy test: no case was run: %s are there in %s", cli.Plural(tests.Len(), "case"), cli.Plural(len(r.Tests), "test file")))
+			}
+			if err := o.Print(cli.Stdout(), report, func(w io.Writer) { printReport(w, report, coverage) }); err != nil {
+				return err
+			}
+			if report.Failed > 0 {
+				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy test: %d of %s failed", report.Failed, cli.Plural(len(report.Cases), "case")))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&only, "run", "", "only the cases whose names this regular expression finds")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "name the rules, denies and quotas that were for no case's job")
+	a.Flags(cmd)
+	return o.Listing(cmd)
+}
+
+func printReport(w io.Writer, r cases.Report, coverage bool) {
+	for _, c := range r.Cases {
+		if c.OK {
+			continue
+		}
+		fmt.Fprintf(w, "FAILED %q (%s:%d)\n", c.Case, c.File, c.Line)
+		for _, d := range c.Differences {
+			fmt.Fprintf(w, "  %s: want %s\n", d.What, d.Want)
+			fmt.Fprintf(w, "  %*s  got  %s\n", len(d.What), "", d.Got)
+			if d.By != nil {
+				fmt.Fprintf(w, "  %*s  by   %s\n", len(d.What), "", place(*d.By))
+			}
+		}
+	}
+	fmt.Fprintf(w, "%d passed, %d failed\n", r.Passed, r.Failed)
+	if coverage {
+		verb := "were"
+		if r.Coverage.Reached == 1 || r.Coverage.Rules == 1 {
+			verb = "was"
+		}
+		fmt.Fprintf(w, "%d of %s %s for the job of a case\n", r.Coverage.Reached, cli.Plural(r.Coverage.Rules, "rule"), verb)
+		for _, p := range r.Coverage.Missed {
+			fmt.Fprintf(w, "  not reached: %s\n", place(p))
+		}
+	}
+}

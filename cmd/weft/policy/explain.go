@@ -1,0 +1,204 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/plugins/slurm"
+	"github.com/weft-hpc/weft/policy"
+	"github.com/weft-hpc/weft/policy/facts"
+)
+
+// explained is a decision, what it was made of and how it came about.
+type explained struct {
+	Job     facts.Job `json:"job"`
+	Live    *granted  `json:"live,omitempty"`    // of a job that runs
+	Outside *outside  `json:"outside,omitempty"` // nodes of the job that the configuration does not have
+	policy.Trace
+}
+
+// outside are nodes that a job cannot be on: rules that match nodes are not for it as they are meant.
+type outside struct {
+	Count int      `json:"count"`
+	Nodes []string `json:"nodes"` // the first of them, at most maxOutside
+}
+
+const maxOutside = 16
+
+func (u *outside) String() string {
+	list := hostlist.Fold(u.Nodes)
+	if more := u.Count - len(u.Nodes); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return "config.hcl has no node " + list + ": no job can be there; policy was asked all the same"
+}
+
+// explainArgs are the flags of `weft policy explain`.
+type explainArgs struct {
+	rulesArgs
+	live, file string
+	job        facts.Job
+	nodes      string
+	options    []string
+}
+
+func newPolicyExplain(o *cli.Options) *cobra.Command {
+	a := &explainArgs{}
+	cmd := &cobra.Command{
+		Use: "explain [FILES]", Short: "Say what a job gets, and which rule and line gives it", Args: cobra.ArbitraryArgs,
+		Long: `Decide on a job as the server would, and say how it came about: the decision, each attribute with the rule and line that set it and what that
+replaced, and for every rule why it is for the job or not, down to the part of its condition that was false and the values that it read.
+
+The job is described by flags, or by --job in the JSON that -o json shows below "job". It is held against FILES (files and folders of them), or
+else against the policy that the configuration names; no server is asked. With --live the server is asked for a job that it knows, and
+for the policy that the job was granted by, though another may be in force by now. What is not one's own is shown to root and admin_group only.
+Quotas are shown with their bound; only the server knows what is in use.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out, err := a.explain(cmd, o, args)
+			if err != nil {
+				return err
+			}
+			return o.Print(cli.Stdout(), out, func(w io.Writer) { printExplained(w, out) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&a.live, "live", "", "a job that the server knows, as `weft jobs` shows it")
+	o.JobNames().Flag(cmd, "live")
+	f.StringVar(&a.file, "job", "", "file with the job in JSON; - for standard input")
+	f.StringVar(&a.job.User, "user", "", "its user's name")
+	f.Uint32Var(&a.job.UID, "uid", 0, "its user's number")
+	f.Uint32Var(&a.job.GID, "gid", 0, "its group's number")
+	f.StringSliceVar(&a.job.Groups, "groups", nil, "its user's groups")
+	f.StringVar(&a.job.Account, "account", "", "its account")
+	f.StringVar(&a.job.Queue, "queue", "", "its queue or partition")
+	f.StringVar(&a.job.Scheduler, "scheduler", "", "its scheduler's name in the configuration (default: the only one there is)")
+	f.StringVarP(&a.nodes, "nodes", "N", "1", "how many nodes, or which, as a hostlist")
+	f.IntVar(&a.job.Cores, "cores", 1, "cores on each of them")
+	f.StringArrayVar(&a.options, "option", nil, "what its user asks for: as with `weft run --options`, or as with --network where --scheduler is a Slurm")
+	a.Flags(cmd)
+	return o.Listing(cmd)
+}
+
+// described are the flags that describe a job.
+var described = []string{"user", "uid", "gid", "groups", "account", "queue", "scheduler", "nodes", "cores", "option"}
+
+func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string) (explained, error) {
+	var flags []string
+	for _, name := range described {
+		if cmd.Flags().Changed(name) {
+			flags = append(flags, "--"+name)
+		}
+	}
+	switch {
+	case a.live != "" && (a.file != "" || len(flags) > 0 || len(files) > 0):
+		return explained{}, cli.Misuse(cmd, fmt.Errorf("policy explain: --live takes the job and its policy from the server; leave out %s", strings.Join(append(flags, files...), " ")))
+	case a.file != "" && len(flags) > 0:
+		return explained{}, cli.Misuse(cmd, fmt.Errorf("policy explain: --job describes the whole job; leave out %s", strings.Join(flags, " ")))
+	case a.live != "":
+		return a.granted(cmd.Context(), o)
+	}
+	r := a.load(files)
+	if r.Policy == nil {
+		cli.Show(r.Findings)
+		return explained{}, unusable(r.Findings)
+	}
+	job := a.job
+	switch {
+	case a.file == "-":
+		var err error
+		if job, err = facts.Read(os.Stdin); err != nil {
+			return explained{}, err
+		}
+	case a.file != "":
+		f, err := os.Open(a.file)
+		if err != nil {
+			return explained{}, cli.Usage(fmt.Errorf("job: %w", err))
+		}
+		defer f.Close()
+		if job, err = facts.Read(f); err != nil {
+			return explained{}, err
+		}
+	default:
+		job.Nodes = facts.Nodes(a.nodes)
+	}
+	if job.Scheduler == "" && len(r.Env.Schedulers) == 1 {
+		job.Scheduler = r.Env.Schedulers[0]
+	}
+	switch {
+	case job.Scheduler != "" && !slices.Contains(r.Env.Schedulers, job.Scheduler):
+		return explained{}, cli.Usage(fmt.Errorf("policy explain: the configuration has no scheduler %q; there are: %s", core.Clip(job.Scheduler), orNone(strings.Join(r.Env.Schedulers, ", "))))
+	case a.file == "" && job.Cores < 1:
+		return explained{}, cli.Misuse(cmd, fmt.Errorf("policy explain: --cores %d: a job has at least 1 on each node", job.Cores))
+	}
+	if err := job.Options(a.options, r.parser(job.Scheduler)); err != nil {
+		return explained{}, err
+	}
+	facts, err := r.facts(job)
+	if err != nil {
+		return explained{}, err
+	}
+	out := asExplained(r.Policy, facts)
+	out.Outside, err = r.outside(facts.Job)
+	return out, err
+}
+
+func asExplained(p *policy.Policy, f engine.Facts) explained {
+	return explained{Job: facts.Of(f.Job), Trace: p.Explain(f)}
+}
+
+// facts are what policy knows of a job on this system.
+func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
+	j, err := job.Job(r.Env.Nodes)
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	list, err := hostlist.Parse(r.Env.Nodes)
+	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count()), Topology: r.Env.Topology}}, err
+}
+
+// outside finds what of a job's nodes the configuration does not have; nil: it has all.
+func (r ruleset) outside(job core.Job) (*outside, error) {
+	there, err := hostlist.ParseSet(r.Env.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	out := &outside{Nodes: []string{}}
+	for _, share := range job.Placements {
+		list, err := hostlist.Parse(share.Hosts)
+		if err != nil {
+			return nil, err
+		}
+		for name := range list.Expand() {
+			if there.Contains(name) {
+				continue
+			}
+			if out.Count++; len(out.Nodes) < maxOutside {
+				out.Nodes = append(out.Nodes, name)
+			}
+		}
+	}
+	if out.Count == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// parser reads what users ask for in the words of a scheduler.
+func (r ruleset) parser(scheduler string) func([]string) (core.Request, error) {
+	for _, s := range r.Config.Schedulers {
+		if s.Name == scheduler && s.Type == "slurm" {
+			return func(options []string) (core.Request, error) { return slurm.ParseNetwork(strings.Join(options, ",")) }
+		}
+	}
+	return local.ParseOptions
+}

@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/policy"
+)
+
+// formatted is what `weft policy fmt` did.
+type formatted struct {
+	Files    []string          `json:"files"`   // that it looked at
+	Changed  []string          `json:"changed"` // with --check: that it would
+	Findings []hclfile.Finding `json:"findings"`
+}
+
+func newPolicyFmt(o *cli.Options) *cobra.Command {
+	a, check := &rulesArgs{}, false
+	cmd := &cobra.Command{
+		Use: "fmt [FILES]", Short: "Lay policy files out as all are: indents and equal signs", Args: cobra.ArbitraryArgs,
+		Long: `Lay policy files and their tests out as all are, and print the names of those that changed. Nothing but white space is touched. FILES are files
+and folders of them; without any, it is the policy that the configuration names. A file that cannot be parsed is left as it is.
+
+Exit codes: 0 done; 1 a file could not be written, or with --check: a file is laid out otherwise; 2 a file cannot be read or parsed.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				c, findings := config.Load(a.Path())
+				if hclfile.Failed(findings) {
+					cli.Show(findings)
+					return cli.Usage(fmt.Errorf("%s cannot be used", a.Path()))
+				}
+				args = []string{c.Policy}
+			}
+			out := formatted{Changed: []string{}}
+			files, tests, findings := policy.Gather(args)
+			if len(files)+len(tests) > 0 { // tests alone may be laid out too
+				findings = slices.DeleteFunc(findings, func(f hclfile.Finding) bool { return f.Summary == policy.NoFile })
+			}
+			out.Findings = findings
+			var failed error
+			for _, file := range append(files, tests...) {
+				out.Files = append(out.Files, file.Name)
+				text, more := hclfile.Format(file)
+				out.Findings = append(out.Findings, more...)
+				if bytes.Equal(text, file.Text) {
+					continue
+				}
+				if !check {
+					if failed = replace(file.Name, text); failed != nil {
+						break
+					}
+				}
+				out.Changed = append(out.Changed, file.Name)
+			}
+			out.Files, out.Findings = cli.NonNil(out.Files), cli.NonNil(out.Findings)
+			if err := o.Print(cli.Stdout(), out, func(w io.Writer) {
+				for _, name := range out.Changed {
+					fmt.Fprintln(w, name)
+				}
+				cli.Show(out.Findings)
+			}); err != nil {
+				return err
+			}
+			switch {
+			case failed != nil:
+				return failed
+			case hclfile.Failed(out.Findings):
+				return cli.Usage(fmt.Errorf("policy fmt: %s", tally(out.Findings)))
+			case check && len(out.Changed) > 0:
+				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy fmt: %s to lay out", cli.Plural(len(out.Changed), "file")))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "change nothing; name the files that would change, and exit with 1 if there are any")
+	a.Flags(cmd)
+	return o.Listing(cmd)
+}
+
+// replace writes a file anew, whole or not at all, with the mode and the owner that it had. A link stays one.
+func replace(path string, text []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: it cannot be written: %w", core.Clip(path), err)
+		}
+	}()
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && (int64(st.Uid) != int64(os.Geteuid()) || int64(st.Gid) != int64(os.Getegid())) {
+			err = f.Chown(int(st.Uid), int(st.Gid))
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/weft-hpc/weft/cmd/weft/people"
+	"github.com/weft-hpc/weft/core"
+)
+
+// identity is who the command runs as; nil is the caller.
+type identity struct {
+	cred *syscall.Credential
+	name string
+	home string
+}
+
+// owner looks up the user that the command runs as; an empty name is the caller.
+func owner(ctx context.Context, name string) (*identity, error) {
+	if name == "" {
+		return nil, nil
+	}
+	a, err := people.New().Account(ctx, name)
+	if errors.Is(err, people.ErrNobody) || err == nil && a.Name != name { // a number that is somebody's uid is no name
+		return nil, core.Errorf(core.BadRequest, "user %q: there is no such user here", core.Clip(name)).WithRemedy("give the name of a user of this node")
+	}
+	if err != nil {
+		return nil, core.Errorf(core.BadCall, "user %q: %w", core.Clip(name), err).WithRemedy("see whether the user database answers: `getent passwd`")
+	}
+	if os.Geteuid() != 0 {
+		if int64(a.UID) == int64(os.Geteuid()) {
+			return nil, nil
+		}
+		return nil, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name)).WithRemedy("leave --user out, or be root")
+	}
+	return &identity{&syscall.Credential{Uid: a.UID, Gid: a.GID, Groups: a.Groups}, a.Name, a.Home}, nil
+}
+
+func (i *identity) credential() *syscall.Credential {
+	if i == nil {
+		return nil
+	}
+	return i.cred
+}
+
+// environ is env with the owner's own HOME, USER and LOGNAME: the caller's home is not the owner's to use.
+func (i *identity) environ(env []string) []string {
+	if i == nil {
+		return env
+	}
+	var out []string
+	for _, kv := range env {
+		if name, _, _ := strings.Cut(kv, "="); name != "HOME" && name != "USER" && name != "LOGNAME" {
+			out = append(out, kv)
+		}
+	}
+	return append(out, "HOME="+i.home, "USER="+i.name, "LOGNAME="+i.name)
+}
+
+// become makes this process the owner's, for the exec that follows.
+func (i *identity) become() error {
+	if i == nil {
+		return nil
+	}
+	groups := make([]int, len(i.cred.Groups))
+	for k, g := range i.cred.Groups {
+		groups[k] = int(g)
+	}
+	if err := syscall.Setgroups(groups); err != nil {
+		return fmt.Errorf("user: groups: %w", err)
+	}
+	if err := syscall.Setgid(int(i.cred.Gid)); err != nil {
+		return fmt.Errorf("user: gid: %w", err)
+	}
+	if err := syscall.Setuid(int(i.cred.Uid)); err != nil {
+		return fmt.Errorf("user: uid: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/dev"
+	"github.com/weft-hpc/weft/hclfile"
+)
+
+// System are the flags that `weft dev` and `weft demo` share.
+type System struct {
+	Config     string
+	quarantine time.Duration
+}
+
+func (d *System) Flags(cmd *cobra.Command, quarantine time.Duration) {
+	cmd.Flags().StringVar(&d.Config, "config", "config.hcl", "the configuration")
+	cmd.Flags().DurationVar(&d.quarantine, "quarantine", quarantine, "how long a VNI rests, in place of what config.hcl says; 0: as it says")
+}
+
+// Options reads the configuration and gives the options of a system of simulated nodes.
+func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, error) {
+	if d.quarantine < 0 {
+		return dev.Options{}, cli.Usage(fmt.Errorf("quarantine %s: it is below zero", d.quarantine))
+	}
+	s, err := cli.ReadSite(d.Config, d.quarantine)
+	if err != nil {
+		return dev.Options{}, err
+	}
+	if failed := daemon.Try(s.Policy, daemon.Env(s.Config), s.Tests); hclfile.Failed(failed) {
+		cli.Show(failed)
+		return dev.Options{}, cli.Usage(fmt.Errorf("the tests of the policy of %s do not pass", d.Config))
+	}
+	nodes, err := simulated(s)
+	if err != nil {
+		return dev.Options{}, err
+	}
+	var address func(int) uint32
+	if d := s.Config.Dragonfly; d != nil {
+		address = d.Address
+	}
+	return dev.Options{
+		Address: address, Dir: dir, Nodes: s.Nodes, NICs: nodes.nics, Release: nodes.release, Local: nodes.label, PerUser: nodes.perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
+		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: nodes.latency, Site: daemon.Examined(func() *daemon.Site { return s }, nil),
+	}, nil
+}
+
+func NewDev(o *cli.Options) *cobra.Command {
+	d := &System{}
+	cmd := &cobra.Command{
+		Use: "dev", Short: "Run a whole system of simulated nodes in one process", Args: cobra.NoArgs,
+		Long: `Run a server, an agent for each node of config.hcl, and simulated NICs, until Ctrl-C. Every other verb works on it from the
+same folder, but reload, policy apply and jobs --history:
+  weft dev &
+  weft run -- env | grep SLINGSHOT
+What it keeps lies in --dir and is found again at the next start.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+			opts, err := d.Options(o.Dir, o.Version, log)
+			if err != nil {
+				return err
+			}
+			s, err := dev.Start(cmd.Context(), opts)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cli.Stdout(), "weft dev: %d nodes with %d NICs each; sockets below %s; Ctrl-C ends it\n", len(opts.Nodes), opts.NICs, opts.Dir)
+			<-cmd.Context().Done()
+			s.Stop()
+			return nil
+		},
+	}
+	d.Flags(cmd, 0)
+	return cmd
+}

@@ -1,0 +1,54 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev"
+	"github.com/weft-hpc/weft/drivers/sim"
+)
+
+func newSimService(o *cli.Options) *cobra.Command {
+	var node, device, vnis string
+	var uid uint32
+	cmd := &cobra.Command{
+		Use: "service --node NODE --vnis VNIS", Short: "Leave a service on a simulated NIC as another tool does, for `weft doctor` to find", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if node == "" || vnis == "" {
+				return cli.Misuse(cmd, errors.New("sim service: --node and --vnis are needed"))
+			}
+			var list []core.VNI
+			for text := range strings.SplitSeq(vnis, ",") {
+				v, err := core.ParseVNI(text)
+				if err != nil {
+					return err
+				}
+				list = append(list, v)
+			}
+			if _, err := o.Node(node); err != nil {
+				return err
+			}
+			var owner *uint32
+			if cmd.Flags().Changed("uid") {
+				owner = &uid
+			}
+			id, err := sim.Foreign(cmd.Context(), dev.NICs(o.Dir, node), device, owner, list)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cli.Stdout(), "service %d of %s on %s\n", id, device, node)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&node, "node", "", "the node")
+	cmd.Flags().StringVar(&device, "device", "cxi0", "the NIC")
+	cmd.Flags().StringVar(&vnis, "vnis", "", "its VNIs, 1 to 4, with commas")
+	cmd.Flags().Uint32Var(&uid, "uid", 0, "its owner; by default it lets everybody in")
+	o.NodeNames().Flag(cmd, "node")
+	return cmd
+}

@@ -1,0 +1,100 @@
+// Package sim holds the verbs about simulated nodes: `weft dev` and `weft sim`.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev"
+	"github.com/weft-hpc/weft/drivers/sim"
+)
+
+func New(o *cli.Options) *cobra.Command {
+	return cli.Holder("sim", "Play an application, a fault or another tool on simulated NICs", newSimApp(o), newSimFault(o), newSimService(o))
+}
+
+func newSimApp(o *cli.Options) *cobra.Command {
+	var node, device string
+	var service, uid uint32
+	var untilEOF bool
+	cmd := &cobra.Command{
+		Use: "app --node NODE --device NIC --service ID", Short: "Hold a service as an application does, until this process ends", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("uid") {
+				uid = uint32(os.Geteuid())
+			}
+			if node == "" || service == 0 {
+				return cli.Misuse(cmd, errors.New("sim app: --node and --service are needed"))
+			}
+			if uid == core.NoUID {
+				return core.Errorf(core.BadCall, "uid %d: it is nobody's; no service can have it for an owner", uid).WithRemedy("give a user's uid, or leave --uid out")
+			}
+			if _, err := o.Node(node); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			if untilEOF {
+				go func() {
+					_, _ = io.Copy(io.Discard, os.Stdin)
+					cancel()
+				}()
+			}
+			return sim.Hold(ctx, dev.NICs(o.Dir, node), device, service, uid, func() {
+				fmt.Fprintf(cli.Stdout(), "holding service %d of %s on %s\n", service, device, node)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&node, "node", "", "the node")
+	cmd.Flags().StringVar(&device, "device", "cxi0", "the NIC")
+	cmd.Flags().Uint32Var(&service, "service", 0, "the service's id")
+	cmd.Flags().Uint32Var(&uid, "uid", 0, "as this user; by default the caller")
+	cmd.Flags().BoolVar(&untilEOF, "until-eof", false, "end when standard input does")
+	o.NodeNames().Flag(cmd, "node")
+	return cmd
+}
+
+func newSimFault(o *cli.Options) *cobra.Command {
+	var node, device, call string
+	var clear bool
+	var n int
+	var d, delay time.Duration
+	kinds := make([]string, 0, 8)
+	for _, k := range sim.FaultKinds() {
+		kinds = append(kinds, string(k))
+	}
+	cmd := &cobra.Command{
+		Use: "fault KIND --node NODE", Short: "Script what goes wrong on a node's NICs: " + strings.Join(kinds, ", "), Args: cobra.ExactArgs(1), ValidArgs: kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if node == "" {
+				return cli.Misuse(cmd, errors.New("sim fault: --node is missing"))
+			}
+			if _, err := o.Node(node); err != nil {
+				return err
+			}
+			dir := dev.NICs(o.Dir, node)
+			if clear {
+				return sim.ClearFaults(cmd.Context(), dir, sim.FaultKind(args[0]), device)
+			}
+			return sim.SetFault(cmd.Context(), dir, sim.Fault{Kind: sim.FaultKind(args[0]), Device: device, Call: sim.Call(call), Nth: n, Delay: delay, For: d})
+		},
+	}
+	cmd.Flags().StringVar(&node, "node", "", "the node")
+	cmd.Flags().StringVar(&device, "device", "", "the NIC; all of them by default")
+	cmd.Flags().StringVar(&call, "call", "", "the driver's call: devices, services, create, destroy, open; all of them by default")
+	cmd.Flags().IntVar(&n, "n", 1, "fail: which call from now on does")
+	cmd.Flags().DurationVar(&d, "for", 0, "how long it lasts; 0: until it is cleared")
+	cmd.Flags().DurationVar(&delay, "delay", time.Second, "latency: how long each call takes")
+	cmd.Flags().BoolVar(&clear, "clear", false, "take the fault away")
+	o.NodeNames().Flag(cmd, "node")
+	return cmd
+}
