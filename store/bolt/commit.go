@@ -76,7 +76,7 @@ func encode(batch []engine.Record) ([]put, error) {
 			if buf, err = record.Append(buf, r); err != nil {
 				return nil, err
 			}
-			buf = binary.BigEndian.AppendUint32(buf, sum(p.at.Table, p.key, buf[start:]))
+			buf = summed(buf, start, p)
 			p.value = buf[start:len(buf):len(buf)]
 		}
 		if len(p.key) > bbolt.MaxKeySize {
@@ -93,6 +93,14 @@ func encode(batch []engine.Record) ([]put, error) {
 	}
 	return puts, nil
 }
+
+// summed is buf with the checksum of the record that begins at start.
+func summed(buf []byte, start int, p put) []byte {
+	return binary.BigEndian.AppendUint32(buf, sum(p.at.Table, p.key, buf[start:]))
+}
+
+// bare is a value without its checksum.
+func bare(value []byte) []byte { return value[:len(value)-sumSize] }
 
 func apply(tx *bbolt.Tx, puts []put) error {
 	about := tx.Bucket(aboutBucket)
@@ -111,6 +119,13 @@ func apply(tx *bbolt.Tx, puts []put) error {
 		}
 		if old := b.Get(p.key); old != nil {
 			now.drop(old)
+			kept, err := record.Keep(bare(p.value), bare(old))
+			if err != nil {
+				return err
+			}
+			if kept != nil {
+				p.value = summed(kept, 0, p)
+			}
 		}
 		if err := b.Put(p.key, p.value); err != nil {
 			return err

@@ -91,8 +91,8 @@ func (s stream) number() (uint64, error) {
 	return v, nil
 }
 
-// readExport tells every record of an export. What was told counts only when the error is nil: the checksum comes last.
-func readExport(r io.Reader, tell func(engine.Record) error) error {
+// readExport tells every record of an export, and its bytes, which are not to be kept. What was told counts only when the error is nil: the checksum comes last.
+func readExport(r io.Reader, tell func(rec engine.Record, raw []byte) error) error {
 	hash := sha256.New()
 	in := stream{bufio.NewReaderSize(r, 1<<16), hash}
 	if err := in.greeting(); err != nil {
@@ -123,7 +123,7 @@ func readExport(r io.Reader, tell func(engine.Record) error) error {
 			return err
 		}
 		count++
-		if err := tell(rec); err != nil {
+		if err := tell(rec, buf); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func walk(ctx context.Context, tx *bbolt.Tx, each func(rec []byte) error) error 
 			if n++; n%checkEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err := each(v[:len(v)-sumSize]); err != nil {
+			if err := each(bare(v)); err != nil {
 				return err
 			}
 		}

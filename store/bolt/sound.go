@@ -199,11 +199,11 @@ func (s *seal) take(table engine.Table, key, value []byte) error {
 	if len(key) < 8 || len(value) < sumSize {
 		return core.Errorf(core.StoreCorrupt, "a %s in it is cut short", record.TableName(table))
 	}
-	rec := value[:len(value)-sumSize]
+	rec := bare(value)
 	if sum(table, key, rec) != tail(value) {
 		return core.Errorf(core.StoreCorrupt, "%s %d in it does not match its checksum", record.TableName(table), binary.BigEndian.Uint64(key))
 	}
-	_, t, err := record.Peek(rec)
+	t, err := record.Peek(rec)
 	if err != nil {
 		return err
 	}

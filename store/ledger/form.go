@@ -7,7 +7,8 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 )
 
-// version of the records' form. An older one decodes; a newer one is refused, since an agent's ledger does not outlive a reboot anyway.
+// version of the records' form. An older one decodes; a newer one is refused, since an agent's ledger does not outlive a
+// reboot anyway. A new optional field needs no new version: an older agent reads over it.
 const version = 1
 
 // form is a record in the file. JSON is fast enough for some records a job, and can be read by a person in need.

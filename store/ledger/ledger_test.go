@@ -74,6 +74,9 @@ func TestDamagedAndNewerFilesAreRefused(t *testing.T) {
 	if _, err := decode([]byte(`{"v":99,"seen":{}}`)); err == nil {
 		t.Error("a record of a newer version was read")
 	}
+	if r, err := decode([]byte(`{"v":1,"seen":{"ID":3,"later":[1]}}`)); err != nil || r != (node.Seen{ID: 3}) {
+		t.Errorf("a record with a field of a later release was read as %v, %v", r, err)
+	}
 	if _, err := decode([]byte(`{"v":1}`)); err == nil {
 		t.Error("a record of no kind was read")
 	}

@@ -7,12 +7,13 @@ import (
 
 // coder goes over a record's fields, writing or reading each. After a first fault it reads zeros.
 type coder struct {
-	reads   bool
-	version byte
-	out     []byte
-	in      []byte
-	bad     string
-	names   map[string]string
+	reads bool
+	out   []byte
+	in    []byte
+	grown []byte     // the facts written
+	facts []numbered // the facts to be read
+	bad   string
+	names map[string]string
 }
 
 // Short strings are made one, up to these bounds.
@@ -26,6 +27,13 @@ func (c *coder) fail(why string) {
 		c.bad = why
 	}
 	c.in = nil
+}
+
+// end is where nothing more may come.
+func (c *coder) end() {
+	if len(c.in) > 0 {
+		c.fail("it goes on after its last field")
+	}
 }
 
 func (c *coder) varint(v uint64) uint64 {

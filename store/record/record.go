@@ -5,7 +5,8 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
-// Versions of the form. A change that an older release would misread raises Version; Oldest follows one behind.
+// Versions of the form. A change that an older release would misread raises Version; Oldest follows one behind. A new optional field is no such change: it
+// is a fact.
 const (
 	Version = 1
 	Oldest  = 1
@@ -20,7 +21,7 @@ func Append(dst []byte, r engine.Record) ([]byte, error) {
 		return dst, err
 	}
 	at := r.Slot()
-	c := coder{version: Version, out: append(dst, Version, byte(at.Table))}
+	c := coder{out: append(dst, Version, byte(at.Table))}
 	switch r := r.(type) {
 	case engine.Meta:
 		meta(&c, &r)
@@ -39,10 +40,11 @@ func Append(dst []byte, r engine.Record) ([]byte, error) {
 	default:
 		return dst, core.Errorf(core.InternalFault, "store: record of type %T: it has no form as bytes", r)
 	}
-	if size := len(c.out) - len(dst); size > MaxSize {
+	out := attach(c.out, len(dst), c.grown)
+	if size := len(out) - len(dst); size > MaxSize {
 		return dst, core.Errorf(core.StoreFailed, "store: record %s %d %q: its %d bytes are more than the %d that a record may have", TableName(at.Table), at.Serial, core.Clip(at.Name), size, MaxSize)
 	}
-	return c.out, nil
+	return out, nil
 }
 
 // A Decoder reads records. It makes equal short strings one, since 60,000 reservations name the same few pools, queues and rules. Not for concurrent use.
@@ -60,7 +62,7 @@ type Decoder struct {
 // Decode reads one record. The error is core.StoreNewer or core.StoreCorrupt. The bytes are not kept. It allocates in proportion to their number,
 // whatever they say.
 func (d *Decoder) Decode(b []byte) (engine.Record, error) {
-	version, table, err := Peek(b)
+	table, err := Peek(b)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +70,11 @@ func (d *Decoder) Decode(b []byte) (engine.Record, error) {
 	if c.names == nil {
 		c.names = make(map[string]string)
 	}
-	*c = coder{reads: true, version: version, in: b[2:], names: c.names}
+	fields, facts, ok := split(b)
+	*c = coder{reads: true, in: fields, facts: facts, names: c.names}
+	if !ok {
+		c.fail("its facts are cut short")
+	}
 	var r engine.Record
 	switch table {
 	case engine.TableMeta:
@@ -86,28 +92,26 @@ func (d *Decoder) Decode(b []byte) (engine.Record, error) {
 	case engine.TableTombstone:
 		r = read(c, &d.tombstone, tombstone)
 	}
-	if c.bad == "" && len(c.in) > 0 {
-		c.fail("it goes on after its last field")
-	}
+	c.end()
 	if c.bad != "" {
 		return nil, core.Errorf(core.StoreCorrupt, "store: %s record of %d bytes: %s", TableName(table), len(b), c.bad)
 	}
 	return r, nil
 }
 
-// Peek reads a record's version and table without the rest.
-func Peek(b []byte) (version byte, table engine.Table, err error) {
+// Peek reads a record's table without the rest, and checks its version.
+func Peek(b []byte) (engine.Table, error) {
 	switch {
 	case len(b) < 2 || b[0] < Oldest || len(b) > MaxSize:
-		return 0, 0, core.Errorf(core.StoreCorrupt, "store: record of %d bytes: it is none", len(b))
+		return 0, core.Errorf(core.StoreCorrupt, "store: record of %d bytes: it is none", len(b))
 	case b[0] > Version:
-		return 0, 0, core.Errorf(core.StoreNewer, "store: record of version %d: this release reads versions %d to %d", b[0], Oldest, Version)
+		return 0, core.Errorf(core.StoreNewer, "store: record of version %d: this release reads versions %d to %d", b[0], Oldest, Version)
 	}
-	table = engine.Table(b[1])
+	table := engine.Table(b[1] &^ grown)
 	if table < engine.TableMeta || table > engine.TableTombstone {
-		return 0, 0, core.Errorf(core.StoreCorrupt, "store: record of table %d: there is no such table", b[1])
+		return 0, core.Errorf(core.StoreCorrupt, "store: record of table %d: there is no such table", b[1])
 	}
-	return b[0], table, nil
+	return table, nil
 }
 
 // TableName is a table's name for people and files.
