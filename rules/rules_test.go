@@ -1,5 +1,5 @@
-// Package rules holds the project's own rules to the source, as tests: who may import whom, what core may not do, how a package looks, what no file
-// may say. It reads the source and runs none of it. Every rule is also shown to fail on a small tree that breaks it.
+// Package rules holds the project's rules about its own source, as tests: imports, actions, shapes, texts and language.
+// It reads the source and runs none of it. A small tree that breaks a rule shows that the rule can fail.
 package rules
 
 import (
@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// rule is one thing that holds everywhere in the repository. check lists what breaks it, each as "file:line: what".
+// rule is one thing that holds everywhere in the repository. check lists the places that break it, each with its line.
 type rule struct {
 	name  string
 	why   string
 	check func(*tree) []string
 }
 
-var rules = slices.Concat(importRules(), actionRules, logRules, shapeRules, textRules)
+var rules = slices.Concat(importRules(), actionRules, logRules, shapeRules, textRules, englishRules)
 
 func TestRules(t *testing.T) {
 	here, err := load(os.DirFS(".."))

@@ -102,7 +102,8 @@ func (t *tree) imports(f *source) map[string]token.Pos {
 	return found
 }
 
-// uses calls found for each mention of a name of an imported package: uses(f, "time", …) finds time.Now and also now := time.Now.
+// uses calls found for each mention of a name of an imported package: uses(f, "time", …) finds time.Now and also
+// now := time.Now.
 func (t *tree) uses(f *source, pkg string, found func(name string, at token.Pos)) {
 	local := ""
 	for _, spec := range f.ast.Imports {

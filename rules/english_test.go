@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A reader takes in no more at once.
+const (
+	maxWords   = 30  // of a sentence
+	maxColumns = 120 // of a line; a tab counts as one
+)
+
+// later is the one list of files whose English is not rewritten yet.
+// Each line is a path, or a folder with "/" at its end. A file that moves takes its line along; no new file comes in.
+const later = "rules/english.txt"
+
+const (
+	englishRule = "every file is in plain English"
+	listRule    = later + " names only files that still break a rule of language"
+)
+
+var englishRules = []rule{
+	{
+		name: englishRule,
+		why:  "a reader understands each sentence the first time; CONTRIBUTING.md has the rules with examples",
+		check: func(t *tree) []string {
+			var broken []string
+			for _, name := range readable(t) {
+				if listedIn(t, name) == "" {
+					broken = append(broken, english(t, name)...)
+				}
+			}
+			return broken
+		},
+	},
+	{
+		name: listRule,
+		why:  "the list only shrinks, and a file that has left it stays in plain English",
+		check: func(t *tree) []string {
+			needed := map[string]bool{}
+			for _, name := range readable(t) {
+				if entry := listedIn(t, name); entry != "" && !needed[entry] {
+					needed[entry] = len(english(t, name)) > 0
+				}
+			}
+			var broken []string
+			for i, entry := range strings.Split(strings.TrimSpace(t.texts[later]), "\n") {
+				if entry != "" && !needed[entry] {
+					broken = append(broken, fmt.Sprintf("%s:%d: take %s off the list: all of it passes", later, i+1, entry))
+				}
+			}
+			return broken
+		},
+	},
+}
+
+// readable are the files that have English: Go that people wrote, and pages.
+func readable(t *tree) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.texts)), func(name string) bool {
+		return path.Ext(name) != ".md" && path.Ext(name) != ".go" || strings.HasSuffix(name, ".pb.go") ||
+			strings.Contains(name, "/testdata/")
+	})
+}
+
+// listedIn is the line of the list that excuses a file; empty without one.
+func listedIn(t *tree, name string) string {
+	for entry := range strings.SplitSeq(t.texts[later], "\n") {
+		if entry == name || strings.HasSuffix(entry, "/") && strings.HasPrefix(name, entry) {
+			return entry
+		}
+	}
+	return ""
+}
+
+// english lists the lines, sentences and turns of phrase in one file that stop a reader.
+func english(t *tree, name string) []string {
+	var broken []string
+	for i, line := range strings.Split(t.texts[name], "\n") {
+		columns := utf8.RuneCountInString(line)
+		if columns > maxColumns && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "//go:") {
+			broken = append(broken, fmt.Sprintf("%s:%d: the line has %d columns", name, i+1, columns))
+		}
+	}
+	for _, p := range passages(t, name) {
+		for _, sentence := range sentences(plain(p.text)) {
+			if words := len(strings.Fields(sentence)); words > maxWords {
+				broken = append(broken, fmt.Sprintf("%s: a sentence of %d words: %q", p.at, words, sentence))
+			}
+			for _, turn := range turns {
+				if found := turn.match.FindString(sentence); found != "" {
+					broken = append(broken, fmt.Sprintf("%s: %q: write it as in %q: %q", p.at, found, turn.after, sentence))
+				}
+			}
+		}
+	}
+	return broken
+}
