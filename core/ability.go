@@ -1,6 +1,6 @@
 package core
 
-// Ability names an optional contract. A plugin tells its abilities when it starts, and is asked for no other.
+// Ability names an optional contract. A plugin tells its abilities when it starts, and Weft uses no other.
 type Ability string
 
 // The abilities.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPicturesAreDrawn finds a picture whose text was changed and not drawn again: `make pictures` leaves the text's sum in it.
+// TestPicturesAreDrawn finds a picture whose text has changed since: `make pictures` leaves the text's sum in it.
 func TestPicturesAreDrawn(t *testing.T) {
 	texts, err := filepath.Glob("pictures/*.d2")
 	if err != nil || len(texts) < 3 {
@@ -36,5 +36,6 @@ func TestPicturesAreDrawn(t *testing.T) {
 
 func drawnFrom(picture, text []byte) bool {
 	sum := sha256.Sum256(text)
-	return strings.HasSuffix(strings.TrimSpace(string(picture)), "<!-- drawn from sha256 "+hex.EncodeToString(sum[:])+" -->")
+	mark := "<!-- drawn from sha256 " + hex.EncodeToString(sum[:]) + " -->"
+	return strings.HasSuffix(strings.TrimSpace(string(picture)), mark)
 }
