@@ -163,15 +163,3 @@ func (a *Agent) now() core.Moment {
 func (a *Agent) Reread(ctx context.Context) error {
 	return a.insist(ctx, work{in: node.Reread{}})
 }
-
-// pause waits, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

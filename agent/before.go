@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // ranBefore reports whether a job that ran here before Weft may still be exempt. One that is over before a hook of Weft's is called for it has no Epilog that
@@ -15,7 +16,7 @@ func (a *Agent) ranBefore() bool {
 
 // askAgain asks the server now and then, for as long as a session lasts, while such jobs are left.
 func (a *Agent) askAgain(ctx context.Context, s *session) {
-	for pause(ctx, a.limits.Ran) {
+	for poll.Pause(ctx, a.limits.Ran) {
 		if !a.ranBefore() {
 			continue // one may yet be told of in this session
 		}

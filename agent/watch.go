@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // watch follows a scheduler's half on this node and forwards what it tells.
@@ -18,7 +19,7 @@ func (a *Agent) watch(ctx context.Context, name string, sched core.Scheduler) {
 		if err != nil {
 			a.log.Debug("the scheduler's half on this node cannot be followed", core.LogScheduler, name, core.LogError, err)
 		}
-		if !pause(ctx, wait/2+rand.N(wait)) {
+		if !poll.Pause(ctx, wait/2+rand.N(wait)) {
 			return
 		}
 		wait = min(2*wait, a.limits.RetryMost)

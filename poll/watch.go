@@ -45,12 +45,8 @@ func Watch(ctx context.Context, every time.Duration, list func(context.Context) 
 				return err
 			}
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !Pause(ctx, wait) {
 			return ctx.Err()
-		case <-timer.C:
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // act does what the machine wants; the records behind it are durable.
@@ -154,22 +155,10 @@ func (s *Server) tellScheduler(name, what string, f func(context.Context, core.S
 				s.log.Warn("the scheduler did not take it", core.LogScheduler, name, core.LogVerb, what, core.LogError, err)
 				return
 			}
-			if !pause(s.ctx, time.Duration(try+1)*s.limits.Retry) {
+			if !poll.Pause(s.ctx, time.Duration(try+1)*s.limits.Retry) {
 				return
 			}
 		}
 	})
 	return told
-}
-
-// pause waits, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // A scheduler's own record of a job shows what the job was given: for people, and nothing depends on it. So nobody waits for it, and what a scheduler that is
@@ -80,7 +81,7 @@ func (s *Server) note(ctx context.Context, to core.Annotator, g core.Grant) (err
 	wait := s.limits.Retry
 	for try := range noteTries {
 		if try > 0 {
-			if !pause(ctx, wait/2+rand.N(wait)) {
+			if !poll.Pause(ctx, wait/2+rand.N(wait)) {
 				return err
 			}
 			wait = min(2*wait, s.limits.RetryMost)

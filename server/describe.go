@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // askAgain is the pause before a scheduler is asked about a job once more, because what it said is older than a prepare of another run of the job. It doubles,
@@ -43,7 +44,7 @@ func (s *Server) describe(id uint64) {
 	in := c.in
 	s.beside.Go(func() {
 		if wait > 0 {
-			pause(ctx, wait)
+			poll.Pause(ctx, wait)
 		}
 		said := s.said(ctx, s.now().Uptime, in)
 		s.mu.Lock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // watch follows one scheduler for as long as ctx lives. A Watch that breaks begins again after a pause that grows, with jitter; until then nothing is known
@@ -39,7 +40,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
 		case err != nil:
 			s.log.Warn("the scheduler cannot be watched", core.LogScheduler, name, core.LogError, err, core.LogWait, wait)
 		}
-		if !pause(ctx, wait/2+rand.N(wait)) {
+		if !poll.Pause(ctx, wait/2+rand.N(wait)) {
 			return
 		}
 		wait = min(2*wait, s.limits.RetryMost)

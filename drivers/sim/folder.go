@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // locked runs fn while nobody else, in this process or another, uses the node, with its NICs as they are now. What fn changed is durable when locked
@@ -87,7 +88,7 @@ func (d *Driver) lock(ctx context.Context) (*os.File, error) {
 		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
 			f.Close()
 			return nil, d.broken("lock it", err)
-		case !sleep(ctx, pause):
+		case !poll.Pause(ctx, pause):
 			f.Close()
 			return nil, ended(ctx, "simulated node "+d.options.Dir+": another process holds its lock")
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // work is one call to one NIC. Just one of do and fail is called, with the folder locked or after the last lock.
@@ -60,7 +61,7 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 		if w.hang {
 			continue
 		}
-		if !sleep(limit, w.due-time.Since(start)) {
+		if !poll.Pause(limit, w.due-time.Since(start)) {
 			break
 		}
 		later[i].do = nil
@@ -108,21 +109,6 @@ func beforeEnd(ctx context.Context, now time.Time) (context.Context, context.Can
 		return ctx, func() {}
 	}
 	return context.WithDeadline(ctx, deadline.Add(-min(deadline.Sub(now)/10, 100*time.Millisecond)))
-}
-
-// sleep reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 var nicNames = func() []string {
