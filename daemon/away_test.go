@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,16 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-
 	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/daemon/connection"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/identity"
-	"github.com/weft-hpc/weft/rpc"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/ledger"
 	"github.com/weft-hpc/weft/store/memory"
@@ -104,14 +101,11 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	defer func() { cancel(); all.Wait() }()
-	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs("server").Server()), newNodeBounds(slog.New(slog.DiscardHandler)))...)...)
-	rpc.ServeAuthority(g, srv, caller)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := connection.Listen(config.Server{Listen: "127.0.0.1:0", TLS: dir}, connection.NewBounds(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all.Go(func() { _ = g.Serve(ln) })
-	all.Go(func() { <-ctx.Done(); g.Stop() })
+	all.Go(func() { _ = port.Serve(ctx, srv) })
 	all.Go(func() { _ = srv.Run(ctx) })
 	h := &loginHalf{uid: uint32(os.Getuid()), tells: make(chan core.Jobs), drain: make(chan string, 1)}
 	begin := func(name string, half map[string]core.Scheduler) *agent.Agent {
@@ -119,8 +113,8 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 		if err := identity.IssueNode(dir, name, now); err != nil {
 			t.Fatal(err)
 		}
-		way := &line{certs: certs(name)}
-		if err := way.move(ln.Addr().String()); err != nil {
+		way, err := connection.NewLink(port.Addr().String(), certs(name))
+		if err != nil {
 			t.Fatal(err)
 		}
 		a, err := agent.New(t.Context(), agent.Needs{
@@ -130,7 +124,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Go(func() { _ = a.Run(ctx); way.close() })
+		all.Go(func() { _ = a.Run(ctx); way.Close() })
 		return a
 	}
 	prepare := func(a *agent.Agent, job string) core.Outcome {

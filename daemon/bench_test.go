@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -20,9 +19,11 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/daemon/connection"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/policy"
+	"github.com/weft-hpc/weft/poll"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
 )
@@ -142,34 +143,24 @@ func openStation(b testing.TB, sched *batch) *station {
 	if err := identity.Init(filepath.Join(dir, "tls"), []string{"127.0.0.1"}, time.Now()); err != nil {
 		b.Fatal(err)
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	s := &station{Server: srv, sched: sched, meter: meter, dir: dir}
 	var all sync.WaitGroup
-	port := freePort(b)
-	s.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	if _, err := serveNodes(ctx, &all, cancel, config.Server{Listen: s.address, TLS: filepath.Join(dir, "tls")}, srv, newNodeBounds(slog.New(slog.DiscardHandler))); err != nil {
+	port, err := connection.Listen(config.Server{Listen: "127.0.0.1:0", TLS: filepath.Join(dir, "tls")}, connection.NewBounds(slog.New(slog.DiscardHandler)))
+	if err != nil {
 		b.Fatal(err)
 	}
+	s.address = port.Addr().String()
+	all.Go(func() { _ = port.Serve(ctx, srv) })
 	all.Go(func() { _ = srv.Run(ctx) })
 	s.stop = func() {
-		cancel(nil)
+		cancel()
 		all.Wait()
 		if err := store.Close(); err != nil {
 			b.Error(err)
 		}
 	}
 	return s
-}
-
-// freePort is one that nobody listens at now.
-func freePort(b testing.TB) int {
-	b.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port
 }
 
 // connect makes a node's connection as its agent does.
@@ -181,7 +172,7 @@ func connect(folder, address, node string) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dial(address, certs)
+	return connection.Dial(address, certs)
 }
 
 // attend keeps the session of a node that does nothing but confirm whatever it is ordered to clean. greeted is closed when the server has answered.
@@ -206,7 +197,7 @@ func attend(ctx context.Context, to core.Authority, name string, greeted func())
 	for ctx.Err() == nil {
 		number = 1
 		_ = to.Attend(ctx, name, core.Report{Number: 1, Boot: name, Full: true, Devices: []string{"cxi0", "cxi1", "cxi2", "cxi3"}}, next, told)
-		rest(ctx, 100*time.Millisecond)
+		poll.Pause(ctx, 100*time.Millisecond)
 	}
 }
 

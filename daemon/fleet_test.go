@@ -16,12 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/poll"
 	"github.com/weft-hpc/weft/rpc"
 	"github.com/weft-hpc/weft/store/ledger"
 )
@@ -52,6 +54,17 @@ func (t *timed) Reserve(ctx context.Context, node string, ask core.Intent, peer 
 	g, err := t.Authority.Reserve(ctx, node, ask, peer)
 	t.answered = time.Now()
 	return g, err
+}
+
+// actAs makes the test's own binary the fleet.
+const actAs = "DAEMON_TEST_ACT_AS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(actAs) == "fleet" {
+		runFleet()
+		return
+	}
+	goleak.VerifyTestMain(m)
 }
 
 // runFleet is the process.
@@ -147,7 +160,7 @@ func (f *fleet) storm(job int) (string, error) {
 			if f.agents == nil {
 				for again := true; again; { // a connection that a starved machine took for dead is made anew
 					_, errs[i] = f.to[i].Reserve(ctx, "", jobAsk(job, nodeName(i)), core.Peer{})
-					again = core.AsError(errs[i]) != nil && core.AsError(errs[i]).Reason == core.ServerAway && rest(ctx, 100*time.Millisecond)
+					again = core.AsError(errs[i]) != nil && core.AsError(errs[i]).Reason == core.ServerAway && poll.Pause(ctx, 100*time.Millisecond)
 				}
 			} else if out := f.agents[i].Do(ctx, jobAsk(job, ""), core.Peer{}); out.Err != nil {
 				errs[i] = out.Err

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // idleFor is how long an agent is watched.
@@ -113,13 +116,13 @@ agent {
 			agent, _ := os.ReadFile(filepath.Join(dir, "agent.log"))
 			b.Fatalf("no job starts: %v\n%s%s", err, server, agent)
 		}
-		rest(b.Context(), 200*time.Millisecond)
+		poll.Pause(b.Context(), 200*time.Millisecond)
 	}
 	for range 20 {
 		must(run())
 	}
-	var rows []PluginRow
-	must(hook.Call(b.Context(), rundir.Dir(filepath.Join(dir, "n1")).Socket(os.Geteuid() == 0), verbPlugins, nil, &rows))
+	var rows []plugin.Row
+	must(hook.Call(b.Context(), rundir.Dir(filepath.Join(dir, "n1")).Socket(os.Geteuid() == 0), plugin.VerbList, nil, &rows))
 	pids := []string{strconv.Itoa(agent.Process.Pid)}
 	for _, r := range rows {
 		if r.State != "ready" {
@@ -130,9 +133,9 @@ agent {
 	var spent, passed, agents time.Duration // agents: of spent, the agent alone
 	var resident, shared, own uint64
 	for b.Loop() {
-		rest(b.Context(), 2*time.Second) // whatever the jobs left to do
+		poll.Pause(b.Context(), 2*time.Second) // whatever the jobs left to do
 		began, mine, at := ran(b, pids), ran(b, pids[:1]), time.Now()
-		rest(b.Context(), idleFor)
+		poll.Pause(b.Context(), idleFor)
 		spent += ran(b, pids) - began
 		agents += ran(b, pids[:1]) - mine
 		passed += time.Since(at)
@@ -192,4 +195,15 @@ func memoryOf(b *testing.B, pid, what string) uint64 {
 		b.Fatalf("/proc/%s/smaps_rollup has no %s", pid, what)
 	}
 	return n << 10
+}
+
+// freePort is one that nobody listens at now.
+func freePort(b testing.TB) int {
+	b.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port
 }

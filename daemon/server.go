@@ -3,174 +3,179 @@ package daemon
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
-	"os"
+	"fmt"
 	"path/filepath"
-	"sync"
-	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/peer"
 
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/daemon/adapters"
+	"github.com/weft-hpc/weft/daemon/connection"
+	"github.com/weft-hpc/weft/daemon/plugin"
+	"github.com/weft-hpc/weft/daemon/reload"
+	"github.com/weft-hpc/weft/daemon/settings"
+	"github.com/weft-hpc/weft/daemon/shadow"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/history"
 	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/host"
-	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/plugins/local"
-	"github.com/weft-hpc/weft/rpc"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/memory"
 )
 
-// Options of a daemon.
-type Options struct {
-	Version string
-	Log     *slog.Logger
-	Ready   func()           // called once it serves
-	Reload  <-chan os.Signal // asks for a reload, as SIGHUP does; nil: nobody does
-	Watch   Watchdog
-	Member  func(ctx context.Context, peer core.Peer, group string) bool // whether who calls belongs to a group; nil: what this host's files say is all
+// serverDaemon is a server and what it is made of.
+type serverDaemon struct {
+	parts
+	config  config.Server
+	folder  string // of the server's socket
+	site    *settings.Site
+	store   engine.Store
+	witness core.Head // of the store, as its file beside it says
+	past    server.History
+	halves  halves
+	bounds  *connection.Bounds
+	page    *metrics.Server
+	srv     *server.Server
+	shadow  *shadow.Policy
+	hooks   *adapters.Server // nil: no scheduler's hooks run here
 }
 
 // Server runs the server of a site until ctx ends. Everything that can fail at the start fails before Ready.
-func Server(ctx context.Context, site *Site, o Options) (err error) {
-	if failed := Try(site.Policy, Env(site.Config), site.Tests); hclfile.Failed(failed) {
-		return findingsError(failed) // as after an error in the policy itself: what a reload would not put in force, a restart must not either
+func Server(ctx context.Context, site *settings.Site, o Options) (err error) {
+	if failed := settings.Try(site.Policy, settings.Env(site.Config), site.Tests); hclfile.Failed(failed) {
+		return config.AsError(failed) // as after an error in the policy itself: what a reload would not put in force, a restart must not either
 	}
-	c := site.Config.Server
-	run, err := filepath.Abs(filepath.Dir(c.Socket))
-	if err != nil {
+	d := &serverDaemon{parts: parts{Options: o}, config: site.Config.Server, site: site}
+	if d.folder, err = filepath.Abs(filepath.Dir(d.config.Socket)); err != nil {
 		return core.Errorf(core.BadConfig, "server: socket: %w", err)
 	}
-	var undo []func() error
-	defer func() {
-		for i := len(undo) - 1; i >= 0; i-- {
-			err = errors.Join(err, undo[i]())
-		}
-	}()
-	store, witness, err := openStore(c.Store, filepath.Join(run, "server.head"))
-	if err != nil {
+	defer func() { err = errors.Join(err, d.close()) }()
+	if err := d.openRecords(); err != nil {
 		return err
 	}
-	undo = append(undo, store.Close)
+	if err := d.openParts(ctx, config.OfServer, d.folder, d.config.Audit, site); err != nil {
+		return err
+	}
+	if err := d.makeServer(ctx); err != nil {
+		return err
+	}
+	return d.serve(ctx, d.start, func(ctx context.Context) error { return d.srv.Look(ctx, func(*engine.Machine) {}) })
+}
 
-	plugins, err := host.New(host.Options{Dir: run, Log: o.Log, Version: o.Version})
+// openRecords opens the store, and the history where config.hcl names one.
+func (d *serverDaemon) openRecords() (err error) {
+	if d.store, d.witness, err = openStore(d.config.Store, filepath.Join(d.folder, "server.head")); err != nil {
+		return err
+	}
+	d.later(d.store.Close)
+	if d.config.History == "" {
+		return nil
+	}
+	w, err := history.Open(d.config.History, 0, d.Log)
 	if err != nil {
 		return err
 	}
-	undo = append(undo, func() error { return plugins.Close(context.WithoutCancel(ctx)) })
-	audit, reopen, closing, err := openAudit(c.Audit, o.Log)
-	if err != nil {
+	d.later(w.Close)
+	d.past = w
+	return nil
+}
+
+// makeServer makes the server, with the adapters and pages around it.
+func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
+	if d.halves, err = schedulers(ctx, d.site, d.plugins, &d.live.Blocks); err != nil {
 		return err
 	}
-	undo = append(undo, closing)
-	live := &reloader{of: config.OfServer, log: o.Log, audit: audit, reopen: reopen, plugins: plugins}
-	live.site.Store(site)
-	halves, err := schedulers(ctx, site, plugins, &live.blocks)
-	if err != nil {
-		return err
-	}
-	bounds := newNodeBounds(o.Log)
-	page := metrics.NewServer(metrics.ServerOptions{
-		Process: metrics.Process{Version: o.Version, Expiry: live.expiry, Plugins: pluginFigures(plugins), Runtime: true}, Schedulers: site.Engine.Schedulers,
-		Sizes: live.sizes, Store: figures(store), Refused: func() bool { return live.refused() != nil },
-		NodeExpiry: func() time.Time {
-			first := time.Time{}
-			for _, t := range bounds.shown() {
-				if first.IsZero() || t.Before(first) {
-					first = t
-				}
-			}
-			return first
-		},
+	d.bounds = connection.NewBounds(d.Log)
+	d.page = metrics.NewServer(metrics.ServerOptions{
+		Process: d.process(), Schedulers: d.site.Engine.Schedulers, Sizes: d.live.Sizes, Store: figures(d.store),
+		Refused: func() bool { return d.live.Refused() != nil }, NodeExpiry: d.bounds.FirstExpiry,
 	})
-	var past server.History
-	if c.History != "" {
-		w, err := history.Open(c.History, 0, o.Log)
+	d.srv, err = server.New(ctx, server.Needs{
+		Store: d.store, Witness: d.witness, Config: d.site.Engine, Policy: d.site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
+		Schedulers: d.halves.here, At: d.halves.at, Own: d.halves.own, Meter: d.page, Allocator: d.site.Allocator,
+	})
+	if err != nil {
+		return err
+	}
+	d.page.Watch(d.srv)
+	d.live.Accept = acceptor(d.srv)
+	d.shadow = &shadow.Policy{Server: d.srv, Site: d.live.Site, Log: d.Log, Audit: d.audit.Logger}
+	d.later(d.shadow.Close)
+	d.hooks, err = adapters.NewServer(ctx, d.srv, d.site, d.plugins, d.folder, d.live, d.Log)
+	d.live.Taken = func() []string { return d.reloaded(ctx) }
+	return err
+}
+
+// reloaded hands a reload that is in force on, and gives what else it changed.
+func (d *serverDaemon) reloaded(ctx context.Context) []string {
+	changed := d.shadow.Reloaded()
+	if d.hooks != nil {
+		if err := d.hooks.Tell(ctx); err != nil {
+			d.Log.Error("hooks that run beside the server are not told of the reload", core.LogError, err)
+		}
+	}
+	return changed
+}
+
+// verbs are what operators may ask of the server.
+func (d *serverDaemon) verbs() *server.Verbs {
+	return &server.Verbs{
+		Server: d.srv, AdminGroup: d.config.AdminGroup, Member: d.Member, Version: d.Version, Sizes: d.live.Sizes, Expiry: d.live.Expiry,
+		Refused: d.live.Refused, Shown: d.bounds.Shown, Shadow: d.shadow.Row,
+		Read: map[string]listener.Handler{plugin.VerbList: plugin.List(d.plugins)},
+		More: map[string]listener.Handler{
+			reload.Verb: d.live.Answer, shadow.Verb: d.shadow.Answer, plugin.VerbRestart: plugin.Restart(d.plugins, d.audit.Logger),
+		},
+	}
+}
+
+// start opens the server's sockets and begins its tasks.
+func (d *serverDaemon) start(t *tasks) error {
+	operators, err := d.socket(d.config.Socket, 0o666)
+	if err != nil {
+		return err
+	}
+	if err := d.serveNodes(t); err != nil {
+		return err
+	}
+	if err := d.serveMetrics(t, d.config.Metrics, d.page); err != nil {
+		return err
+	}
+	if d.hooks != nil {
+		// The socket is root's alone, so that no user can keep a hook waiting for which a scheduler's server waits.
+		ln, err := d.socket(d.hooks.Socket(), 0o600)
 		if err != nil {
 			return err
 		}
-		undo = append(undo, w.Close)
-		past = w
+		d.answer(t, ln, listener.Root(), d.hooks.Answer)
+		t.run(func(ctx context.Context) { d.hooks.Keep(ctx, d.plugins) })
 	}
-	srv, err := server.New(ctx, server.Needs{
-		Store: store, Witness: witness, Config: site.Engine, Policy: site.Policy, Log: o.Log, Audit: audit, History: past, Schedulers: halves.here, At: halves.at, Own: halves.own, Meter: page, Allocator: site.allocator,
-	})
+	t.run(func(ctx context.Context) { _ = d.srv.Run(ctx) })
+	d.answer(t, operators, listener.Users(), d.verbs().Handle)
+	return nil
+}
+
+// serveNodes answers agents where config.hcl says that they reach the server.
+func (d *serverDaemon) serveNodes(t *tasks) error {
+	if d.config.Listen == "" {
+		return nil
+	}
+	limitMemory(len(d.site.Nodes))
+	port, err := connection.Listen(d.config, d.bounds)
 	if err != nil {
 		return err
 	}
-	live.accept = acceptor(srv)
-	beside := &shade{srv: srv, live: live.site.Load, log: o.Log, audit: audit}
-	undo = append(undo, beside.close)
-	live.taken = beside.reloaded
-	page.Watch(srv)
-	hooks, err := newSchedulerHooks(ctx, srv, site, plugins, run, live, o.Log)
-	if err != nil {
-		return err
-	}
-	desk := &server.Verbs{
-		Server: srv, AdminGroup: c.AdminGroup, Member: o.Member, Version: o.Version, Sizes: live.sizes, Expiry: live.expiry, Refused: live.refused, Shown: bounds.shown, Shadow: beside.row,
-		Read: map[string]listener.Handler{verbPlugins: pluginsVerb(plugins)},
-		More: map[string]listener.Handler{verbReload: live.verb, VerbShadow: beside.verb, verbRestartPlugin: restartVerb(plugins, audit)},
-	}
-	ln, err := listener.Listen(c.Socket, 0o666)
-	if err != nil {
-		return err
-	}
-	var all sync.WaitGroup
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if c.Listen != "" {
-		limitMemory(len(site.Nodes))
-		if live.certs, err = serveNodes(ctx, &all, cancel, c, srv, bounds); err != nil {
-			return errors.Join(err, ln.Close())
-		}
-		all.Go(func() {
-			warnExpiry(ctx, o.Log, "the server's", live.expiry, "renew it with `weft tls init`, which needs no restart")
-		})
-		all.Go(func() { warnNodes(ctx, o.Log, bounds.shown) })
-	}
-	if err := serveMetrics(ctx, &all, cancel, c.Metrics, page); err != nil {
-		return errors.Join(err, ln.Close())
-	}
-	if hooks != nil {
-		if err := hooks.serve(ctx, &all, cancel); err != nil {
-			return errors.Join(err, ln.Close())
-		}
-		all.Go(func() { hooks.keep(ctx, plugins) })
-		live.taken = func() []string {
-			changed := beside.reloaded()
-			if err := hooks.tell(ctx); err != nil {
-				o.Log.Error("hooks that run beside the server are not told of the reload", core.LogError, err)
-			}
-			return changed
-		}
-	}
-	all.Go(func() { live.hear(ctx, o.Reload) })
-	all.Go(func() { _ = srv.Run(ctx) })
-	all.Go(func() {
-		o.Watch.run(ctx, func(ctx context.Context) error { return srv.Look(ctx, func(*engine.Machine) {}) }, o.Log)
+	d.end(port)
+	d.live.Certs = port.Certs
+	t.need(func(ctx context.Context) error { return port.Serve(ctx, d.srv) })
+	t.run(func(ctx context.Context) {
+		warnExpiry(ctx, d.Log, "the server's", d.live.Expiry, "renew it with `weft tls init`, which needs no restart")
 	})
-	all.Go(func() {
-		if err := (&listener.Server{Bounds: listener.Users(), Log: o.Log}).Serve(ctx, ln, desk.Handle); err != nil {
-			cancel(core.Errorf(core.InternalFault, "socket %s: %w", c.Socket, err))
-		}
-	})
-	if o.Ready != nil {
-		o.Ready()
-	}
-	all.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
+	t.run(func(ctx context.Context) { warnNodes(ctx, d.Log, d.bounds.Shown) })
 	return nil
 }
 
@@ -207,7 +212,7 @@ type halves struct {
 
 // schedulers starts the halves of the schedulers that run on the server. One that does not start is started again by itself; what it cannot tell meanwhile
 // frees nothing and grants nothing.
-func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks) (halves, error) {
+func schedulers(ctx context.Context, site *settings.Site, plugins *host.Host, in *plugin.Blocks) (halves, error) {
 	out := halves{here: map[string]core.Scheduler{}, at: map[string]string{}}
 	for _, p := range site.Config.Schedulers {
 		if p.Type == "local" {
@@ -219,9 +224,9 @@ func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks)
 			out.at[p.Name] = p.At
 			continue
 		}
-		s, findings := in.spec(host.Scheduler, p, host.Self)
+		s, findings := in.Spec(host.Scheduler, p, host.Self)
 		if len(findings) > 0 {
-			return halves{}, findingsError(findings)
+			return halves{}, config.AsError(findings)
 		}
 		started, err := plugins.Start(ctx, s)
 		if started == nil {
@@ -231,44 +236,30 @@ func schedulers(ctx context.Context, site *Site, plugins *host.Host, in *blocks)
 		if err != nil {
 			return halves{}, err
 		}
-		out.here[p.Name] = aliasesOf(p).scheduler(half)
+		out.here[p.Name] = plugin.AliasesOf(p).Scheduler(half)
 	}
 	return out, nil
 }
 
-// serveNodes listens for agents. Who they are is what their certificates say.
-func serveNodes(ctx context.Context, all *sync.WaitGroup, cancel context.CancelCauseFunc, c config.Server, srv *server.Server, bounds *nodeBounds) (*identity.Source, error) {
-	certs, err := identity.Open(identity.Files{CA: filepath.Join(c.TLS, identity.CAFile), Cert: filepath.Join(c.TLS, "server.crt"), Key: filepath.Join(c.TLS, "server.key")})
-	if err != nil {
-		return nil, err
-	}
-	ln, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "server: listen %s: %w", c.Listen, err)
-	}
-	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(certs.Server()), bounds)...)...)
-	rpc.ServeAuthority(g, srv, caller)
-	all.Go(func() {
-		if err := g.Serve(newGate(ln, maxStrangers, bounds)); err != nil && ctx.Err() == nil {
-			cancel(core.Errorf(core.InternalFault, "server: listen %s: %w", c.Listen, err))
+// acceptor puts in force what is a server's own.
+func acceptor(srv *server.Server) func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
+	return func(ctx context.Context, old, site *settings.Site) (changed []string, _ []hclfile.Finding, _ error) {
+		if old.Engine.Policy.Hash != site.Engine.Policy.Hash {
+			changed = append(changed, fmt.Sprintf("policy files: in force now, as %.12s", site.Engine.Policy.Hash))
 		}
-	})
-	all.Go(func() {
-		<-ctx.Done()
-		g.Stop()
-	})
-	return certs, nil
-}
-
-// caller is the node whose certificate the connection has.
-func caller(ctx context.Context) (string, error) {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return "", core.Errorf(core.NotAllowed, "node: the connection has no peer")
+		// The schedulers of the start stay until a restart: no adapter was started for others.
+		site.Engine.Schedulers = old.Engine.Schedulers
+		if site.Config.Server.Listen != "" {
+			limitMemory(len(site.Nodes))
+		}
+		return changed, nil, srv.Reload(ctx, server.Change{
+			Config: site.Engine, Policy: site.Policy, Allocator: site.Allocator, Resize: func(a engine.Allocator) error {
+				in, ok := a.(*allocator.Allocator)
+				if !ok {
+					return core.Errorf(core.NotSupported, "reload: the allocator in use cannot be resized")
+				}
+				return in.Resize(site.Pools)
+			},
+		})
 	}
-	info, ok := p.AuthInfo.(credentials.TLSInfo)
-	if !ok || len(info.State.VerifiedChains) == 0 {
-		return "", core.Errorf(core.NotAllowed, "node: the connection has no verified certificate")
-	}
-	return identity.Node(info.State.VerifiedChains[0][0])
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/hook"
 )
 
@@ -169,7 +169,7 @@ func (w *site) killServersPlugin(kind string) { w.t.Helper(); w.killPluginOf(w.s
 func (w *site) killPluginOf(socket, kind string) {
 	w.t.Helper()
 	find := func() (pid int, state string) {
-		var rows []daemon.PluginRow
+		var rows []plugin.Row
 		if err := hook.Call(w.t.Context(), socket, "plugins", nil, &rows); err != nil {
 			return 0, err.Error()
 		}

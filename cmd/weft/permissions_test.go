@@ -25,6 +25,9 @@ import (
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/adapters"
+	"github.com/weft-hpc/weft/daemon/plugin"
+	"github.com/weft-hpc/weft/daemon/shadow"
 	"github.com/weft-hpc/weft/hook"
 	certs "github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/plugins/local"
@@ -97,7 +100,7 @@ func onNode(reason string) func(*walk) any {
 	return func(*walk) any { return server.NodeArgs{Nodes: "n1", Reason: reason} }
 }
 
-func noPlugin(*walk) any { return daemon.PluginArgs{Kind: "driver", Name: "none"} }
+func noPlugin(*walk) any { return plugin.Args{Kind: "driver", Name: "none"} }
 
 // ofNode are the operations of a node's two sockets.
 func ofNode(root, owner, other, admin string) []operation {
@@ -112,8 +115,8 @@ func ofNode(root, owner, other, admin string) []operation {
 		{name: "read the job's environment in a hook", verb: "hook", body: ofHook(local.PhaseEnvironment), phase: true, allow: all(users(yes, yes, no, no))},
 		{name: "clean up after the job (`local`)", verb: "hook", body: ofHook(local.PhaseCleanUp), phase: true, allow: all(users(yes, yes, no, no))},
 		{name: "`weft env`: the job's", verb: "env", body: func(w *walk) any { return agent.EnvArgs{Scheduler: "local", Job: w.job.Job} }, allow: all(users(yes, yes, no, no))},
-		{name: "`weft run`: a job of one's own", verb: "begin", body: func(*walk) any { return daemon.BeginArgs{} }, allow: all(users(yes, yes, yes, yes))},
-		{name: "`weft run --user`: another's job", verb: "begin", body: func(w *walk) any { return daemon.BeginArgs{Wish: local.Wish{User: "nobody"}} }, allow: all(users(yes, no, no, no))},
+		{name: "`weft run`: a job of one's own", verb: "begin", body: func(*walk) any { return adapters.BeginArgs{} }, allow: all(users(yes, yes, yes, yes))},
+		{name: "`weft run --user`: another's job", verb: "begin", body: func(w *walk) any { return adapters.BeginArgs{Wish: local.Wish{User: "nobody"}} }, allow: all(users(yes, no, no, no))},
 		{name: "`weft services`", verb: "services", allow: all(users(yes, yes, yes, yes))},
 		{name: "`weft doctor`", verb: "doctor", body: func(*walk) any { return agent.DoctorArgs{} }, allow: all(users(yes, no, no, no))},
 		{name: "`weft clean`", verb: "clean", body: func(*walk) any { return agent.CleanArgs{DryRun: true} }, allow: all(users(yes, no, no, no))},
@@ -142,7 +145,7 @@ var doors = []entrance{
 			{name: "`weft recover`", verb: "recover", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft node accept`", verb: "accept", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft reload`", verb: "reload", allow: users(yes, no, no, yes)},
-			{name: "`weft policy apply --shadow`, its report too", verb: daemon.VerbShadow, body: func(*walk) any { return daemon.ShadowArgs{} }, allow: users(yes, no, no, yes)},
+			{name: "`weft policy apply --shadow`, its report too", verb: shadow.Verb, body: func(*walk) any { return shadow.Args{} }, allow: users(yes, no, no, yes)},
 			{name: "`weft plugin list`", verb: "plugins", allow: users(yes, yes, yes, yes)},
 			{name: "`weft plugin restart`", verb: "restart-plugin", body: noPlugin, absent: true, allow: users(yes, no, no, yes)},
 		},
@@ -231,9 +234,9 @@ func TestPermissionsAreWhole(t *testing.T) {
 		form  string
 	}{
 		"server":               {0, []string{"../../server/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
-		"more of the server's": {0, []string{"../../daemon/reload.go", "../../daemon/plugins.go", "../../daemon/shadow.go"}, `[vV]erb\w+\s+= ("[a-z-]+")`},
+		"more of the server's": {0, []string{"../../daemon/reload/reload.go", "../../daemon/plugin/verbs.go", "../../daemon/shadow/shadow.go"}, `[vV]erb\w*\s+= ("[a-z-]+")`},
 		"agent":                {1, []string{"../../agent/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
-		"more of the agent's":  {1, []string{"../../daemon/adapter.go", "../../daemon/plugins.go", "../../daemon/guard.go", "../../daemon/reload.go"}, `Handler\{("begin")|[vV]erb\w+\s+= ("[a-z-]+")`},
+		"more of the agent's":  {1, []string{"../../daemon/adapters/node.go", "../../daemon/plugin/verbs.go", "../../daemon/guard.go", "../../daemon/reload/reload.go"}, `Handler\{("begin")|[vV]erb\w*\s+= ("[a-z-]+")`},
 	} {
 		found := map[string]bool{}
 		for _, file := range c.files {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/rundir"
@@ -299,21 +299,21 @@ func (d *daemons) plugin(node string) (pid int, state string) {
 }
 
 // pluginRow is a daemon's plugin of a kind.
-func (d *daemons) pluginRow(name, kind string) (daemon.PluginRow, error) {
-	var rows []daemon.PluginRow
+func (d *daemons) pluginRow(name, kind string) (plugin.Row, error) {
+	var rows []plugin.Row
 	path := d.socket()
 	if name != theServer {
 		path = d.run(name).Socket(os.Geteuid() == 0)
 	}
 	if err := hook.Call(d.t.Context(), path, "plugins", nil, &rows); err != nil {
-		return daemon.PluginRow{}, err
+		return plugin.Row{}, err
 	}
 	for _, r := range rows {
 		if r.Kind == kind {
 			return r, nil
 		}
 	}
-	return daemon.PluginRow{State: "there is none"}, nil
+	return plugin.Row{State: "there is none"}, nil
 }
 
 // services are those of jobs that a node's NICs hold, read from the NICs' own state: no daemon is asked.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/dev/scheduler"
 	"github.com/weft-hpc/weft/drivers/cxi"
 	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
@@ -42,7 +42,7 @@ var verified = map[host.Kind]map[string]func(*testing.T){
 
 // TestBuiltins: every plugin that is part of weft is verified, also the next one.
 func TestBuiltins(t *testing.T) {
-	all := daemon.Builtins()
+	all := plugin.Builtins()
 	for kind, types := range all {
 		for _, typ := range types {
 			t.Run(string(kind)+"/"+typ, func(t *testing.T) {

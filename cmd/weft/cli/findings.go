@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/hclfile"
 )
 
 // ReadSite reads config.hcl and its policy, and shows everything that is wrong with them in one run. quarantine, when above 0, replaces that of every pool.
-func ReadSite(path string, quarantine time.Duration) (*daemon.Site, error) {
-	s, findings := daemon.Read(path, quarantine)
+func ReadSite(path string, quarantine time.Duration) (*settings.Site, error) {
+	s, findings := settings.Read(path, quarantine)
 	Show(findings)
 	if s == nil {
 		return nil, Usage(fmt.Errorf("%s and its policy cannot be used", path))

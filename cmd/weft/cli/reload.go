@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/reload"
 )
 
 // ReloadRow is what came of a reload of one daemon.
 type ReloadRow struct {
 	Daemon string `json:"daemon"`
-	daemon.Reloaded
+	reload.Outcome
 }
 
 // Reload asks every daemon of this host. It is one file, so where the first refuses it the other is not asked.
@@ -30,7 +30,7 @@ func (o *Options) Reload(ctx context.Context) ([]ReloadRow, error) {
 	var down error
 	if _, err := os.Stat(filepath.Join(o.Dir, "server.sock")); err == nil || !agent {
 		r := ReloadRow{Daemon: "server"}
-		switch err := o.Ask(ctx, "reload", nil, &r.Reloaded); {
+		switch err := o.Ask(ctx, "reload", nil, &r.Outcome); {
 		case err == nil:
 			if rows = append(rows, r); r.Refused {
 				return rows, nil
@@ -43,7 +43,7 @@ func (o *Options) Reload(ctx context.Context) ([]ReloadRow, error) {
 	}
 	if agent {
 		r := ReloadRow{Daemon: "agent"}
-		if err := o.AskNode(ctx, name, "reload", nil, &r.Reloaded); err != nil {
+		if err := o.AskNode(ctx, name, "reload", nil, &r.Outcome); err != nil {
 			return rows, err
 		}
 		rows = append(rows, r)

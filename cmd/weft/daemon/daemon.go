@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/cmd/weft/people"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon"
 )
@@ -86,7 +87,7 @@ func daemonOptions(ctx context.Context, version string) (_ daemon.Options, done 
 
 // told shows a complaint about config.hcl with its lines.
 func told(err error) error {
-	if e, ok := errors.AsType[*daemon.FindingsError](err); ok {
+	if e, ok := errors.AsType[*config.FindingsError](err); ok {
 		cli.Show(e.Findings)
 		return cli.Usage(fmt.Errorf("the configuration or its policy cannot be used"))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/sdk"
 )
 
@@ -17,7 +17,7 @@ func New(o *cli.Options) *cobra.Command {
 	serve := &cobra.Command{
 		Use: "serve KIND TYPE NAME", Short: "Be a built-in plugin, for the daemon that starts it", Hidden: true, Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
-			value, err := daemon.Builtin(args[0], args[1], args[2])
+			value, err := plugin.Builtin(args[0], args[1], args[2])
 			if err != nil {
 				return err
 			}
@@ -28,7 +28,7 @@ func New(o *cli.Options) *cobra.Command {
 	list := o.Listing(&cobra.Command{
 		Use: "list", Short: "List the plugins of this host's agent, or of the server, and how each is", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows := []daemon.PluginRow{}
+			rows := []plugin.Row{}
 			if err := o.AskHere(cmd.Context(), "plugins", nil, &rows); err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ func New(o *cli.Options) *cobra.Command {
 	restart := &cobra.Command{
 		Use: "restart KIND NAME", Short: "Start a plugin anew, also one that has failed; KIND and NAME are as the list shows them", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.AskHere(cmd.Context(), "restart-plugin", daemon.PluginArgs{Kind: args[0], Name: args[1]}, nil); err != nil {
+			if err := o.AskHere(cmd.Context(), "restart-plugin", plugin.Args{Kind: args[0], Name: args[1]}, nil); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cli.Stdout(), "%s %s is ready\n", args[0], args[1])

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/hclfile"
@@ -78,11 +78,11 @@ func (t *target) ofBlock(p config.Plugin) (*target, error) {
 	switch {
 	case len(p.Command) > 0:
 		t.program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
-	case slices.Contains(daemon.Builtins()[t.kind], p.Type):
-		t.program = host.Self(append(slices.Clone(daemon.ServeVerb), p.Kind, p.Type, p.Name)...)
+	case slices.Contains(plugin.Builtins()[t.kind], p.Type):
+		t.program = host.Self(append(slices.Clone(plugin.ServeVerb), p.Kind, p.Type, p.Name)...)
 		t.sim = t.kind == host.Driver && p.Type == "sim"
 	default:
-		cli.Show([]hclfile.Finding{p.NoType(daemon.Builtins()[t.kind])})
+		cli.Show([]hclfile.Finding{p.NoType(plugin.Builtins()[t.kind])})
 		return nil, cli.Usage(fmt.Errorf("%s cannot be used", t.config.File))
 	}
 	t.complain = func(err error) { cli.Show(p.Complain(err)) }
@@ -107,12 +107,12 @@ func (t *target) ofBlock(p config.Plugin) (*target, error) {
 // builtin is a plugin that is part of weft, with its defaults.
 func (t *target) builtin(name string) (*target, error) {
 	var known []string
-	for _, kind := range slices.Sorted(maps.Keys(daemon.Builtins())) {
-		types := daemon.Builtins()[kind]
+	for _, kind := range slices.Sorted(maps.Keys(plugin.Builtins())) {
+		types := plugin.Builtins()[kind]
 		known = append(known, types...)
 		if slices.Contains(types, name) {
 			t.kind, t.title = kind, string(kind)+" "+name
-			t.program = host.Self(append(slices.Clone(daemon.ServeVerb), string(kind), name, name)...)
+			t.program = host.Self(append(slices.Clone(plugin.ServeVerb), string(kind), name, name)...)
 			t.sim = kind == host.Driver && name == "sim"
 			return t, nil
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/settings"
+	"github.com/weft-hpc/weft/daemon/shadow"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/policy/folder"
@@ -28,7 +29,7 @@ type applied struct {
 }
 
 func newPolicyApply(o *cli.Options) *cobra.Command {
-	a, shadow, seen := &rulesArgs{}, "", false
+	a, beside, seen := &rulesArgs{}, "", false
 	cmd := &cobra.Command{
 		Use: "apply [FILES]", Short: "Put a policy in force: check it, run its tests, replace the policy's folder, reload", Args: cobra.ArbitraryArgs,
 		Long: `Put a policy in force, on the server's host. FILES are files and folders of them, of the policy and of its tests. They are checked and the tests
@@ -42,16 +43,16 @@ seen so far, ` + "`weft status`" + ` how many. No job waits for it. Quotas are n
 
 Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 the policy cannot be used. Nothing has changed with 1 and 2.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			quiet := seen || shadow == "off" // no policy is given
+			quiet := seen || beside == "off" // no policy is given
 			switch {
-			case shadow != "" && shadow != "on" && shadow != "off":
+			case beside != "" && beside != "on" && beside != "off":
 				return cli.Misuse(cmd, fmt.Errorf("policy apply: --shadow is on or off"))
-			case seen && shadow != "on":
+			case seen && beside != "on":
 				return cli.Misuse(cmd, fmt.Errorf("policy apply: --report is for --shadow"))
 			case quiet != (len(args) == 0):
 				return cli.Misuse(cmd, fmt.Errorf("policy apply: FILES are needed, but with --report and --shadow=off there are none"))
 			case quiet:
-				return askShadow(o, cmd.Context(), daemon.ShadowArgs{Off: shadow == "off"})
+				return askShadow(o, cmd.Context(), shadow.Args{Off: beside == "off"})
 			}
 			r := a.load(args)
 			cli.Show(r.Findings)
@@ -61,16 +62,16 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			if len(r.Tests) == 0 {
 				_, r.Tests, _ = policy.Gather([]string{r.Config.Policy})
 			}
-			if failed := daemon.Try(r.Policy, r.Env, r.Tests); hclfile.Failed(failed) {
+			if failed := settings.Try(r.Policy, r.Env, r.Tests); hclfile.Failed(failed) {
 				cli.Show(failed)
 				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy apply: the tests do not pass: %s; nothing was changed", tally(failed)))
 			}
-			if shadow == "on" {
-				packed, err := daemon.PackPolicy(r.Policy)
+			if beside == "on" {
+				packed, err := shadow.Pack(r.Policy)
 				if err != nil {
 					return cli.Usage(err)
 				}
-				return askShadow(o, cmd.Context(), daemon.ShadowArgs{Text: packed})
+				return askShadow(o, cmd.Context(), shadow.Args{Text: packed})
 			}
 			out, err := apply(o, cmd.Context(), r)
 			if err != nil {
@@ -80,7 +81,7 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, cli.Plural(len(out.Files), "file"), out.Before, cli.Plural(len(out.Tests), "test file"))
 				for _, row := range out.Daemons {
 					for _, change := range row.Changed {
-						if strings.HasPrefix(change, daemon.ShadowChange) {
+						if strings.HasPrefix(change, shadow.ChangePrefix) {
 							fmt.Fprintf(w, "%s: %s\n", row.Daemon, change)
 						}
 					}
@@ -88,7 +89,7 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			})
 		},
 	}
-	cmd.Flags().StringVar(&shadow, "shadow", "", "decide beside the policy in force and only count what would be otherwise; off ends that")
+	cmd.Flags().StringVar(&beside, "shadow", "", "decide beside the policy in force and only count what would be otherwise; off ends that")
 	cmd.Flags().Lookup("shadow").NoOptDefVal = "on"
 	cmd.Flags().BoolVar(&seen, "report", false, "what the policy beside has seen")
 	a.Flags(cmd)

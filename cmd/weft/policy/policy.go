@@ -13,7 +13,7 @@ import (
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/policy/cases"
@@ -64,7 +64,7 @@ func (a *rulesArgs) load(files []string) ruleset {
 	if len(files) == 0 {
 		files = []string{c.Policy}
 	}
-	r.Env = daemon.Env(c)
+	r.Env = settings.Env(c)
 	var more []hclfile.Finding
 	r.Files, r.Tests, more = policy.Gather(files)
 	r.Findings = append(r.Findings, more...)

@@ -6,14 +6,14 @@ import (
 	"io"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/shadow"
 	"github.com/weft-hpc/weft/policy/compare"
 )
 
 // askShadow makes the call, and prints what the policy beside has seen.
-func askShadow(o *cli.Options, ctx context.Context, in daemon.ShadowArgs) error {
+func askShadow(o *cli.Options, ctx context.Context, in shadow.Args) error {
 	var out compare.Shadowed
-	if err := o.Ask(ctx, daemon.VerbShadow, in, &out); err != nil {
+	if err := o.Ask(ctx, shadow.Verb, in, &out); err != nil {
 		return err
 	}
 	return o.Print(cli.Stdout(), out, func(w io.Writer) {

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/adapters"
 	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
@@ -52,7 +52,7 @@ Exit codes: 0 nothing stands in the way, and with --write or --remove it is done
 	f.StringVar(&i.Options.Dir, "files", "/etc/weft/pbs", "folder of the files, on pbs_server's host")
 	f.StringVar(&i.Scheduler, "scheduler", "pbs", "the scheduler's label in config.hcl, or its type while that is unique")
 	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node and on pbs_server's host (default: "+libexecHook+", or beside weft)")
-	f.StringVar(&i.Server, "server-dir", filepath.Join(filepath.Dir(config.DefaultServerSocket), daemon.HooksFolder), "where the Weft server listens for hooks of pbs_server: the folder "+daemon.HooksFolder+" beside its socket")
+	f.StringVar(&i.Server, "server-dir", filepath.Join(filepath.Dir(config.DefaultServerSocket), adapters.HooksFolder), "where the Weft server listens for hooks of pbs_server: the folder "+adapters.HooksFolder+" beside its socket")
 	f.BoolVar(&i.noRoom, "no-room", false, "do not ask in runjob whether a VNI is free: for a Weft server that is not on pbs_server's host")
 	f.StringVar(&i.exec, "exec", "/opt/pbs", "PBS_EXEC, whose bin has qmgr")
 	f.BoolVar(&i.write, "write", false, "write the files")

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/hclfile"
 )
@@ -34,7 +34,7 @@ func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, er
 	if err != nil {
 		return dev.Options{}, err
 	}
-	if failed := daemon.Try(s.Policy, daemon.Env(s.Config), s.Tests); hclfile.Failed(failed) {
+	if failed := settings.Try(s.Policy, settings.Env(s.Config), s.Tests); hclfile.Failed(failed) {
 		cli.Show(failed)
 		return dev.Options{}, cli.Usage(fmt.Errorf("the tests of the policy of %s do not pass", d.Config))
 	}
@@ -48,7 +48,7 @@ func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, er
 	}
 	return dev.Options{
 		Address: address, Dir: dir, Nodes: s.Nodes, NICs: nodes.nics, Release: nodes.release, Local: nodes.label, PerUser: nodes.perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
-		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: nodes.latency, Site: daemon.Examined(func() *daemon.Site { return s }, nil),
+		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: nodes.latency, Site: settings.Examined(func() *settings.Site { return s }, nil),
 	}, nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/hclfile"
@@ -25,7 +25,7 @@ type simulation struct {
 }
 
 // simulated reads those blocks: `weft dev` has no others. A dragonfly says how many NICs a node has.
-func simulated(s *daemon.Site) (simulation, error) {
+func simulated(s *settings.Site) (simulation, error) {
 	out := simulation{label: "local", nics: 4}
 	var findings []hclfile.Finding
 	for _, p := range s.Config.Schedulers {

@@ -1,0 +1,178 @@
+// Package adapters keeps what server and agent need of schedulers' adapters: their halves on a node, the hooks that are answered beside the server, and what
+// weft-hook must know of both.
+package adapters
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/daemon/plugin"
+	"github.com/weft-hpc/weft/daemon/settings"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/listener"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/plugins/local"
+)
+
+// Node holds a node's halves of the schedulers.
+type Node struct {
+	Hooks      map[string]core.Hooks
+	Schedulers map[string]core.Scheduler
+	Requeuers  map[string]core.Requeuer // of those that this node may speak to
+	types      map[string]string
+	Own        []string // labels of type local
+	Verbs      map[string]listener.Handler
+	tables     map[string]*local.Table
+	plugins    map[string]*local.Plugin
+	gone       chan ended
+	Agent      *agent.Agent
+	node       string
+}
+
+// ended is a local job whose process is over.
+type ended struct {
+	label string
+	entry local.Entry
+}
+
+// BeginArgs begin a local job.
+type BeginArgs struct {
+	local.Wish
+	Scheduler string   `json:"scheduler,omitempty"`
+	Hosts     []string `json:"hosts,omitempty"`
+}
+
+func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins *host.Host, in *plugin.Blocks, log *slog.Logger) (*Node, error) {
+	a := &Node{
+		node: name, Hooks: map[string]core.Hooks{}, Schedulers: map[string]core.Scheduler{}, Requeuers: map[string]core.Requeuer{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
+		gone: make(chan ended, local.MaxJobs),
+	}
+	a.Verbs = map[string]listener.Handler{"begin": a.begin}
+	for _, p := range site.Config.Schedulers {
+		a.types[p.Name] = p.Type
+		if p.Type != "local" {
+			s, findings := in.Spec(host.Scheduler, p, host.Self)
+			if len(findings) > 0 {
+				return a, config.AsError(findings)
+			}
+			if started, err := plugins.Start(ctx, s); started == nil {
+				return a, err
+			}
+			names := plugin.AliasesOf(p)
+			hooks, err := plugins.Hooks(p.Name)
+			if err != nil {
+				return a, err
+			}
+			a.Hooks[p.Name] = names.Hooks(hooks)
+			if p.At != "" && p.At != name { // the scheduler's commands are elsewhere
+				continue
+			}
+			half, err := plugins.Scheduler(p.Name)
+			if err != nil {
+				return a, err
+			}
+			half = names.Scheduler(half)
+			a.Requeuers[p.Name], _ = half.(core.Requeuer) // one that is none answers so
+			if p.At == name {
+				a.Schedulers[p.Name] = half
+			}
+			continue
+		}
+		// The local adapter holds this node's processes by their pidfds, which a plugin's restart would lose: it runs in the agent.
+		table, err := local.Open(local.Options{
+			Node: name, File: filepath.Join(dir, "jobs."+p.Name+".json"), Log: log, Gone: func(e local.Entry) { a.gone <- ended{p.Name, e} },
+		})
+		if err != nil {
+			return a, err
+		}
+		half := local.New(p.Name, table)
+		if findings := configure(ctx, half, p); len(findings) > 0 {
+			return a, config.AsError(findings)
+		}
+		a.plugins[p.Name] = half
+		a.tables[p.Name], a.Hooks[p.Name], a.Schedulers[p.Name] = table, half, half
+		a.Own = append(a.Own, p.Name)
+	}
+	return a, nil
+}
+
+// ExemptRunning lets the tasks of jobs run on that began before this node's agent first started in this boot. It returns which schedulers the server must
+// still ask; nil: none.
+func (a *Node) ExemptRunning(ctx context.Context, run rundir.Dir, boot string, log, audit *slog.Logger) (*agent.First, error) {
+	return exemptRunning(ctx, run, a.node, boot, asked{a.Schedulers, slices.Sorted(maps.Keys(a.Hooks)), a.Own}, log, audit)
+}
+
+// configure applies a block to a local adapter.
+func configure(ctx context.Context, half *local.Plugin, p config.Plugin) []hclfile.Finding {
+	values, findings := p.Decode(half.Schema())
+	if findings != nil {
+		return findings
+	}
+	return p.Complain(half.Configure(ctx, values))
+}
+
+// Reconfigure applies the blocks of local adapters, which are part of the agent: all of them, or none.
+func (a *Node) Reconfigure(ctx context.Context, anew []config.Plugin) (findings []hclfile.Finding) {
+	for _, p := range anew {
+		if half := a.plugins[p.Name]; half != nil {
+			findings = append(findings, configure(ctx, half, p)...)
+		}
+	}
+	return findings
+}
+
+// begin makes the caller's process a job of the local scheduler that it names, or of the only one.
+func (a *Node) begin(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	var args BeginArgs
+	if err := req.Decode(&args); err != nil {
+		return nil, err
+	}
+	if args.Scheduler == "" && len(a.Own) == 1 {
+		args.Scheduler = a.Own[0]
+	}
+	table := a.tables[args.Scheduler]
+	if table == nil {
+		return nil, core.Errorf(core.BadCall, "scheduler %q: config.hcl declares none of type local and that name", core.Clip(args.Scheduler))
+	}
+	if len(args.Hosts) == 0 {
+		args.Hosts = []string{a.node}
+	}
+	if len(args.Hosts) > 1 {
+		return nil, core.Errorf(core.BadRequest, "job: %d nodes are wanted, and a local job has one", len(args.Hosts)).WithRemedy("only `weft dev` starts commands on several nodes")
+	}
+	if _, err := local.ParseOptions(args.Options); err != nil {
+		return nil, err
+	}
+	return table.Begin(ctx, peer, args.Wish, args.Hosts...)
+}
+
+// Run cleans up after local jobs whose process is over, however it ended.
+func (a *Node) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-a.gone:
+			key := core.Key{JobID: core.JobID{Scheduler: e.label, Job: e.entry.Job}}
+			a.Agent.Do(ctx, core.Intent{Action: core.CleanUp, Key: key, UID: e.entry.UID, Began: hook.Boottime()}, core.Peer{})
+		}
+	}
+}
+
+// Close closes the local jobs' files.
+func (a *Node) Close() error {
+	for _, t := range a.tables {
+		if err := t.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+// Package audit writes who did what to the daemon's log or to a file of its own.
+package audit
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Log is a daemon's audit.
+type Log struct {
+	*slog.Logger
+	file *file // nil: its lines stand in the daemon's log
+}
+
+// file is a file of the audit's own. What cannot be written there stands in the daemon's log instead.
+type file struct {
+	path string
+	log  *slog.Logger
+
+	mu sync.Mutex
+	f  *os.File
+}
+
+var _ io.Writer = (*file)(nil)
+
+// Open opens the audit's file. An empty path is the daemon's log, where the audit's lines have a key.
+func Open(path string, log *slog.Logger) (*Log, error) {
+	if path == "" {
+		return &Log{Logger: log.With(core.LogAudit, true)}, nil
+	}
+	a := &file{path: path, log: log}
+	var err error
+	if a.f, err = a.open(); err != nil {
+		return nil, err
+	}
+	return &Log{slog.New(slog.NewJSONHandler(a, nil)), a}, nil
+}
+
+// open makes the file where there is none. It is root's to read, whatever it was.
+func (a *file) open() (*os.File, error) {
+	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "audit: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errors.New("it is no plain file")
+	case info.Mode().Perm() != 0o600:
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "audit: %s: %w", a.path, errors.Join(err, f.Close()))
+	}
+	return f, nil
+}
+
+// Reopen goes on in a file of the same name, as a rotation of logs asks. The open file stays in use where that cannot be.
+func (l *Log) Reopen() {
+	a := l.file
+	if a == nil {
+		return
+	}
+	f, err := a.open()
+	if err != nil {
+		a.log.Error("the audit goes on in the file that was open", core.LogError, err)
+		return
+	}
+	a.mu.Lock()
+	before := a.f
+	a.f = f
+	a.mu.Unlock()
+	if err := before.Close(); err != nil {
+		a.log.Error("the audit's former file may lack its last lines", core.LogError, err)
+	}
+}
+
+// Close closes the audit's file.
+func (l *Log) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	l.file.mu.Lock()
+	defer l.file.mu.Unlock()
+	return l.file.f.Close()
+}
+
+// Write takes one line.
+func (a *file) Write(line []byte) (int, error) {
+	a.mu.Lock()
+	n, err := a.f.Write(line)
+	a.mu.Unlock()
+	if err != nil {
+		a.log.Error("the audit's file cannot be written; its line stands here", core.LogAudit, true, core.LogError, err, core.LogWhy, string(line))
+	}
+	return n, err
+}

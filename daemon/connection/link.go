@@ -1,0 +1,182 @@
+package connection
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/poll"
+	"github.com/weft-hpc/weft/rpc"
+)
+
+// Link is an agent's one connection to the server. A reload may move it to another address.
+type Link struct {
+	certs *identity.Source
+
+	mu      sync.Mutex
+	address string
+	ends    time.Time // of the certificate that was in the files when it was connected
+	conn    *grpc.ClientConn
+	to      core.Authority
+	hurry   time.Time // before which the connection's pause is not ended once more
+}
+
+// NewLink connects to the server at address.
+func NewLink(address string, certs *identity.Source) (*Link, error) {
+	l := &Link{certs: certs}
+	return l, l.Move(address)
+}
+
+// Move connects to an address. What was asked at the one before ends as if that server had gone away.
+func (l *Link) Move(address string) error {
+	ends := l.certs.Expiry() // before the handshake: what is renewed meanwhile is noticed later
+	conn, err := Dial(address, l.certs)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	before := l.conn
+	l.address, l.ends = address, ends
+	l.conn, l.to = conn, rpc.NewAuthority(conn)
+	l.mu.Unlock()
+	if before != nil {
+		return before.Close()
+	}
+	return nil
+}
+
+// Renew connects anew when this node's certificate was renewed: the server knows a certificate by the handshake alone, and that of this
+// connection may end.
+func (l *Link) Renew() (renewed bool, err error) {
+	l.mu.Lock()
+	address, ends := l.address, l.ends
+	l.mu.Unlock()
+	if now := l.certs.Expiry(); now.Equal(ends) {
+		return false, nil
+	}
+	return true, l.Move(address)
+}
+
+// renewal is the pause between two looks at whether this node's certificate was renewed.
+const renewal = time.Hour
+
+// Keep renews the connection with the certificate while ctx lasts.
+func (l *Link) Keep(ctx context.Context, log *slog.Logger) {
+	if !poll.Pause(ctx, rand.N(renewal)) { // the nodes of a system do not all come anew in the same moment
+		return
+	}
+	for {
+		switch renewed, err := l.Renew(); {
+		case err != nil:
+			log.Error("the renewed certificate cannot be used", core.LogError, err)
+		case renewed:
+			log.Info("this node's certificate was renewed; the server is connected to with it", core.LogLimit, l.certs.Expiry().UTC().Format(time.RFC3339))
+		}
+		if !poll.Pause(ctx, renewal) {
+			return
+		}
+	}
+}
+
+// Close ends the connection.
+func (l *Link) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn.Close()
+}
+
+func (l *Link) now() core.Authority {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to
+}
+
+// How long a hook pauses before it asks a server again that is away: from the least to the most, and half of that more at random, since all nodes of a job
+// wait together.
+const (
+	awayLeast = 100 * time.Millisecond
+	awayMost  = 2 * time.Second
+	awayConn  = time.Second            // the most while there is no connection, where to ask costs nothing; and at least so long from one hurried attempt to the next
+	awayLast  = 250 * time.Millisecond // before a hook's end it is told why
+)
+
+// Reserve implements core.Authority. A server that is away, or that has not heard of this node yet, is asked again for as long as the hook waits.
+func (l *Link) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
+	for wait := awayLeast; ; wait = min(2*wait, awayMost) {
+		to := l.now()
+		g, err := to.Reserve(ctx, node, ask, peer)
+		if err == nil || ctx.Err() != nil {
+			return g, err
+		}
+		if to != l.now() {
+			err = core.Errorf(core.ServerAway, "server: the agent was told of another address meanwhile: %w", err)
+		}
+		r := core.AsError(err).Reason
+		if r != core.ServerAway && r != core.NodeAway {
+			return g, err
+		}
+		pause := wait + rand.N(wait/2)
+		if r == core.ServerAway {
+			l.reconnect()
+			pause = min(pause, awayConn)
+		}
+		if end, ok := ctx.Deadline(); ok {
+			if pause = min(pause, time.Until(end)-awayLast); pause <= 0 {
+				return g, err
+			}
+		}
+		if !poll.Pause(ctx, pause) {
+			return g, err
+		}
+	}
+}
+
+// reconnect soon ends the connection's pause before it tries again, which may be longer than a hook waits. The nodes of a job that wait together do not come
+// back in the same moment.
+func (l *Link) reconnect() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.conn != nil && !now.Before(l.hurry) {
+		pause := rand.N(awayConn / 4)
+		l.hurry = now.Add(pause + awayConn)
+		time.AfterFunc(pause, l.conn.ResetConnectBackoff)
+	}
+}
+
+// Attend implements core.Authority.
+func (l *Link) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	return l.now().Attend(ctx, node, first, next, told)
+}
+
+// Dial makes the one connection to the server. It connects by itself, with pauses that grow and jitter.
+func Dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
+	if address == "" {
+		return nil, core.Errorf(core.BadConfig, "agent: server: it is missing").WithRemedy(`add server = "HOST:PORT" to the agent block of config.hcl`)
+	}
+	hostname, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(credentials.NewTLS(certs.Client(hostname))),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.5, MaxDelay: 15 * time.Second}, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithReadBufferSize(0), // as on the server's side
+		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connWindow),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(rpc.MaxPlugin)),
+	)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)
+	}
+	return conn, nil
+}

@@ -1,0 +1,106 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/rpc"
+)
+
+// absent is a server that is away for a while.
+type absent struct {
+	core.Authority
+	until time.Time
+	why   core.Reason
+	asked int
+}
+
+func (a *absent) Reserve(context.Context, string, core.Intent, core.Peer) (core.Grant, error) {
+	if a.asked++; time.Now().Before(a.until) {
+		return core.Grant{}, core.Errorf(a.why, "no")
+	}
+	return core.Grant{VNIs: []core.VNI{7}}, nil
+}
+
+// A hook waits for a server that is away as long as it can, and is told why at its end.
+func TestAHookWaitsForTheServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		why  core.Reason
+		away time.Duration
+		want core.Reason
+		most int // questions
+	}{
+		"it restarts":                {core.ServerAway, 3 * time.Second, "", 10},
+		"it has not heard of a node": {core.NodeAway, time.Second, "", 6},
+		"it stays away":              {core.ServerAway, time.Hour, core.ServerAway, 13},
+		"it refuses":                 {core.PoolEmpty, time.Second, core.PoolEmpty, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+				defer cancel()
+				a := &absent{until: time.Now().Add(c.away), why: c.why}
+				began := time.Now()
+				g, err := (&Link{to: a}).Reserve(ctx, "n1", core.Intent{}, core.Peer{})
+				if c.want != "" && (err == nil || core.AsError(err).Reason != c.want) || c.want == "" && (err != nil || len(g.VNIs) != 1) {
+					t.Errorf("%+v, %v", g, err)
+				}
+				if a.asked > c.most || c.want == "" && time.Since(began) > 3*c.away || time.Since(began) >= 8*time.Second {
+					t.Errorf("asked %d times in %v", a.asked, time.Since(began))
+				}
+			})
+		})
+	}
+}
+
+// A hook ends the connection's pause, which an outage has made long, and does so once a second at most, however many wait.
+func TestAHookWakesTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var tried []time.Time
+		dialer := func(context.Context, string) (net.Conn, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			tried = append(tried, time.Now())
+			return nil, errors.New("connection refused")
+		}
+		conn, err := grpc.NewClient("passthrough:///server", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dialer),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		l := &Link{conn: conn, to: rpc.NewAuthority(conn)}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var hooks sync.WaitGroup
+		for range 10 {
+			hooks.Go(func() {
+				if _, err := l.Reserve(ctx, "n1", core.Intent{}, core.Peer{}); core.AsError(err).Reason != core.ServerAway {
+					t.Error(err)
+				}
+			})
+		}
+		hooks.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if len(tried) < 25 || len(tried) > 61 {
+			t.Errorf("in a minute it was tried %d times", len(tried))
+		}
+		for i := 2; i < len(tried); i++ { // the first attempt is nobody's hurry
+			if d := tried[i].Sub(tried[i-1]); d < 750*time.Millisecond || d > 3*time.Second {
+				t.Errorf("attempt %d came %v after the one before", i, d)
+			}
+		}
+	})
+}

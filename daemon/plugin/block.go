@@ -1,0 +1,90 @@
+package plugin
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/host"
+)
+
+// Blocks are the plugins' blocks of config.hcl that are in force. A plugin takes its own at each start.
+type Blocks struct {
+	mu sync.Mutex
+	in map[string]config.Plugin
+	// wrong is what the last start of each plugin found wrong with its block, before the plugin had seen it: the error of that start has one line of it.
+	wrong map[string][]hclfile.Finding
+}
+
+// set puts a block in force, for the next start of its plugin, and gives the one before.
+func (b *Blocks) set(p config.Plugin) config.Plugin {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.in == nil {
+		b.in, b.wrong = map[string]config.Plugin{}, map[string][]hclfile.Finding{}
+	}
+	title := p.Kind + " " + p.Name
+	before := b.in[title]
+	b.in[title] = p
+	delete(b.wrong, title)
+	return before
+}
+
+// decode reads what is in force of p's block.
+func (b *Blocks) decode(p config.Plugin, schema core.Schema) (core.Values, error) {
+	title := p.Kind + " " + p.Name
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p = b.in[title]
+	v, findings := p.Decode(schema)
+	b.wrong[title] = findings
+	return v, hclfile.AsError(findings)
+}
+
+// complaints are what is wrong with p's block, by what its start said and found; none when something else is.
+func (b *Blocks) complaints(p config.Plugin, err error) []hclfile.Finding {
+	if isPath(err) {
+		return p.Complain(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if found := b.wrong[p.Kind+" "+p.Name]; hclfile.Failed(found) {
+		return found
+	}
+	return nil
+}
+
+// Reconfigure starts plugins anew with these blocks, which touches no job. When one of them does not take its block, all have the former ones again, and what
+// is wrong is returned. undo does the same later.
+func (b *Blocks) Reconfigure(ctx context.Context, plugins *host.Host, anew []config.Plugin) (undo func(), findings []hclfile.Finding, err error) {
+	var done []config.Plugin
+	undo = func() {
+		ctx := context.WithoutCancel(ctx)
+		for _, p := range done {
+			b.set(p)
+		}
+		for _, p := range done {
+			if running := plugins.Plugin(host.Kind(p.Kind), p.Name); running != nil {
+				_ = running.Restart(ctx) // it started with this before; if it does not now, it says so and is started again
+			}
+		}
+	}
+	for _, p := range anew {
+		running := plugins.Plugin(host.Kind(p.Kind), p.Name)
+		if running == nil {
+			continue // it is part of the daemon
+		}
+		done = append(done, b.set(p))
+		if err := running.Try(ctx); err != nil {
+			complaints := b.complaints(p, err)
+			undo()
+			if complaints != nil {
+				return nil, complaints, nil
+			}
+			return nil, nil, err
+		}
+	}
+	return undo, nil, nil
+}

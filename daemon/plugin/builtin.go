@@ -1,0 +1,92 @@
+// Package plugin makes running plugins of the blocks of config.hcl: it knows those that are built in, keeps the blocks in force, and answers the verbs about plugins.
+package plugin
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/plugins/flux"
+	"github.com/weft-hpc/weft/plugins/local"
+	"github.com/weft-hpc/weft/plugins/pbs"
+	"github.com/weft-hpc/weft/plugins/slurm"
+)
+
+// ServeVerb is the hidden verb by which weft execs itself as a built-in plugin: weft plugin serve KIND TYPE NAME.
+var ServeVerb = []string{"plugin", "serve"}
+
+// builtins are the plugins that are part of weft, by kind and type: this list is the only place that knows them all.
+var builtins = map[host.Kind]map[string]func(name string) any{
+	host.Driver: {
+		"cxi": func(string) any { return cxi.New() },
+		"sim": func(string) any { return sim.New(sim.Options{}) },
+	},
+	host.Scheduler: {
+		"flux":  func(name string) any { return flux.New(name) },
+		"local": func(name string) any { return local.New(name) },
+		"pbs":   func(name string) any { return pbs.New(name) },
+		"slurm": func(name string) any { return slurm.New(name) },
+	},
+}
+
+// Builtin makes the plugin of that kind and type, for ServeVerb.
+func Builtin(kind, typ, name string) (any, error) {
+	if f := builtins[host.Kind(kind)][typ]; f != nil {
+		return f(name), nil
+	}
+	return nil, core.Errorf(core.BadCall, "plugin %s %q: weft has none of that type built in", core.Clip(kind), core.Clip(typ))
+}
+
+// unknownType complains of a block whose type is no plugin of weft's own and that names no program either.
+func unknownType(kind host.Kind, p config.Plugin) []hclfile.Finding {
+	if len(p.Command) > 0 || builtins[kind][p.Type] != nil {
+		return nil
+	}
+	return []hclfile.Finding{p.NoType(slices.Sorted(maps.Keys(builtins[kind])))}
+}
+
+// UnknownTypes are the complaints about all plugins of a configuration: each daemon starts some of them only, and the file is the same everywhere.
+func UnknownTypes(c *config.Config) (findings []hclfile.Finding) {
+	for _, p := range c.Schedulers {
+		findings = append(findings, unknownType(host.Scheduler, p)...)
+	}
+	for _, p := range c.Drivers {
+		findings = append(findings, unknownType(host.Driver, p)...)
+	}
+	return findings
+}
+
+// Builtins lists the types of the plugins that are part of weft, by kind.
+func Builtins() map[host.Kind][]string {
+	out := map[host.Kind][]string{}
+	for kind, types := range builtins {
+		for t := range types {
+			out[kind] = append(out[kind], t)
+		}
+		slices.Sort(out[kind])
+	}
+	return out
+}
+
+// Spec says how the plugin of a block is run, and puts the block in force.
+func (b *Blocks) Spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
+	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
+	b.set(p)
+	if findings := unknownType(kind, p); findings != nil {
+		return s, findings
+	}
+	switch {
+	case len(p.Command) > 0:
+		s.Program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
+	case p.InProcess:
+		s.Value = builtins[kind][p.Type](p.Name)
+	default:
+		s.Program = verb(append(slices.Clone(ServeVerb), string(kind), p.Type, p.Name)...)
+	}
+	return s, nil
+}

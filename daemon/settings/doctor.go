@@ -1,0 +1,38 @@
+package settings
+
+import (
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+)
+
+// Examined is what a node's doctor must know of the site that of gives.
+func Examined(of func() *Site, checks map[string]core.Checker) agent.Site {
+	return agent.Site{
+		Checks:  checks,
+		Ours:    func(v core.VNI) bool { return of().has(v) },
+		Classes: func() core.Classes { return of().Policy.Classes() },
+		NICs: func() int {
+			if d := of().Config.Dragonfly; d != nil {
+				return d.NICsPerNode
+			}
+			return 0
+		},
+	}
+}
+
+// has reports whether a VNI is of one of the pools, or of a service's block.
+func (s *Site) has(v core.VNI) bool {
+	for _, p := range s.Pools {
+		for _, r := range p.Ranges {
+			if inRange(r, v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func inRange(r allocator.Range, v core.VNI) bool {
+	return v >= r.First && v <= r.Last && !v.IsDefault()
+}
