@@ -29,7 +29,7 @@ func Pages(ctx context.Context, path, verb string, in any, each func(page json.R
 
 // List gathers all pages of a list whose pages are JSON arrays, as listener.Slice makes them.
 func List[T any](ctx context.Context, path, verb string, in any) ([]T, error) {
-	var all []T
+	all := []T{} // never nil: it is [] in JSON
 	err := Pages(ctx, path, verb, in, func(page json.RawMessage) error {
 		var some []T
 		if err := (Reply{Body: page}).into(path, &some); err != nil {

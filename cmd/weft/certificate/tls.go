@@ -17,9 +17,7 @@ import (
 
 func New() *cobra.Command {
 	var dir string
-	cmd := &cobra.Command{Use: "tls", Short: "Make the certificates of server and nodes", Args: cli.NoVerb, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.PersistentFlags().StringVar(&dir, "tls", config.DefaultTLS, "folder of the site's authority")
-	cmd.AddCommand(
+	cmd := cli.Holder("tls", "Make the certificates of server and nodes",
 		&cobra.Command{
 			Use: "init [HOST…]", Short: "Make the site's authority, and the server's certificate for these names and addresses; run it again to renew",
 			RunE: func(_ *cobra.Command, hosts []string) error {
@@ -33,7 +31,7 @@ func New() *cobra.Command {
 				if err := certs.Init(dir, hosts, time.Now()); err != nil {
 					return err
 				}
-				fmt.Fprintf(cli.Stdout(), "%s: ca.crt, server.crt and server.key are there; keep ca.key where nobody else can read it\n", dir)
+				fmt.Printf("%s: ca.crt, server.crt and server.key are there; keep ca.key where nobody else can read it\n", dir)
 				return nil
 			},
 		},
@@ -48,13 +46,14 @@ func New() *cobra.Command {
 					if err := certs.IssueNode(dir, name, time.Now()); err != nil {
 						return err
 					}
-					fmt.Fprintf(cli.Stdout(), "bring %s, %s and ca.crt to %s, into the folder that tls in its agent block names (%s unless it does)\n",
+					fmt.Printf("bring %s, %s and ca.crt to %s, into the folder that tls in its agent block names (%s unless it does)\n",
 						filepath.Join(dir, name+".crt"), name+".key", name, config.DefaultTLS)
 				}
 				return nil
 			},
 		},
 	)
+	cmd.PersistentFlags().StringVar(&dir, "tls", config.DefaultTLS, "folder of the site's authority")
 	return cmd
 }
 

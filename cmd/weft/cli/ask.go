@@ -2,150 +2,48 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/hook"
-	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/server"
 )
-
-// server is the path of the server's socket.
-func (o *Options) server() (string, error) {
-	if err := o.There(); err != nil {
-		return "", err
-	}
-	return filepath.Join(o.Dir, "server.sock"), nil
-}
-
-// Here is the run directory of this host's agent and the node's name: --dir is it, or holds it as agent. A simulated system has none.
-func (o *Options) Here() (rundir.Dir, string, bool) {
-	o.resolve()
-	for _, dir := range []string{o.Dir, filepath.Join(o.Dir, "agent")} {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			continue
-		}
-		if h, err := rundir.Dir(abs).Hooks(); err == nil {
-			return rundir.Dir(abs), h.Node, true
-		}
-	}
-	return "", "", false
-}
-
-// resolve takes the folder of the daemons where nobody named another and no simulated system is in the current folder.
-func (o *Options) resolve() {
-	if o.Dir != DefaultDir {
-		return
-	}
-	if _, err := os.Stat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if info, err := os.Stat(DaemonDir); err == nil && info.IsDir() {
-		o.Dir = DaemonDir
-	}
-}
-
-// Agent is the path of a node's socket.
-func (o *Options) Agent(node string) (string, error) {
-	if dir, name, ok := o.Here(); ok && node == name {
-		return dir.Socket(os.Geteuid() == 0), nil
-	}
-	folder, err := o.Node(node)
-	return filepath.Join(folder, "agent.sock"), err
-}
-
-// Node is a node's folder. The name becomes part of a path, so it is looked at first.
-func (o *Options) Node(name string) (string, error) {
-	if err := core.CheckName("node", name, core.MaxNodeName); err != nil {
-		return "", err
-	}
-	if err := o.There(); err != nil {
-		return "", err
-	}
-	folder := dev.Folder(o.Dir, name)
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(o.Dir, "server.sock")); err == nil && filepath.Clean(o.Dir) != DefaultDir {
-			if _, err := os.Stat(filepath.Dir(folder)); errors.Is(err, fs.ErrNotExist) { // a real system: its agents are on their own hosts
-				return "", core.Errorf(core.NotThere, "node %q: its agent does not run on this host, and answers on its own only", core.Clip(name)).
-					WithRemedy("run this on the node itself; `weft nodes` lists the nodes there are")
-			}
-		}
-		return "", core.Errorf(core.NotThere, "node %q: the system in %s has none of that name", core.Clip(name), o.Dir).WithRemedy("`weft nodes` lists them")
-	}
-	return folder, nil
-}
-
-// There says what to start where there is no system at all.
-func (o *Options) There() error {
-	o.resolve()
-	info, err := os.Stat(o.Dir)
-	switch {
-	case err == nil && !info.IsDir():
-		return core.Errorf(core.BadCall, "dir %s: it is no folder", o.Dir).WithRemedy("name the folder of a running system with --dir")
-	case errors.Is(err, fs.ErrNotExist):
-		return core.Errorf(core.ServerAway, "dir %s: there is no such folder, so no system runs there", o.Dir).
-			WithRemedy("start `weft dev` for a simulated one, or name the folder of a running one with --dir")
-	}
-	return nil
-}
 
 // Ask makes one call to the server.
 func (o *Options) Ask(ctx context.Context, verb string, in, out any) error {
-	path, err := o.server()
-	if err != nil {
-		return err
-	}
-	return hook.Call(ctx, path, verb, in, out)
+	return o.AskNode(ctx, "", verb, in, out)
 }
 
-// AskNode makes one call to a node's agent.
+// AskNode makes one call to a node's agent; to the server where node is empty.
 func (o *Options) AskNode(ctx context.Context, node, verb string, in, out any) error {
-	path, err := o.Agent(node)
+	path, err := o.Socket(node)
 	if err != nil {
 		return err
 	}
 	return hook.Call(ctx, path, verb, in, out)
-}
-
-// List gathers a list of the server's.
-func List[T any](ctx context.Context, o *Options, verb string, in any) ([]T, error) {
-	path, err := o.server()
-	if err != nil {
-		return nil, err
-	}
-	return hook.List[T](ctx, path, verb, in)
-}
-
-// ListNode gathers a list of a node's agent.
-func ListNode[T any](ctx context.Context, o *Options, node, verb string) ([]T, error) {
-	path, err := o.Agent(node)
-	if err != nil {
-		return nil, err
-	}
-	return hook.List[T](ctx, path, verb, nil)
-}
-
-// SplitJob reads a job as the lists show it, SCHEDULER/ID or ID, and refuses what no scheduler gives.
-func SplitJob(text string) (scheduler, id string, err error) {
-	id = text
-	if label, rest, ok := strings.Cut(text, "/"); ok {
-		if core.CheckName("scheduler", label, core.MaxScheduler) != nil {
-			return "", "", core.Errorf(core.BadCall, "job %q: %q is no scheduler's label", core.Clip(text), core.Clip(label)).WithRemedy("write ID or SCHEDULER/ID, as `weft jobs` shows it")
-		}
-		scheduler, id = label, rest
-	}
-	return scheduler, id, core.CheckJobID(id)
 }
 
 // AskHere makes one call to this host's agent, or to the server where there is no agent.
 func (o *Options) AskHere(ctx context.Context, verb string, in, out any) error {
-	if _, name, ok := o.Here(); ok {
-		return o.AskNode(ctx, name, verb, in, out)
+	_, node, _ := o.Here()
+	return o.AskNode(ctx, node, verb, in, out)
+}
+
+// Count makes one call to the server that changes things, and gives how many.
+func (o *Options) Count(ctx context.Context, verb string, in any) (int, error) {
+	var n server.Count
+	err := o.Ask(ctx, verb, in, &n)
+	return n.Count, err
+}
+
+// List gathers a list of the server's. It is never nil.
+func List[T any](ctx context.Context, o *Options, verb string, in any) ([]T, error) {
+	return ListNode[T](ctx, o, "", verb, in)
+}
+
+// ListNode gathers a list of a node's agent; of the server where node is empty.
+func ListNode[T any](ctx context.Context, o *Options, node, verb string, in any) ([]T, error) {
+	path, err := o.Socket(node)
+	if err != nil {
+		return nil, err
 	}
-	return o.Ask(ctx, verb, in, out)
+	return hook.List[T](ctx, path, verb, in)
 }

@@ -44,43 +44,40 @@ func (s Suggest) each(cmd *cobra.Command, _ []string, word string) ([]string, co
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// NodeNames are the system's nodes; none where the server does not answer at once.
+// NodeNames are the system's nodes.
 func (o *Options) NodeNames() Suggest {
-	return func(ctx context.Context) []string {
-		nodes, _ := List[server.NodeRow](ctx, o, "nodes", nil)
-		out := make([]string, 0, len(nodes))
-		for _, n := range nodes {
-			state := n.State
-			if n.Drained != "" {
-				state += ", drained"
-			}
-			out = append(out, n.Node+"\t"+state)
+	return suggest(o, "nodes", func(n server.NodeRow) string {
+		if n.Drained != "" {
+			return n.Node + "\t" + n.State + ", drained"
 		}
-		return out
-	}
+		return n.Node + "\t" + n.State
+	})
 }
 
 // JobNames are the jobs that hold something.
 func (o *Options) JobNames() Suggest {
-	return func(ctx context.Context) []string {
-		jobs, _ := List[server.JobRow](ctx, o, "jobs", nil)
-		out := make([]string, 0, len(jobs))
-		for _, j := range jobs {
-			if !j.Unknown {
-				out = append(out, j.Job+"\t"+j.State+", "+Account(j.User, j.UID))
-			}
+	return suggest(o, "jobs", func(j server.JobRow) string {
+		if j.Unknown {
+			return ""
 		}
-		return out
-	}
+		return j.Job + "\t" + j.State + ", " + Account(j.User, j.UID)
+	})
 }
 
 // VNINumbers are the VNIs that are not free.
 func (o *Options) VNINumbers() Suggest {
+	return suggest(o, "vnis", func(v server.VNIRow) string { return fmt.Sprintf("%d\t%s %s", v.VNI, v.State, v.Job) })
+}
+
+// suggest gives what say makes of each row of a list of the server's, unless it is empty; nothing where the server does not answer at once.
+func suggest[T any](o *Options, verb string, say func(T) string) Suggest {
 	return func(ctx context.Context) []string {
-		vnis, _ := List[server.VNIRow](ctx, o, "vnis", nil)
-		out := make([]string, 0, len(vnis))
-		for _, v := range vnis {
-			out = append(out, fmt.Sprintf("%d\t%s %s", v.VNI, v.State, v.Job))
+		rows, _ := List[T](ctx, o, verb, nil)
+		var out []string
+		for _, r := range rows {
+			if text := say(r); text != "" {
+				out = append(out, text)
+			}
 		}
 		return out
 	}

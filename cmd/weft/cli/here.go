@@ -1,9 +1,29 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/core"
 )
+
+// NodeFlag gives cmd the flag --node.
+func (o *Options) NodeFlag(cmd *cobra.Command, node *string, help string) {
+	cmd.Flags().StringVar(node, "node", "", help)
+	o.NodeNames().Flag(cmd, "node")
+}
+
+// NodeHere is the node that cmd is about: the one given, else that of the shell's job or of this host's agent.
+func (o *Options) NodeHere(cmd *cobra.Command, node string) (string, error) {
+	_, _, at, err := o.JobHere(nil, node)
+	if err == nil && at == "" {
+		err = Misuse(cmd, errors.New(cmd.Name()+": no agent is here: --node is missing"))
+	}
+	return at, err
+}
 
 // JobHere is the job and node that a verb is about: what was given, else what the shell's own environment names. A local job's id begins with its node.
 func (o *Options) JobHere(args []string, node string) (scheduler, job, at string, err error) {
@@ -26,4 +46,16 @@ func (o *Options) JobHere(args []string, node string) (scheduler, job, at string
 		at = job[:dot]
 	}
 	return scheduler, job, at, nil
+}
+
+// SplitJob reads a job as the lists show it, SCHEDULER/ID or ID, and refuses what no scheduler gives.
+func SplitJob(text string) (scheduler, id string, err error) {
+	id = text
+	if label, rest, ok := strings.Cut(text, "/"); ok {
+		if core.CheckName("scheduler", label, core.MaxScheduler) != nil {
+			return "", "", core.Errorf(core.BadCall, "job %q: %q is no scheduler's label", core.Clip(text), core.Clip(label)).WithRemedy("write ID or SCHEDULER/ID, as `weft jobs` shows it")
+		}
+		scheduler, id = label, rest
+	}
+	return scheduler, id, core.CheckJobID(id)
 }

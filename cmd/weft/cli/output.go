@@ -47,7 +47,7 @@ func (o *Options) Listing(cmd *cobra.Command) *cobra.Command {
 }
 
 // Print shows v as JSON, or by table. What could not be written is an error: a script must not take half a list for the whole.
-func (o *Options) Print(w io.Writer, v any, table func(w io.Writer)) error {
+func Print[T any](o *Options, v T, table func(io.Writer, T)) error {
 	var out bytes.Buffer
 	if o.Output == "json" {
 		enc := json.NewEncoder(&out)
@@ -56,12 +56,12 @@ func (o *Options) Print(w io.Writer, v any, table func(w io.Writer)) error {
 			return fmt.Errorf("output: %w", err)
 		}
 	} else {
-		table(&out)
+		table(&out, v)
 		if !o.Coloured {
 			out = *bytes.NewBuffer(bytes.Map(shown, out.Bytes()))
 		}
 	}
-	if _, err := w.Write(out.Bytes()); err != nil {
+	if _, err := out.WriteTo(os.Stdout); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
@@ -75,18 +75,19 @@ func shown(r rune) rune {
 	return '?'
 }
 
-// Columns prints rows under a heading.
-func Columns(w io.Writer, head string, rows [][]string) {
+// Table prints a line for each of rows under a heading.
+func Table[T any](w io.Writer, head string, rows []T, cells func(T) []string) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	names := strings.TrimLeft(head, " ")
 	fmt.Fprintln(t, head[:len(head)-len(names)]+strings.ReplaceAll(names, " ", "\t"))
 	for _, r := range rows {
-		for i, c := range r {
+		line := cells(r)
+		for i, c := range line {
 			if c == "" {
-				r[i] = "-"
+				line[i] = "-"
 			}
 		}
-		fmt.Fprintln(t, strings.Join(r, "\t"))
+		fmt.Fprintln(t, strings.Join(line, "\t"))
 	}
 	_ = t.Flush()
 }
@@ -104,6 +105,14 @@ func Ago(t time.Time) string {
 		return d.String()
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// Date is a time in a layout of package time; empty where there is none.
+func Date(t time.Time, layout string) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(layout)
 }
 
 // Account is a user by name: the scheduler's, or this host's where that is lost with the store that had it; by number where there is none.
@@ -125,21 +134,10 @@ func Account(name string, uid uint32) string {
 // accounts are those that were looked up: a list has few users and many lines.
 var accounts = map[uint32]string{}
 
-// Stdout is where answers go.
-func Stdout() io.Writer { return os.Stdout }
-
 // Plural is a number of things.
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprint(n, " ", what, "s")
-}
-
-// NonNil makes an empty list of JSON of none.
-func NonNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

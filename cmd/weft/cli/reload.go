@@ -28,7 +28,7 @@ func (o *Options) Reload(ctx context.Context) ([]ReloadRow, error) {
 	}
 	var rows []ReloadRow
 	var down error
-	if _, err := os.Stat(filepath.Join(o.Dir, "server.sock")); err == nil || !agent {
+	if _, err := os.Stat(filepath.Join(o.Dir, serverSocket)); err == nil || !agent {
 		r := ReloadRow{Daemon: "server"}
 		switch err := o.Ask(ctx, "reload", nil, &r.Outcome); {
 		case err == nil:

@@ -53,9 +53,9 @@ func bypass(o *cli.Options, ctx context.Context, until string, end bool, now tim
 		case err != nil:
 			return err
 		case on:
-			_, err = fmt.Fprintf(cli.Stdout(), "hooks go by without Weft until %s\n", at.Local().Format(time.RFC3339))
+			_, err = fmt.Printf("hooks go by without Weft until %s\n", at.Local().Format(time.RFC3339))
 		default:
-			_, err = fmt.Fprintln(cli.Stdout(), "hooks go through Weft")
+			_, err = fmt.Println("hooks go through Weft")
 		}
 		return err
 	}

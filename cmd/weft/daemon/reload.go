@@ -19,7 +19,7 @@ changed, and what of it needs a restart. When anything is wrong with the new, th
 			if away != nil && len(rows) == 0 {
 				return away
 			}
-			if err := o.Print(cmd.OutOrStdout(), rows, func(w io.Writer) {
+			if err := cli.Print(o, rows, func(w io.Writer, rows []cli.ReloadRow) {
 				for _, r := range rows {
 					cli.Show(r.Findings)
 					for _, c := range r.Changed {

@@ -17,7 +17,7 @@ import (
 
 func NewVersion(o *cli.Options) *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the release", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		_, err := fmt.Fprintln(cli.Stdout(), "weft "+o.Version)
+		_, err := fmt.Println("weft " + o.Version)
 		return err
 	}}
 }
@@ -30,7 +30,7 @@ func NewStatus(o *cli.Options) *cobra.Command {
 			if err := o.Ask(cmd.Context(), "status", nil, &s); err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), s, func(w io.Writer) { PrintStatus(w, s) })
+			return cli.Print(o, s, PrintStatus)
 		},
 	})
 }
@@ -67,11 +67,9 @@ func PrintStatus(w io.Writer, s server.Status) {
 		live = append(live, fmt.Sprintf("%d %s", s.Live[k], k))
 	}
 	fmt.Fprintln(w, "reservations: "+cmp.Or(strings.Join(live, ", "), "none"))
-	rows := make([][]string, 0, len(s.Pools))
-	for _, p := range s.Pools {
-		rows = append(rows, []string{p.Pool, fmt.Sprint(p.Size), fmt.Sprint(p.Used), fmt.Sprint(p.Free)})
-	}
-	cli.Columns(w, "POOL VNIS USED FREE", rows)
+	cli.Table(w, "POOL VNIS USED FREE", s.Pools, func(p server.PoolRow) []string {
+		return []string{p.Pool, fmt.Sprint(p.Size), fmt.Sprint(p.Used), fmt.Sprint(p.Free)}
+	})
 }
 
 func have(n int, what string) string {

@@ -55,7 +55,7 @@ func runDemo(ctx context.Context, d *sim.System, version string, colour bool) er
 	if err != nil {
 		return err
 	}
-	s := &story{ctx: ctx, out: cli.Stdout(), colour: colour, dir: dir, sys: sys, opts: opts, o: &cli.Options{Dir: dir, Output: "table"}, quarantine: opts.Config.Pools[0].Quarantine}
+	s := &story{ctx: ctx, out: os.Stdout, colour: colour, dir: dir, sys: sys, opts: opts, o: &cli.Options{Dir: dir, Output: "table"}, quarantine: opts.Config.Pools[0].Quarantine}
 	defer s.end()
 	err = s.play()
 	sys.Stop()

@@ -139,7 +139,7 @@ func (s *story) nodes() ([]server.NodeRow, error) {
 
 // services are the jobs' services on a node's NICs.
 func (s *story) services(node string) ([]agent.ServiceRow, error) {
-	rows, err := cli.ListNode[agent.ServiceRow](s.ctx, s.o, node, "services")
+	rows, err := cli.ListNode[agent.ServiceRow](s.ctx, s.o, node, "services", nil)
 	kept := rows[:0]
 	for _, r := range rows {
 		if r.Kind == "job" || r.Kind == "unknown" {

@@ -28,7 +28,7 @@ With --show it tells what this shell carries already and whose it is: a job with
 					return cli.Misuse(cmd, fmt.Errorf("env: --show is about this shell alone"))
 				}
 				s := showEnv(os.Getenv)
-				return o.Print(cli.Stdout(), s, func(w io.Writer) { printShownEnv(w, s) })
+				return cli.Print(o, s, printShownEnv)
 			}
 			scheduler, job, at, err := o.JobHere(args, node)
 			switch {
@@ -41,11 +41,11 @@ With --show it tells what this shell carries already and whose it is: a job with
 			case scheduler == "":
 				scheduler = label
 			}
-			var rows []agent.EnvRow
+			rows := []agent.EnvRow{}
 			if err := o.AskNode(cmd.Context(), at, "env", agent.EnvArgs{Scheduler: scheduler, Job: job}, &rows); err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), cli.NonNil(rows), func(w io.Writer) {
+			return cli.Print(o, rows, func(w io.Writer, rows []agent.EnvRow) {
 				for _, r := range rows {
 					if r.Unset {
 						fmt.Fprintln(w, "unset "+r.Name)
@@ -57,8 +57,7 @@ With --show it tells what this shell carries already and whose it is: a job with
 		},
 	})
 	cmd.ValidArgsFunction = o.JobNames().Once
-	cmd.Flags().StringVar(&node, "node", "", "as the job sees it on this node")
-	o.NodeNames().Flag(cmd, "node")
+	o.NodeFlag(cmd, &node, "as the job sees it on this node")
 	cmd.Flags().StringVar(&label, "scheduler", "", "label of the job's scheduler in config.hcl; needed where two have a job of that id")
 	cmd.Flags().BoolVar(&show, "show", false, "show what this shell carries, and from which job")
 	return cmd

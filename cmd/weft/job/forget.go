@@ -35,11 +35,11 @@ Its VNIs go to quarantine. If such a node comes back and still has the services,
 				}
 				in.VNI = uint16(v)
 			}
-			var n server.Count
-			if err := o.Ask(cmd.Context(), "forget", in, &n); err != nil {
+			n, err := o.Count(cmd.Context(), "forget", in)
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cli.Stdout(), "%s written off; their VNIs rest in quarantine before they are free\n", cli.Plural(n.Count, "reservation"))
+			_, err = fmt.Printf("%s written off; their VNIs rest in quarantine before they are free\n", cli.Plural(n, "reservation"))
 			return err
 		},
 	}

@@ -36,7 +36,7 @@ func printHistory(o *cli.Options, path, since string) error {
 		fmt.Fprintf(os.Stderr, "weft: %s of the history cannot be read and are left out\n", cli.Plural(bad, "line"))
 	}
 	if o.Output == "json" {
-		enc := json.NewEncoder(cli.Stdout())
+		enc := json.NewEncoder(os.Stdout)
 		for _, r := range rows {
 			if err := enc.Encode(r); err != nil {
 				return fmt.Errorf("output: %w", err)
@@ -44,16 +44,13 @@ func printHistory(o *cli.Options, path, since string) error {
 		}
 		return nil
 	}
-	return o.Print(cli.Stdout(), rows, func(w io.Writer) {
-		cells := make([][]string, 0, len(rows))
-		for _, r := range rows {
-			ended := ""
-			if !r.Ended.IsZero() {
-				ended = r.Ended.Format(time.DateTime)
+	return cli.Print(o, rows, func(w io.Writer, rows []history.Row) {
+		cli.Table(w, "SCHEDULER JOB USER ACCOUNT QUEUE MADE ENDED VNIS", rows, func(r history.Row) []string {
+			return []string{
+				r.Job.Scheduler, r.Job.ID, cli.Account(r.Job.User, r.Job.UID), r.Job.Account, r.Job.Queue,
+				cli.Date(r.Made, time.DateTime), cli.Date(r.Ended, time.DateTime), core.FormatVNIs(r.VNIs),
 			}
-			cells = append(cells, []string{r.Job.Scheduler, r.Job.ID, cli.Account(r.Job.User, r.Job.UID), r.Job.Account, r.Job.Queue, r.Made.Format(time.DateTime), ended, core.FormatVNIs(r.VNIs)})
-		}
-		cli.Columns(w, "SCHEDULER JOB USER ACCOUNT QUEUE MADE ENDED VNIS", cells)
+		})
 	})
 }
 

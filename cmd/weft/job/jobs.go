@@ -30,19 +30,22 @@ as server { history = … } and that root alone can read: with -o json one line 
 			if err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), cli.NonNil(jobs), func(w io.Writer) {
-				rows := make([][]string, 0, len(jobs))
-				for _, j := range jobs {
-					rows = append(rows, []string{j.Scheduler, j.Job, cli.Account(j.User, j.UID), j.State, cli.Ago(j.Since), core.FormatVNIs(j.VNIs), fmt.Sprintf("%d/%d", j.Unclean, j.Nodes), j.Waits})
-				}
-				cli.Columns(w, "SCHEDULER JOB USER STATE SINCE VNIS HOLDING WAITS-FOR", rows)
-			})
+			return cli.Print(o, jobs, printJobs)
 		},
 	}
 	cmd.Flags().BoolVar(&past, "history", false, "those of the past too, on the server's host")
 	cmd.Flags().StringVar(&since, "since", "", "only those that had not ended so long ago, as 36h, or by then, as 2026-01-31")
 	at.Flags(cmd)
 	return o.Listing(cmd)
+}
+
+func printJobs(w io.Writer, jobs []server.JobRow) {
+	cli.Table(w, "SCHEDULER JOB USER STATE SINCE VNIS HOLDING WAITS-FOR", jobs, func(j server.JobRow) []string {
+		return []string{
+			j.Scheduler, j.Job, cli.Account(j.User, j.UID), j.State, cli.Ago(j.Since), core.FormatVNIs(j.VNIs),
+			fmt.Sprintf("%d/%d", j.Unclean, j.Nodes), j.Waits,
+		}
+	})
 }
 
 func NewJob(o *cli.Options) *cobra.Command {
@@ -56,7 +59,7 @@ func NewJob(o *cli.Options) *cobra.Command {
 			if err := o.Ask(cmd.Context(), "job", server.JobArgs{Job: args[0]}, &jobs); err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), jobs, func(w io.Writer) {
+			return cli.Print(o, jobs, func(w io.Writer, jobs []server.JobDetail) {
 				for _, j := range jobs {
 					printJob(w, j)
 				}
@@ -111,14 +114,13 @@ func NewVNIs(o *cli.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), cli.NonNil(vnis), func(w io.Writer) { PrintVNIs(w, vnis) })
+			return cli.Print(o, vnis, PrintVNIs)
 		},
 	})
 }
 
 func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
-	rows := make([][]string, 0, len(vnis))
-	for _, v := range vnis {
+	cli.Table(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", vnis, func(v server.VNIRow) []string {
 		owner := ""
 		if v.Job != "" {
 			owner = cli.Account(v.User, v.UID)
@@ -127,7 +129,6 @@ func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
 		if len(v.Nodes) > 4 {
 			nodes += fmt.Sprintf(" and %d more", len(v.Nodes)-4)
 		}
-		rows = append(rows, []string{fmt.Sprint(v.VNI), v.Pool, v.State, v.Job, owner, cli.Ago(v.Since), nodes, v.Waits})
-	}
-	cli.Columns(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", rows)
+		return []string{fmt.Sprint(v.VNI), v.Pool, v.State, v.Job, owner, cli.Ago(v.Since), nodes, v.Waits}
+	})
 }

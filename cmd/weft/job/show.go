@@ -65,11 +65,7 @@ func printShownEnv(w io.Writer, s shownEnv) {
 	default:
 		fmt.Fprintf(w, "job %s: its own\n", s.Job)
 	}
-	rows := make([][]string, 0, len(s.Variables))
-	for _, v := range s.Variables {
-		rows = append(rows, []string{v.Name, v.Value})
-	}
-	if len(rows) > 0 {
-		cli.Columns(w, "VARIABLE VALUE", rows)
+	if len(s.Variables) > 0 {
+		cli.Table(w, "VARIABLE VALUE", s.Variables, func(v shownVar) []string { return []string{v.Name, v.Value} })
 	}
 }

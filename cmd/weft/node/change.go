@@ -57,11 +57,11 @@ func NewNode(o *cli.Options) *cobra.Command {
 	return cli.Holder("node", "Change what is known of a node", &cobra.Command{
 		Use: "accept NODES", Short: "Take the NICs that a node has now for its inventory", Args: cobra.ExactArgs(1), ValidArgsFunction: o.NodeNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var n server.Count
-			if err := o.Ask(cmd.Context(), "accept", server.NodeArgs{Nodes: args[0]}, &n); err != nil {
+			n, err := o.Count(cmd.Context(), "accept", server.NodeArgs{Nodes: args[0]})
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cli.Stdout(), "%s of %s taken for the inventory\n", cli.Plural(n.Count, "NIC"), args[0])
+			_, err = fmt.Printf("%s of %s taken for the inventory\n", cli.Plural(n, "NIC"), args[0])
 			return err
 		},
 	})
@@ -69,10 +69,10 @@ func NewNode(o *cli.Options) *cobra.Command {
 
 // nodes makes a call about nodes and says what came of it.
 func nodes(o *cli.Options, cmd *cobra.Command, verb string, in server.NodeArgs, done string) error {
-	var n server.Count
-	if err := o.Ask(cmd.Context(), verb, in, &n); err != nil {
+	n, err := o.Count(cmd.Context(), verb, in)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(cli.Stdout(), cli.Plural(n.Count, "node"), done)
+	_, err = fmt.Println(cli.Plural(n, "node"), done)
 	return err
 }

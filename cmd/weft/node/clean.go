@@ -1,7 +1,6 @@
 package node
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -23,18 +22,15 @@ default service are never touched, nor is one of a job. Each removal is in the a
 
 Exit code 1 says that one of them could not be removed: an application still uses it, or the NIC failed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, _, at, err := o.JobHere(nil, node)
+			at, err := o.NodeHere(cmd, node)
 			if err != nil {
 				return err
-			}
-			if at == "" {
-				return cli.Misuse(cmd, errors.New("clean: no agent is here: --node is missing"))
 			}
 			rows := []agent.CleanRow{}
 			if err := o.AskNode(cmd.Context(), at, "clean", in, &rows); err != nil {
 				return err
 			}
-			if err := o.Print(cli.Stdout(), rows, func(w io.Writer) { printClean(w, rows) }); err != nil {
+			if err := cli.Print(o, rows, printClean); err != nil {
 				return err
 			}
 			for _, r := range rows {
@@ -45,9 +41,8 @@ Exit code 1 says that one of them could not be removed: an application still use
 			return nil
 		},
 	})
-	cmd.Flags().StringVar(&node, "node", "", "the node; by default that of this host's agent")
+	o.NodeFlag(cmd, &node, "the node; by default that of this host's agent")
 	cmd.Flags().BoolVar(&in.DryRun, "dry-run", false, "only show what would go")
-	o.NodeNames().Flag(cmd, "node")
 	return cmd
 }
 
@@ -56,9 +51,7 @@ func printClean(w io.Writer, rows []agent.CleanRow) {
 		fmt.Fprintln(w, "every service has its job; there is nothing to remove")
 		return
 	}
-	out := make([][]string, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, []string{r.Device, fmt.Sprint(r.Service), r.Owner, core.FormatVNIs(r.VNIs), r.Result, r.Why})
-	}
-	cli.Columns(w, "NIC SERVICE OWNER VNIS RESULT WHY", out)
+	cli.Table(w, "NIC SERVICE OWNER VNIS RESULT WHY", rows, func(r agent.CleanRow) []string {
+		return []string{r.Device, fmt.Sprint(r.Service), r.Owner, core.FormatVNIs(r.VNIs), r.Result, r.Why}
+	})
 }

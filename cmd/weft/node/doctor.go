@@ -70,9 +70,9 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 				return err
 			}
 			if health {
-				return printHealth(cli.Stdout(), rows)
+				return printHealth(os.Stdout, rows)
 			}
-			if err := o.Print(cli.Stdout(), rows, func(w io.Writer) { printFindings(w, rows) }); err != nil {
+			if err := cli.Print(o, rows, printFindings); err != nil {
 				return err
 			}
 			if code := worst(rows); code > 0 {
@@ -81,16 +81,15 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 			return nil
 		},
 	})
-	cmd.Flags().StringVar(&node, "node", "", "the node; by default that of this host's agent")
+	o.NodeFlag(cmd, &node, "the node; by default that of this host's agent")
 	cmd.Flags().BoolVar(&health, "health", false, "one line and exit code 0 or 1, for a scheduler's health check")
 	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "how long it may take; 8s with --health")
-	o.NodeNames().Flag(cmd, "node")
 	return cmd
 }
 
 // examine asks the agent. One that does not answer is the finding; a caller who may not ask is an error.
 func examine(o *cli.Options, ctx context.Context, node string, limit time.Duration) ([]agent.FindingRow, error) {
-	if _, err := o.Agent(node); err != nil {
+	if _, err := o.Socket(node); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)

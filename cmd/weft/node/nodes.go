@@ -21,31 +21,26 @@ func NewNodes(o *cli.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), cli.NonNil(nodes), func(w io.Writer) { PrintNodes(w, nodes) })
+			return cli.Print(o, nodes, PrintNodes)
 		},
 	})
 }
 
 func PrintNodes(w io.Writer, nodes []server.NodeRow) {
-	rows := make([][]string, 0, len(nodes))
+	head := "NODE STATE NICS JOBS DRAINED"
 	certified := slices.ContainsFunc(nodes, func(n server.NodeRow) bool { return !n.Expiry.IsZero() }) // there are none in `weft dev`
-	for _, n := range nodes {
+	if certified {
+		head = "NODE STATE NICS JOBS CERTIFICATE-ENDS DRAINED"
+	}
+	cli.Table(w, head, nodes, func(n server.NodeRow) []string {
 		state := n.State
 		if n.Away != "" {
 			state += " " + n.Away
 		}
-		rows = append(rows, []string{n.Node, state, fmt.Sprintf("%d/%d", len(n.NICs), len(n.Inventory)), fmt.Sprint(n.Jobs), n.Drained})
+		cells := []string{n.Node, state, fmt.Sprintf("%d/%d", len(n.NICs), len(n.Inventory)), fmt.Sprint(n.Jobs)}
 		if certified {
-			ends := ""
-			if !n.Expiry.IsZero() {
-				ends = n.Expiry.Format(time.DateOnly)
-			}
-			rows[len(rows)-1] = slices.Insert(rows[len(rows)-1], 4, ends)
+			cells = append(cells, cli.Date(n.Expiry, time.DateOnly))
 		}
-	}
-	if certified {
-		cli.Columns(w, "NODE STATE NICS JOBS CERTIFICATE-ENDS DRAINED", rows)
-		return
-	}
-	cli.Columns(w, "NODE STATE NICS JOBS DRAINED", rows)
+		return append(cells, n.Drained)
+	})
 }

@@ -25,27 +25,23 @@ one element for each NIC. Inside a job the node is the job's own, on a node with
 ORPHAN in place of a job is a service that no record explains: ` + "`weft clean`" + ` removes it where its VNIs are of Weft's pools. SYSTEM and DEFAULT are the
 driver's own; DEFAULT is shown without --all where it is enabled, which voids isolation.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, _, at, err := o.JobHere(nil, node)
+			at, err := o.NodeHere(cmd, node)
 			if err != nil {
 				return err
 			}
-			if at == "" {
-				return cli.Misuse(cmd, fmt.Errorf("services: --node is missing"))
-			}
-			rows, err := cli.ListNode[agent.ServiceRow](cmd.Context(), o, at, "services")
+			rows, err := cli.ListNode[agent.ServiceRow](cmd.Context(), o, at, "services", nil)
 			if err != nil {
 				return err
 			}
 			if !all {
 				rows = slices.DeleteFunc(rows, func(r agent.ServiceRow) bool { return r.Kind == "system" || r.Kind == "default" && !r.Enabled })
 			}
-			return o.Print(cli.Stdout(), cli.NonNil(rows), func(w io.Writer) { PrintServices(w, rows, most) })
+			return cli.Print(o, rows, func(w io.Writer, rows []agent.ServiceRow) { PrintServices(w, rows, most) })
 		},
 	})
-	cmd.Flags().StringVar(&node, "node", "", "the node")
+	o.NodeFlag(cmd, &node, "the node")
 	cmd.Flags().BoolVar(&all, "all", false, "the driver's own services and a disabled default service too")
 	cmd.Flags().BoolVar(&most, "max", false, "show the most that a service may have of each resource beside what is reserved for it")
-	o.NodeNames().Flag(cmd, "node")
 	return cmd
 }
 
@@ -74,17 +70,15 @@ func PrintServices(w io.Writer, rows []agent.ServiceRow, most bool) {
 		}
 		devices[key] = append(devices[key], r.Device)
 	}
-	out := make([][]string, 0, len(order))
-	for _, key := range order {
-		slices.SortFunc(devices[key], hostlist.Compare)
-		lines[key][0] = hostlist.Fold(devices[key])
-		out = append(out, lines[key])
-	}
 	head := "NIC SERVICE JOB OWNER VNIS CLASSES RESERVED IN-USE"
 	if most {
 		head = "NIC SERVICE JOB OWNER VNIS CLASSES RESERVED/MAX IN-USE"
 	}
-	cli.Columns(w, head, out)
+	cli.Table(w, head, order, func(key string) []string {
+		slices.SortFunc(devices[key], hostlist.Compare)
+		lines[key][0] = hostlist.Fold(devices[key])
+		return lines[key]
+	})
 }
 
 // unowned is what newer drivers tell as in use of list entries of which the service has no pool of its own.

@@ -13,7 +13,6 @@ import (
 )
 
 func New(o *cli.Options) *cobra.Command {
-	cmd := &cobra.Command{Use: "plugin", Short: "Look after plugins", Args: cli.NoVerb, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	serve := &cobra.Command{
 		Use: "serve KIND TYPE NAME", Short: "Be a built-in plugin, for the daemon that starts it", Hidden: true, Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -32,13 +31,7 @@ func New(o *cli.Options) *cobra.Command {
 			if err := o.AskHere(cmd.Context(), "plugins", nil, &rows); err != nil {
 				return err
 			}
-			return o.Print(cmd.OutOrStdout(), rows, func(w io.Writer) {
-				out := make([][]string, 0, len(rows))
-				for _, r := range rows {
-					out = append(out, []string{r.Kind, r.Name, r.State, cli.Ago(r.Since), process(r.PID), r.Version, fmt.Sprint(r.Starts), fmt.Sprint(r.Deaths), r.Why})
-				}
-				cli.Columns(w, "KIND NAME STATE SINCE PID VERSION STARTS DEATHS WHY", out)
-			})
+			return cli.Print(o, rows, printPlugins)
 		},
 	})
 	restart := &cobra.Command{
@@ -47,18 +40,19 @@ func New(o *cli.Options) *cobra.Command {
 			if err := o.AskHere(cmd.Context(), "restart-plugin", plugin.Args{Kind: args[0], Name: args[1]}, nil); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cli.Stdout(), "%s %s is ready\n", args[0], args[1])
+			_, err := fmt.Printf("%s %s is ready\n", args[0], args[1])
 			return err
 		},
 	}
-	cmd.AddCommand(serve, list, restart, newPluginVerify(o))
-	return cmd
+	return cli.Holder("plugin", "Look after plugins", serve, list, restart, newPluginVerify(o))
 }
 
-// process is a plugin's, which has none while it is down or where it runs in the daemon.
-func process(pid int) string {
-	if pid == 0 {
-		return ""
-	}
-	return fmt.Sprint(pid)
+func printPlugins(w io.Writer, rows []daemon.PluginRow) {
+	cli.Table(w, "KIND NAME STATE SINCE PID VERSION STARTS DEATHS WHY", rows, func(r daemon.PluginRow) []string {
+		process := "" // a plugin has none while it is down or where it runs in the daemon
+		if r.PID != 0 {
+			process = fmt.Sprint(r.PID)
+		}
+		return []string{r.Kind, r.Name, r.State, cli.Ago(r.Since), process, r.Version, fmt.Sprint(r.Starts), fmt.Sprint(r.Deaths), r.Why}
+	})
 }

@@ -77,8 +77,8 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 	}
 	table := o.Output == "table"
 	if table {
-		fmt.Fprintf(cli.Stdout(), "%s, %s\n", v.title, v.about())
-		run.Told = func(_ conformance.Case, r conformance.Result) { printResult(cli.Stdout(), r, a.verbose) }
+		fmt.Printf("%s, %s\n", v.title, v.about())
+		run.Told = func(_ conformance.Case, r conformance.Result) { printResult(os.Stdout, r, a.verbose) }
 	}
 	report, err := conformance.Run(cmd.Context(), probe.Subject(v.title, v.program, dir), v.site, run)
 	if err == nil || len(report.Results) > 0 {
@@ -104,7 +104,7 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 
 // tell prints what came of a run, and writes its JUnit report.
 func (a *verifyArgs) tell(o *cli.Options, r *conformance.Report) error {
-	if err := o.Print(cli.Stdout(), r, func(w io.Writer) {
+	if err := cli.Print(o, r, func(w io.Writer, r *conformance.Report) {
 		fmt.Fprintf(w, "%d passed, %d failed, %d skipped in %v\n", r.Passed, r.Failed, r.Skipped, r.Took.Round(10*time.Millisecond))
 	}); err != nil {
 		return err

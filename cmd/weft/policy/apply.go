@@ -77,7 +77,7 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			if err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), out, func(w io.Writer) {
+			return cli.Print(o, out, func(w io.Writer, out applied) {
 				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, cli.Plural(len(out.Files), "file"), out.Before, cli.Plural(len(out.Tests), "test file"))
 				for _, row := range out.Daemons {
 					for _, change := range row.Changed {

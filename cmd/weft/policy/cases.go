@@ -39,7 +39,7 @@ Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot b
 			if len(report.Cases) == 0 {
 				return cli.Usage(fmt.Errorf("policy test: no case was run: %s are there in %s", cli.Plural(tests.Len(), "case"), cli.Plural(len(r.Tests), "test file")))
 			}
-			if err := o.Print(cli.Stdout(), report, func(w io.Writer) { printReport(w, report, coverage) }); err != nil {
+			if err := cli.Print(o, report, func(w io.Writer, r cases.Report) { printReport(w, r, coverage) }); err != nil {
 				return err
 			}
 			if report.Failed > 0 {

@@ -54,7 +54,7 @@ Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a p
 			}
 			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, after.Env.Topology, pools, rows)
 			report.Caveats = caveats
-			if err := o.Print(cli.Stdout(), report, func(w io.Writer) { printDiff(w, report) }); err != nil {
+			if err := cli.Print(o, report, printDiff); err != nil {
 				return err
 			}
 			if report.Changed > 0 || report.Worse() {

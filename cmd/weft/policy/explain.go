@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ Quotas are shown with their bound; only the server knows what is in use.`,
 			if err != nil {
 				return err
 			}
-			return o.Print(cli.Stdout(), out, func(w io.Writer) { printExplained(w, out) })
+			return cli.Print(o, out, printExplained)
 		},
 	}
 	f := cmd.Flags()

@@ -42,12 +42,12 @@ Exit codes: 0 done; 1 a file could not be written, or with --check: a file is la
 				}
 				args = []string{c.Policy}
 			}
-			out := formatted{Changed: []string{}}
+			out := formatted{Files: []string{}, Changed: []string{}}
 			files, tests, findings := policy.Gather(args)
 			if len(files)+len(tests) > 0 { // tests alone may be laid out too
 				findings = slices.DeleteFunc(findings, func(f hclfile.Finding) bool { return f.Summary == policy.NoFile })
 			}
-			out.Findings = findings
+			out.Findings = append([]hclfile.Finding{}, findings...)
 			var failed error
 			for _, file := range append(files, tests...) {
 				out.Files = append(out.Files, file.Name)
@@ -63,8 +63,7 @@ Exit codes: 0 done; 1 a file could not be written, or with --check: a file is la
 				}
 				out.Changed = append(out.Changed, file.Name)
 			}
-			out.Files, out.Findings = cli.NonNil(out.Files), cli.NonNil(out.Findings)
-			if err := o.Print(cli.Stdout(), out, func(w io.Writer) {
+			if err := cli.Print(o, out, func(w io.Writer, out formatted) {
 				for _, name := range out.Changed {
 					fmt.Fprintln(w, name)
 				}

@@ -121,12 +121,12 @@ Exit codes: 0 nothing is wrong; 1 there are warnings or notices, and the policy 
 			if r.Findings = hclfile.Sort(append(r.Findings, more...)); hclfile.Failed(more) {
 				r.Policy = nil
 			}
-			out := checked{Files: names(r.Files), Tests: names(r.Tests), Findings: cli.NonNil(r.Findings)}
+			out := checked{Files: names(r.Files), Tests: names(r.Tests), Findings: append([]hclfile.Finding{}, r.Findings...)}
 			if r.Policy != nil {
 				out.Policy = r.Policy.Hash()
 			}
 			o.Coloured = true
-			if err := o.Print(cli.Stdout(), out, func(w io.Writer) {
+			if err := cli.Print(o, out, func(w io.Writer, out checked) {
 				_ = hclfile.Text(w, out.Findings, term.IsTerminal(int(os.Stdout.Fd())))
 				if out.Policy != "" {
 					fmt.Fprintf(w, "policy %.12s of %s: %s\n", out.Policy, cli.Plural(len(out.Files), "file"), tally(out.Findings))

@@ -16,7 +16,7 @@ func askShadow(o *cli.Options, ctx context.Context, in shadow.Args) error {
 	if err := o.Ask(ctx, shadow.Verb, in, &out); err != nil {
 		return err
 	}
-	return o.Print(cli.Stdout(), out, func(w io.Writer) {
+	return cli.Print(o, out, func(w io.Writer, out compare.Shadowed) {
 		if out.Policy == "" {
 			fmt.Fprintln(w, "no policy decides beside the one in force")
 			return

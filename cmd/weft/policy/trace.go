@@ -105,15 +105,13 @@ func printShare(w io.Writer, s policy.Share) {
 		depth = fmt.Sprintf(", depth %d in place of it", s.Depth)
 	}
 	fmt.Fprintf(w, "\nOn %s, %s each%s, of each NIC:\n", strings.Join(s.Hosts, ","), cli.Plural(s.Cores, "core"), depth)
-	rows := make([][]string, 0, len(s.Resources))
-	for _, r := range s.Resources {
+	cli.Table(w, "  RESOURCE RESERVED MAX FLOOR ASKED SET-BY", s.Resources, func(r policy.Resource) []string {
 		asked := ""
 		if r.Asked {
 			asked = "yes"
 		}
-		rows = append(rows, []string{"  " + r.Name, fmt.Sprint(r.Reserved), fmt.Sprint(r.Max), fmt.Sprint(r.Floor), asked, place(r.Set)})
-	}
-	cli.Columns(w, "  RESOURCE RESERVED MAX FLOOR ASKED SET-BY", rows)
+		return []string{"  " + r.Name, fmt.Sprint(r.Reserved), fmt.Sprint(r.Max), fmt.Sprint(r.Floor), asked, place(r.Set)}
+	})
 }
 
 func printBlock(w io.Writer, b policy.Block) {

@@ -80,7 +80,7 @@ func initFlux(o *cli.Options, i install.Options, write, remove bool) error {
 			return cli.Exit(cli.ExitFailed, err)
 		}
 	}
-	if err := o.Print(cli.Stdout(), asFluxShown(p, done), func(w io.Writer) { printFlux(w, p, done, remove) }); err != nil {
+	if err := cli.Print(o, asFluxShown(p, done), func(w io.Writer, _ shownFlux) { printFlux(w, p, done, remove) }); err != nil {
 		return err
 	}
 	if len(p.Findings) > 0 {

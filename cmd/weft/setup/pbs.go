@@ -97,7 +97,7 @@ func initPBS(o *cli.Options, ctx context.Context, i pbsInit) error {
 			return cli.Exit(cli.ExitFailed, err)
 		}
 	}
-	if err := o.Print(cli.Stdout(), asShownPBS(p, done), func(w io.Writer) { printPBS(w, p, i, done) }); err != nil {
+	if err := cli.Print(o, asShownPBS(p, done), func(w io.Writer, _ shownPBS) { printPBS(w, p, i, done) }); err != nil {
 		return err
 	}
 	if p.Refused() {

@@ -93,7 +93,7 @@ func initSlurm(o *cli.Options, i install.Options, write, remove bool) error {
 			return cli.Exit(cli.ExitFailed, err)
 		}
 	}
-	if err := o.Print(cli.Stdout(), asShown(p, done), func(w io.Writer) { printPlan(w, p, done, remove, i.Files) }); err != nil {
+	if err := cli.Print(o, asShown(p, done), func(w io.Writer, _ shownPlan) { printPlan(w, p, done, remove, i.Files) }); err != nil {
 		return err
 	}
 	if p.Refused() {

@@ -71,7 +71,7 @@ What it keeps lies in --dir and is found again at the next start.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cli.Stdout(), "weft dev: %d nodes with %d NICs each; sockets below %s; Ctrl-C ends it\n", len(opts.Nodes), opts.NICs, opts.Dir)
+			fmt.Printf("weft dev: %d nodes with %d NICs each; sockets below %s; Ctrl-C ends it\n", len(opts.Nodes), opts.NICs, opts.Dir)
 			<-cmd.Context().Done()
 			s.Stop()
 			return nil

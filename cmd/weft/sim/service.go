@@ -41,14 +41,13 @@ func newSimService(o *cli.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cli.Stdout(), "service %d of %s on %s\n", id, device, node)
+			_, err = fmt.Printf("service %d of %s on %s\n", id, device, node)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&node, "node", "", "the node")
+	o.NodeFlag(cmd, &node, "the node")
 	cmd.Flags().StringVar(&device, "device", "cxi0", "the NIC")
 	cmd.Flags().StringVar(&vnis, "vnis", "", "its VNIs, 1 to 4, with commas")
 	cmd.Flags().Uint32Var(&uid, "uid", 0, "its owner; by default it lets everybody in")
-	o.NodeNames().Flag(cmd, "node")
 	return cmd
 }

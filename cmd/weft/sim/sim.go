@@ -50,16 +50,15 @@ func newSimApp(o *cli.Options) *cobra.Command {
 				}()
 			}
 			return sim.Hold(ctx, dev.NICs(o.Dir, node), device, service, uid, func() {
-				fmt.Fprintf(cli.Stdout(), "holding service %d of %s on %s\n", service, device, node)
+				fmt.Printf("holding service %d of %s on %s\n", service, device, node)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&node, "node", "", "the node")
+	o.NodeFlag(cmd, &node, "the node")
 	cmd.Flags().StringVar(&device, "device", "cxi0", "the NIC")
 	cmd.Flags().Uint32Var(&service, "service", 0, "the service's id")
 	cmd.Flags().Uint32Var(&uid, "uid", 0, "as this user; by default the caller")
 	cmd.Flags().BoolVar(&untilEOF, "until-eof", false, "end when standard input does")
-	o.NodeNames().Flag(cmd, "node")
 	return cmd
 }
 
@@ -88,13 +87,12 @@ func newSimFault(o *cli.Options) *cobra.Command {
 			return sim.SetFault(cmd.Context(), dir, sim.Fault{Kind: sim.FaultKind(args[0]), Device: device, Call: sim.Call(call), Nth: n, Delay: delay, For: d})
 		},
 	}
-	cmd.Flags().StringVar(&node, "node", "", "the node")
+	o.NodeFlag(cmd, &node, "the node")
 	cmd.Flags().StringVar(&device, "device", "", "the NIC; all of them by default")
 	cmd.Flags().StringVar(&call, "call", "", "the driver's call: devices, services, create, destroy, open; all of them by default")
 	cmd.Flags().IntVar(&n, "n", 1, "fail: which call from now on does")
 	cmd.Flags().DurationVar(&d, "for", 0, "how long it lasts; 0: until it is cleared")
 	cmd.Flags().DurationVar(&delay, "delay", time.Second, "latency: how long each call takes")
 	cmd.Flags().BoolVar(&clear, "clear", false, "take the fault away")
-	o.NodeNames().Flag(cmd, "node")
 	return cmd
 }

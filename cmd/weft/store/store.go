@@ -28,7 +28,7 @@ func New() *cobra.Command {
 				if err := bolt.Import(args[0], os.Stdin, time.Now()); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(cli.Stdout(), "store %s is made; its server grants nothing until every node has reported (`weft nodes`)\n", args[0])
+				_, err := fmt.Printf("store %s is made; its server grants nothing until every node has reported (`weft nodes`)\n", args[0])
 				return err
 			},
 		},
