@@ -47,8 +47,8 @@ func New(o *cli.Options) *cobra.Command {
 	return cli.Holder("plugin", "Look after plugins", serve, list, restart, newPluginVerify(o))
 }
 
-func printPlugins(w io.Writer, rows []daemon.PluginRow) {
-	cli.Table(w, "KIND NAME STATE SINCE PID VERSION STARTS DEATHS WHY", rows, func(r daemon.PluginRow) []string {
+func printPlugins(w io.Writer, rows []plugin.Row) {
+	cli.Table(w, "KIND NAME STATE SINCE PID VERSION STARTS DEATHS WHY", rows, func(r plugin.Row) []string {
 		process := "" // a plugin has none while it is down or where it runs in the daemon
 		if r.PID != 0 {
 			process = fmt.Sprint(r.PID)
