@@ -361,7 +361,11 @@ func TestPitfall9NoOrphanAfterTheDaemonIsKilled(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000); n != 1 || err != nil {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000)
+	for err == unix.EINTR {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000)
+	}
+	if n != 1 || err != nil {
 		t.Errorf("the plugin lives on: %d %v", n, err)
 	}
 }
