@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 // patience is how long something may take that has to come. Nothing waits that long when all is well.
@@ -42,7 +44,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if len(missing()) == 0 {
+	if effort.Full() && len(missing()) == 0 {
 		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", dir+string(filepath.Separator), "../cmd/...")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -73,9 +75,7 @@ func missing() []string {
 // needSlurm skips a test where there is no Slurm to try.
 func needSlurm(t testing.TB) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a real Slurm: not in a short run")
-	}
+	effort.NeedFull(t)
 	if lacks := missing(); len(lacks) > 0 {
 		t.Skipf("a real Slurm: this machine has no %v; `make test-deps` installs it", lacks)
 	}

@@ -68,7 +68,9 @@ func TestKills(t *testing.T) {
 		what := d.strike(random)
 		killed[what]++
 		if what != "network" {
-			done++
+			if done++; done%50 == 0 {
+				t.Logf("%d of %d kills", done, kills)
+			}
 		}
 	}
 	cuts := 0

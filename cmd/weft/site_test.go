@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/plugin"
+	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/rundir"
@@ -46,9 +47,7 @@ const theServer = "server"
 // newDaemons makes the files of a system; nothing runs yet. The pool rests a VNI for the least that may be configured, so that VNIs come around again.
 func newDaemons(t *testing.T, pool, admin string, nodes ...string) *daemons {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("real processes: not in a short run")
-	}
+	effort.NeedFull(t)
 	dir, err := os.MkdirTemp("", "weft")
 	if err != nil {
 		t.Fatal(err)

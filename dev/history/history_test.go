@@ -5,19 +5,24 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "run this one history, with its trace")
 	from    = flag.Uint64("from", 1, "the first seed")
 	most    = flag.Uint64("failures", 3, "stop after so many failures")
+	rules   = flag.String("rules", "", "look only for failures of these rules: R1,R2")
 )
 
-// histories is how many are tried: WEFT_HISTORIES, or what is worth it.
+// histories is how many are tried: WEFT_HISTORIES, or some.
 func histories(t *testing.T) uint64 {
 	if s := os.Getenv("WEFT_HISTORIES"); s != "" {
 		n, err := strconv.ParseUint(s, 10, 64)
@@ -26,10 +31,10 @@ func histories(t *testing.T) uint64 {
 		}
 		return n
 	}
-	if testing.Short() || raceEnabled {
-		return 2000
+	if effort.Full() {
+		return 20_000
 	}
-	return 100_000
+	return 3000
 }
 
 // TestHistories lives many histories. A failure names the seed that shows it again.
@@ -55,7 +60,10 @@ func TestHistories(t *testing.T) {
 				if seed >= *from+n || failed.Load() >= *most {
 					return
 				}
-				if err := newWorld(seed, nil).run(); err != nil {
+				if lived := seed - *from; lived > 0 && lived%5000 == 0 {
+					t.Logf("%d of %d histories", lived, n)
+				}
+				if err := newWorld(seed, nil).run(); err != nil && err.of(*rules) {
 					failed.Add(1)
 					mu.Lock()
 					texts = append(texts, again(seed, err))
@@ -68,6 +76,12 @@ func TestHistories(t *testing.T) {
 	for _, text := range texts {
 		t.Error(text)
 	}
+}
+
+// of says whether the failure is one of these rules; "" is any.
+func (b *broken) of(rules string) bool {
+	rule, _, _ := strings.Cut(b.text, ":")
+	return rules == "" || slices.Contains(strings.Split(rules, ","), rule)
 }
 
 // again runs a failed history once more with its trace.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -429,11 +430,11 @@ func (w *world) story() string {
 	return b.String()
 }
 
-// TestLife runs every scenario over every adapter, beside a job of the next one and of the one after it, so that each two meet; with -short, of the next one.
+// TestLife runs every scenario over every adapter, beside a job of the next one and of the one after it, so that each two meet; but for a full run, of the next one.
 func TestLife(t *testing.T) {
 	for i, under := range makers {
 		for j := 1; j <= 2; j++ {
-			if j > 1 && testing.Short() {
+			if j > 1 && !effort.Full() {
 				break
 			}
 			other := makers[(i+j)%len(makers)]

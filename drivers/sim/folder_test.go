@@ -296,11 +296,7 @@ func TestDeathFreesTheLNI(t *testing.T) {
 
 // TestKilledAnywhere: a driver's process is killed at random moments; what it said is true and the folder is whole.
 func TestKilledAnywhere(t *testing.T) {
-	kills := 15
-	if testing.Short() {
-		kills = 3
-	}
-	for range kills {
+	for range 15 {
 		o := sim.Options{Dir: t.TempDir(), NICs: 2, Boot: "b1"}
 		proc, out := start(t, "churn", o.Dir)
 		stop := 1 + rand.IntN(60)
