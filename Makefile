@@ -6,21 +6,19 @@ D2      := v0.7.1
 TOOLS   := bin/tools
 
 # How much is tried. Each can be set: make fuzz FUZZTIME=5m
-TESTFLAGS      ?=
-HISTORIES      ?= 100000
-RACE_HISTORIES ?= 2000
-SOAK_HISTORIES ?= 5000000
-SOAK_KILLS     ?= 1000
-FUZZTIME       ?= 10s
-BENCH          ?= .
-BENCHTIME      ?= 1s
+TESTFLAGS ?=
+HISTORIES ?= 100000
+KILLS     ?= 1000
+FUZZTIME  ?= 10s
+BENCH     ?= .
+BENCHTIME ?= 1s
 
 # weft-hook is static. weft needs a C library where it runs, since its cxi driver loads libcxi, and no compiler where it is built. Both say which commit
 # they are; nothing else of the machine that built them goes in.
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-deps unit race check format lint rules bench soak cover fuzz golden pictures proto clean
+.PHONY: help build demo quick test test-deps full race night check format lint rules bench cover fuzz golden pictures proto clean
 
 help: ## list what there is (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -31,7 +29,10 @@ build: ## build bin/weft and its hook client
 demo: build ## build, then show the main job with no hardware: 4 nodes, simulated NICs
 	@./bin/weft demo
 
-test: unit race ## run every test, then those that are worth it under the race detector
+quick: ## try every package in less than two minutes: what to run while you work
+	go test $(TESTFLAGS) -short ./...
+
+test: full race ## try all that guards a merge, then again under the race detector
 	@command -v "$$(go env CC)" >/dev/null || echo "NOT RUN: the race detector, since there is no C compiler; \`make test-deps\` brings one"
 	@{ command -v slurmctld && command -v slurmd && command -v srun && command -v munged; } >/dev/null || \
 		echo "NOT RUN: e2e/ against a real Slurm, since there is none here; \`make test-deps\` brings it"
@@ -40,12 +41,18 @@ test: unit race ## run every test, then those that are worth it under the race d
 test-deps: ## install from Debian what the tests can use: a real Slurm, gcc, strace
 	scripts/test-deps.sh
 
-unit:
-	CGO_ENABLED=0 WEFT_HISTORIES=$(HISTORIES) go test $(TESTFLAGS) -timeout 20m ./...
+full:
+	CGO_ENABLED=0 WEFT_FULL=1 go test $(TESTFLAGS) -timeout 20m ./...
 
+# The packages left out read files, or do nothing in a short run: there is nothing to race.
 race:
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; \
-		CGO_ENABLED=1 WEFT_HISTORIES=$(RACE_HISTORIES) go test $(TESTFLAGS) -race -short -timeout 20m ./...; fi
+		CGO_ENABLED=1 go test $(TESTFLAGS) -race -short -timeout 20m $$(go list ./... | grep -vE '/(rules|docs|e2e)$$'); fi
+
+night: ## try for about an hour: 100000 random histories, 1000 kills, fuzz (HISTORIES=… KILLS=… FUZZTIME=…)
+	WEFT_FULL=1 WEFT_HISTORIES=$(HISTORIES) go test -count=1 -timeout 0 -v -run TestHistories ./dev/history
+	WEFT_FULL=1 WEFT_KILLS=$(KILLS) go test -count=1 -timeout 0 -v -run TestKills ./cmd/weft
+	@$(MAKE) --no-print-directory fuzz
 
 check: format lint rules ## look without running: gofmt, go vet, golangci-lint, the project's own rules
 
@@ -65,11 +72,7 @@ $(TOOLS)/golangci-lint-$(LINT):
 	mv $(TOOLS)/golangci-lint $@
 
 bench: ## measure, each figure beside its budget (BENCH=regexp, BENCHTIME=1s)
-	go test -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m ./...
-
-soak: ## random histories and SIGKILLs for as long as it takes (SOAK_HISTORIES=5000000 SOAK_KILLS=1000)
-	WEFT_KILLS=$(SOAK_KILLS) go test -count=1 -timeout 0 -run TestKills -v ./cmd/weft
-	WEFT_HISTORIES=$(SOAK_HISTORIES) go test -count=1 -timeout 0 ./dev/history
+	WEFT_FULL=1 go test -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m ./...
 
 cover: ## show how much of the code the tests reach
 	go test -short -timeout 20m -coverpkg=./... -coverprofile=cover.out ./...

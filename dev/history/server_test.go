@@ -9,7 +9,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
-	"github.com/weft-hpc/weft/dev/schedulertest"
+	"github.com/weft-hpc/weft/dev/scheduler"
 	"github.com/weft-hpc/weft/store/memory"
 )
 
@@ -254,11 +254,11 @@ func (s *server) drop() {
 }
 
 // lie is what the scheduler's next answer is: the truth, mostly.
-func (w *world) lie() schedulertest.Lie {
+func (w *world) lie() scheduler.Lie {
 	if w.chance(170) {
-		return schedulertest.AnyLie(w.rng)
+		return scheduler.AnyLie(w.rng)
 	}
-	return schedulertest.Honest
+	return scheduler.Honest
 }
 
 // describe asks the scheduler and the policy.

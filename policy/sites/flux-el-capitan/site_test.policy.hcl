@@ -23,22 +23,28 @@ case "the guide's table" {
   }
 }
 
-case "a job that asks for collectives is told that it gets none" {
+case "collectives are 23 addresses" {
   job {
     request { collectives = true }
   }
   expect {
-    collectives = 0
-    warnings    = ["hardware collectives were asked for"]
+    collectives = 23
+    rules       = ["hardware collectives for those who ask"]
+    warnings    = []
   }
 }
 
-case "a job of the whole system has no more than the guide's table" {
-  job { nodes = 11136 }
-  expect {
-    collectives = 0
-    limits      = { tles = { reserved = 96, max = 96 } }
+case "as many for a small job and for the whole system" {
+  job {
+    nodes = 11136
+    request { collectives = true }
   }
+  expect { collectives = 23 }
+}
+
+case "a job that does not ask gets none, however large" {
+  job { nodes = 11136 }
+  expect { collectives = 0 }
 }
 
 case "cray-slingshot=off" {

@@ -1,4 +1,4 @@
-package brokertest
+package fake
 
 import (
 	"encoding/json"

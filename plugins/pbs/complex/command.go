@@ -1,4 +1,4 @@
-package pbstest
+package complex
 
 import (
 	"context"
