@@ -10,15 +10,17 @@ import (
 
 // session is one Attend of a node. A newer one of the same node ends it.
 type session struct {
+	node   string
 	id     uint64
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	mail   mailbox
 	calls  awaited
-	warned bool // of what it told of a scheduler that is not its own
+	asked  map[string]time.Duration // when the node's half of a scheduler began its last question
+	warned bool                     // that the node reports of a scheduler that is not its own
 }
 
-// Attend takes a node's reports and tells it its orders, until ctx ends, a newer session of the node begins, or the node falls too far behind. The caller
+// Attend takes a node's reports and sends it its orders, until ctx ends, a newer session of the node begins, or the node falls too far behind. The caller
 // has proved that it is node.
 func (s *Server) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) (err error) {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
@@ -27,9 +29,29 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	if err := s.admit(ctx, node, first); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	ses := &session{ctx: ctx, cancel: cancel, mail: newMailbox()}
+	ses := s.openSession(ctx, node)
+	began := s.now().Uptime
+	defer func() { s.left(node, s.now().Uptime-began, err) }()
+	defer s.leave(ses)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		ses.send(told)
+	}()
+	defer func() { ses.cancel(nil); <-sent }()
+	if err := s.report(ses, first); err != nil {
+		return err
+	}
+	if first.First {
+		s.newcomers.wait(s, node, ses)
+	}
+	return s.receive(ses, next)
+}
+
+// openSession begins a session of node, and ends the one before it.
+func (s *Server) openSession(ctx context.Context, node string) *session {
+	ses := &session{node: node, mail: newMailbox(), asked: map[string]time.Duration{}}
+	ses.ctx, ses.cancel = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.serial++
 	ses.id = s.serial
@@ -40,70 +62,71 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 		old.cancel(core.Errorf(core.Cancelled, "node %s: it began a newer session", node))
 	}
 	s.came(node, old != nil)
-	began := s.now().Uptime
-	defer func() { s.left(node, s.now().Uptime-began, err) }()
-	defer s.leave(node, ses)
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ses.mail.bell:
-				for _, o := range ses.mail.take() {
-					if ctx.Err() != nil {
-						return
-					}
-					told(o)
+	return ses
+}
+
+// send sends the node its orders until the session ends.
+func (ses *session) send(told func(core.Orders)) {
+	for {
+		select {
+		case <-ses.ctx.Done():
+			return
+		case <-ses.mail.bell:
+			for _, o := range ses.mail.take() {
+				if ses.ctx.Err() != nil {
+					return
 				}
+				told(o)
 			}
 		}
-	}()
-	defer func() { cancel(nil); <-sent }()
-	if err := s.insist(ctx, work{in: engine.Report{Node: node, Session: ses.id, Report: first}}); err != nil {
-		return err
 	}
-	if first.First {
-		s.newcomers.wait(s, node, ses)
-	}
-	asked := map[string]time.Duration{}
+}
+
+// receive takes the node's reports until the session or the server ends.
+func (s *Server) receive(ses *session, next <-chan core.Report) error {
 	for {
 		select {
 		case <-s.done:
 			return core.Errorf(core.ServerAway, "server: it is stopping")
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case rep, ok := <-next:
+		case <-ses.ctx.Done():
+			return context.Cause(ses.ctx)
+		case r, ok := <-next:
 			if !ok {
 				return nil
 			}
-			if rep.Reply != nil {
-				if !ses.calls.reply(*rep.Reply) {
-					s.log.Debug("a reply that nobody waits for is dropped", core.LogNode, node, core.LogCount, rep.Reply.ID)
-				}
-				continue
-			}
-			if rep.First && !rep.Full {
-				s.newcomers.wait(s, node, ses)
-				continue
-			}
-			if rep.Answer != nil {
-				if err := s.forward(ctx, node, ses, asked, *rep.Answer); err != nil {
-					return err
-				}
-				continue
-			}
-			if err := s.insist(ctx, work{in: engine.Report{Node: node, Session: ses.id, Report: rep}}); err != nil {
+			if err := s.take(ses, r); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// forward takes what a scheduler's half on the node told. The question is noted before the node may send it. What a node says of a scheduler whose half does
-// not run there is not believed: it could free what others use.
-func (s *Server) forward(ctx context.Context, node string, ses *session, asked map[string]time.Duration, f core.Forward) error {
+// take hands a report to whom it is for: to a call that waits for its reply, to the schedulers' answers, or to the machine.
+func (s *Server) take(ses *session, r core.Report) error {
+	switch {
+	case r.Reply != nil:
+		if !ses.calls.reply(*r.Reply) {
+			s.log.Debug("a reply that nobody waits for is dropped", core.LogNode, ses.node, core.LogCount, r.Reply.ID)
+		}
+		return nil
+	case r.First && !r.Full:
+		s.newcomers.wait(s, ses.node, ses)
+		return nil
+	case r.Answer != nil:
+		return s.forward(ses, *r.Answer)
+	}
+	return s.report(ses, r)
+}
+
+// report gives the machine a report.
+func (s *Server) report(ses *session, r core.Report) error {
+	return s.insist(ses.ctx, work{in: engine.Report{Node: ses.node, Session: ses.id, Report: r}})
+}
+
+// forward takes the jobs that a scheduler's half on the node listed. It notes the question before the node may send it. Weft believes a node only about a
+// scheduler whose half runs there: else a node could free what others use.
+func (s *Server) forward(ses *session, f core.Forward) error {
+	node := ses.node
 	counts, all := s.tells(node, f.Scheduler)
 	if !counts {
 		if !ses.warned {
@@ -114,11 +137,11 @@ func (s *Server) forward(ctx context.Context, node string, ses *session, asked m
 		return nil
 	}
 	if f.Jobs.Asking {
-		asked[f.Scheduler] = s.now().Uptime
+		ses.asked[f.Scheduler] = s.now().Uptime
 		s.queueOrders(node, ses, core.Orders{Heard: f.Ask})
 		return nil
 	}
-	began, ok := asked[f.Scheduler]
+	began, ok := ses.asked[f.Scheduler]
 	if !ok {
 		return nil
 	}
@@ -126,7 +149,7 @@ func (s *Server) forward(ctx context.Context, node string, ses *session, asked m
 	if all {
 		in.Node = ""
 	}
-	err := s.insist(ctx, work{in: in})
+	err := s.insist(ses.ctx, work{in: in})
 	if err == nil && f.Jobs.Complete {
 		s.meter.Answered(f.Scheduler)
 		if all {
@@ -136,14 +159,15 @@ func (s *Server) forward(ctx context.Context, node string, ses *session, asked m
 	return err
 }
 
-func (s *Server) leave(node string, ses *session) {
+// leave ends a session: the machine hears of it even when the server stops.
+func (s *Server) leave(ses *session) {
 	s.mu.Lock()
-	if s.sessions[node] == ses {
-		delete(s.sessions, node)
+	if s.sessions[ses.node] == ses {
+		delete(s.sessions, ses.node)
 	}
 	s.mu.Unlock()
-	s.newcomers.leave(node, ses)
-	_ = s.insist(context.WithoutCancel(s.context()), work{in: engine.Detach{Node: node, Session: ses.id}})
+	s.newcomers.leave(ses.node, ses)
+	_ = s.insist(context.WithoutCancel(s.context()), work{in: engine.Detach{Node: ses.node, Session: ses.id}})
 }
 
 func (s *Server) context() context.Context {
