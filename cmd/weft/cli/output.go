@@ -1,4 +1,3 @@
-// Package cli is what the verbs share: their options and output, how they ask server and agents, and how a command line ends.
 package cli
 
 import (
@@ -12,39 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
-
-	"github.com/spf13/cobra"
-
-	"github.com/weft-hpc/weft/core"
 )
-
-// DefaultDir is where `weft dev` puts its sockets.
-const DefaultDir = "weft.dev"
-
-// DaemonDir is where the daemons put theirs.
-const DaemonDir = "/run/weft"
-
-// Options are the flags that all verbs share.
-type Options struct {
-	Dir      string
-	Output   string
-	Version  string
-	Coloured bool // the verb sees itself that a terminal obeys nothing that came from elsewhere
-}
-
-// Listing gives cmd the flag -o.
-func (o *Options) Listing(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVarP(&o.Output, "output", "o", "table", "table or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if o.Output != "table" && o.Output != "json" {
-			return Misuse(cmd, fmt.Errorf("output %q: it is neither table nor json", core.Clip(o.Output)))
-		}
-		return run(cmd, args)
-	}
-	return cmd
-}
 
 // Print shows v as JSON, or by table. What could not be written is an error: a script must not take half a list for the whole.
 func Print[T any](o *Options, v T, table func(io.Writer, T)) error {
@@ -67,14 +34,6 @@ func Print[T any](o *Options, v T, table func(io.Writer, T)) error {
 	return nil
 }
 
-// shown is r, or ? for what a terminal would obey: names of jobs, users and files are others' texts.
-func shown(r rune) rune {
-	if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-		return r
-	}
-	return '?'
-}
-
 // Table prints a line for each of rows under a heading.
 func Table[T any](w io.Writer, head string, rows []T, cells func(T) []string) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -90,6 +49,22 @@ func Table[T any](w io.Writer, head string, rows []T, cells func(T) []string) {
 		fmt.Fprintln(t, strings.Join(line, "\t"))
 	}
 	_ = t.Flush()
+}
+
+// Input opens a file; - is standard input.
+func Input(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	return os.Open(path)
+}
+
+// shown is r, or ? for what a terminal would obey: names of jobs, users and files are others' texts.
+func shown(r rune) rune {
+	if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
 }
 
 // Ago is a time as an administrator reads it.

@@ -1,12 +1,10 @@
 package demo
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -50,37 +48,14 @@ func (s *story) begin() error {
 	return nil
 }
 
-// only is the one VNI of the newest job.
-func (s *story) only() (uint16, error) {
-	rows, err := s.vnis()
-	if err != nil {
-		return 0, err
-	}
-	for _, r := range rows {
-		if !slices.Contains(s.given, uint16(r.VNI)) {
-			s.given = append(s.given, uint16(r.VNI))
-			return uint16(r.VNI), nil
-		}
-	}
-	return 0, errors.New("the job got no VNI that no job had before")
-}
-
 func (s *story) twoUsers() error {
 	s.chapter("Two users' jobs run side by side, each fenced off")
 	n := s.opts.Nodes
-	a, err := s.start(s.alice, n[0], n[1])
+	a, va, err := s.start(s.alice, n[0], n[1])
 	if err != nil {
 		return err
 	}
-	va, err := s.only()
-	if err != nil {
-		return err
-	}
-	b, err := s.start(s.bob, n[0], n[1])
-	if err != nil {
-		return err
-	}
-	vb, err := s.only()
+	b, vb, err := s.start(s.bob, n[0], n[1])
 	if err != nil {
 		return err
 	}
@@ -119,14 +94,9 @@ func (s *story) twoUsers() error {
 
 func (s *story) denied() error {
 	s.chapter("A job that asks for more than policy allows costs no node")
-	j, err := s.launch(append(slices.Clone(s.alice), "--options", "classes=DEDICATED_ACCESS"), "echo", "this must not run")
+	j, err := s.refused("weft run --options classes=DEDICATED_ACCESS -- …", append(s.alice, "--options", "classes=DEDICATED_ACCESS")...)
 	if err != nil {
 		return err
-	}
-	<-j.done
-	s.shown("weft run --options classes=DEDICATED_ACCESS -- …", func(w io.Writer) { fmt.Fprint(w, j.errs.String()) })
-	if exitOf(j.err) != cli.ExitRun || j.out.Len() > 0 {
-		return fmt.Errorf("the job ended with %w and said %q", j.err, j.out)
 	}
 	if !strings.Contains(j.errs.String(), "DEDICATED_ACCESS") {
 		return fmt.Errorf("the refusal does not say why: %s", j.errs)
@@ -152,14 +122,8 @@ func (s *story) nicFails() error {
 		return err
 	}
 	before := time.Now()
-	j, err := s.launch(append(slices.Clone(s.alice), "--on", bad+","+good), "echo", "this must not run")
-	if err != nil {
+	if _, err := s.refused("weft run -N2 -- …     # cxi2 of "+bad+" makes no service", append(s.alice, "--on", bad+","+good)...); err != nil {
 		return err
-	}
-	<-j.done
-	s.shown("weft run -N2 -- …     # cxi2 of "+bad+" makes no service", func(w io.Writer) { fmt.Fprint(w, j.errs.String()) })
-	if exitOf(j.err) != cli.ExitRun || j.out.Len() > 0 {
-		return fmt.Errorf("the job ended with %w and said %q", j.err, j.out)
 	}
 	vni, err := s.only()
 	if err != nil {
@@ -197,11 +161,7 @@ func (s *story) nicFails() error {
 func (s *story) busy() error {
 	s.chapter("A job is killed while an application still uses its service")
 	node := s.opts.Nodes[3]
-	j, err := s.start(s.bob, node)
-	if err != nil {
-		return err
-	}
-	vni, err := s.only()
+	j, vni, err := s.start(s.bob, node)
 	if err != nil {
 		return err
 	}
@@ -217,17 +177,10 @@ func (s *story) busy() error {
 		return err
 	}
 	<-j.done
-	var busy []server.VNIRow
-	if err := s.until("VNI draining and busy", func() (bool, string, error) {
-		now, err := s.vnis()
-		for _, r := range now {
-			if uint16(r.VNI) == vni {
-				busy = []server.VNIRow{r}
-				return r.State == "draining" && strings.Contains(r.Waits, rows[0].Device), fmt.Sprintf("%+v", r), err
-			}
-		}
-		return false, "no such VNI", err
-	}); err != nil {
+	busy, err := s.become(vni, "draining and busy", func(r server.VNIRow) bool {
+		return r.State == "draining" && strings.Contains(r.Waits, rows[0].Device)
+	})
+	if err != nil {
 		return err
 	}
 	s.show(vni, busy)
@@ -255,26 +208,11 @@ func (s *story) show(vni uint16, rows []server.VNIRow) {
 
 // hold starts the application of a service's owner.
 func (s *story) hold(node, device string, service uint32, owner string) (*launched, error) {
-	self, err := os.Executable()
+	j, err := s.weft("sim", "app", "--node", node, "--device", device, "--service", fmt.Sprint(service),
+		"--uid", strings.TrimPrefix(owner, "uid "), "--until-eof")
 	if err != nil {
 		return nil, err
 	}
-	j := &launched{lines: make(chan string, 8), done: make(chan struct{})}
-	j.cmd = exec.CommandContext(s.ctx, self, "--dir", s.dir, "sim", "app", "--node", node, "--device", device, "--service", fmt.Sprint(service),
-		"--uid", strings.TrimPrefix(owner, "uid "), "--until-eof")
-	j.out, j.errs = &bytes.Buffer{}, &bytes.Buffer{}
-	j.cmd.Stdout, j.cmd.Stderr = &liner{to: j.lines, copy: j.out}, j.errs
-	if j.stdin, err = j.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := j.cmd.Start(); err != nil {
-		return nil, err
-	}
-	s.jobs = append(s.jobs, j)
-	go func() {
-		j.err = j.cmd.Wait()
-		close(j.done)
-	}()
 	select {
 	case <-j.lines:
 		return j, nil
@@ -287,24 +225,14 @@ func (s *story) hold(node, device string, service uint32, owner string) (*launch
 
 func (s *story) serverStops() error {
 	s.chapter("The server stops in the middle, and starts again")
-	a, err := s.start(s.alice, s.opts.Nodes[0])
-	if err != nil {
-		return err
-	}
-	va, err := s.only()
+	a, va, err := s.start(s.alice, s.opts.Nodes[0])
 	if err != nil {
 		return err
 	}
 	s.sys.StopServer()
 	s.tell("The server is down. The job of %s on %s never notices, and a new one is refused, with a reason:", s.names[0], s.opts.Nodes[0])
-	j, err := s.launch(append(slices.Clone(s.bob), "--on", s.opts.Nodes[1]), "echo", "this must not run")
-	if err != nil {
+	if _, err := s.refused("weft run -- …", append(s.bob, "--on", s.opts.Nodes[1])...); err != nil {
 		return err
-	}
-	<-j.done
-	s.shown("weft run -- …", func(w io.Writer) { fmt.Fprint(w, j.errs.String()) })
-	if exitOf(j.err) != cli.ExitRun || j.out.Len() > 0 {
-		return fmt.Errorf("a job without a server ended with %w and said %q", j.err, j.out)
 	}
 	if err := s.sys.StartServer(); err != nil {
 		return err
@@ -316,11 +244,7 @@ func (s *story) serverStops() error {
 	}); err != nil {
 		return err
 	}
-	b, err := s.start(s.bob, s.opts.Nodes[1])
-	if err != nil {
-		return err
-	}
-	vb, err := s.only()
+	b, vb, err := s.start(s.bob, s.opts.Nodes[1])
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -81,28 +80,4 @@ func (s *story) play() error {
 		}
 	}
 	return nil
-}
-
-func (s *story) chapter(title string) {
-	s.number++
-	fmt.Fprintf(s.out, "\n%s\n", s.paint("1", fmt.Sprintf("%d. %s", s.number, title)))
-}
-
-func (s *story) tell(format string, args ...any) {
-	fmt.Fprintf(s.out, "   "+format+"\n", args...)
-}
-
-// paint colours text on a terminal only.
-func (s *story) paint(code, text string) string {
-	if !s.colour {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-// shown runs one of the operator's own printers, indented and with its command line above.
-func (s *story) shown(command string, table func(io.Writer)) {
-	fmt.Fprintf(s.out, "   %s\n", s.paint("36", "$ "+command))
-	w := &indent{w: s.out}
-	table(w)
 }

@@ -1,13 +1,11 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,97 +33,57 @@ type story struct {
 	given      []uint16 // every VNI that a job of the story got
 }
 
-// launched is a `weft run` of the story, its command waiting for its standard input to close.
-type launched struct {
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	out   *bytes.Buffer
-	errs  *bytes.Buffer
-	lines chan string
-	done  chan struct{}
-	err   error
-}
-
 // says is what each job of the story runs on each of its nodes: it prints what Weft gave it, and works until it is told to end.
 const says = `env | grep -E '^(SLINGSHOT_|FI_CXI)' | sort | sed "s/^/$WEFT_NODE  /"; echo READY; read end || true`
 
-// start begins a job and waits until its command has said READY on each of its nodes.
-func (s *story) start(flags []string, on ...string) (*launched, error) {
+// start begins a job, waits until its command has said READY on each of its nodes, and gives its VNI.
+func (s *story) start(flags []string, on ...string) (*launched, uint16, error) {
 	j, err := s.launch(append(flags, "--on", strings.Join(on, ",")), "sh", "-c", says)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for range on {
 		if err := j.ready(s.ctx); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return j, nil
+	vni, err := s.only()
+	return j, vni, err
 }
 
+// only is the one VNI of the newest job.
+func (s *story) only() (uint16, error) {
+	rows, err := s.vnis()
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range rows {
+		if !slices.Contains(s.given, uint16(r.VNI)) {
+			s.given = append(s.given, uint16(r.VNI))
+			return uint16(r.VNI), nil
+		}
+	}
+	return 0, errors.New("the job got no VNI that no job had before")
+}
+
+// launch begins a job.
 func (s *story) launch(flags []string, command ...string) (*launched, error) {
-	self, err := os.Executable()
+	args := append([]string{"run", "--scheduler", s.opts.Local}, flags...)
+	return s.weft(append(append(args, "--"), command...)...)
+}
+
+// refused runs a job that must not start, and shows what it said.
+func (s *story) refused(command string, flags ...string) (*launched, error) {
+	j, err := s.launch(flags, "echo", "this must not run")
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"--dir", s.dir, "run", "--scheduler", s.opts.Local}, flags...)
-	j := &launched{out: &bytes.Buffer{}, errs: &bytes.Buffer{}, lines: make(chan string, 64), done: make(chan struct{})}
-	j.cmd = exec.CommandContext(s.ctx, self, append(append(args, "--"), command...)...)
-	j.cmd.Stderr = j.errs
-	j.cmd.Stdout = &liner{to: j.lines, copy: j.out}
-	if j.stdin, err = j.cmd.StdinPipe(); err != nil {
-		return nil, err
+	<-j.done
+	s.shown(command, func(w io.Writer) { fmt.Fprint(w, j.errs) })
+	if exitOf(j.err) != cli.ExitRun || j.out.Len() > 0 {
+		return nil, fmt.Errorf("the job ended with %w and said %q", j.err, j.out)
 	}
-	if err := j.cmd.Start(); err != nil {
-		return nil, err
-	}
-	s.jobs = append(s.jobs, j)
-	go func() {
-		j.err = j.cmd.Wait()
-		close(j.done)
-	}()
 	return j, nil
-}
-
-func (j *launched) ready(ctx context.Context) error {
-	for {
-		select {
-		case line := <-j.lines:
-			if line == "READY" {
-				return nil
-			}
-		case <-j.done:
-			return fmt.Errorf("a job ended before it was ready: %w: %s", j.err, j.errs)
-		case <-ctx.Done():
-			return fmt.Errorf("a job was not ready in time: %w: %s", ctx.Err(), j.errs)
-		}
-	}
-}
-
-// printed is what the job's command said, without its READY.
-func (j *launched) printed() string { return strings.ReplaceAll(j.out.String(), "READY\n", "") }
-
-// finish lets the command end, and waits for it.
-func (j *launched) finish(ctx context.Context) error {
-	_ = j.stdin.Close()
-	select {
-	case <-j.done:
-		return j.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// end leaves no process behind.
-func (s *story) end() {
-	for _, j := range s.jobs {
-		select {
-		case <-j.done:
-		default:
-			_ = j.cmd.Process.Kill()
-			<-j.done
-		}
-	}
 }
 
 // vnis asks who holds what.
@@ -193,8 +151,8 @@ func (s *story) rests(since time.Time, vnis ...uint16) error {
 	return nil
 }
 
-func (s *story) become(vni uint16, want string, is func(server.VNIRow) bool) (seen []server.VNIRow, _ error) {
-	return seen, s.until(fmt.Sprintf("VNI %d %s", vni, want), func() (bool, string, error) {
+func (s *story) become(vni uint16, want string, is func(server.VNIRow) bool) (seen []server.VNIRow, err error) {
+	err = s.until(fmt.Sprintf("VNI %d %s", vni, want), func() (bool, string, error) {
 		rows, err := cli.List[server.VNIRow](s.ctx, s.o, "vnis", server.JobArgs{VNI: vni})
 		if err != nil {
 			return false, "", err
@@ -202,62 +160,5 @@ func (s *story) become(vni uint16, want string, is func(server.VNIRow) bool) (se
 		seen = rows
 		return len(rows) == 1 && is(rows[0]), fmt.Sprintf("%+v", rows), nil
 	})
-}
-
-// liner hands on whole lines.
-type liner struct {
-	to   chan<- string
-	copy *bytes.Buffer
-	rest []byte
-}
-
-func (l *liner) Write(b []byte) (int, error) {
-	l.copy.Write(b)
-	l.rest = append(l.rest, b...)
-	for {
-		i := bytes.IndexByte(l.rest, '\n')
-		if i < 0 {
-			return len(b), nil
-		}
-		select {
-		case l.to <- string(l.rest[:i]):
-		default:
-		}
-		l.rest = l.rest[i+1:]
-	}
-}
-
-// indent sets what an operator would see apart from the story.
-type indent struct {
-	w   io.Writer
-	mid bool
-}
-
-func (i *indent) Write(b []byte) (int, error) {
-	for line := range bytes.SplitAfterSeq(b, []byte("\n")) {
-		if len(line) == 0 {
-			continue
-		}
-		if !i.mid {
-			if _, err := io.WriteString(i.w, "     "); err != nil {
-				return 0, err
-			}
-		}
-		if _, err := i.w.Write(line); err != nil {
-			return 0, err
-		}
-		i.mid = line[len(line)-1] != '\n'
-	}
-	return len(b), nil
-}
-
-// exitOf is a command's exit code, or -1.
-func exitOf(err error) int {
-	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		return e.ExitCode()
-	}
-	if err == nil {
-		return 0
-	}
-	return -1
+	return seen, err
 }

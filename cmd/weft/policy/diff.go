@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -34,12 +33,13 @@ Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a p
 			if jobs == "" {
 				return cli.Misuse(cmd, fmt.Errorf("policy diff: --jobs is missing"))
 			}
-			before, after := a.load(args[:1]), a.load(args[1:])
-			for _, r := range []ruleset{before, after} {
-				if r.Policy == nil {
-					cli.Show(r.Findings)
-					return unusable(r.Findings)
-				}
+			before, err := a.usable(args[:1])
+			if err != nil {
+				return err
+			}
+			after, err := a.usable(args[1:])
+			if err != nil {
+				return err
 			}
 			rows, caveats, err := after.past(jobs)
 			if err != nil {
@@ -70,15 +70,11 @@ Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a p
 
 // past reads jobs of either form, and says what they lack.
 func (r ruleset) past(path string) (rows []history.Row, caveats []string, err error) {
-	in := os.Stdin
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, nil, fmt.Errorf("jobs: %w", err)
-		}
-		defer f.Close()
-		in = f
+	in, err := cli.Input(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("jobs: %w", err)
 	}
+	defer in.Close()
 	b := bufio.NewReader(in)
 	if first, err := b.Peek(1); err != nil || first[0] == '{' {
 		rows, err = history.Parse(b)

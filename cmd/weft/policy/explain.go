@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -24,22 +23,6 @@ type explained struct {
 	Live    *granted  `json:"live,omitempty"`    // of a job that runs
 	Outside *outside  `json:"outside,omitempty"` // nodes of the job that the configuration does not have
 	policy.Trace
-}
-
-// outside are nodes that a job cannot be on: rules that match nodes are not for it as they are meant.
-type outside struct {
-	Count int      `json:"count"`
-	Nodes []string `json:"nodes"` // the first of them, at most maxOutside
-}
-
-const maxOutside = 16
-
-func (u *outside) String() string {
-	list := hostlist.Fold(u.Nodes)
-	if more := u.Count - len(u.Nodes); more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return "config.hcl has no node " + list + ": no job can be there; policy was asked all the same"
 }
 
 // explainArgs are the flags of `weft policy explain`.
@@ -106,29 +89,21 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 	case a.live != "":
 		return a.granted(cmd.Context(), o)
 	}
-	r := a.load(files)
-	if r.Policy == nil {
-		cli.Show(r.Findings)
-		return explained{}, unusable(r.Findings)
+	r, err := a.usable(files)
+	if err != nil {
+		return explained{}, err
 	}
 	job := a.job
-	switch {
-	case a.file == "-":
-		var err error
-		if job, err = facts.Read(os.Stdin); err != nil {
-			return explained{}, err
-		}
-	case a.file != "":
-		f, err := os.Open(a.file)
+	job.Nodes = facts.Nodes(a.nodes)
+	if a.file != "" {
+		in, err := cli.Input(a.file)
 		if err != nil {
 			return explained{}, cli.Usage(fmt.Errorf("job: %w", err))
 		}
-		defer f.Close()
-		if job, err = facts.Read(f); err != nil {
+		defer in.Close()
+		if job, err = facts.Read(in); err != nil {
 			return explained{}, err
 		}
-	default:
-		job.Nodes = facts.Nodes(a.nodes)
 	}
 	if job.Scheduler == "" && len(r.Env.Schedulers) == 1 {
 		job.Scheduler = r.Env.Schedulers[0]
@@ -163,33 +138,6 @@ func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 	}
 	list, err := hostlist.Parse(r.Env.Nodes)
 	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count()), Topology: r.Env.Topology}}, err
-}
-
-// outside finds what of a job's nodes the configuration does not have; nil: it has all.
-func (r ruleset) outside(job core.Job) (*outside, error) {
-	there, err := hostlist.ParseSet(r.Env.Nodes)
-	if err != nil {
-		return nil, err
-	}
-	out := &outside{Nodes: []string{}}
-	for _, share := range job.Placements {
-		list, err := hostlist.Parse(share.Hosts)
-		if err != nil {
-			return nil, err
-		}
-		for name := range list.Expand() {
-			if there.Contains(name) {
-				continue
-			}
-			if out.Count++; len(out.Nodes) < maxOutside {
-				out.Nodes = append(out.Nodes, name)
-			}
-		}
-	}
-	if out.Count == 0 {
-		return nil, nil
-	}
-	return out, nil
 }
 
 // parser reads what users ask for in the words of a scheduler.

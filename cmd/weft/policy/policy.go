@@ -78,6 +78,16 @@ func (a *rulesArgs) load(files []string) ruleset {
 	return r
 }
 
+// usable is load, but a policy that cannot be used is an error, after its findings were shown.
+func (a *rulesArgs) usable(files []string) (ruleset, error) {
+	r := a.load(files)
+	if r.Policy == nil {
+		cli.Show(r.Findings)
+		return r, unusable(r.Findings)
+	}
+	return r, nil
+}
+
 // unusable says that nothing can be done with a policy, after its findings were shown.
 func unusable(findings []hclfile.Finding) error {
 	return cli.Usage(fmt.Errorf("the policy cannot be used: %s", tally(findings)))

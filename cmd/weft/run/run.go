@@ -3,32 +3,21 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/hostlist"
-	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/plugins/local"
-	"github.com/weft-hpc/weft/server"
 )
-
-// maxRun bounds the nodes of one local job: each is a process of this machine.
-const maxRun = 1024
 
 // runArgs is what `weft run` is told.
 type runArgs struct {
@@ -163,130 +152,4 @@ func find(command string) (string, error) {
 		err = e.Err
 	}
 	return "", cli.Exit(cli.ExitExec, fmt.Errorf("run %s: it cannot be executed: %w", command, err))
-}
-
-// hosts chooses the job's nodes: those asked for, or the up and undrained ones with the fewest jobs.
-func (r *runArgs) hosts(ctx context.Context, o *cli.Options) ([]string, error) {
-	if r.nodes < 1 {
-		return nil, fmt.Errorf("run: -N %d: a job has at least one node", r.nodes)
-	}
-	if r.on != "" {
-		return r.named()
-	}
-	if _, name, ok := o.Here(); ok && r.nodes == 1 {
-		return []string{name}, nil
-	}
-	all, err := cli.List[server.NodeRow](ctx, o, "nodes", nil)
-	if err != nil {
-		return nil, err
-	}
-	known := len(all)
-	all = slices.DeleteFunc(all, func(n server.NodeRow) bool { return n.State != "up" || n.Drained != "" })
-	slices.SortStableFunc(all, func(a, b server.NodeRow) int { return a.Jobs - b.Jobs })
-	if len(all) < r.nodes {
-		return nil, core.Errorf(core.NodeDrained, "run: -N %d: the system has %s, and %d of them can take a job", r.nodes, cli.Plural(known, "node"), len(all)).
-			WithRemedy("`weft nodes` shows why; ask for fewer")
-	}
-	hosts := make([]string, r.nodes)
-	for i := range hosts {
-		hosts[i] = all[i].Node
-	}
-	slices.Sort(hosts)
-	return hosts, nil
-}
-
-// named reads --on.
-func (r *runArgs) named() ([]string, error) {
-	on, err := hostlist.Parse(r.on)
-	if err != nil {
-		return nil, core.Errorf(core.BadCall, "run: --on: %w", err)
-	}
-	hosts, err := on.ExpandMax(maxRun)
-	if err != nil {
-		return nil, core.Errorf(core.BadCall, "run: --on: %w", err)
-	}
-	seen := map[string]bool{}
-	for _, h := range hosts {
-		if seen[h] {
-			return nil, fmt.Errorf("run: --on names node %s twice", h)
-		}
-		seen[h] = true
-	}
-	switch {
-	case len(hosts) == 0:
-		return nil, fmt.Errorf("run: --on names no node")
-	case r.nodes > 1 && r.nodes != len(hosts):
-		return nil, fmt.Errorf("run: --on names %s and -N says %d", cli.Plural(len(hosts), "node"), r.nodes)
-	}
-	return hosts, nil
-}
-
-// prepare has every node make the job's services, and gives the command's environment on each. When one cannot, the others give back what they made as soon
-// as this process ends: it is the job.
-func (r *runArgs) prepare(ctx context.Context, o *cli.Options, job local.Entry) ([][]string, error) {
-	environs := make([][]string, len(job.Hosts))
-	errs := make([]error, len(job.Hosts))
-	var all sync.WaitGroup
-	for i, node := range job.Hosts {
-		all.Go(func() {
-			reply, err := callHook(ctx, o, node, r.label, local.PhasePrepare, local.Call{Job: job.Job})
-			_, _ = os.Stderr.Write(reply.Stderr)
-			if err == nil && reply.Exit != 0 {
-				err = cli.Exit(reply.Exit, nil)
-			}
-			var answer local.Answer
-			if err == nil {
-				err = json.Unmarshal(reply.Stdout, &answer)
-			}
-			environs[i], errs[i] = environ(os.Environ(), answer, node), err
-		})
-	}
-	all.Wait()
-	failed := false
-	for i, err := range errs {
-		failed = failed || err != nil
-		if err != nil && err.Error() != "" {
-			cli.Complain(fmt.Errorf("node %s: %w", job.Hosts[i], err))
-		}
-	}
-	if failed {
-		return nil, fmt.Errorf("job %s was not started", job.Job)
-	}
-	return environs, nil
-}
-
-// callHook calls a node as weft-hook does.
-func callHook(ctx context.Context, o *cli.Options, node, scheduler, phase string, in any) (core.HookReply, error) {
-	var reply core.HookReply
-	body, err := json.Marshal(in)
-	if err != nil {
-		return reply, err
-	}
-	err = o.AskNode(ctx, node, "hook", core.HookCall{Scheduler: scheduler, Phase: phase, Stdin: body}, &reply)
-	return reply, err
-}
-
-// environ is the submitting environment with the job's variables. All that such a variable could carry is gone, whatever the node answers: a value that
-// was left would let the command use another job's VNIs.
-func environ(base []string, a local.Answer, at string) []string {
-	gone := map[string]bool{"WEFT_JOB": true, "WEFT_NODE": true}
-	for _, v := range node.Environment(node.Entry{}) {
-		gone[v.Name] = true
-	}
-	for _, name := range a.Unset {
-		gone[name] = true
-	}
-	for _, v := range a.Set {
-		gone[v.Name] = true
-	}
-	var out []string
-	for _, kv := range base {
-		if name, _, _ := strings.Cut(kv, "="); !gone[name] {
-			out = append(out, kv)
-		}
-	}
-	for _, v := range a.Set {
-		out = append(out, v.Name+"="+v.Value)
-	}
-	return append(out, "WEFT_JOB="+a.Job, "WEFT_NODE="+at)
 }

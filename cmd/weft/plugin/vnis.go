@@ -1,0 +1,67 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/allocator"
+	"github.com/weft-hpc/weft/sdk/conformance"
+)
+
+// pooled are all VNIs that a configuration gives to jobs and services.
+func pooled(c *config.Config) []allocator.Range {
+	var out []allocator.Range
+	if c != nil {
+		for _, p := range slices.Concat(c.Pools, c.Services) {
+			out = append(out, p.VNIs...)
+		}
+	}
+	return out
+}
+
+func in(ranges []allocator.Range, v core.VNI) bool {
+	return slices.ContainsFunc(ranges, func(r allocator.Range) bool { return v >= r.First && v <= r.Last })
+}
+
+// spareVNIs are the highest that no pool and no service has; there may be none.
+func spareVNIs(c *config.Config) []core.VNI {
+	taken := pooled(c)
+	var out []core.VNI
+	for v := core.VNI(65535); v > 0 && len(out) < len(conformance.TestVNIs); v-- {
+		if !v.IsDefault() && !in(taken, v) {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// chosenVNIs reads --vnis. Those of a pool are refused: a job on any node may have them.
+func chosenVNIs(text string, c *config.Config) ([]core.VNI, error) {
+	const most = 64
+	ranges, err := allocator.ParseRanges(text)
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("vnis %q: %w", core.Clip(text), err))
+	}
+	taken := pooled(c)
+	var out []core.VNI
+	for _, r := range ranges {
+		for v := int(r.First); v <= int(r.Last); v++ {
+			switch v := core.VNI(v); {
+			case len(out) == most:
+				return nil, cli.Usage(fmt.Errorf("vnis %q: more than %d; five are enough", core.Clip(text), most))
+			case v.IsDefault():
+				return nil, cli.Usage(fmt.Errorf("VNI %d: it is the default service's", v))
+			case in(taken, v):
+				return nil, core.Errorf(core.BadCall, "VNI %d: it is in a pool or service of %s, so a job may have it", v, c.File).
+					WithRemedy("name VNIs outside every pool, or leave --vnis out")
+			default:
+				out = append(out, v)
+			}
+		}
+	}
+	return out, nil
+}
