@@ -23,8 +23,8 @@ pool "jobs" {
 # A data service: its clients' jobs take a VNI of its block, which its servers accept.
 #
 # service "daos" {
-#   vnis    = "64512-65535" # then pool "jobs" must end at 64511
-#   servers = "daos[01-16]"
+#   vnis = "64512-65535" # then pool "jobs" must end at 64511
+#   # servers = "daos[01-16]" # has no effect yet
 # }
 
 # Who starts jobs: TYPE, and the NAME that reservations are recorded under. "local" is `weft run`, without any scheduler.

@@ -29,7 +29,7 @@ type Config struct {
 	Dragonfly  *Dragonfly // topology, where it gives figures; nil: it does not
 	Policy     string     // folder of the policy files, as seen from where the process runs: File's folder is in it already
 	Pools      []Pool     // in the file's order
-	Services   []Pool     // data services, whose client jobs take a VNI out of the service's block; Servers is set
+	Services   []Pool     // data services, whose client jobs take a VNI out of the service's block
 	Schedulers []Plugin   // Type is the adapter, Name the instance
 	Drivers    []Plugin   // Name is Type
 	Server     Server
@@ -47,7 +47,7 @@ type Pool struct {
 	Name       string
 	VNIs       []allocator.Range
 	Quarantine time.Duration // from the last node's being clean until the VNI is free again
-	Servers    string        // hostlist of a service's own servers, in their own names: they need not be among Nodes
+	Servers    string        // hostlist of a service's own servers, in their own names: they need not be among Nodes; without effect yet
 }
 
 // Server is where the server listens and keeps its records. Paths have File's folder in them already.

@@ -21,7 +21,6 @@ func (l *loader) pool(block *hclsyntax.Block) {
 	shape := hclfile.Shape{Where: title, Attributes: []string{"vnis", "quarantine"}, Required: []string{"vnis"}}
 	if block.Type == "service" {
 		shape.Attributes = append(shape.Attributes, "servers")
-		shape.Required = append(shape.Required, "servers")
 	}
 	l.add(l.file.Check(block.Body, shape)...)
 	pool := Pool{Name: block.Labels[0], Quarantine: DefaultQuarantine}
@@ -51,6 +50,8 @@ func (l *loader) pool(block *hclsyntax.Block) {
 		if text, ok := l.text(attr, title+": servers"); ok {
 			l.hosts(attr.Expr.Range(), text, title+": servers")
 			pool.Servers = text
+			l.add(l.file.At(hclfile.Warning, attr.NameRange, title+": servers has no effect yet",
+				"Weft makes no service on these hosts. Let them accept the block's VNIs by their own means."))
 		}
 	}
 	l.config.Services = append(l.config.Services, pool)

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/plugins/flux"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/ledger"
 	"github.com/weft-hpc/weft/store/memory"
@@ -78,7 +78,7 @@ func (g *gated) set(f func(g *gated)) {
 // cluster is a Flux instance, a server and an agent a node, none of which knows the others but by what they say.
 type cluster struct {
 	*testing.T
-	broker *fake.Broker
+	broker *brokertest.Broker
 	plugin *flux.Plugin
 	store  *memory.Store
 	vnis   int
@@ -115,7 +115,7 @@ func (c *cluster) Attend(ctx context.Context, node string, first core.Report, ne
 // newCluster has so many VNIs for jobs on these nodes.
 func newCluster(t *testing.T, vnis int, names ...string) *cluster {
 	t.Helper()
-	b, err := fake.New(t.TempDir())
+	b, err := brokertest.New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ const alice = 1000
 // job is one that Flux has given these nodes, the first of the instance.
 func (c *cluster) job(id uint64, nodes ...string) string {
 	c.broker.Submit(id, alice, nil)
-	c.broker.Alloc(id, []any{fake.Lite(fmt.Sprintf("0-%d", len(nodes)-1), "0-3")}, nodes...)
+	c.broker.Alloc(id, []any{brokertest.Lite(fmt.Sprintf("0-%d", len(nodes)-1), "0-3")}, nodes...)
 	return fmt.Sprint(id)
 }
 
@@ -698,7 +698,7 @@ func TestFluxMissingServicesStopTheJob(t *testing.T) {
 func TestFluxADeniedUserDrainsNoNode(t *testing.T) {
 	c := newCluster(t, 1, "node01")
 	c.broker.Submit(7, alice, map[string]any{"shell": map[string]any{"options": map[string]any{"slingshot": map[string]any{"colour": "blue"}}}})
-	c.broker.Alloc(7, []any{fake.Lite("0", "0")}, "node01")
+	c.broker.Alloc(7, []any{brokertest.Lite("0", "0")}, "node01")
 	c.want(0, "node01", flux.PhaseProlog, "7")
 	c.until(func() bool { return len(c.exceptions(7)) > 0 })
 	if e := c.exceptions(7)[0]; !strings.Contains(e, `"type":"weft"`) || !strings.Contains(e, "slingshot.colour") {

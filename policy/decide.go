@@ -188,8 +188,12 @@ func (e *evaluation) grant() *core.Error {
 		}
 		d.Collectives = int(v)
 	}
-	if request.Collectives && d.Collectives == 0 {
-		e.warn("hardware collectives were asked for; the site's policy gives none to this job")
+	if request.Collectives {
+		why := "the site's policy gives none to this job"
+		if d.Collectives > 0 {
+			why = "no fabric backend is configured that makes them"
+		}
+		e.warn("hardware collectives were asked for; " + why)
 	}
 	return e.bound()
 }

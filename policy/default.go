@@ -113,6 +113,9 @@ func (c *compiler) set(s *settings, file *hclfile.File, attr *hclsyntax.Attribut
 	case "floor":
 		s.floor = c.floor(file, attr.Expr, what)
 	case "collectives":
+		c.add(file.At(hclfile.Warning, attr.NameRange,
+			strings.TrimSuffix(what, ": collectives")+": collectives are granted, but no fabric backend is configured",
+			"This release has no backend that makes them, so no job gets any. Leave them out until there is one."))
 		fields := c.fields(file, attr.Expr, what, "{ addresses = 8 }", []string{"addresses"}, nil, nil)
 		if fields["addresses"] != nil {
 			s.collectives = c.number(file, fields["addresses"], what, "addresses", ruleScope)

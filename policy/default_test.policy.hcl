@@ -72,7 +72,7 @@ case "more than the ceiling is refused by name" {
   expect { deny = "txqs" }
 }
 
-case "a small job that asks for collectives is told that it gets none" {
+case "a job that asks for collectives is told that it gets none" {
   job {
     request { collectives = true }
   }

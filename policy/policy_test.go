@@ -122,8 +122,7 @@ func TestDefaultPolicy(t *testing.T) {
 		"job VNI": {func(j *core.Job) { j.Request.JobVNI = true }, 4, engine.Decision{VNIs: []engine.Wanted{app, {Name: "job", Pool: "jobs"}}, Classes: wide,
 			Limits: []core.Limits{of(4, core.Limit{})}, Rules: []string{"a VNI for the whole job"}}},
 		"large": {func(j *core.Job) { j.Placements = []core.Placement{{Hosts: "n[1-64]", Nodes: 64, Cores: 8}} }, 11136,
-			engine.Decision{VNIs: []engine.Wanted{app}, Classes: wide, Collectives: 23, Limits: []core.Limits{of(8, core.Limit{Reserved: 8, Max: 2048})},
-				Rules: []string{"large jobs get hardware collectives"}}},
+			engine.Decision{VNIs: []engine.Wanted{app}, Classes: wide, Limits: []core.Limits{of(8, core.Limit{})}}},
 		"dedicated": {func(j *core.Job) { j.Request.Classes = core.DedicatedAccess; j.Groups = []string{"ops"} }, 4,
 			engine.Decision{VNIs: []engine.Wanted{app}, Classes: core.DedicatedAccess, Limits: []core.Limits{of(4, core.Limit{})},
 				Rules: []string{"operations may have dedicated access"}}},
@@ -347,7 +346,8 @@ rule "c" {
 	if got.Collectives != 8 || got.Floor[core.TXQ] != 3 || got.Floor[core.LE] != 4 || got.MinNICs != 2 || !got.Degrade || !p.Degrade() {
 		t.Errorf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{"from the adapter"}, got.Warnings); diff != "" {
+	want := []string{"from the adapter", "hardware collectives were asked for; no fabric backend is configured that makes them"}
+	if diff := cmp.Diff(want, got.Warnings); diff != "" {
 		t.Error(diff)
 	}
 	got = load(t, base).Decide(facts(func(j *core.Job) { j.Request.Collectives, j.Request.Off = true, true }))

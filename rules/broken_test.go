@@ -67,6 +67,11 @@ var broken = []struct {
 	{"server and agent import no host, rpc, policy, config", "agent/a.go", imports("agent", "example.org/w/through"), "agent imports ./through, which imports ./host"},
 	{"server and agent import no host, rpc, policy, config", "server/a.go", imports("server", "example.org/w/store"), ""},
 
+	{"a package named …test is imported by tests only", "daemon/a.go", imports("daemon", "example.org/w/plugins/pbs/pbstest"), "daemon imports ./plugins/pbs/pbstest"},
+	{"a package named …test is imported by tests only", "daemon/a_test.go", imports("daemon", "example.org/w/plugins/pbs/pbstest"), ""},
+	{"a package named …test is imported by tests only", "dev/schedulertest/a.go", imports("schedulertest", "example.org/w/plugins/pbs/pbstest"), ""},
+	{"a package named …test is imported by tests only", "daemon/a.go", imports("daemon", "net/http/httptest"), ""},
+
 	{"protobuf is in rpc only", "agent/a.go", imports("agent", "google.golang.org/protobuf/proto"), "agent imports google.golang.org/protobuf/proto"},
 	{"protobuf is in rpc only", "store/a.go", imports("store", "example.org/w/rpc/proto"), "store imports ./rpc/proto"},
 	{"protobuf is in rpc only", "rpc/a.go", imports("rpc", "google.golang.org/protobuf/proto"), ""},

@@ -126,6 +126,12 @@ var bindings = []binding{
 		on:   but("drivers/cxi"),
 		may:  never("github.com/ebitengine/purego", "C", "plugin"),
 	},
+	{
+		name: "a package named …test is imported by tests only",
+		why:  "it stands in for something outside: product code that reaches it runs on a fake",
+		on:   func(pkg string) bool { return !strings.HasSuffix(pkg, "test") },
+		may:  func(_, path string) bool { return !under(path, ".") || !strings.HasSuffix(path, "test") },
+	},
 }
 
 func importRules() []rule {

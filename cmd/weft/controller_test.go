@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/dev/scheduler"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 )
 
 // controller starts and ends jobs of several nodes under the scheduler that lies. What it lies about it does itself in good order: a run's epilogs are over
@@ -23,14 +23,14 @@ type controller struct {
 	w      *witness
 	random *rand.Rand
 	runs   []*wide
-	queue  []*scheduler.Job // put back in it
+	queue  []*schedulertest.Job // put back in it
 	users  uint32
 	count  map[string]int
 }
 
 // wide is a run of such a job.
 type wide struct {
-	job   *scheduler.Job
+	job   *schedulertest.Job
 	run   core.Run
 	hosts []string
 	vnis  string
@@ -65,8 +65,8 @@ func (c *controller) begin(ctx context.Context) {
 	hosts := slices.Clone(c.w.d.nodes)
 	c.random.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	p := &wide{hosts: hosts[:1+c.random.IntN(len(hosts))]}
-	var hooks []scheduler.Hook
-	c.w.liar.do(func(m *scheduler.Model) {
+	var hooks []schedulertest.Hook
+	c.w.liar.do(func(m *schedulertest.Model) {
 		if len(c.queue) > 0 {
 			p.job, c.queue = c.queue[0], c.queue[1:]
 		} else {
@@ -111,8 +111,8 @@ func because(err error) string {
 // leave ends a run, for good or back to the queue.
 func (c *controller) leave(ctx context.Context, p *wide, requeue bool) {
 	c.w.endWide(p)
-	var hooks []scheduler.Hook
-	c.w.liar.do(func(m *scheduler.Model) {
+	var hooks []schedulertest.Hook
+	c.w.liar.do(func(m *schedulertest.Model) {
 		if requeue {
 			hooks = m.Requeue(p.job)
 			c.queue = append(c.queue, p.job)
@@ -121,7 +121,7 @@ func (c *controller) leave(ctx context.Context, p *wide, requeue bool) {
 		}
 	})
 	c.count["ended"]++
-	_, _ = c.call(ctx, scheduler.Muddle(hooks, c.random)) // what fails, or does not come, is the scheduler's answer to mend
+	_, _ = c.call(ctx, schedulertest.Muddle(hooks, c.random)) // what fails, or does not come, is the scheduler's answer to mend
 }
 
 // finish ends everything.
@@ -129,7 +129,7 @@ func (c *controller) finish() {
 	for _, p := range c.runs {
 		c.leave(context.Background(), p, false)
 	}
-	c.w.liar.do(func(m *scheduler.Model) {
+	c.w.liar.do(func(m *schedulertest.Model) {
 		for _, j := range c.queue {
 			m.End(j)
 		}
@@ -137,7 +137,7 @@ func (c *controller) finish() {
 }
 
 // call runs hooks at the same time.
-func (c *controller) call(ctx context.Context, hooks []scheduler.Hook) (vnis []string, errs []error) {
+func (c *controller) call(ctx context.Context, hooks []schedulertest.Hook) (vnis []string, errs []error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, h := range hooks {

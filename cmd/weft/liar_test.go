@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/dev/scheduler"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/sdk"
@@ -144,11 +144,11 @@ func (a *adapter) Drain(ctx context.Context, node, reason string) error {
 // liar is the scheduler itself, in the test.
 type liar struct {
 	mu     sync.Mutex
-	model  *scheduler.Model
+	model  *schedulertest.Model
 	random *rand.Rand
 	honest bool                // from now on
 	told   map[core.JobID]bool // jobs of which something was told that is not so
-	lies   map[scheduler.Lie]int
+	lies   map[schedulertest.Lie]int
 	drains []string
 }
 
@@ -156,7 +156,7 @@ type liar struct {
 func newLiar(t *testing.T, d *daemons, seed uint64) *liar {
 	t.Helper()
 	l := &liar{
-		model: scheduler.New(liarLabel, 8), random: rand.New(rand.NewPCG(seed, 99)), told: map[core.JobID]bool{}, lies: map[scheduler.Lie]int{},
+		model: schedulertest.New(liarLabel, 8), random: rand.New(rand.NewPCG(seed, 99)), told: map[core.JobID]bool{}, lies: map[schedulertest.Lie]int{},
 	}
 	ln, err := listener.Listen(d.path("run", "liar.sock"), 0o600)
 	d.must(err)
@@ -183,7 +183,7 @@ func (l *liar) handle(_ context.Context, _ core.Peer, req hook.Request) (any, er
 	switch req.Verb {
 	case liarDescribe:
 		job, err := l.model.Describe(c.Key, l.lie(12), l.random)
-		truth, none := l.model.Describe(c.Key, scheduler.Honest, l.random)
+		truth, none := l.model.Describe(c.Key, schedulertest.Honest, l.random)
 		if (err == nil) != (none == nil) || job.Run != truth.Run || job.Gone != truth.Gone {
 			l.told[c.Key.JobID] = true
 		}
@@ -205,11 +205,11 @@ func (l *liar) handle(_ context.Context, _ core.Peer, req hook.Request) (any, er
 }
 
 // lie is a lie once in so many times.
-func (l *liar) lie(once int) scheduler.Lie {
+func (l *liar) lie(once int) schedulertest.Lie {
 	if l.honest || l.random.IntN(once) > 0 {
-		return scheduler.Honest
+		return schedulertest.Honest
 	}
-	lie := scheduler.AnyLie(l.random)
+	lie := schedulertest.AnyLie(l.random)
 	l.lies[lie]++
 	return lie
 }
@@ -233,7 +233,7 @@ func (l *liar) compare(out core.Jobs) {
 }
 
 // do changes the model, or looks at it.
-func (l *liar) do(f func(*scheduler.Model)) {
+func (l *liar) do(f func(*schedulertest.Model)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f(l.model)
@@ -253,7 +253,7 @@ func (l *liar) quiet() {
 }
 
 // run makes a hook's call at a node, as slurmd would by weft-hook; it gives the VNIs that a prolog is told.
-func (d *daemons) slurmd(ctx context.Context, h scheduler.Hook) (vnis string, err error) {
+func (d *daemons) slurmd(ctx context.Context, h schedulertest.Hook) (vnis string, err error) {
 	phase := liarProlog
 	if h.Action == core.CleanUp {
 		phase = liarEpilog

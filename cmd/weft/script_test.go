@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
 // TestScripts runs testdata/script/*.txtar. Beside testscript's own commands they have
@@ -81,7 +81,7 @@ func cmdBroker(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v", err)
 	}
 	ts.Defer(func() { _ = os.RemoveAll(dir) })
-	b, err := fake.New(dir)
+	b, err := brokertest.New(dir)
 	if err != nil {
 		ts.Fatalf("%v", err)
 	}

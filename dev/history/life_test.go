@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
-	"github.com/weft-hpc/weft/dev/scheduler"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -17,7 +17,7 @@ const (
 
 // hook is one run of a hook's process on a node.
 type hook struct {
-	scheduler.Hook
+	schedulertest.Hook
 	b      *box
 	began  int64 // boot time, once it began
 	caller uint32
@@ -28,7 +28,7 @@ type hook struct {
 func (w *world) life() {
 	m := w.sched
 	jobs := m.Jobs()
-	var running, queued []*scheduler.Job
+	var running, queued []*schedulertest.Job
 	for _, j := range jobs {
 		switch j.State {
 		case core.JobRunning:
@@ -41,7 +41,7 @@ func (w *world) life() {
 	p := w.rng.IntN(100)
 	switch {
 	case p < 30 && len(running) < 7:
-		var j *scheduler.Job
+		var j *schedulertest.Job
 		if len(queued) > 0 && w.odds(700) {
 			j = queued[w.rng.IntN(len(queued))]
 		} else {
@@ -91,7 +91,7 @@ func (w *world) life() {
 			break
 		}
 		b := w.boxes[w.rng.IntN(numNodes)]
-		h := &hook{Hook: scheduler.Hook{Node: b.name, Action: a, Key: k, UID: j.UID, Run: j.Run}, b: b}
+		h := &hook{Hook: schedulertest.Hook{Node: b.name, Action: a, Key: k, UID: j.UID, Run: j.Run}, b: b}
 		if a == core.Environment {
 			h.caller = firstUID + uint32(w.rng.IntN(2))
 		}
@@ -101,7 +101,7 @@ func (w *world) life() {
 	}
 }
 
-func (w *world) submit() *scheduler.Job {
+func (w *world) submit() *schedulertest.Job {
 	uid := uint32(firstUID + w.rng.IntN(2))
 	if w.odds(30) {
 		uid = deniedUID
@@ -109,19 +109,19 @@ func (w *world) submit() *scheduler.Job {
 	return w.sched.Submit(1_800_000_000+int64(w.step), uid, core.Request{Off: w.odds(40), JobVNI: w.odds(300)})
 }
 
-func (w *world) end(j *scheduler.Job) {
+func (w *world) end(j *schedulertest.Job) {
 	w.say("%v ends", j.Run)
 	run := j.Run
 	w.launch(w.sched.End(j))
 	if w.odds(500) {
-		w.srv.watch.changes = append(w.srv.watch.changes, scheduler.Final(run))
+		w.srv.watch.changes = append(w.srv.watch.changes, schedulertest.Final(run))
 	}
 }
 
 // launch sends hooks to their nodes; they begin there when they begin.
-func (w *world) launch(hooks []scheduler.Hook) {
+func (w *world) launch(hooks []schedulertest.Hook) {
 	if !w.calm {
-		hooks = scheduler.Muddle(hooks, w.rng)
+		hooks = schedulertest.Muddle(hooks, w.rng)
 	}
 	for _, h := range hooks {
 		b := w.boxes[h.Node[1]-'1']

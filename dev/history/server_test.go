@@ -9,7 +9,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
-	"github.com/weft-hpc/weft/dev/scheduler"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/store/memory"
 )
 
@@ -254,11 +254,11 @@ func (s *server) drop() {
 }
 
 // lie is what the scheduler's next answer is: the truth, mostly.
-func (w *world) lie() scheduler.Lie {
+func (w *world) lie() schedulertest.Lie {
 	if w.chance(170) {
-		return scheduler.AnyLie(w.rng)
+		return schedulertest.AnyLie(w.rng)
 	}
-	return scheduler.Honest
+	return schedulertest.Honest
 }
 
 // describe asks the scheduler and the policy.

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
-	"github.com/weft-hpc/weft/dev/scheduler"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 )
 
 const (
@@ -37,7 +37,7 @@ type world struct {
 	cfg     engine.Config
 	pool    allocator.Pool
 	rest    time.Duration // the pool's quarantine
-	sched   *scheduler.Model
+	sched   *schedulertest.Model
 	srv     *server
 	boxes   []*box
 	hooks   []*hook
@@ -79,7 +79,7 @@ func newWorld(seed uint64, t *trace) *world {
 		Policy:     engine.Text{Hash: "p1", Text: "policy"},
 		Rules:      engine.Rules{VanishCount: 2},
 	}
-	w.sched = scheduler.New(label, 4)
+	w.sched = schedulertest.New(label, 4)
 	w.law = newLaw(w)
 	for i := range numNodes {
 		b := newBox(w, i)

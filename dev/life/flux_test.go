@@ -11,14 +11,14 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/flux"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
 // fluxSite is a Flux instance: prolog and epilog on all nodes at once, an epilog for a prolog that still runs, and no job that comes back.
 type fluxSite struct {
 	adapter
 	w      *world
-	broker *fake.Broker
+	broker *brokertest.Broker
 	lives  []*flux.Plugin
 
 	jobs sync.Mutex
@@ -30,7 +30,7 @@ type fluxSite struct {
 const fluxUser = 1300
 
 func newFlux(w *world) site {
-	b, err := fake.New(w.TempDir())
+	b, err := brokertest.New(w.TempDir())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func (s *fluxSite) start(job string) bool {
 		return false
 	}
 	if s.become(job, runs) == waits {
-		s.broker.Alloc(number(job), []any{fake.Lite(fmt.Sprintf("0-%d", len(names)-1), "0-3")}, names...)
+		s.broker.Alloc(number(job), []any{brokertest.Lite(fmt.Sprintf("0-%d", len(names)-1), "0-3")}, names...)
 	}
 	exits := make([]int, len(names))
 	var all sync.WaitGroup

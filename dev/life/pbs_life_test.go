@@ -10,7 +10,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/dev/effort"
-	"github.com/weft-hpc/weft/plugins/pbs/complex"
+	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 )
 
 // covered is how old a prepare must be before a list of MOM's speaks of it, in the hooks' nanoseconds.
@@ -72,9 +72,9 @@ var pbsLife = []scenario{
 		r := c.begin(c.site)
 		back := c.killServer() // whose order would clean the node as well
 		hook := pbs.Hook
-		pbs.Hook = func(e complex.Event) complex.Result {
+		pbs.Hook = func(e pbstest.Event) pbstest.Result {
 			if e.Name == "execjob_end" && e.Host.Name == "n2" {
-				return complex.Result{}
+				return pbstest.Result{}
 			}
 			return hook(e)
 		}
@@ -89,9 +89,9 @@ var pbsLife = []scenario{
 	}},
 	{name: "tasks of one array", run: func(c *trial) {
 		pbs := c.site.(*pbsSite)
-		pbs.Submit(complex.Job{ID: "77[].pbs1", Hosts: 99})
+		pbs.Submit(pbstest.Job{ID: "77[].pbs1", Hosts: 99})
 		for i := range 3 {
-			job := pbs.Submit(complex.Job{ID: fmt.Sprintf("77[%d].pbs1", i), Hosts: len(names), Cores: 4, Rerunable: true}).ID
+			job := pbs.Submit(pbstest.Job{ID: fmt.Sprintf("77[%d].pbs1", i), Hosts: len(names), Cores: 4, Rerunable: true}).ID
 			r := c.run(c.site, job)
 			if i == 1 {
 				c.site.requeue(job)

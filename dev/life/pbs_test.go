@@ -7,20 +7,20 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/pbs"
-	"github.com/weft-hpc/weft/plugins/pbs/complex"
+	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 )
 
 // pbsSite is a PBS complex: hooks one after the other, runjob and jobobit in pbs_server, and whoever deletes a job that begins waits.
 type pbsSite struct {
 	adapter
-	*complex.Complex
+	*pbstest.Complex
 	w *world
 }
 
 const pbsUser = 1001 // tester
 
 func newPBS(w *world) site {
-	s := &pbsSite{w: w, Complex: complex.New(len(names))}
+	s := &pbsSite{w: w, Complex: pbstest.New(len(names))}
 	s.Hook = s.run
 	s.die()
 	return s
@@ -36,7 +36,7 @@ func (s *pbsSite) die() {
 }
 
 // run is the hook file: event to weft-hook, answer to event.
-func (s *pbsSite) run(e complex.Event) complex.Result {
+func (s *pbsSite) run(e pbstest.Event) pbstest.Result {
 	told := map[string]any{"v": 1}
 	if e.Job != nil {
 		told["job"], told["user"], told["group"], told["queue"], told["submitted"], told["exec_vnode"] = e.Job.ID, e.Job.User, e.Job.Group, e.Job.Queue, e.Job.Submitted, e.Job.ExecVnode()
@@ -74,9 +74,9 @@ func (s *pbsSite) run(e complex.Event) complex.Result {
 		Set map[string]string
 	}
 	if json.Unmarshal(r.Stdout, &a) != nil {
-		return complex.Result{Rejected: e.Name != pbs.PhaseObit, Message: "no answer"}
+		return pbstest.Result{Rejected: e.Name != pbs.PhaseObit, Message: "no answer"}
 	}
-	out := complex.Result{Message: a.Say, Env: a.Set, Delete: a.Do == "delete"}
+	out := pbstest.Result{Message: a.Say, Env: a.Set, Delete: a.Do == "delete"}
 	before := slices.Contains([]string{pbs.PhaseBegin, pbs.PhaseLaunch, pbs.PhaseRun}, e.Name)
 	out.Rejected = before && a.Do != "accept"
 	if out.Rejected {
@@ -89,7 +89,7 @@ func (s *pbsSite) run(e complex.Event) complex.Result {
 }
 
 func (s *pbsSite) submit() string {
-	return s.Submit(complex.Job{Hosts: len(names), Cores: 4, Rerunable: true}).ID
+	return s.Submit(pbstest.Job{Hosts: len(names), Cores: 4, Rerunable: true}).ID
 }
 
 func (s *pbsSite) start(job string) bool {

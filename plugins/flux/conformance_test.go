@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
 
@@ -35,6 +35,6 @@ func TestConformance(t *testing.T) {
 	}
 	conformance.Test(t, func() any { return spoken{p, p, p, p} }, conformance.Site{
 		Calls: calls,
-		Job:   &conformance.Job{Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: fake.First}}, Doomed: true},
+		Job:   &conformance.Job{Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: brokertest.First}}, Doomed: true},
 	})
 }

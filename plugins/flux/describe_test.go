@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
 func TestDescribe(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDescribe(t *testing.T) {
 		"shell": map[string]any{"options": map[string]any{"cray-slingshot": map[string]int{"vnicount": 2}}},
 	})
 	want := core.Job{
-		Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: fake.First}},
+		Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: brokertest.First}},
 		GID: 100, User: "alice", Groups: []string{"ops", "users"}, Account: "physics", Queue: "batch", Name: "mpi?hello",
 		Placements: []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4}, {Hosts: "node02", Nodes: 1, Cores: 2}},
 		Request:    core.Request{VNIs: 2},
@@ -40,7 +40,7 @@ func TestDescribe(t *testing.T) {
 func TestAUserWhomThisHostDoesNotKnow(t *testing.T) {
 	p, b := adapter(t)
 	b.Submit(2, 4242, nil)
-	b.Alloc(2, []any{fake.Lite("0", "0")}, "node01")
+	b.Alloc(2, []any{brokertest.Lite("0", "0")}, "node01")
 	got, err := p.Describe(t.Context(), key("ƒ3"), nil, root)
 	if err != nil || got.UID != 4242 || got.User != "" || got.GID != core.NoUID || got.Groups != nil {
 		t.Errorf("%+v, %v", got, err)
@@ -48,16 +48,16 @@ func TestAUserWhomThisHostDoesNotKnow(t *testing.T) {
 }
 
 func TestAJobThatGetsNothingNew(t *testing.T) {
-	for name, end := range map[string]func(b *fake.Broker){
-		"it is over":           func(b *fake.Broker) { b.End(one) },
-		"it has finished":      func(b *fake.Broker) { b.Post(one, "finish", map[string]int{"status": 0}) },
-		"an exception ends it": func(b *fake.Broker) { b.Post(one, "exception", map[string]any{"type": "cancel", "severity": 0}) },
-		"its prolog failed, as recording 06": func(b *fake.Broker) {
+	for name, end := range map[string]func(b *brokertest.Broker){
+		"it is over":           func(b *brokertest.Broker) { b.End(one) },
+		"it has finished":      func(b *brokertest.Broker) { b.Post(one, "finish", map[string]int{"status": 0}) },
+		"an exception ends it": func(b *brokertest.Broker) { b.Post(one, "exception", map[string]any{"type": "cancel", "severity": 0}) },
+		"its prolog failed, as recording 06": func(b *brokertest.Broker) {
 			b.Post(one, "exception", map[string]any{"type": "prolog", "severity": 0})
 			b.Post(one, "free", nil)
 			b.Post(one, "clean", nil)
 		},
-		"its prolog failed after an epilog's": func(b *fake.Broker) {
+		"its prolog failed after an epilog's": func(b *brokertest.Broker) {
 			b.Post(one, "epilog-start", nil)
 			b.Post(one, "exception", map[string]any{"type": "prolog", "severity": 0})
 		},
@@ -81,11 +81,11 @@ func TestDescribeRefuses(t *testing.T) {
 	p, b := adapter(t)
 	b.Submit(2, 1000, nil) // without resources
 	b.Submit(3, 1000, map[string]any{"queue": "a\x1b[31m"})
-	b.Alloc(3, []any{fake.Lite("0", "0")}, "node01")
+	b.Alloc(3, []any{brokertest.Lite("0", "0")}, "node01")
 	b.Submit(4, 1000, map[string]any{"shell": map[string]any{"options": map[string]any{"slingshot": map[string]any{"colour": "blue"}}}})
-	b.Alloc(4, []any{fake.Lite("0", "0")}, "node01")
+	b.Alloc(4, []any{brokertest.Lite("0", "0")}, "node01")
 	b.Submit(5, 1000, nil)
-	b.Alloc(5, []any{fake.Lite("0", "0")}, "node[01-02]")
+	b.Alloc(5, []any{brokertest.Lite("0", "0")}, "node[01-02]")
 	for job, want := range map[string]core.Reason{"ƒ2": core.JobUnknown, "ƒ3": core.JobUnknown, "ƒ4": core.BadRequest, "ƒ5": core.BadRequest, "ƒ6": core.SchedulerAway, "7_1": core.BadCall} {
 		_, err := p.Describe(t.Context(), key(job), nil, root)
 		checkError(t, err, want, "")
@@ -134,7 +134,7 @@ func TestTheInstancesOwner(t *testing.T) {
 		t.Skip("only root can connect as another user")
 	}
 	const flux = 64321
-	b, err := fake.New(t.TempDir())
+	b, err := brokertest.New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

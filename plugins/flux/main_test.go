@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -78,9 +78,9 @@ func alice(_ context.Context, args ...string) (string, error) {
 }
 
 // adapter is a plugin that speaks to a fake broker.
-func adapter(t *testing.T) (*Plugin, *fake.Broker) {
+func adapter(t *testing.T) (*Plugin, *brokertest.Broker) {
 	t.Helper()
-	b, err := fake.New(t.TempDir())
+	b, err := brokertest.New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,9 +95,9 @@ func adapter(t *testing.T) (*Plugin, *fake.Broker) {
 }
 
 // submitted is a job that runs on both nodes: four cores on the first, two on the second.
-func submitted(b *fake.Broker, id uint64, attributes map[string]any) {
+func submitted(b *brokertest.Broker, id uint64, attributes map[string]any) {
 	b.Submit(id, 1000, attributes)
-	b.Alloc(id, []any{fake.Lite("0", "0-3"), fake.Lite("1", "1,3")}, "node[01-02]")
+	b.Alloc(id, []any{brokertest.Lite("0", "0-3"), brokertest.Lite("1", "1,3")}, "node[01-02]")
 }
 
 // open lets every user reach a broker's socket.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
 // watched is a Watch whose words are read one by one.
@@ -90,14 +90,14 @@ func TestWatch(t *testing.T) {
 		t.Errorf("first: %+v", j)
 	}
 	got := <-w.told
-	queued := core.JobStatus{Run: core.Run{Key: key(formatID(7)), Fingerprint: core.Fingerprint{UID: 1000, Submitted: fake.First + 1}}, State: core.JobQueued}
-	want := core.Jobs{Complete: true, Jobs: []core.JobStatus{queued, running(one, fake.First, fake.First+1)}}
+	queued := core.JobStatus{Run: core.Run{Key: key(formatID(7)), Fingerprint: core.Fingerprint{UID: 1000, Submitted: brokertest.First + 1}}, State: core.JobQueued}
+	want := core.Jobs{Complete: true, Jobs: []core.JobStatus{queued, running(one, brokertest.First, brokertest.First+1)}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	b.Alloc(7, []any{fake.Lite("0-1", "0")}, "node[01-02]")
+	b.Alloc(7, []any{brokertest.Lite("0-1", "0")}, "node[01-02]")
 	got = w.next(change)
-	if diff := cmp.Diff([]core.JobStatus{running(7, fake.First+1, 0)}, got.Jobs, cmpopts.IgnoreFields(core.JobStatus{}, "Started")); diff != "" || got.Jobs[0].Started == 0 {
+	if diff := cmp.Diff([]core.JobStatus{running(7, brokertest.First+1, 0)}, got.Jobs, cmpopts.IgnoreFields(core.JobStatus{}, "Started")); diff != "" || got.Jobs[0].Started == 0 {
 		t.Error(diff, got)
 	}
 	b.Post(7, "memo", map[string]string{"a": "b"}) // changes nothing
@@ -132,7 +132,7 @@ func TestACompleteAnswerIsAsYoungAsItsQuestion(t *testing.T) {
 	b.Before(func(topic string) {
 		if topic == "job-manager.stats-get" {
 			b.Submit(100, 1000, nil) // after the question was told and before it is answered
-			b.Alloc(100, []any{fake.Lite("0-1", "0")}, "node[01-02]")
+			b.Alloc(100, []any{brokertest.Lite("0-1", "0")}, "node[01-02]")
 			b.Before(nil)
 		}
 	})
@@ -147,7 +147,7 @@ func TestACompleteAnswerIsAsYoungAsItsQuestion(t *testing.T) {
 // TestLiveJobsSurviveARestartOfTheBroker: flux-coral2 forgot its reservations then. Silence tells nothing; the new backlog has every job that lives, and what
 // ended meanwhile is not in it.
 func TestLiveJobsSurviveARestartOfTheBroker(t *testing.T) {
-	for name, end := range map[string]func(*fake.Broker){"in order": (*fake.Broker).Stop, "a crash": (*fake.Broker).Crash} {
+	for name, end := range map[string]func(*brokertest.Broker){"in order": (*brokertest.Broker).Stop, "a crash": (*brokertest.Broker).Crash} {
 		t.Run(name, func(t *testing.T) {
 			p, b := adapter(t)
 			submitted(b, one, nil)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/pbs"
-	"github.com/weft-hpc/weft/plugins/pbs/complex"
+	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 )
 
 func key(job string, generation uint32) core.Key {
@@ -19,7 +19,7 @@ func key(job string, generation uint32) core.Key {
 }
 
 // asked is what execjob_begin leaves for Describe.
-func asked(t *testing.T, j *complex.Job, runs uint32) core.Intent {
+func asked(t *testing.T, j *pbstest.Job, runs uint32) core.Intent {
 	t.Helper()
 	ask, err := pbs.New("tioga").Parse(t.Context(), core.HookCall{
 		Scheduler: "tioga", Phase: "execjob_begin", Began: 5, Stdin: []byte(`{"v":1,"job":"` + j.ID + `","user":"tester","uid":1001,"run_count":` + string('0'+rune(runs)) + `}`),
@@ -59,9 +59,9 @@ func answer1(t *testing.T, p *pbs.Plugin) map[string]core.JobStatus {
 }
 
 func TestDescribe(t *testing.T) {
-	c := complex.New(3)
+	c := pbstest.New(3)
 	p := pbs.NewWith("tioga", c.Command)
-	j := c.Submit(complex.Job{Hosts: 2, Cores: 4, Queue: "large", Account: "42", Resources: map[string]string{"slingshot_tcs": "LOW_LATENCY", "slingshot_depth": "8"}})
+	j := c.Submit(pbstest.Job{Hosts: 2, Cores: 4, Queue: "large", Account: "42", Resources: map[string]string{"slingshot_tcs": "LOW_LATENCY", "slingshot_depth": "8"}})
 	c.Schedule()
 	ask := asked(t, j, 1)
 	got, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{Node: "n1"})
@@ -80,9 +80,9 @@ func TestDescribe(t *testing.T) {
 
 // A run that is over, is overtaken, or never was gets nothing.
 func TestDescribeOfWhatIsOver(t *testing.T) {
-	c := complex.New(1)
+	c := pbstest.New(1)
 	p := pbs.NewWith("tioga", c.Command)
-	j := c.Submit(complex.Job{})
+	j := c.Submit(pbstest.Job{})
 	c.Schedule()
 	first := asked(t, j, 1)
 	c.Rerun(j.ID)
@@ -107,9 +107,9 @@ func TestDescribeOfWhatIsOver(t *testing.T) {
 }
 
 func TestDescribeRefuses(t *testing.T) {
-	c := complex.New(1)
+	c := pbstest.New(1)
 	p := pbs.NewWith("tioga", c.Command)
-	j := c.Submit(complex.Job{Resources: map[string]string{"slingshot_tcs": "FAST"}})
+	j := c.Submit(pbstest.Job{Resources: map[string]string{"slingshot_tcs": "FAST"}})
 	c.Schedule()
 	ask := asked(t, j, 1)
 	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{}); reason(err) != core.BadRequest {
@@ -134,7 +134,7 @@ func TestDescribeRefuses(t *testing.T) {
 			t.Errorf("note %.20q", note)
 		}
 	}
-	stranger := c.Submit(complex.Job{User: "mallory"})
+	stranger := c.Submit(pbstest.Job{User: "mallory"})
 	c.End(j.ID)
 	c.Schedule()
 	ask = asked(t, stranger, 1)
@@ -153,7 +153,7 @@ func TestFactsOfTheServersHooks(t *testing.T) {
 		if !strings.HasPrefix(name, "/usr/bin/") {
 			asked++
 		}
-		return complex.New(1).Command(ctx, name, args...)
+		return pbstest.New(1).Command(ctx, name, args...)
 	})
 	stdin := []byte(`{"v":1,"job":"43[7].pbs1","user":"tester2","uid":1002,"group":"tester","queue":"large","account":"a1","submitted":1795836284,"run_count":null,
 		"exec_vnode":"(n1[0]:ncpus=2+n1[1]:ncpus=2)+(n2:ncpus=4)","resources":{"slingshot_tcs":"BULK_DATA","ncpus":"8"}}`)
@@ -181,14 +181,14 @@ func TestFactsOfTheServersHooks(t *testing.T) {
 }
 
 func TestWatchTellsWhereJobsStand(t *testing.T) {
-	c := complex.New(2)
+	c := pbstest.New(2)
 	p := pbs.NewWith("tioga", c.Command)
-	run, wait := c.Submit(complex.Job{Hosts: 2}), c.Submit(complex.Job{Hosts: 2, User: "tester3", Group: "tester3"})
-	task := c.Submit(complex.Job{ID: "43[7].pbs1", Hosts: 2})
-	c.Submit(complex.Job{ID: "43[].pbs1", Hosts: 99})
+	run, wait := c.Submit(pbstest.Job{Hosts: 2}), c.Submit(pbstest.Job{Hosts: 2, User: "tester3", Group: "tester3"})
+	task := c.Submit(pbstest.Job{ID: "43[7].pbs1", Hosts: 2})
+	c.Submit(pbstest.Job{ID: "43[].pbs1", Hosts: 99})
 	c.Schedule()
 	got := answer1(t, p)
-	status := func(j *complex.Job, uid uint32, runs uint32, state core.JobState, hosts string, started int64) core.JobStatus {
+	status := func(j *pbstest.Job, uid uint32, runs uint32, state core.JobState, hosts string, started int64) core.JobStatus {
 		return core.JobStatus{Run: core.Run{Key: key(j.ID, runs), Fingerprint: core.Fingerprint{UID: uid, Submitted: j.Submitted}}, State: state, Hosts: hosts, Started: started}
 	}
 	want := map[string]core.JobStatus{
@@ -220,16 +220,16 @@ func TestWatchTellsWhereJobsStand(t *testing.T) {
 
 // While pbs_server sends a run to MOM, stime is that of the run before.
 func TestWatchOfARunThatBegins(t *testing.T) {
-	c := complex.New(1)
+	c := pbstest.New(1)
 	p := pbs.NewWith("tioga", c.Command)
 	seen := core.JobStatus{}
-	c.Hook = func(e complex.Event) complex.Result {
+	c.Hook = func(e pbstest.Event) pbstest.Result {
 		if e.Name == "execjob_begin" {
 			seen = answer1(t, p)[e.Job.ID]
 		}
-		return complex.Result{}
+		return pbstest.Result{}
 	}
-	j := c.Submit(complex.Job{})
+	j := c.Submit(pbstest.Job{})
 	c.Schedule()
 	if seen.State != core.JobRunning || seen.Generation != 1 || seen.Started != 0 || seen.Submitted != j.Submitted {
 		t.Errorf("while it begins: %+v", seen)
@@ -256,9 +256,9 @@ func TestWatchTellsNothingThatItCouldNotRead(t *testing.T) {
 }
 
 func TestFail(t *testing.T) {
-	c := complex.New(1)
+	c := pbstest.New(1)
 	p := pbs.NewWith("tioga", c.Command)
-	j := c.Submit(complex.Job{})
+	j := c.Submit(pbstest.Job{})
 	c.Schedule()
 	if err := p.Fail(t.Context(), key(j.ID, 9), "another run"); err != nil || j.State != "R" {
 		t.Errorf("another run: %v, %s", err, j.State)
@@ -287,7 +287,7 @@ func TestTheReasonComesBeforeTheEnd(t *testing.T) {
 		"qdel":   func(p *pbs.Plugin, k core.Key) error { return p.Fail(t.Context(), k, "no") },
 		"qrerun": func(p *pbs.Plugin, k core.Key) error { return p.Requeue(t.Context(), k, "no") },
 	} {
-		c := complex.New(1)
+		c := pbstest.New(1)
 		var ran []string
 		p := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
 			if name == "qalter" || name == "qmsg" || name == end {
@@ -295,7 +295,7 @@ func TestTheReasonComesBeforeTheEnd(t *testing.T) {
 			}
 			return c.Command(ctx, name, args...)
 		})
-		j := c.Submit(complex.Job{Rerunable: true})
+		j := c.Submit(pbstest.Job{Rerunable: true})
 		c.Schedule()
 		if err := by(p, key(j.ID, 1)); err != nil {
 			t.Error(err)
@@ -307,9 +307,9 @@ func TestTheReasonComesBeforeTheEnd(t *testing.T) {
 }
 
 func TestRequeue(t *testing.T) {
-	c := complex.New(1)
+	c := pbstest.New(1)
 	p := pbs.NewWith("tioga", c.Command)
-	j := c.Submit(complex.Job{Rerunable: true})
+	j := c.Submit(pbstest.Job{Rerunable: true})
 	c.Schedule()
 	if err := p.Requeue(t.Context(), key(j.ID, 1), "pool jobs: no VNI is free"); err != nil || j.State != "Q" || j.Comment != "weft: pool jobs: no VNI is free" {
 		t.Errorf("%v, %s %q", err, j.State, j.Comment)
@@ -322,7 +322,7 @@ func TestRequeue(t *testing.T) {
 		}
 		c.Schedule()
 	}
-	once := c.Submit(complex.Job{})
+	once := c.Submit(pbstest.Job{})
 	c.End(j.ID)
 	c.Schedule()
 	if err := p.Requeue(t.Context(), key(once.ID, 1), "no VNI is free"); err != nil || once.State != "F" {
@@ -331,7 +331,7 @@ func TestRequeue(t *testing.T) {
 }
 
 func TestDrain(t *testing.T) {
-	c := complex.New(2)
+	c := pbstest.New(2)
 	c.Split("n1", 2)
 	p := pbs.NewWith("tioga", c.Command)
 	long := "cxi1 is gone: " + strings.Repeat("x", 200)
@@ -362,7 +362,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
-	c := complex.New(2)
+	c := pbstest.New(2)
 	c.Split("n1", 2)
 	p := pbs.NewWith("tioga", c.Command)
 	one, two := c.Host("n1").Vnodes[0], c.Host("n1").Vnodes[1]

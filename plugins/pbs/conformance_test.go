@@ -5,15 +5,15 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/pbs"
-	"github.com/weft-hpc/weft/plugins/pbs/complex"
+	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
 
 // TestConformance: the suite that every adapter must pass, with a complex that runs a job, deletes it, and knows it as finished from then on.
 func TestConformance(t *testing.T) {
-	c := complex.New(3)
-	j := c.Submit(complex.Job{Hosts: 2, Cores: 4})
-	c.Submit(complex.Job{})
+	c := pbstest.New(3)
+	j := c.Submit(pbstest.Job{Hosts: 2, Cores: 4})
+	c.Submit(pbstest.Job{})
 	c.Schedule()
 	ask := asked(t, j, 1)
 	var calls []core.HookCall

@@ -7,15 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/plugins/pbs/complex"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
+	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 )
 
 // Each test here is a row of what PBS was seen to do when something fails, with the real hook file in the place of the failing hook.
 
 func TestOrderOfATwoNodeJob(t *testing.T) {
 	s := newSite(t, 2, all)
-	j := s.Submit(complex.Job{Hosts: 2})
+	j := s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
 	s.state(j, "R", 1, 0)
 	if _, ok := s.Task(j.ID, "n2"); !ok {
@@ -30,14 +30,14 @@ func TestOrderOfATwoNodeJob(t *testing.T) {
 // begin: e.reject, single node: 21 tries, then the job is held. Weft rejects so only what may be otherwise a moment later.
 func TestBeginRejects(t *testing.T) {
 	s := newSite(t, 1, with(map[string]saying{"execjob_begin": {Reason: core.PoolEmpty}}))
-	once, did := s.Hook, map[string]complex.Result{}
-	s.Hook = func(e complex.Event) complex.Result {
+	once, did := s.Hook, map[string]pbstest.Result{}
+	s.Hook = func(e pbstest.Event) pbstest.Result {
 		if _, known := did[e.Name]; !known || e.Job.Runs == 21 {
 			did[e.Name] = once(e)
 		}
 		return did[e.Name]
 	}
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
 	s.state(j, "H", 21, 0)
 	s.offline(map[string]string{})
@@ -61,9 +61,9 @@ func TestBeginNeverReruns(t *testing.T) {
 // begin: job.delete() and reject: the job is aborted at once, with exit status -19. That is how a job ends that asks for what it cannot have.
 func TestBeginDeletesARefusedJob(t *testing.T) {
 	s := newSite(t, 1, with(map[string]saying{"execjob_begin": {Reason: core.PolicyDenied}}))
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
-	s.state(j, "F", 1, complex.ExitHookDelete)
+	s.state(j, "F", 1, pbstest.ExitHookDelete)
 	s.offline(map[string]string{})
 	if r := s.last("execjob_begin n1"); !r.Deleted || !strings.Contains(r.Message, "it is so") {
 		t.Errorf("got %+v", r)
@@ -85,7 +85,7 @@ func TestBeginDeletesNoJobThatIsNotAtFault(t *testing.T) {
 func TestBeginTakesThisNodeOffline(t *testing.T) {
 	s := newSite(t, 2, with(map[string]saying{"execjob_begin n1": {Reason: core.NICMissing}}))
 	s.Split("n1", 2)
-	j := s.Submit(complex.Job{Hosts: 2})
+	j := s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
 	s.state(j, "Q", 1, 0)
 	e := core.Errorf(core.NICMissing, "tioga/1.pbs1#1 on n1: it is so")
@@ -143,7 +143,7 @@ func TestNoExceptionGetsOut(t *testing.T) {
 			}
 			s.Events = []string{"execjob_begin", "execjob_end"}
 			s.Hook = keep
-			j := s.Submit(complex.Job{})
+			j := s.Submit(pbstest.Job{})
 			s.Schedule()
 			s.state(j, "Q", 1, 0)
 			for v, comment := range s.last("execjob_begin n1").Offline {
@@ -177,10 +177,10 @@ func TestNoExceptionGetsOut(t *testing.T) {
 // begin: an exception or the alarm with fail_action=offline_vnodes takes the node out; an explicit reject does not. That is what is left when Python itself
 // cannot run the hook file.
 func TestFailAction(t *testing.T) {
-	c := complex.New(1)
+	c := pbstest.New(1)
 	c.FailClose = true
-	c.Hook = func(e complex.Event) complex.Result { return complex.Result{Failed: e.Name == "execjob_begin"} }
-	j := c.Submit(complex.Job{})
+	c.Hook = func(e pbstest.Event) pbstest.Result { return pbstest.Result{Failed: e.Name == "execjob_begin"} }
+	j := c.Submit(pbstest.Job{})
 	c.Schedule()
 	if j.State != "Q" || j.Runs != 1 || !c.Host("n1").Vnodes[0].Offline {
 		t.Errorf("job %+v, vnode %+v", j, c.Host("n1").Vnodes[0])
@@ -232,7 +232,7 @@ func TestNoUserDatabaseInTheServer(t *testing.T) {
 // begin reject on a sister: the mother superior, who had begun, hears abort and end; the sister hears nothing more and has cleaned up by herself.
 func TestBeginRejectsOnASister(t *testing.T) {
 	s := newSite(t, 2, with(map[string]saying{"execjob_begin n2": {Reason: core.NICFailed}}))
-	j := s.Submit(complex.Job{Hosts: 2})
+	j := s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
 	s.state(j, "Q", 1, 0)
 	s.past("runjob - 1.pbs1#0", "execjob_begin n1 1.pbs1#1", "execjob_begin n2 1.pbs1#1", "execjob_abort n1 1.pbs1#1", "execjob_end n1 1.pbs1#1", "jobobit - 1.pbs1#1")
@@ -244,7 +244,7 @@ func TestBeginRejectsOnASister(t *testing.T) {
 // runjob: reject: the job stays queued with the reason as its comment, and no try is lost.
 func TestRunjobTellsThatThePoolIsEmpty(t *testing.T) {
 	s := newSite(t, 1, with(map[string]saying{"runjob": {Reason: core.PoolEmpty}}))
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
 	s.state(j, "Q", 0, 0)
 	if !strings.HasPrefix(j.Comment, "Not Running: PBS Error: weft: tioga/1.pbs1#1 on server: it is so; `weft vnis` ") {
@@ -258,9 +258,9 @@ func TestRunjobTellsThatThePoolIsEmpty(t *testing.T) {
 // launch: reject on the mother superior deletes the job with exit status -17; the sister hears abort and never end.
 func TestLaunchRejects(t *testing.T) {
 	s := newSite(t, 2, with(map[string]saying{"execjob_launch n1": {Reason: core.NoRecord}}))
-	j := s.Submit(complex.Job{Hosts: 2})
+	j := s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
-	s.state(j, "F", 1, complex.ExitLaunch)
+	s.state(j, "F", 1, pbstest.ExitLaunch)
 	s.offline(map[string]string{})
 	s.past("runjob - 1.pbs1#0", "execjob_begin n1 1.pbs1#1", "execjob_begin n2 1.pbs1#1", "execjob_launch n1 1.pbs1#1", "execjob_abort n1 1.pbs1#1", "execjob_end n1 1.pbs1#1",
 		"execjob_abort n2 1.pbs1#1", "jobobit - 1.pbs1#1")
@@ -269,7 +269,7 @@ func TestLaunchRejects(t *testing.T) {
 // launch: reject on a sister: that task alone fails.
 func TestLaunchRejectsOnASister(t *testing.T) {
 	s := newSite(t, 2, with(map[string]saying{"execjob_launch n2": {Reason: core.NoRecord}}))
-	j := s.Submit(complex.Job{Hosts: 2})
+	j := s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
 	if _, ok := s.Task(j.ID, "n2"); ok {
 		t.Error("the task runs")
@@ -289,7 +289,7 @@ func TestNoHookWhereItWouldBeNoBarrier(t *testing.T) {
 // end: reject is ignored. A fault of the node's takes it out all the same, before the next job comes.
 func TestEndTakesTheNodeOffline(t *testing.T) {
 	s := newSite(t, 1, with(map[string]saying{"execjob_end": {Reason: core.ServiceLeft}}))
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
 	s.End(j.ID)
 	s.state(j, "F", 1, 0)
@@ -301,7 +301,7 @@ func TestEndTakesTheNodeOffline(t *testing.T) {
 // qrerun: end and jobobit, then the same id with the next run_count.
 func TestRerun(t *testing.T) {
 	s := newSite(t, 1, all)
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
 	s.Forget()
 	s.Rerun(j.ID)
@@ -313,12 +313,12 @@ func TestRerun(t *testing.T) {
 // qdel: end on every host, then jobobit. With -W force jobobit comes first, while services are still there.
 func TestDelete(t *testing.T) {
 	s := newSite(t, 2, all)
-	j := s.Submit(complex.Job{Hosts: 2})
+	j := s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
 	s.Forget()
 	s.Delete(j.ID)
 	s.past("execjob_end n1 1.pbs1#1", "execjob_end n2 1.pbs1#1", "jobobit - 1.pbs1#1")
-	j = s.Submit(complex.Job{Hosts: 2})
+	j = s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
 	s.Forget()
 	ends := s.Force(j.ID)
@@ -331,7 +331,7 @@ func TestDelete(t *testing.T) {
 // MOM's death: without -p each job ends on her host and is requeued; with -p it goes on, and only startup and periodic come.
 func TestMOMRestarts(t *testing.T) {
 	s := newSite(t, 1, all)
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
 	s.Forget()
 	s.Lose("n1")
@@ -342,13 +342,13 @@ func TestMOMRestarts(t *testing.T) {
 	s.Lose("n1")
 	s.Restart("n1", false)
 	s.past("exechost_startup n1", "execjob_end n1 1.pbs1#1", "jobobit - 1.pbs1#1")
-	s.state(j, "Q", 1, complex.ExitMOMLost)
+	s.state(j, "Q", 1, pbstest.ExitMOMLost)
 }
 
 // A sister's MOM dies: no hook runs there, and the job stays until the server gives it up.
 func TestSisterIsLost(t *testing.T) {
 	s := newSite(t, 2, all)
-	j := s.Submit(complex.Job{Hosts: 2})
+	j := s.Submit(pbstest.Job{Hosts: 2})
 	s.Schedule()
 	s.Forget()
 	s.Lose("n2")
@@ -363,7 +363,7 @@ func TestSisterIsLost(t *testing.T) {
 // submitting shell carried is gone, and what is PBS's own stays.
 func TestEnvironmentOfATask(t *testing.T) {
 	s := newSite(t, 1, all)
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
 	want := map[string]string{
 		"PBS_JOBID": j.ID, "HOME": "/users/tester", "SLINGSHOT_VNIS": "1116,1115,64529", "SLINGSHOT_DEVICES": "cxi0,cxi1", "SLINGSHOT_SVC_IDS": "5,6", "SLINGSHOT_TCS": "0xa",
@@ -385,7 +385,7 @@ func TestBypassWithoutAgent(t *testing.T) {
 	nothing := ""
 	s := newSite(t, 1, map[string]saying{"execjob_begin": {Raw: &nothing}, "execjob_launch": {Raw: &nothing}, "runjob": {Raw: &nothing}})
 	s.Events = []string{"execjob_begin", "execjob_launch"}
-	j := s.Submit(complex.Job{})
+	j := s.Submit(pbstest.Job{})
 	s.Schedule()
 	s.state(j, "R", 1, 0)
 	s.Events = []string{"runjob"}

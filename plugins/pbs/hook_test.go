@@ -18,8 +18,8 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/pbs"
-	"github.com/weft-hpc/weft/plugins/pbs/complex"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
+	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -84,7 +84,7 @@ func answer(dir string) int {
 
 // site is a complex whose hooks are the real hook file, run by a Python with the stand-in module.
 type site struct {
-	*complex.Complex
+	*pbstest.Complex
 	t      *testing.T
 	python string
 	dir    string
@@ -134,7 +134,7 @@ var interpreter = sync.OnceValues(func() (string, error) {
 
 func newSite(t *testing.T, hosts int, says map[string]saying) *site {
 	t.Helper()
-	s := &site{Complex: complex.New(hosts), t: t, python: python(t), dir: t.TempDir()}
+	s := &site{Complex: pbstest.New(hosts), t: t, python: python(t), dir: t.TempDir()}
 	s.FailClose = true
 	s.Events = strings.Split(install.NodeEvents+","+install.ObitEvent+","+install.RoomEvent, ",")
 	s.Hook = s.run
@@ -165,7 +165,7 @@ func (s *site) says(says map[string]saying) {
 }
 
 // run is the complex's hook.
-func (s *site) run(e complex.Event) complex.Result {
+func (s *site) run(e pbstest.Event) pbstest.Result {
 	host := "server"
 	if e.Host != nil {
 		host = e.Host.Name
@@ -213,7 +213,7 @@ func userOf(t *testing.T) string {
 }
 
 // event runs the hook file on one event.
-func (s *site) event(given map[string]any) complex.Result {
+func (s *site) event(given map[string]any) pbstest.Result {
 	host := given["host"].(string)
 	config := map[string]any{
 		"weft_hook": filepath.Join(s.dir, "weft-hook"), "scheduler": "tioga", "dir": "/run/" + host, "server_dir": "/run/server",
@@ -245,7 +245,7 @@ func (s *site) event(given map[string]any) complex.Result {
 	s.mu.Lock()
 	s.runs = append(s.runs, r)
 	s.mu.Unlock()
-	return complex.Result{Rejected: r.Rejected, Message: r.Message, Delete: r.Deleted, Failed: r.Failed != "", Offline: r.Offline, Env: r.Env}
+	return pbstest.Result{Rejected: r.Rejected, Message: r.Message, Delete: r.Deleted, Failed: r.Failed != "", Offline: r.Offline, Env: r.Env}
 }
 
 // last is the last run of an event.
@@ -280,7 +280,7 @@ func (s *site) past(want ...string) {
 	s.Forget()
 }
 
-func (s *site) state(j *complex.Job, state string, runs, exit int) {
+func (s *site) state(j *pbstest.Job, state string, runs, exit int) {
 	s.t.Helper()
 	if j.State != state || j.Runs != runs || j.Exit != exit {
 		s.t.Errorf("job %s is %s after %d runs with exit status %d (%s), want %s, %d, %d", j.ID, j.State, j.Runs, j.Exit, j.Comment, state, runs, exit)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/dev/scheduler"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
@@ -125,7 +125,7 @@ func TestHooksMutations(t *testing.T) {
 
 // teller is a scheduler's half with one fault.
 type teller struct {
-	*scheduler.Adapter
+	*schedulertest.Adapter
 	fault string
 	fails atomic.Int32
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/plugin"
-	"github.com/weft-hpc/weft/dev/scheduler"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/drivers/cxi"
 	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
 	"github.com/weft-hpc/weft/drivers/sim"
@@ -108,14 +108,14 @@ func TestScheduler(t *testing.T) {
 }
 
 // modelled is a scheduler with a few jobs. Where the model is shared, one instance ends the job of all.
-func modelled(lie bool) *scheduler.Adapter {
-	m := scheduler.New("model", 8)
+func modelled(lie bool) *schedulertest.Adapter {
+	m := schedulertest.New("model", 8)
 	for range 2 {
 		m.Start(m.Submit(1700000000, 1000, core.Request{}), []string{"n1", "n2"})
 	}
-	a := scheduler.NewAdapter(m, 1)
+	a := schedulertest.NewAdapter(m, 1)
 	if lie {
-		a.Lie = func() scheduler.Lie { return scheduler.Doubled }
+		a.Lie = func() schedulertest.Lie { return schedulertest.Doubled }
 	}
 	return a
 }

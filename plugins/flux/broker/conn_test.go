@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/plugins/flux/broker"
-	"github.com/weft-hpc/weft/plugins/flux/broker/fake"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
 // stranger is nobody's uid.
@@ -23,9 +23,9 @@ const stranger = 64321
 
 const journal = "job-manager.events-journal"
 
-func start(t *testing.T) *fake.Broker {
+func start(t *testing.T) *brokertest.Broker {
 	t.Helper()
-	b, err := fake.New(t.TempDir())
+	b, err := brokertest.New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func start(t *testing.T) *fake.Broker {
 	return b
 }
 
-func dial(t *testing.T, b *fake.Broker) *broker.Conn {
+func dial(t *testing.T, b *brokertest.Broker) *broker.Conn {
 	t.Helper()
 	c, err := b.Dial(t.Context())
 	if err != nil {
@@ -108,7 +108,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestAGuest(t *testing.T) {
-	b, err := fake.New(t.TempDir())
+	b, err := brokertest.New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 # A site like El Capitan, which runs only Flux. What it gives is what Flux's design guide for Slingshot says (doc/guide/slingshot.rst of flux-coral2): one
-# VNI for each job of the system instance, which its sub-instances share; two traffic classes; the guide's own table of limits; hardware collectives for
-# those who ask for them.
+# VNI for each job of the system instance, which its sub-instances share; two traffic classes; the guide's own table of limits. Its
+# hardware collectives wait for a fabric backend.
 
 traffic_classes = ["BEST_EFFORT", "LOW_LATENCY"]
 limits          = "guide"
@@ -22,10 +22,11 @@ vni "app" { pool = "jobs" }
 
 # No minimum size is set, so users ask: -o slingshot.collectives. 4086 addresses, 11136 nodes, 64 as the smallest job that is reckoned with, and one job on
 # a node at a time: 23 for each job, whatever its size.
-rule "hardware collectives for those who ask" {
-  when        = job.request.collectives
-  collectives = { addresses = multicast_share(4086, system.nodes, 64, 1) }
-}
+# Commented out: no fabric backend makes multicast addresses yet, so the rule would promise what no job gets.
+# rule "hardware collectives for those who ask" {
+#   when        = job.request.collectives
+#   collectives = { addresses = multicast_share(4086, system.nodes, 64, 1) }
+# }
 
 # -o cray-slingshot=off
 rule "no network wanted" {

@@ -23,28 +23,22 @@ case "the guide's table" {
   }
 }
 
-case "collectives are 23 addresses" {
+case "a job that asks for collectives is told that it gets none" {
   job {
     request { collectives = true }
   }
   expect {
-    collectives = 23
-    rules       = ["hardware collectives for those who ask"]
-    warnings    = []
+    collectives = 0
+    warnings    = ["hardware collectives were asked for"]
   }
 }
 
-case "as many for a small job and for the whole system" {
-  job {
-    nodes = 11136
-    request { collectives = true }
-  }
-  expect { collectives = 23 }
-}
-
-case "a job that does not ask gets none, however large" {
+case "a job of the whole system has no more than the guide's table" {
   job { nodes = 11136 }
-  expect { collectives = 0 }
+  expect {
+    collectives = 0
+    limits      = { tles = { reserved = 96, max = 96 } }
+  }
 }
 
 case "cray-slingshot=off" {

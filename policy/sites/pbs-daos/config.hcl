@@ -7,8 +7,8 @@ pool "jobs" {
 }
 
 service "daos" {
-  vnis    = "64512-65535"
-  servers = "daos[01-16]"
+  vnis = "64512-65535"
+  # servers = "daos[01-16]" # has no effect yet
 }
 
 scheduler "pbs" "pbs" {

@@ -1,4 +1,4 @@
-package scheduler
+package schedulertest
 
 import (
 	"math/rand/v2"

@@ -1,8 +1,8 @@
-// Package complex is a simulated PBS complex: a server, hosts with their MOMs, and jobs, which run the events of hooks in the order and with the consequences
+// Package pbstest is a simulated PBS complex: a server, hosts with their MOMs, and jobs, which run the events of hooks in the order and with the consequences
 // that were observed on OpenPBS 23.06, and answer PBS's commands. It is for tests: of the hook file, of the adapter, and of whole systems.
 //
 // Nothing in it waits: what takes PBS time (retries, kill delays, node_fail_requeue) happens when a test says so.
-package complex
+package pbstest
 
 import (
 	"fmt"

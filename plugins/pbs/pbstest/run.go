@@ -1,4 +1,4 @@
-package complex
+package pbstest
 
 import (
 	"slices"

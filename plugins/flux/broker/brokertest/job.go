@@ -1,4 +1,4 @@
-package fake
+package brokertest
 
 import (
 	"encoding/json"
