@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Code is the kind of an error; each maps to one gRPC status code and back.
@@ -56,8 +58,27 @@ func Errorf(r Reason, format string, args ...any) *Error {
 	e := &Error{Code: r.Code(), Reason: r, What: err.Error(), Remedy: r.Remedy(), err: errors.Unwrap(err)}
 	if _, several := err.(interface{ Unwrap() []error }); several {
 		e.err = err
+	} else if e.err != nil {
+		e.What = once(e.What, e.err.Error())
 	}
 	return e
+}
+
+// once leaves out of a message the parts at the start of its cause that it has already:
+// "NIC cxi2: cannot create service: NIC cxi2: EIO" becomes "NIC cxi2: cannot create service: EIO".
+func once(message, cause string) string {
+	before, ends := strings.CutSuffix(message, cause)
+	if !ends {
+		return message
+	}
+	parts := strings.Split(before, ": ")
+	for {
+		part, rest, more := strings.Cut(cause, ": ")
+		if !more || !slices.Contains(parts[:len(parts)-1], part) {
+			return before + cause
+		}
+		cause = rest
+	}
 }
 
 // WithRemedy sets what to do about it.

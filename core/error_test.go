@@ -50,6 +50,31 @@ func TestErrorKeepsEveryCause(t *testing.T) {
 	}
 }
 
+func TestErrorSaysAPartOnce(t *testing.T) {
+	for _, tt := range []struct {
+		format, cause, want string
+	}{
+		{"NIC cxi2: cannot create service: %w", "NIC cxi2: cannot create service: EIO", "NIC cxi2: cannot create service: EIO"},
+		{"NIC cxi2: cannot create service: %w", "NIC cxi2: EIO", "NIC cxi2: cannot create service: EIO"},
+		{"libcxi: /lib/x.so: cannot load it: %w", "/lib/x.so: invalid ELF header",
+			"libcxi: /lib/x.so: cannot load it: invalid ELF header"},
+		{"NIC cxi2: %w", "NIC cxi20: EIO", "NIC cxi2: NIC cxi20: EIO"},
+		{"NIC cxi2: %w", "NIC cxi2", "NIC cxi2: NIC cxi2"},
+		{"EIO: %w; then more", "EIO: x", "EIO: EIO: x; then more"},
+		{"job 7: %w", "EIO", "job 7: EIO"},
+		{"%w", "a: a: b", "a: a: b"},
+	} {
+		cause := errors.New(tt.cause)
+		err := Errorf(NICFailed, tt.format, cause)
+		if err.What != tt.want {
+			t.Errorf("Errorf(%q, %q) = %q, want %q", tt.format, tt.cause, err.What, tt.want)
+		}
+		if !errors.Is(err, cause) {
+			t.Errorf("%q: its cause is lost", tt.want)
+		}
+	}
+}
+
 func TestErrorLine(t *testing.T) {
 	e := Errorf(NotThere, "node %q: there is no such node", "n9")
 	if got, want := e.WithRemedy("try n1").Line(), `node "n9": there is no such node; try n1`; got != want {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -341,7 +342,7 @@ func (p *Plugin) away(state State, why string) error {
 		text = "its plugin does not answer"
 	}
 	if why != "" {
-		text += ": " + why
+		text += ": " + strings.TrimPrefix(why, p.spec.title()+": ")
 	}
 	e := core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), text)
 	if state == Failed {

@@ -95,7 +95,7 @@ func (r remote) inward(method string, err error) *core.Error {
 	case codes.DeadlineExceeded:
 		err = context.DeadlineExceeded
 	case codes.ResourceExhausted: // gRPC's own: a message beyond its bound
-		reason = core.Overloaded
+		reason, err = core.Overloaded, nil
 	default:
 		err = nil
 	}

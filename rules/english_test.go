@@ -21,6 +21,7 @@ const later = "rules/english.txt"
 
 const (
 	englishRule = "every file is in plain English"
+	onceRule    = "no message says a part twice"
 	listRule    = later + " names only files that still break a rule of language"
 )
 
@@ -37,6 +38,11 @@ var englishRules = []rule{
 			}
 			return broken
 		},
+	},
+	{
+		name:  onceRule,
+		why:   "a message names its subject once: where each caller puts it in front again, the reason comes last and late",
+		check: repeated,
 	},
 	{
 		name: listRule,
@@ -75,6 +81,27 @@ func listedIn(t *tree, name string) string {
 		}
 	}
 	return ""
+}
+
+// repeated lists the lines of expected output in which a message has a part twice: "NIC cxi2: cannot …: NIC cxi2: EIO".
+func repeated(t *tree) []string {
+	var broken []string
+	for _, name := range slices.Sorted(maps.Keys(t.texts)) {
+		if !strings.Contains(name, "/testdata/") && path.Ext(name) != ".md" {
+			continue
+		}
+		for i, line := range strings.Split(t.texts[name], "\n") {
+			for message := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("\"'`;^", r) }) {
+				parts := strings.Split(message, ": ")
+				for j, part := range parts[:len(parts)-1] {
+					if part = strings.TrimSpace(part); part != "" && slices.Contains(parts[j+1:], part) {
+						broken = append(broken, fmt.Sprintf("%s:%d: %q stands twice in %q", name, i+1, part, message))
+					}
+				}
+			}
+		}
+	}
+	return broken
 }
 
 // english lists the lines, sentences and turns of phrase in one file that stop a reader.

@@ -194,9 +194,9 @@ func (m *Machine) stuck(r *run) {
 	var what string
 	switch {
 	case r.State == Making && r.err != nil:
-		what = "its services could not be made: " + r.err.What
+		what = "it cannot create services: " + r.err.What
 	case r.waits != "":
-		what = "its services could not be removed: " + r.waits
+		what = "it cannot remove services: " + r.waits
 	default:
 		what = "the NIC driver has not answered"
 	}

@@ -33,7 +33,7 @@ func TestBusyService(t *testing.T) {
 	}
 	b.pass(5 * time.Minute)
 	d := all[Drain](b)
-	if len(d) != 1 || !strings.Contains(d[0].Reason, "job slurm/7 of uid 1000, VNIs 4034: after 5m0s its services could not be removed: NIC cxi1: service 3") {
+	if len(d) != 1 || !strings.Contains(d[0].Reason, "job slurm/7 of uid 1000, VNIs 4034: after 5m0s it cannot remove services: NIC cxi1: service 3") {
 		t.Errorf("drained: %q", d)
 	}
 	if i := slices.IndexFunc(all[Tell](b), func(t Tell) bool { return t.Report.Fault != "" }); i < 0 {

@@ -62,7 +62,7 @@ func (m *Machine) made(in Made) {
 	var bad *core.Error
 	var short []*core.Error // beside sent
 	if in.Err != nil {
-		bad = driverError(in.Err, "the services could not be made")
+		bad = driverError(in.Err, "cannot create services")
 	} else {
 		short = make([]*core.Error, len(sent))
 		services := r.Services[:len(r.Services):len(r.Services)]
@@ -104,7 +104,7 @@ func result(spec core.ServiceSpec, res core.Created) *core.Error {
 		if err.Code == core.Exhausted {
 			return err
 		}
-		return driverError(err, "NIC "+spec.Device+": the service could not be made")
+		return driverError(err, "NIC "+spec.Device+": cannot create service")
 	}
 	s := &res.Service
 	if s.Device != spec.Device || s.Owner != spec.Owner || !core.EqualVNIs(s.VNIs, spec.VNIs) || s.System || s.Default {
@@ -122,7 +122,7 @@ func (m *Machine) refit(r *run, sent []core.ServiceSpec, short []*core.Error) {
 		}
 		dev := device(r.devices, sent[i].Device)
 		if r.refits >= m.cfg.Refits || dev == nil {
-			m.fail(r, core.Errorf(core.NICShort, "NIC %s: it refused the service %d times for want of resources: %w", sent[i].Device, r.refits+1, e).WithShort(e.Short...))
+			m.fail(r, core.Errorf(core.NICShort, "NIC %s: it refused the service %d times for lack of resources: %w", sent[i].Device, r.refits+1, e).WithShort(e.Short...))
 			return
 		}
 		got, warnings, err := limits.Refit(sent[i].Limits, e.Short, r.Grant.Floor, *dev)

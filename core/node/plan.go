@@ -11,7 +11,7 @@ import (
 // plan decides which services to make.
 func (m *Machine) plan(r *run, in Read) {
 	if in.Err != nil { // a driver that is just being started must not cost a node
-		r.err = driverError(in.Err, "the NICs could not be read")
+		r.err = driverError(in.Err, "cannot read the NICs")
 		m.again(r)
 		return
 	}

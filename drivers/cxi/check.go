@@ -37,7 +37,7 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	}
 	each := make([][]core.Finding, len(cards))
 	parallel(len(cards), func(i int) {
-		visit(ctx, d, lib, cards[i], "check it", 1, func(n *nic, tell func(int, []core.Finding)) {
+		visit(ctx, d, lib, cards[i], "cannot check it", 1, func(n *nic, tell func(int, []core.Finding)) {
 			tell(0, d.checkNIC(n))
 		}, func(_ int, f []core.Finding) {
 			each[i] = f
@@ -79,7 +79,7 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 	}
 	services, err := n.list()
 	if err != ok {
-		return []core.Finding{trouble("its services cannot be read", failure(n.name, "list its services", 0, err))}
+		return []core.Finding{trouble("its services cannot be read", failure(n.name, "cannot list its services", 0, err))}
 	}
 	t := d.traits(n, services)
 	if t.release == "" {

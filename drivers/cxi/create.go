@@ -15,7 +15,7 @@ func (d *Driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 	ctx, stop := beforeEnd(ctx)
 	defer stop()
 	out := make([]core.Created, len(specs))
-	err := each(ctx, d, "create", len(specs), func(i int) string { return specs[i].Device }, func(n *nic, of []int, tell func(int, core.Created)) {
+	err := each(ctx, d, "cannot create service", len(specs), func(i int) string { return specs[i].Device }, func(n *nic, of []int, tell func(int, core.Created)) {
 		m := maker{d: d, n: n}
 		for at, i := range of {
 			tell(at, m.create(&specs[i]))
@@ -52,7 +52,7 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 	if !m.read {
 		list, err := m.n.list()
 		if err != ok {
-			return core.Service{}, failure(spec.Device, "list its services", 0, err)
+			return core.Service{}, failure(spec.Device, "cannot list its services", 0, err)
 		}
 		m.services, m.traits, m.read = list, m.d.traits(m.n, list), true
 	}
@@ -62,7 +62,7 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 	id, have, whole := m.find(spec, &want)
 	if whole { // it is somebody's already: what cannot be read of it stays
 		if err := m.share(id, 0); err != ok && err != ebusy { // whoever made it may have been killed before this; in use it stays as it is
-			return core.Service{}, failure(spec.Device, "set how many LNIs share an RGID of service", id, err)
+			return core.Service{}, failure(spec.Device, "cannot set how many LNIs share an RGID of service", id, err)
 		}
 		return m.readBack(spec, &want, id)
 	}
@@ -196,13 +196,13 @@ func (m *maker) share(id, has uint32) errno {
 func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Service, *core.Error) {
 	have, err := m.n.get(id)
 	if err != ok {
-		return core.Service{}, failure(spec.Device, "read back service", id, err)
+		return core.Service{}, failure(spec.Device, "cannot read back service", id, err)
 	}
 	full := stands(*want)
 	differ := differences(&full, &have)
 	e := m.n.extras(&have)
 	if m.n.over() {
-		return core.Service{}, failure(spec.Device, "read back service", id, ecanceled)
+		return core.Service{}, failure(spec.Device, "cannot read back service", id, ecanceled)
 	}
 	if e != extrasOf(spec) {
 		differ = append(differ, "VNI range or network namespace")
@@ -211,7 +211,7 @@ func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Se
 		differ = append(differ, "id")
 	}
 	if len(differ) > 0 {
-		return core.Service{}, core.Errorf(core.NICFailed, "NIC %s: create a service with VNIs %s: service %d, read back, has other %s than were asked for",
+		return core.Service{}, core.Errorf(core.NICFailed, "NIC %s: cannot create service: VNIs %s: service %d, read back, has other %s than were asked for",
 			spec.Device, core.FormatVNIs(spec.VNIs), id, strings.Join(differ, ", "))
 	}
 	for i := range m.services {
@@ -226,7 +226,7 @@ func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Se
 // caller is gone, since nobody will be told of it.
 func (m *maker) undo(spec *core.ServiceSpec, id uint32, why *core.Error) *core.Error {
 	if err := m.n.destroy(id, true); err != ok {
-		return core.Errorf(why.Reason, "%w; and it could not be removed: %w", why, failure(spec.Device, "destroy service", id, err)).WithShort(why.Short...)
+		return core.Errorf(why.Reason, "%w; and it could not be removed: %w", why, failure(spec.Device, "cannot remove service", id, err)).WithShort(why.Short...)
 	}
 	for i := range m.services {
 		if m.services[i].id == id {
@@ -250,7 +250,7 @@ func (m *maker) refused(spec *core.ServiceSpec, fail *failInfo, err errno) *core
 		all, _ := m.n.services() // what cannot be read now is not named
 		return taken(spec, all, m.traits.exact)
 	default:
-		return failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, err)
+		return failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, err)
 	}
 }
 

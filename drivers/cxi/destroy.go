@@ -11,7 +11,7 @@ func (d *Driver) Destroy(ctx context.Context, services []core.Service) ([]error,
 	ctx, stop := beforeEnd(ctx)
 	defer stop()
 	out := make([]error, len(services))
-	err := each(ctx, d, "destroy", len(services), func(i int) string { return services[i].Device }, func(n *nic, of []int, tell func(int, error)) {
+	err := each(ctx, d, "cannot remove service", len(services), func(i int) string { return services[i].Device }, func(n *nic, of []int, tell func(int, error)) {
 		for at, i := range of {
 			tell(at, n.remove(&services[i]))
 		}
@@ -27,14 +27,14 @@ func (n *nic) remove(s *core.Service) error {
 	have, there, err := n.look(s.ID)
 	switch {
 	case err != ok:
-		return failure(s.Device, "read service", s.ID, err)
+		return failure(s.Device, "cannot read service", s.ID, err)
 	case !there:
 		return nil
 	}
 	now := view(s.Device, &have, n.extras(&have), use{})
 	switch {
 	case n.over():
-		return failure(s.Device, "read service", s.ID, ecanceled)
+		return failure(s.Device, "cannot read service", s.ID, ecanceled)
 	case !s.Same(now):
 		return core.Errorf(core.NICConflict, "NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
 			s.Device, s.ID, core.FormatVNIs(now.VNIs), owner(now.Owner), core.FormatVNIs(s.VNIs), owner(s.Owner))
@@ -48,7 +48,7 @@ func (n *nic) remove(s *core.Service) error {
 		}
 	}
 	if err != ok {
-		return failure(s.Device, "destroy service", s.ID, err)
+		return failure(s.Device, "cannot remove service", s.ID, err)
 	}
 	return nil
 }

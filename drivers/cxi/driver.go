@@ -94,13 +94,13 @@ func (d *Driver) begin(ctx context.Context, what string) (*library, []card, erro
 func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 	ctx, stop := beforeEnd(ctx)
 	defer stop()
-	lib, cards, err := d.begin(ctx, "list the NICs")
+	lib, cards, err := d.begin(ctx, "cannot list the NICs")
 	if err != nil {
 		return nil, err
 	}
 	out := make([]core.Device, len(cards))
 	parallel(len(cards), func(i int) {
-		visit(ctx, d, lib, cards[i], "read it", 1, func(n *nic, tell func(int, core.Device)) {
+		visit(ctx, d, lib, cards[i], "cannot read it", 1, func(n *nic, tell func(int, core.Device)) {
 			tell(0, d.device(n))
 		}, func(_ int, v core.Device) {
 			out[i] = v
@@ -115,7 +115,7 @@ func (d *Driver) device(n *nic) core.Device {
 	out := core.Device{Name: n.name, Address: n.info.nid & (1<<20 - 1)}
 	services, err := n.list()
 	if err != ok {
-		out.Fault = failure(n.name, "list its services", 0, err).What
+		out.Fault = failure(n.name, "cannot list its services", 0, err).What
 		return out
 	}
 	out.Up, out.Retry = n.info.linkState != 0, n.info.pctEQ != 0
@@ -136,7 +136,7 @@ func (d *Driver) device(n *nic) core.Device {
 func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
 	ctx, stop := beforeEnd(ctx)
 	defer stop()
-	lib, cards, err := d.begin(ctx, "list the services")
+	lib, cards, err := d.begin(ctx, "cannot list the services")
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
 		err      *core.Error
 	}
 	parallel(len(cards), func(i int) {
-		visit(ctx, d, lib, cards[i], "list its services", 1, func(n *nic, tell func(int, listed)) {
+		visit(ctx, d, lib, cards[i], "cannot list its services", 1, func(n *nic, tell func(int, listed)) {
 			s, err := n.services()
 			tell(0, listed{s, err})
 		}, func(_ int, v listed) {
@@ -171,18 +171,18 @@ func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
 func (n *nic) services() ([]core.Service, *core.Error) {
 	list, err := n.list()
 	if err != ok {
-		return nil, failure(n.name, "list its services", 0, err)
+		return nil, failure(n.name, "cannot list its services", 0, err)
 	}
 	uses, err := n.uses()
 	if err != ok {
-		return nil, failure(n.name, "read what its services use", 0, err)
+		return nil, failure(n.name, "cannot read what its services use", 0, err)
 	}
 	out := make([]core.Service, 0, len(list))
 	for i := range list {
 		out = append(out, view(n.name, &list[i], n.extras(&list[i]), uses[list[i].id]))
 	}
 	if n.over() {
-		return nil, failure(n.name, "list its services", 0, ecanceled)
+		return nil, failure(n.name, "cannot list its services", 0, ecanceled)
 	}
 	return out, nil
 }

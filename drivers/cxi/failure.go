@@ -17,7 +17,6 @@ var reasons = map[errno]struct {
 	einval:     {core.BadCall, "the NIC refuses it: a VNI, an owner or a limit is not valid on this device"},
 	ebadr:      {core.BadCall, "its owner is nobody (4294967295)"},
 	enospc:     {core.NICShort, "the NIC has no resource group left"},
-	eio:        {core.NICFailed, "the NIC does not work"},
 	ecanceled:  {core.Cancelled, "its time was up, or its caller gone; what it had made is removed"},
 	eopnotsupp: {core.NotSupported, "this release of libcxi or of the driver cannot do it"},
 }
@@ -37,7 +36,7 @@ func failure(device, what string, id uint32, err errno) *core.Error {
 	}
 	r, known := reasons[err]
 	if !known {
-		r.reason, r.why = core.NICFailed, "the NIC failed"
+		return core.Errorf(core.NICFailed, "NIC %s: %s: %w", device, what, err)
 	}
 	return core.Errorf(r.reason, "NIC %s: %s: %s: %w", device, what, r.why, err)
 }
@@ -68,13 +67,13 @@ func short(spec *core.ServiceSpec, c core.Capacity, fail *failInfo) *core.Error 
 	}
 	s.Resource, s.Pool = r, pool
 	if pool {
-		return core.Errorf(core.NICShort, "NIC %s: create a service with VNIs %s: no pool for %s is left: %w", spec.Device, core.FormatVNIs(spec.VNIs), r, enospc).WithShort(s)
+		return core.Errorf(core.NICShort, "NIC %s: cannot create service: VNIs %s: no pool for %s is left: %w", spec.Device, core.FormatVNIs(spec.VNIs), r, enospc).WithShort(s)
 	}
 	s.Want, s.Have = spec.Limits[r].Reserved, fail.avail[r]
 	if r == core.TLE {
 		s.Want, s.Have = max(s.Want, leastTLEs), c[core.TLE].Free
 	}
-	return core.Errorf(core.NICShort, "NIC %s: create a service with VNIs %s: %d %s are to be reserved and %d are left: %w",
+	return core.Errorf(core.NICShort, "NIC %s: cannot create service: VNIs %s: %d %s are to be reserved and %d are left: %w",
 		spec.Device, core.FormatVNIs(spec.VNIs), s.Want, r, s.Have, enospc).WithShort(s)
 }
 
@@ -94,12 +93,12 @@ func taken(spec *core.ServiceSpec, services []core.Service, exact bool) *core.Er
 		}
 		for _, v := range s.VNIs {
 			if slices.Contains(spec.VNIs, v) {
-				return core.Errorf(core.NICConflict, "NIC %s: create a service with VNIs %s: service %d of %s has VNI %d already: %w",
+				return core.Errorf(core.NICConflict, "NIC %s: cannot create service: VNIs %s: service %d of %s has VNI %d already: %w",
 					spec.Device, core.FormatVNIs(spec.VNIs), s.ID, owner(s.Owner), v, eexist)
 			}
 		}
 	}
-	return failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, eexist)
+	return failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, eexist)
 }
 
 func owner(o core.Owner) string {

@@ -77,7 +77,7 @@ func visit[T any](ctx context.Context, d *Driver, lib *library, c card, what str
 				continue
 			}
 			if err := <-opened; err != ok && err != ecanceled {
-				end(failure(c.name, "open it", 0, err))
+				end(failure(c.name, "cannot open it", 0, err))
 			} else if ctx.Err() != nil {
 				end(late(ctx, c.name, what, start, "it answered too late"))
 			} else {
@@ -134,7 +134,7 @@ func parallel(n int, f func(int)) {
 // each gives each NIC those of n items that are its own, in their order, and do tells the result of one by its place among them; took and fail know it by
 // its number.
 func each[T any](ctx context.Context, d *Driver, what string, n int, device func(int) string, do func(n *nic, of []int, tell func(int, T)), took func(int, T), fail func(int, *core.Error)) error {
-	lib, cards, err := d.begin(ctx, what+" services")
+	lib, cards, err := d.begin(ctx, what+"s")
 	if err != nil && core.AsError(err).Reason != core.NICMissing {
 		return err
 	}

@@ -144,7 +144,7 @@ func (d *Driver) Destroy(ctx context.Context, services []core.Service) ([]error,
 		works[i] = work{device: at, name: s.Device, call: CallDestroy,
 			do: func(n *kernel.NIC) {
 				if held, errno := n.Get(s.ID); errno == kernel.OK && !held.System && d.faulty(Busy, at) && Same(s, held) {
-					out[i] = failure(s.Device, "destroy service", s.ID, kernel.EBUSY)
+					out[i] = failure(s.Device, "cannot remove service", s.ID, kernel.EBUSY)
 					return
 				}
 				out[i] = DestroyOn(n, s)

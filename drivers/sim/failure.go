@@ -22,7 +22,6 @@ var reasons = map[kernel.Errno]struct {
 	kernel.EPERM:       {core.NotAllowed, "the caller is not one of its owners"},
 	kernel.EKEYREVOKED: {core.NotAllowed, "it is disabled"},
 	kernel.ENOSPC:      {core.NICShort, "the NIC has no resource group left"},
-	kernel.EIO:         {core.NICFailed, "the NIC does not work"},
 }
 
 // failure is an error number as Weft's error. id 0 is left out.
@@ -30,9 +29,9 @@ func failure(device, what string, id uint32, errno kernel.Errno) *core.Error {
 	if id != 0 {
 		what = fmt.Sprintf("%s %d", what, id)
 	}
-	r, ok := reasons[errno]
-	if !ok {
-		r.reason, r.why = core.NICFailed, "the NIC failed"
+	r, known := reasons[errno]
+	if !known {
+		return core.Errorf(core.NICFailed, "NIC %s: %s: %w", device, what, errno)
 	}
 	return core.Errorf(r.reason, "NIC %s: %s: %s: %w", device, what, r.why, errno)
 }
@@ -47,13 +46,13 @@ func short(spec core.ServiceSpec, n *kernel.NIC, fail kernel.FailInfo) *core.Err
 	}
 	s.Resource, s.Pool = r, pool
 	if pool {
-		return core.Errorf(core.NICShort, "NIC %s: create a service with VNIs %s: no pool for %s is left: %w", spec.Device, core.FormatVNIs(spec.VNIs), r, kernel.ENOSPC).WithShort(s)
+		return core.Errorf(core.NICShort, "NIC %s: cannot create service: VNIs %s: no pool for %s is left: %w", spec.Device, core.FormatVNIs(spec.VNIs), r, kernel.ENOSPC).WithShort(s)
 	}
 	s.Want, s.Have = spec.Limits[r].Reserved, fail.Avail[r]
 	if r == core.TLE {
 		s.Want, s.Have = max(s.Want, kernel.LeastTLEs), c[core.TLE].Free
 	}
-	return core.Errorf(core.NICShort, "NIC %s: create a service with VNIs %s: %d %s are to be reserved and %d are left: %w",
+	return core.Errorf(core.NICShort, "NIC %s: cannot create service: VNIs %s: %d %s are to be reserved and %d are left: %w",
 		spec.Device, core.FormatVNIs(spec.VNIs), s.Want, r, s.Have, kernel.ENOSPC).WithShort(s)
 }
 
@@ -73,12 +72,12 @@ func taken(spec core.ServiceSpec, services []core.Service, exact bool) *core.Err
 		}
 		for _, v := range s.VNIs {
 			if slices.Contains(spec.VNIs, v) {
-				return core.Errorf(core.NICConflict, "NIC %s: create a service with VNIs %s: service %d of %s has VNI %d already: %w",
+				return core.Errorf(core.NICConflict, "NIC %s: cannot create service: VNIs %s: service %d of %s has VNI %d already: %w",
 					spec.Device, core.FormatVNIs(spec.VNIs), s.ID, owner(s.Owner), v, kernel.EEXIST)
 			}
 		}
 	}
-	return failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, kernel.EEXIST)
+	return failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, kernel.EEXIST)
 }
 
 // ended is the error of a call whose context is over.

@@ -44,6 +44,20 @@ const (
 	CallOpen     Call = "open" // an application opens an LNI
 )
 
+// failed says in a message that the call had no success.
+func (c Call) failed() string {
+	switch c {
+	case CallDevices, CallServices:
+		return "cannot read " + string(c)
+	case CallCreate:
+		return "cannot create service"
+	case CallDestroy:
+		return "cannot remove service"
+	case CallOpen:
+	}
+	return "cannot open an LNI"
+}
+
 // Fault is one thing that goes wrong on a NIC from now on.
 type Fault struct {
 	Kind   FaultKind     `json:"kind"`

@@ -78,7 +78,7 @@ func (d *Driver) lock(ctx context.Context) (*os.File, error) {
 		return nil, core.Errorf(core.NotThere, "simulated node %s: there is no such folder", d.options.Dir).WithRemedy("start its agent first, or name the folder that the driver's state names")
 	}
 	if err != nil {
-		return nil, d.broken("open its lock", err)
+		return nil, d.broken("cannot open its lock", err)
 	}
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -104,7 +104,7 @@ func (d *Driver) load() error {
 	case errors.Is(err, fs.ErrNotExist):
 		d.nics, d.read, d.held, d.booted = nil, nil, nil, d.boot()
 	case err != nil:
-		return d.broken("read its state", err)
+		return d.broken("cannot read its state", err)
 	case d.nics != nil && bytes.Equal(data, d.read):
 		return d.loadScene()
 	default:
@@ -136,7 +136,7 @@ func (d *Driver) loadScene() error {
 		return err
 	}
 	if err := d.loadLNIs(); err != nil {
-		return d.broken("read its LNIs", err)
+		return d.broken("cannot read its LNIs", err)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (d *Driver) loadFaults() error {
 		return nil
 	}
 	if err != nil {
-		return d.broken("read its faults", err)
+		return d.broken("cannot read its faults", err)
 	}
 	if bytes.Equal(data, d.script) {
 		return nil

@@ -47,7 +47,7 @@ func (d *Driver) Open(ctx context.Context, device string, service uint32, c kern
 		do: func(n *kernel.NIC) {
 			id, errno := open(n, c, service)
 			if errno != kernel.OK {
-				failed = failure(device, "open an LNI of service", service, errno)
+				failed = failure(device, "cannot open an LNI of service", service, errno)
 				return
 			}
 			l.id = id
@@ -114,7 +114,7 @@ func (d *Driver) hold(a application, lni uint32) (*os.File, error) {
 		err = os.MkdirAll(d.path("lni"), 0o700)
 	}
 	if err != nil {
-		return nil, d.broken("open an LNI", err)
+		return nil, d.broken("cannot open an LNI", err)
 	}
 	for i := lni; ; i++ {
 		name := fmt.Sprintf("%s.%d.%d", nicNames[a.Device], a.Service, i)
@@ -128,7 +128,7 @@ func (d *Driver) hold(a application, lni uint32) (*os.File, error) {
 			}
 		}
 		if err != nil {
-			return nil, d.broken("open an LNI", err)
+			return nil, d.broken("cannot open an LNI", err)
 		}
 		d.held = append(d.held, held{name, a.Device, lni})
 		return f, nil

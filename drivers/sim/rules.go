@@ -33,11 +33,11 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 		return core.Created{Err: taken(spec, ServicesOn(n, spec.Device), n.Behaviour().Overlap == kernel.OverlapExact)}
 	}
 	if errno != kernel.OK {
-		return core.Created{Err: failure(spec.Device, "create a service with VNIs "+core.FormatVNIs(spec.VNIs), 0, errno)}
+		return core.Created{Err: failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, errno)}
 	}
 	s, errno := n.Get(id)
 	if errno != kernel.OK {
-		return core.Created{Err: failure(spec.Device, "read back service", id, errno)}
+		return core.Created{Err: failure(spec.Device, "cannot read back service", id, errno)}
 	}
 	return core.Created{Service: View(spec.Device, s)}
 }
@@ -93,7 +93,7 @@ func DestroyOn(n *kernel.NIC, s core.Service) error {
 		return core.Errorf(core.NICConflict, "NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)
 	}
 	if errno := n.Destroy(kernel.Root, s.ID); errno != kernel.OK {
-		return failure(s.Device, "destroy service", s.ID, errno)
+		return failure(s.Device, "cannot remove service", s.ID, errno)
 	}
 	return nil
 }

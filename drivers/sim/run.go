@@ -44,7 +44,7 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 			delay, hang, failed := d.consult(w.device, w.call)
 			switch {
 			case failed:
-				w.fail(failure(d.names()[w.device], string(w.call), 0, kernel.EIO))
+				w.fail(failure(d.names()[w.device], w.call.failed(), 0, kernel.EIO))
 			case hang || delay > 0 || until[w.device] > 0:
 				until[w.device] += delay
 				later = append(later, waiting{w, until[w.device], hang})
@@ -79,7 +79,7 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 		<-limit.Done()
 	}
 	for _, w := range later {
-		what := fmt.Sprintf("NIC %s: %s", d.names()[w.device], w.call)
+		what := fmt.Sprintf("NIC %s: %s", d.names()[w.device], w.call.failed())
 		if errors.Is(ctx.Err(), context.Canceled) {
 			w.fail(ended(ctx, what))
 			continue
@@ -98,7 +98,7 @@ func (d *Driver) there(w work) bool {
 	if w.device >= 0 {
 		name = d.names()[w.device]
 	}
-	w.fail(core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(name), w.call))
+	w.fail(core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(name), w.call.failed()))
 	return false
 }
 

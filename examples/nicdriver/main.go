@@ -36,9 +36,9 @@ func (d *driver) Create(ctx context.Context, specs []core.ServiceSpec) (all []co
 	for _, s := range specs {
 		made := core.Service{Device: s.Device, ID: d.next + 2, Owner: s.Owner, VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits, Enabled: true}
 		if ctx.Err() != nil { // there is no time left to begin
-			all = append(all, core.Created{Err: core.Errorf(core.TimedOut, "NIC %s: create: %w", s.Device, ctx.Err())})
+			all = append(all, core.Created{Err: core.Errorf(core.TimedOut, "NIC %s: cannot create service: %w", s.Device, ctx.Err())})
 		} else if n := len(s.VNIs); n < 1 || n > core.MaxVNIs || slices.Contains(s.VNIs, 0) || s.Owner == (core.Owner{}) || len(s.Device) != 4 || s.Device < "mem0" || s.Device >= "mem"+string('0'+rune(d.NICs)) {
-			all = append(all, core.Created{Err: core.Errorf(core.BadCall, "NIC %s: create: there is no such NIC, owner or VNI", s.Device)})
+			all = append(all, core.Created{Err: core.Errorf(core.BadCall, "NIC %s: cannot create service: there is no such NIC, owner or VNI", s.Device)})
 		} else if i := slices.IndexFunc(d.held, func(h core.Service) bool { h.ID = made.ID; return reflect.DeepEqual(h, made) }); i >= 0 {
 			all = append(all, core.Created{Service: d.held[i]})
 		} else { // none is equal; ids begin at 2, since 1 is the default service
