@@ -32,16 +32,15 @@ type Placement struct {
 
 // Request is what a user asked for, in whichever scheduler's words. The zero value asks for what everybody gets.
 type Request struct {
-	Off          bool    // no network wanted
-	VNIs         int     // how many VNIs of its own; 0: what policy gives
-	JobVNI       bool    // a VNI for the whole job beside the application's
-	SingleNode   bool    // a VNI even on one node
-	Classes      Classes // 0: what policy gives
-	Depth        int     // stands in for share.cores; 0: the cores; at most 1024 (Slurm)
-	Collectives  bool
-	Limits       [NumResources]LimitRequest
-	NoRendezvous bool     // Slurm's disable_rdzv_get
-	Warnings     []string // what the adapter accepted and what has no effect
+	Off         bool    // no network wanted
+	VNIs        int     // how many VNIs of its own; 0: what policy gives
+	JobVNI      bool    // a VNI for the whole job beside the application's
+	SingleNode  bool    // a VNI even on one node
+	Classes     Classes // 0: what policy gives
+	Depth       int     // stands in for share.cores; 0: the cores; at most 1024 (Slurm)
+	Collectives bool
+	Limits      [NumResources]LimitRequest
+	Warnings    []string // what the adapter accepted and what has no effect
 }
 
 // LimitRequest is what a user asked of one resource; nil asks for nothing.

@@ -6,10 +6,8 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/request"
 )
-
-// maxDepth is the greatest depth that a user can ask for, as switch/hpe_slingshot has it.
-const maxDepth = 1024
 
 // What a user asks for beyond policy is denied by name, never clipped: a job that got less than it asked for would find out an hour later.
 
@@ -18,8 +16,8 @@ func malformed(r core.Request) *core.Error {
 	switch {
 	case r.VNIs < 0 || r.VNIs > core.MaxVNIs:
 		return core.Errorf(core.BadRequest, "VNIs: %d were asked for; a job can have 1 to %d", r.VNIs, core.MaxVNIs)
-	case r.Depth < 0 || r.Depth > maxDepth:
-		return core.Errorf(core.BadRequest, "depth: %d was asked for; it can be 1 to %d", r.Depth, maxDepth)
+	case r.Depth < 0 || r.Depth > request.MaxDepth:
+		return core.Errorf(core.BadRequest, "depth: %d was asked for; it can be 1 to %d", r.Depth, request.MaxDepth)
 	case r.Classes&^core.AllClasses != 0:
 		return core.Errorf(core.BadRequest, "traffic classes: %s were asked for; there are %s", r.Classes.Env(), strings.Join(core.ClassNames(), ", "))
 	}

@@ -181,7 +181,7 @@ var (
 		r := core.Request{
 			Off: rapid.Bool().Draw(t, "off"), VNIs: genInt.Draw(t, "vnis"), JobVNI: rapid.Bool().Draw(t, "job vni"), SingleNode: rapid.Bool().Draw(t, "single node"),
 			Classes: genClass.Draw(t, "classes"), Depth: genInt.Draw(t, "depth"), Collectives: rapid.Bool().Draw(t, "collectives"),
-			NoRendezvous: rapid.Bool().Draw(t, "no rendezvous"), Warnings: list(t, "warnings", genText, 3),
+			Warnings: list(t, "warnings", genText, 3),
 		}
 		number := rapid.Ptr(rapid.Uint16(), true) // nil asks for nothing, 0 asks for 0
 		for i := range r.Limits {

@@ -2,10 +2,12 @@ package flux
 
 import (
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 // Plugin is the adapter of one Flux instance: both halves, of which an agent uses the hooks, and a server, or the agent of a broker's host, the rest.
 type Plugin struct {
+	request.Dialect
 	name     string
 	settings settings
 	link     *link
@@ -13,18 +15,19 @@ type Plugin struct {
 }
 
 var (
-	_ core.Hooks        = (*Plugin)(nil)
-	_ core.Phased       = (*Plugin)(nil)
-	_ core.Scheduler    = (*Plugin)(nil)
-	_ core.Annotator    = (*Plugin)(nil)
-	_ core.Resumer      = (*Plugin)(nil)
-	_ core.Configurable = (*Plugin)(nil)
-	_ core.Checker      = (*Plugin)(nil)
+	_ core.Hooks         = (*Plugin)(nil)
+	_ core.Phased        = (*Plugin)(nil)
+	_ core.Scheduler     = (*Plugin)(nil)
+	_ core.Annotator     = (*Plugin)(nil)
+	_ core.Resumer       = (*Plugin)(nil)
+	_ core.Configurable  = (*Plugin)(nil)
+	_ core.RequestParser = (*Plugin)(nil)
+	_ core.Checker       = (*Plugin)(nil)
 )
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{name: name, settings: defaults(), people: people{run: command}}
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people{run: command}}
 	p.link = newLink(p.dial)
 	return p
 }

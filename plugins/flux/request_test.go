@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 func u16(n uint16) *uint16 { return &n }
@@ -29,8 +30,17 @@ func TestOptions(t *testing.T) {
 		`{"slingshot":{"tcs":"LOW_LATENCY:bulk_data"}}`:                                                {Classes: core.LowLatency | core.BulkData},
 		`{"slingshot":{"hwcoll":1}}`:                                                                   {Collectives: true},
 		`{"slingshot":{"depth":64,"def_txqs":4,"res_les":0,"max_les":4096}}`:                           limits,
-		`{"slingshot":{"disable_rdzv_get":1}}`: {NoRendezvous: true, Warnings: []string{
-			"slingshot.disable_rdzv_get has no effect: the switch is the NIC's, not the job's, and Weft leaves it alone",
+		`{"slingshot":{"disable_rdzv_get":1}}`: {Warnings: []string{
+			"-o slingshot.disable_rdzv_get: it has no effect: the switch is the NIC's, not the job's, and Weft leaves it alone",
+		}},
+		`{"slingshot":{"off":1,"vnis":2}}`: {Off: true, Warnings: []string{
+			"-o slingshot.off: the job gets no VNI and no service; Weft ignores vnis",
+		}},
+		`{"cray-slingshot":"off","slingshot":{"vnis":2}}`: {Off: true, Warnings: []string{
+			"-o cray-slingshot=off: the job gets no VNI and no service; Weft ignores vnis",
+		}},
+		`{"cray-slingshot":{"vnicount":0},"slingshot":{"collectives":1}}`: {Off: true, Warnings: []string{
+			"-o cray-slingshot.vnicount=0: the job gets no VNI and no service; Weft ignores collectives",
 		}},
 	} {
 		var options map[string]json.RawMessage
@@ -49,26 +59,25 @@ func TestOptions(t *testing.T) {
 
 func TestOptionsRefused(t *testing.T) {
 	for text, says := range map[string]string{
-		`{"slingshot":"on"}`:                              "option slingshot:",
-		`{"slingshot":1}`:                                 "option slingshot:",
-		`{"slingshot":[]}`:                                "option slingshot:",
-		`{"slingshot":{"colour":"blue"}}`:                 "option slingshot.colour: there is no such option",
-		`{"slingshot":{"%d":"blue"}}`:                     "option slingshot.%d: there is no such option",
-		`{"slingshot":{"vnis":5}}`:                        "option slingshot.vnis:",
-		`{"slingshot":{"vnis":0}}`:                        "option slingshot.vnis:",
-		`{"slingshot":{"vnis":1.5}}`:                      "option slingshot.vnis:",
-		`{"slingshot":{"vnis":{"a":1}}}`:                  "option slingshot.vnis:",
-		`{"slingshot":{"vnis":null}}`:                     "option slingshot.vnis:",
-		`{"slingshot":{"depth":1025}}`:                    "option slingshot.depth:",
-		`{"slingshot":{"tcs":"FAST"}}`:                    `"FAST"`,
-		`{"slingshot":{"job_vni":"maybe"}}`:               "option slingshot.job_vni:",
-		`{"slingshot":{"max_les":65536}}`:                 "option slingshot.max_les:",
-		`{"slingshot":{"res_les":9,"max_les":8}}`:         "option slingshot.res_les: 9 is more than max_les",
-		`{"slingshot":{"off":1,"vnis":2}}`:                "option slingshot.off:",
-		`{"cray-slingshot":"off","slingshot":{"vnis":2}}`: "option slingshot.off:",
-		`{"cray-slingshot":"on"}`:                         "option cray-slingshot:",
-		`{"cray-slingshot":{"vnicount":5}}`:               "option cray-slingshot.vnicount:",
-		`{"cray-slingshot":{"vnis":1}}`:                   "option cray-slingshot.vnis:",
+		`{"slingshot":"on"}`:                      `option "-o slingshot`,
+		`{"slingshot":1}`:                         `option "-o slingshot`,
+		`{"slingshot":[]}`:                        `option "-o slingshot`,
+		`{"slingshot":{"colour":"blue"}}`:         `option "-o slingshot.colour": there is no such option`,
+		`{"slingshot":{"%d":"blue"}}`:             `option "-o slingshot.%d": there is no such option`,
+		`{"slingshot":{"vnis":5}}`:                "-o slingshot.vnis:",
+		`{"slingshot":{"vnis":0}}`:                "-o slingshot.vnis:",
+		`{"slingshot":{"vnis":1.5}}`:              "-o slingshot.vnis:",
+		`{"slingshot":{"vnis":{"a":1}}}`:          `option "-o slingshot.vnis": its value is no word`,
+		`{"slingshot":{"vnis":null}}`:             `option "-o slingshot.vnis": its value is no word`,
+		`{"slingshot":{"depth":1025}}`:            "-o slingshot.depth:",
+		`{"slingshot":{"tcs":"FAST"}}`:            `"FAST"`,
+		`{"slingshot":{"job_vni":"maybe"}}`:       "-o slingshot.job_vni:",
+		`{"slingshot":{"max_les":65536}}`:         "-o slingshot.max_les:",
+		`{"slingshot":{"res_les":9,"max_les":8}}`: "-o slingshot.res_les: 9 is more than max_les",
+		`{"slingshot":"\u001b[2J"}`:               `option "-o slingshot=\x1b[2J":`,
+		`{"cray-slingshot":"on"}`:                 `option "-o cray-slingshot`,
+		`{"cray-slingshot":{"vnicount":5}}`:       "-o cray-slingshot.vnicount:",
+		`{"cray-slingshot":{"vnis":1}}`:           `option "-o cray-slingshot.vnis":`,
 	} {
 		var options map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(text), &options); err != nil {
@@ -94,7 +103,7 @@ func FuzzParseOptions(f *testing.F) {
 			}
 			return
 		}
-		if r.VNIs < 0 || r.VNIs > core.MaxVNIs || r.Depth < 0 || r.Depth > maxDepth || r.Off && r.VNIs != 0 {
+		if r.VNIs < 0 || r.VNIs > core.MaxVNIs || r.Depth < 0 || r.Depth > request.MaxDepth || r.Off && r.VNIs != 0 {
 			t.Errorf("%s: %+v", text, r)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 func u16(n uint16) *uint16 { return &n }
@@ -26,9 +27,13 @@ func TestParseOptions(t *testing.T) {
 		{[]string{"off=true"}, core.Request{Off: true}},
 		{[]string{"off=false", "vnis=1"}, core.Request{VNIs: 1}},
 		{[]string{"vnis=4,job_vni", "single_node_vni"}, core.Request{VNIs: 4, JobVNI: true, SingleNode: true}},
+		{[]string{"vnis=1,vnis=2", "off=0"}, core.Request{VNIs: 2}},
+		{[]string{"off,vnis=2"}, core.Request{Off: true, Warnings: []string{"--options off: the job gets no VNI and no service; Weft ignores vnis"}}},
 		{[]string{"classes=LOW_LATENCY:tc_bulk_data"}, core.Request{Classes: core.LowLatency | core.BulkData}},
 		{[]string{"tcs=BEST_EFFORT"}, core.Request{Classes: core.BestEffort}},
-		{[]string{"depth=1024,collectives,disable_rdzv_get"}, core.Request{Depth: 1024, Collectives: true, NoRendezvous: true}},
+		{[]string{"depth=1024,collectives,disable_rdzv_get"}, core.Request{Depth: 1024, Collectives: true, Warnings: []string{
+			"--options disable_rdzv_get: it has no effect: the switch is the NIC's, not the job's, and Weft leaves it alone",
+		}}},
 		{[]string{"res_txqs=0,max_txq=65535,def_TXQS=2"}, core.Request{Limits: limits(core.TXQ, core.LimitRequest{PerCore: u16(2), Reserved: u16(0), Max: u16(65535)})}},
 	} {
 		got, err := ParseOptions(test.in)
@@ -50,24 +55,22 @@ func TestParseOptionsRefuses(t *testing.T) {
 		"OFF":                               "there is no such option",
 		" off":                              "there is no such option",
 		"off,":                              "there is no such option",
-		"vnis":                              "write vnis=1..4",
+		"vnis":                              "write --options vnis=1..4",
 		"vnis=":                             "its value is missing",
 		"vnis=0":                            "from 1 to 4",
 		"vnis=5":                            "from 1 to 4",
 		"vnis=-1":                           "from 1 to 4",
 		"vnis=99999999999999":               "from 1 to 4",
-		"vnis=1,vnis=1":                     "given twice",
 		"depth=1025":                        "from 1 to 1024",
 		"job_vni=maybe":                     "neither true nor false",
 		"classes=ETH":                       "no traffic class",
 		"classes=":                          "value is missing",
 		"classes=LOW_LATENCY:":              "no traffic class",
-		"classes=LOW_LATENCY,tcs=BULK_DATA": "given already",
+		"classes=LOW_LATENCY,tcs=BULK_DATA": "--options tcs: it is --options classes by another name, with another value; give one",
 		"max_les=65536":                     "from 0 to 65535",
 		"res_les=9,max_les=8":               "9 is more than max_les, which is 8",
-		"off,vnis=2":                        "vnis wants something of it",
 		"vnis=2\nFAKE LINE":                 "is not a number",
-		strings.Repeat("x", 5000):           "more than 4096 bytes",
+		strings.Repeat("x", 5000):           "more than 1024 bytes",
 	} {
 		_, err := ParseOptions([]string{in})
 		checkError(t, err, core.BadRequest, says)
@@ -87,7 +90,7 @@ func FuzzParseOptions(f *testing.F) {
 			checkError(t, err, core.BadRequest, "option")
 			return
 		}
-		if r.VNIs < 0 || r.VNIs > core.MaxVNIs || r.Depth < 0 || r.Depth > maxDepth || r.Classes&^core.AllClasses != 0 {
+		if r.VNIs < 0 || r.VNIs > core.MaxVNIs || r.Depth < 0 || r.Depth > request.MaxDepth || r.Classes&^core.AllClasses != 0 {
 			t.Errorf("%q became %+v", in, r)
 		}
 		for _, l := range r.Limits {
@@ -99,15 +102,4 @@ func FuzzParseOptions(f *testing.F) {
 			t.Errorf("%q is off and asks", in)
 		}
 	})
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}} {
-		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
-			t.Errorf("%q to %q is %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
 }

@@ -4,23 +4,28 @@ import (
 	"context"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 // Plugin is the adapter: core.Hooks and core.Scheduler, with the Tables of the nodes that it is on. On an agent that is one; in `weft dev` one a node; a
 // server elsewhere has none, and goes by the notes that agents make.
 type Plugin struct {
+	request.Dialect
 	name   string
 	tables []*Table
 }
 
 var (
-	_ core.Hooks        = (*Plugin)(nil)
-	_ core.Scheduler    = (*Plugin)(nil)
-	_ core.Configurable = (*Plugin)(nil)
+	_ core.Hooks         = (*Plugin)(nil)
+	_ core.Scheduler     = (*Plugin)(nil)
+	_ core.Configurable  = (*Plugin)(nil)
+	_ core.RequestParser = (*Plugin)(nil)
 )
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it.
-func New(name string, tables ...*Table) *Plugin { return &Plugin{name: name, tables: tables} }
+func New(name string, tables ...*Table) *Plugin {
+	return &Plugin{Dialect: dialect, name: name, tables: tables}
+}
 
 // jobsPerUser is the one field of the adapter's block.
 const jobsPerUser = "jobs_per_user"

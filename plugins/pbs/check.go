@@ -18,15 +18,6 @@ func (p *Plugin) Qmgr(ctx context.Context, directive string) ([]byte, error) {
 	return text, away(err)
 }
 
-// Installed are the resources as an installation takes them.
-func Installed() []install.Resource {
-	all := make([]install.Resource, len(resources))
-	for i, r := range resources {
-		all[i] = install.Resource{Name: r.Name(), Type: r.Type}
-	}
-	return all
-}
-
 // hookLimit is within how many seconds the hook file answers PBS, whatever weft-hook does.
 const hookLimit = 10
 

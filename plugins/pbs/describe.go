@@ -54,7 +54,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if job.Placements, err = shares(r.id, r.hosts); err != nil {
 		return core.Job{}, err
 	}
-	job.Request, err = ParseRequest(r.wanted)
+	job.Request, err = parseWanted(r.wanted)
 	return job, err
 }
 
@@ -89,7 +89,7 @@ func (p *Plugin) claimed(ctx context.Context, key core.Key, f facts) (core.Job, 
 		}
 		job.Placements = grouped(chunks)
 	}
-	job.Request, err = ParseRequest(f.Wanted)
+	job.Request, err = parseWanted(f.Wanted)
 	return job, err
 }
 

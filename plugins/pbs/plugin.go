@@ -2,10 +2,12 @@ package pbs
 
 import (
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 // Plugin is the adapter of one PBS complex: both halves, of which an agent uses the hooks and a server the rest.
 type Plugin struct {
+	request.Dialect
 	name     string
 	settings settings
 	run      Runner
@@ -14,23 +16,24 @@ type Plugin struct {
 }
 
 var (
-	_ core.Hooks        = (*Plugin)(nil)
-	_ core.Phased       = (*Plugin)(nil)
-	_ core.Scheduler    = (*Plugin)(nil)
-	_ core.Requeuer     = (*Plugin)(nil)
-	_ core.Resumer      = (*Plugin)(nil)
-	_ core.Configurable = (*Plugin)(nil)
-	_ core.Checker      = (*Plugin)(nil)
+	_ core.Hooks         = (*Plugin)(nil)
+	_ core.Phased        = (*Plugin)(nil)
+	_ core.Scheduler     = (*Plugin)(nil)
+	_ core.Requeuer      = (*Plugin)(nil)
+	_ core.Resumer       = (*Plugin)(nil)
+	_ core.Configurable  = (*Plugin)(nil)
+	_ core.RequestParser = (*Plugin)(nil)
+	_ core.Checker       = (*Plugin)(nil)
 )
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{name: name, settings: defaults()}
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults()}
 	p.run = newCommands(p.settings).run
 	return p
 }
 
 // NewWith is New with another way to run PBS's commands: that of a simulated complex.
 func NewWith(name string, run Runner) *Plugin {
-	return &Plugin{name: name, settings: defaults(), run: run, fixed: true}
+	return &Plugin{Dialect: dialect, name: name, settings: defaults(), run: run, fixed: true}
 }

@@ -138,7 +138,7 @@ func FuzzQstat(f *testing.F) {
 			}
 			seen[r.id] = true
 			_, _ = shares(r.id, r.hosts)
-			_, _ = ParseRequest(r.wanted)
+			_, _ = parseWanted(r.wanted)
 		}
 	})
 }
@@ -197,13 +197,13 @@ func TestJobIDs(t *testing.T) {
 	}
 }
 
-func TestParseRequest(t *testing.T) {
+func TestParseWanted(t *testing.T) {
 	n := func(v uint16) *uint16 { return &v }
 	var want core.Request
 	want.VNIs, want.JobVNI, want.Classes, want.Depth, want.Collectives = 2, true, core.LowLatency|core.BulkData, 16, true
 	want.Limits[0] = core.LimitRequest{PerCore: n(2), Reserved: n(8), Max: n(16)}
 	name := core.Resource(0).String()
-	got, err := ParseRequest(map[string]string{
+	got, err := parseWanted(map[string]string{
 		"vnis": "2", "job_vni": "True", "tcs": "LOW_LATENCY:TC_bulk_data", "depth": "16", "collectives": "true", "off": "False", "def_" + name: "2", "res_" + name: "8", "max_" + name: "16",
 	})
 	if err != nil {
@@ -212,23 +212,23 @@ func TestParseRequest(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := ParseRequest(map[string]string{"job_vni": "1", "collectives": "0"}); err != nil || !got.JobVNI || got.Collectives {
+	if got, err := parseWanted(map[string]string{"job_vni": "1", "collectives": "0"}); err != nil || !got.JobVNI || got.Collectives {
 		t.Errorf("booleans as runjob shows them: %+v, %v", got, err)
 	}
-	if got, err := ParseRequest(map[string]string{"off": "True", "depth": "3"}); err != nil || !got.Off || len(got.Warnings) != 1 {
+	if got, err := parseWanted(map[string]string{"off": "True", "depth": "3"}); err != nil || !got.Off || len(got.Warnings) != 1 {
 		t.Errorf("off beside another: %+v, %v", got, err)
 	}
 	for wanted, says := range map[string]string{
-		"colour=blue": "slingshot_colour: Weft knows no such resource", "vnis=0": `slingshot_vnis: "0" is not a number from 1`, "depth=2000": "from 1 to 1024", "tcs=FAST": `"FAST" is no traffic class`,
-		"tcs=": "no traffic class", "job_vni=2": "neither true nor false", "max_" + name + "=65536": "from 0 to 65535",
+		"colour=blue": "option \"-l slingshot_colour\": there is no such option", "vnis=0": `slingshot_vnis: "0" is not a number from 1`, "depth=2000": "from 1 to 1024", "depth=": "-l slingshot_depth: its value is missing; write -l slingshot_depth=1..1024", "tcs=FAST": `"FAST" is no traffic class`,
+		"tcs=": "its value is missing", "job_vni=2": "neither true nor false", "max_" + name + "=65536": "from 0 to 65535",
 	} {
 		key, value, _ := strings.Cut(wanted, "=")
-		_, err := ParseRequest(map[string]string{key: value})
+		_, err := parseWanted(map[string]string{key: value})
 		if e := core.AsError(err); e == nil || e.Reason != core.BadRequest || !strings.Contains(e.Line(), says) {
 			t.Errorf("%s: %v", wanted, err)
 		}
 	}
-	if _, err := ParseRequest(map[string]string{"res_" + name: "9", "max_" + name: "8"}); err == nil {
+	if _, err := parseWanted(map[string]string{"res_" + name: "9", "max_" + name: "8"}); err == nil {
 		t.Error("a reserve above the ceiling")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 // Describe tells a job's facts as squeue has them; of the note it takes how the job's CPUs are spread over its nodes, which squeue does not tell.
@@ -44,7 +45,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if job.Placements, err = shares(parts, n); err != nil {
 		return core.Job{}, err
 	}
-	if job.Request, err = request(parts, leader); err != nil {
+	if job.Request, err = requested(parts, leader); err != nil {
 		return core.Job{}, err
 	}
 	job.Groups, err = p.groupsOf(ctx, *leader)
@@ -92,12 +93,12 @@ func (r row) readable() error {
 	return nil
 }
 
-// request is what the user asked for. The components of a het job share one reservation, as with switch/hpe_slingshot: the first one's request counts.
-func request(parts []row, leader *row) (core.Request, error) {
+// requested is what the user asked for. The components of a het job share one reservation, as with switch/hpe_slingshot: the first one's request counts.
+func requested(parts []row, leader *row) (core.Request, error) {
 	if leader.cut[colNetwork] {
-		return core.Request{}, core.Errorf(core.BadRequest, "job %s: --network has more than %d bytes", leader.job, maxNetwork)
+		return core.Request{}, core.Errorf(core.BadRequest, "job %s: --network has more than %d bytes", leader.job, request.MaxBytes)
 	}
-	r, err := ParseNetwork(leader.network)
+	r, err := dialect.ParseText(leader.network)
 	if err != nil {
 		return r, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 func TestDescribe(t *testing.T) {
@@ -43,7 +44,7 @@ func TestDescribeOfAForger(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	f = &fake{}
-	f.job("7", "Network", "depth=3,"+strings.Repeat(" ", maxNetwork))
+	f.job("7", "Network", "depth=3,"+strings.Repeat(" ", request.MaxBytes))
 	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	if err != nil {
 		t.Errorf("blanks at the end of --network cannot be told from padding, and say nothing: %v", err)

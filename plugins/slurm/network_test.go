@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 func u16(n uint16) *uint16 { return &n }
@@ -32,7 +33,7 @@ func TestParseNetwork(t *testing.T) {
 		{"single_node_vni", core.Request{SingleNode: true}},
 		{"adjust_limits", core.Request{}},
 		{"no_adjust_limits", core.Request{Warnings: []string{"--network=no_adjust_limits: it has no effect: limits are always fitted to what a NIC has left"}}},
-		{"disable_rdzv_get", core.Request{NoRendezvous: true, Warnings: []string{
+		{"disable_rdzv_get", core.Request{Warnings: []string{
 			"--network=disable_rdzv_get: it has no effect: the switch is the NIC's, not the job's, and Weft leaves it alone",
 		}}},
 		{"hwcoll", core.Request{Collectives: true}},
@@ -43,11 +44,10 @@ func TestParseNetwork(t *testing.T) {
 		// Slurm compares no more than the name's length, and no case.
 		{"job_vnis=yes,DEPTHfoo=3", core.Request{JobVNI: true, Depth: 3}},
 		{" single_node_vni , depth = 3", core.Request{SingleNode: true, Depth: 3}},
-		{"no_vni,job_vni,depth=2", core.Request{Off: true, JobVNI: true, Depth: 2, Warnings: []string{
-			"--network=no_vni: the job gets no VNI and no service, so nothing else that --network asks for has an effect",
-		}}},
+		{"job_vni=no,no_vni=off", core.Request{Off: true, Warnings: []string{"--network=no_vni: the job gets no VNI and no service; Weft ignores job_vni"}}},
+		{"collectives,vnis=2", core.Request{Collectives: true, VNIs: 2}},
 	} {
-		got, err := ParseNetwork(c.text)
+		got, err := dialect.ParseText(c.text)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -60,13 +60,13 @@ func TestParseNetwork(t *testing.T) {
 
 func TestParseNetworkRefuses(t *testing.T) {
 	for text, says := range map[string]string{
-		"nonsense":                        `--network: "nonsense" is no option of it`,
-		"job_vni,Instances=3":             `"Instances" is no option`,
-		"job":                             `"job" is no option`,
-		"def_frobs=2":                     `"def_frobs" is no option`,
-		"res_txq=2":                       `"res_txq" is no option`,
+		"nonsense":                        `option "--network=nonsense": there is no such option; the options are vnis=1..4, job_vni,`,
+		"job_vni,Instances=3":             `option "--network=Instances": there is no such option`,
+		"job":                             `option "--network=job": there is no such option`,
+		"def_frobs=2":                     `option "--network=def_frobs": there is no such option`,
+		"res_txq=2":                       `option "--network=res_txq": there is no such option`,
 		"depth":                           "depth: its value is missing",
-		"depth=":                          `depth: "" is not a number from 1 to 1024; write depth=1..1024`,
+		"depth=":                          "--network=depth: its value is missing; write --network=depth=1..1024",
 		"depth=0":                         "from 1 to 1024",
 		"depth=1025":                      "from 1 to 1024",
 		"depth=+3":                        "from 1 to 1024",
@@ -74,30 +74,17 @@ func TestParseNetworkRefuses(t *testing.T) {
 		"max_acs=65536":                   "max_acs: \"65536\" is not a number from 0 to 65535",
 		"res_eqs=-1":                      "res_eqs",
 		"nic_distribution_count=0":        "from 1 to 65535",
-		"tcs=":                            `"" is no traffic class`,
+		"tcs=":                            "--network=tcs: its value is missing",
 		"tcs=LOW_LATENCY:FAST":            `"FAST" is no traffic class; there are DEDICATED_ACCESS, LOW_LATENCY, BULK_DATA, BEST_EFFORT`,
 		"max_cts=5,res_cts=6":             "res_cts: 6 is more than max_cts, which is 5",
-		"x\nweft: all is well":            `"x\nweft: all is well"`,
+		"x\nweft: all is well":            `option "--network=x\nweft: all is well": there`,
 		strings.Repeat("a", 5000):         "more than 1024 bytes",
 		strings.Repeat("hwcoll,", 65):     "more than 64 options",
-		"\x1b[2Jjob_vni":                  `"\x1b[2Jjob_vni"`,
+		"\x1b[2Jjob_vni":                  `"--network=\x1b[2Jjob_vni"`,
 		"tcs=" + strings.Repeat("é", 100): "…",
 	} {
-		_, err := ParseNetwork(text)
+		_, err := dialect.ParseText(text)
 		checkError(t, err, core.BadRequest, says)
-	}
-}
-
-// find goes by the first token that fits, so none may begin with another.
-func TestTokensDoNotHideEachOther(t *testing.T) {
-	for _, a := range tokens {
-		got, err := find(a.name + "=1")
-		if err != nil || got.name != a.name {
-			t.Errorf("%s is read as %s: %v", a.name, got.name, err)
-		}
-	}
-	if len(tokens) != 10+3*int(core.NumResources) {
-		t.Errorf("there are %d tokens", len(tokens))
 	}
 }
 
@@ -127,7 +114,7 @@ func TestNetworkHearsEveryToken(t *testing.T) {
 			}
 			words = append(words, name+rapid.StringMatching(`[a-z_]{0,4}`).Draw(t, "more")+value)
 		}
-		got, err := ParseNetwork(strings.Join(words, ","))
+		got, err := dialect.ParseText(strings.Join(words, ","))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,14 +129,14 @@ func FuzzParseNetwork(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := ParseNetwork(text)
+		r, err := dialect.ParseText(text)
 		if err != nil {
 			if e := core.AsError(err); e.Reason != core.BadRequest || len(e.Line()) > 2000 {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
 		}
-		if r.Depth < 0 || r.Depth > maxDepth || r.Classes&^core.AllClasses != 0 || len(r.Warnings) > maxTokens+1 {
+		if r.Depth < 0 || r.Depth > request.MaxDepth || r.Classes&^core.AllClasses != 0 || len(r.Warnings) > 4 {
 			t.Errorf("%q: %+v", text, r)
 		}
 	})

@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 // Plugin is the adapter of one Slurm cluster: both halves, of which an agent uses the hooks and a server the rest.
 type Plugin struct {
+	request.Dialect
 	name      string
 	settings  settings
 	run       runner
@@ -16,18 +18,19 @@ type Plugin struct {
 }
 
 var (
-	_ core.Hooks        = (*Plugin)(nil)
-	_ core.Phased       = (*Plugin)(nil)
-	_ core.Scheduler    = (*Plugin)(nil)
-	_ core.Requeuer     = (*Plugin)(nil)
-	_ core.Resumer      = (*Plugin)(nil)
-	_ core.Configurable = (*Plugin)(nil)
-	_ core.Checker      = (*Plugin)(nil)
+	_ core.Hooks         = (*Plugin)(nil)
+	_ core.Phased        = (*Plugin)(nil)
+	_ core.Scheduler     = (*Plugin)(nil)
+	_ core.Requeuer      = (*Plugin)(nil)
+	_ core.Resumer       = (*Plugin)(nil)
+	_ core.Configurable  = (*Plugin)(nil)
+	_ core.RequestParser = (*Plugin)(nil)
+	_ core.Checker       = (*Plugin)(nil)
 )
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{name: name, settings: defaults()}
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults()}
 	p.run = newCommands(p.settings).run
 	p.questions.ask = p.jobs
 	return p

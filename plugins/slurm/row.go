@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/request"
 )
 
 // row is one job as squeue shows it: an array's task, or a component of a het job, is one of its own.
@@ -68,7 +69,7 @@ const (
 func about(nodes int) table {
 	return table{
 		{colJob, 12}, {colLeader, 12}, {colArray, 12}, {colTask, 24}, {colUID, 12}, {colGID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12},
-		{colBatch, 4}, {colRequeue, 4}, {colCount, 12}, {colCPUs, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, maxNetwork + 1},
+		{colBatch, 4}, {colRequeue, 4}, {colCount, 12}, {colCPUs, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
 	}
 }
 

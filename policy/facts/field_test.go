@@ -12,12 +12,11 @@ import (
 
 // leftOut are the fields of core.Job that nobody writes down for policy, and why.
 var leftOut = map[string]string{
-	"Generation":           "policy decides alike on every run of a job",
-	"Submitted":            "policy decides alike whenever a job was submitted",
-	"Name":                 "it is for people; policy never decides on it",
-	"Gone":                 "policy is not asked about a job that is over",
-	"Placements.Nodes":     "Hosts says how many they are",
-	"Request.NoRendezvous": "it has no effect, so policy has nothing to decide",
+	"Generation":       "policy decides alike on every run of a job",
+	"Submitted":        "policy decides alike whenever a job was submitted",
+	"Name":             "it is for people; policy never decides on it",
+	"Gone":             "policy is not asked about a job that is over",
+	"Placements.Nodes": "Hosts says how many they are",
 }
 
 // Each field of core.Job is written down and read back, or leftOut says why not.

@@ -43,7 +43,6 @@ func request(c *coder, v *core.Request) {
 		optional(c, &l.Reserved, whole)
 		optional(c, &l.Max, whole)
 	}
-	c.boolean(&v.NoRendezvous)
 	c.texts(&v.Warnings)
 }
 

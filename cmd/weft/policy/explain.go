@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,8 +12,9 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
-	"github.com/weft-hpc/weft/plugins/slurm"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/policy/facts"
 )
@@ -143,8 +145,11 @@ func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 // parser reads what users ask for in the words of a scheduler.
 func (r ruleset) parser(scheduler string) func([]string) (core.Request, error) {
 	for _, s := range r.Config.Schedulers {
-		if s.Name == scheduler && s.Type == "slurm" {
-			return func(options []string) (core.Request, error) { return slurm.ParseNetwork(strings.Join(options, ",")) }
+		if s.Name == scheduler {
+			plugin, _ := daemon.Builtin(string(host.Scheduler), s.Type, s.Name)
+			if p, ok := plugin.(core.RequestParser); ok {
+				return func(options []string) (core.Request, error) { return p.ParseRequest(context.Background(), options) }
+			}
 		}
 	}
 	return local.ParseOptions

@@ -1,6 +1,4 @@
-package local
-
-import "github.com/weft-hpc/weft/core"
+package request
 
 // nearest is the option whose name is at most two edits from name, or "".
 func nearest(name string) string {
@@ -8,17 +6,11 @@ func nearest(name string) string {
 		return ""
 	}
 	best, least := "", 3
-	try := func(known string) {
-		if d := distance(name, known); d < least && d < len(known) {
-			best, least = known, d
-		}
-	}
-	for _, o := range options {
-		try(o.name)
-	}
-	for _, l := range limits {
-		for _, r := range core.ResourceNames() {
-			try(l.prefix + r)
+	for _, o := range table {
+		for _, known := range o.names {
+			if d := distance(name, known); d < least && d < len(known) {
+				best, least = known, d
+			}
 		}
 	}
 	return best
