@@ -1,5 +1,6 @@
 // Package rules holds the project's rules about its own source, as tests: imports, actions, shapes, texts and language.
-// It reads the source and runs none of it. A small tree that breaks a rule shows that the rule can fail.
+// It reads the source. It runs the loaders of config.hcl and of policies alone, to learn their keys.
+// A small tree that breaks a rule shows that the rule can fail.
 package rules
 
 import (
