@@ -2,7 +2,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +11,6 @@ import (
 	"github.com/weft-hpc/weft/history"
 	"github.com/weft-hpc/weft/policy"
 )
-
-// Examples is how many jobs a Group names.
-const Examples = 3
 
 // Report is what is otherwise under a new policy.
 type Report struct {
@@ -44,23 +40,6 @@ func (r *Report) Worse() bool {
 	return false
 }
 
-// Group is the jobs for which one block changes one attribute.
-type Group struct {
-	What string       `json:"what"` // the attribute; decision, where a grant becomes a refusal or the other way round
-	In   string       `json:"in"`   // old or new: the policy that has By; old: it does not count any more
-	By   policy.Place `json:"by"`   // what changes it
-	Jobs int          `json:"jobs"` //
-	Some []Change     `json:"some"` // the first of them
-	key  string
-}
-
-// Change is what one job gets, and would get.
-type Change struct {
-	Job string `json:"job"`
-	Old string `json:"old"`
-	New string `json:"new"`
-}
-
 // Pool is a set of VNIs as the configuration has it.
 type Pool struct {
 	Name       string
@@ -70,11 +49,11 @@ type Pool struct {
 
 // Compare decides on every row by both. nodes is the hostlist of the system, and topology its groups.
 func Compare(before, after *policy.Policy, nodes string, topology *engine.Topology, pools []Pool, rows []history.Row) Report {
-	r := Report{Old: before.Hash(), New: after.Hash(), Groups: []Group{}}
+	r := Report{Old: before.Hash(), New: after.Hash()}
 	list, _ := hostlist.Parse(nodes)
 	system := engine.System{Nodes: int(list.Count()), Topology: topology}
 	var was, is []stay
-	groups := map[string]*Group{}
+	found := groups{}
 	for _, row := range rows {
 		job, err := row.Job.Job(nodes)
 		if err != nil {
@@ -84,33 +63,22 @@ func Compare(before, after *policy.Policy, nodes string, topology *engine.Topolo
 		r.Jobs++
 		facts := engine.Facts{Job: job, System: system}
 		a, b := before.Decide(facts), after.Decide(facts)
-		was, is = append(was, stay{row.Made, row.Ended, &a}), append(is, stay{row.Made, row.Ended, &b})
+		was = append(was, stay{made: row.Made, ended: row.Ended, gets: &a})
+		is = append(is, stay{made: row.Made, ended: row.Ended, gets: &b})
 		if alike(&a, &b) {
 			continue
 		}
 		x, y := before.Explain(facts), after.Explain(facts)
-		found := differences(&x, &y)
-		if len(found) == 0 {
-			continue
+		changes := differences(&x, &y)
+		if len(changes) > 0 {
+			r.Changed++
 		}
-		r.Changed++
-		for _, d := range found {
-			g := groups[d.key]
-			if g == nil {
-				g = &Group{What: d.What, In: d.In, By: d.By, key: d.key}
-				groups[d.key] = g
-			}
-			g.Jobs++
-			if len(g.Some) < Examples {
-				g.Some = append(g.Some, Change{job.Scheduler + "/" + job.Job, d.Some[0].Old, d.Some[0].New})
-			}
+		for _, d := range changes {
+			found.of(d).add(Change{job.Scheduler + "/" + job.Job, d.Some[0].Old, d.Some[0].New})
 		}
 	}
-	for _, g := range groups {
-		r.Groups = append(r.Groups, *g)
-	}
-	slices.SortFunc(r.Groups, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.key, b.key)) })
-	r.Before, r.After = replay(was, pools), replay(is, pools)
+	r.Groups = found.sorted()
+	r.Before, r.After = replayed(was, pools), replayed(is, pools)
 	return r
 }
 

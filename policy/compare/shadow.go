@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +24,7 @@ type Shadow struct {
 	mu       sync.Mutex
 	of, live *policy.Policy
 	report   Shadowed
-	groups   map[string]*Group
+	groups   groups
 }
 
 // Shadowed is what a Shadow has seen.
@@ -65,7 +63,7 @@ func (s *Shadow) Turn(p, live *policy.Policy) {
 	defer s.mu.Unlock()
 	s.of, s.live = p, live
 	if s.report.Policy != p.Hash() || s.report.Against != live.Hash() {
-		s.report, s.groups = Shadowed{Policy: p.Hash(), Against: live.Hash(), Since: time.Now()}, map[string]*Group{}
+		s.report, s.groups = Shadowed{Policy: p.Hash(), Against: live.Hash(), Since: time.Now()}, groups{}
 	}
 }
 
@@ -129,20 +127,14 @@ func (s *Shadow) look(w seen) {
 		s.report.Changed++
 	}
 	for _, d := range found {
-		g := s.groups[d.key]
-		if g == nil && len(s.groups) == maxGroups {
+		if s.groups[d.key] == nil && len(s.groups) == maxGroups {
 			s.report.More++
 			continue
 		}
-		if g == nil {
-			g = &Group{What: d.What, In: d.In, By: d.By, key: d.key}
-			s.groups[d.key] = g
-		}
-		g.Jobs++
-		if len(g.Some) < Examples {
-			c := d.Some[0]
-			g.Some = append(g.Some, Change{hclfile.Printable(w.facts.Job.Scheduler+"/"+w.facts.Job.Job, maxText), hclfile.Printable(c.Old, maxText), hclfile.Printable(c.New, maxText)})
-		}
+		job, was := w.facts.Job, d.Some[0]
+		s.groups.of(d).add(Change{
+			hclfile.Printable(job.Scheduler+"/"+job.Job, maxText), hclfile.Printable(was.Old, maxText), hclfile.Printable(was.New, maxText),
+		})
 	}
 }
 
@@ -151,12 +143,6 @@ func (s *Shadow) Report() Shadowed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.report
-	out.Groups = []Group{}
-	for _, g := range s.groups {
-		one := *g
-		one.Some = slices.Clone(g.Some)
-		out.Groups = append(out.Groups, one)
-	}
-	slices.SortFunc(out.Groups, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.key, b.key)) })
+	out.Groups = s.groups.sorted()
 	return out
 }
