@@ -29,7 +29,7 @@ type Needs struct {
 	Environ    string       // folder for the jobs' environments, Rundir.Environs(); empty: none is left
 	Rundir     rundir.Dir   // where the exempt list lies; empty: nobody is exempt
 	First      *First       // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
-	Front      rundir.Hooks // what weft-hook was told; empty: tasks are told nothing by the jobs' files
+	HookTable  rundir.Hooks // what weft-hook was told; empty: tasks are told nothing by the jobs' files
 	Degrade    func() bool  // whether policy has on_failure = "degrade"; nil: it has not
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
@@ -93,21 +93,21 @@ type Agent struct {
 	machine *node.Machine // the writer's alone
 	start   []node.Action
 
-	mu       sync.Mutex
-	calls    map[uint64]chan core.Outcome
-	serial   uint64
-	session  *session
-	outage   outage
-	environs environs
-	untold   []string // schedulers of Needs.First
-	front    atomic.Pointer[rundir.Hooks]
-	beside   sync.WaitGroup
-	ctx      context.Context
-	devices  atomic.Pointer[[]core.Device] // as read last
-	accepted atomic.Pointer[[]string]      // NICs of this node, as the server told last
-	bypasses atomic.Uint64                 // uses that the audit has told of
-	waiting  atomic.Int32                  // hooks that wait for the server
-	hurry    chan struct{}                 // holds one: another hook waits
+	mu        sync.Mutex
+	calls     map[uint64]chan core.Outcome
+	serial    uint64
+	session   *session
+	outage    outage
+	environs  environs
+	untold    []string // schedulers of Needs.First
+	hookTable atomic.Pointer[rundir.Hooks]
+	beside    sync.WaitGroup
+	ctx       context.Context
+	devices   atomic.Pointer[[]core.Device] // as read last
+	accepted  atomic.Pointer[[]string]      // NICs of this node, as the server told last
+	bypasses  atomic.Uint64                 // uses that the audit has told of
+	waiting   atomic.Int32                  // hooks that wait for the server
+	hurry     chan struct{}                 // holds one: another hook waits
 }
 
 // New loads the store. Run must be called for the agent to work.
@@ -126,7 +126,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 		a.meter = unmetered{}
 	}
 	a.queue = make(chan work, a.limits.Queue)
-	a.SetFront(needs.Front)
+	a.SetHookTable(needs.HookTable)
 	a.slots = make(chan struct{}, core.MaxSchedulerCalls)
 	if needs.First != nil && needs.Rundir != "" {
 		a.untold = needs.First.Untold

@@ -42,3 +42,18 @@ func (a *Agent) over(r core.Ran) {
 		a.log.Info("a job that ran here before Weft is over: its exemption ends", core.LogJob, run.Key.String())
 	}
 }
+
+// exempted reports whether root's list lets tasks of a job run although this node holds nothing for it.
+func (a *Agent) exempted(job core.JobID) bool {
+	return a.needs.Rundir != "" && a.needs.Rundir.Exempted(job)
+}
+
+// unexempt ends that: the job was prepared, or is over.
+func (a *Agent) unexempt(job core.JobID) {
+	if a.needs.Rundir == "" {
+		return
+	}
+	if err := a.needs.Rundir.Unexempt(job); err != nil {
+		a.log.Warn("the job stays exempt: its tasks would run without a record", core.LogJob, job.String(), core.LogError, err)
+	}
+}

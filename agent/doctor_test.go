@@ -174,16 +174,16 @@ func TestDoctorAndCleanAreRootsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
 		defer r.stop()
-		desk := &agent.Verbs{Agent: r.Agent, Site: pools}
+		verbs := &agent.Verbs{Agent: r.Agent, Site: pools}
 		body, err := json.Marshal(agent.CleanArgs{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, verb := range []string{"doctor", "clean"} {
-			if _, err := desk.Handle(t.Context(), core.Peer{UID: 4242}, hook.Request{Verb: verb, Body: body}); core.AsError(err) == nil || core.AsError(err).Reason != core.NotAllowed {
+			if _, err := verbs.Handle(t.Context(), core.Peer{UID: 4242}, hook.Request{Verb: verb, Body: body}); core.AsError(err) == nil || core.AsError(err).Reason != core.NotAllowed {
 				t.Errorf("%s: %v", verb, err)
 			}
-			if _, err := desk.Handle(t.Context(), root, hook.Request{Verb: verb, Body: body}); err != nil {
+			if _, err := verbs.Handle(t.Context(), root, hook.Request{Verb: verb, Body: body}); err != nil {
 				t.Errorf("%s by root: %v", verb, err)
 			}
 		}

@@ -63,15 +63,15 @@ func (a *Agent) publish(p node.Publish) error {
 		defer close(l.rendered)
 		ctx, cancel := context.WithTimeout(ctx, a.limits.Hook)
 		defer cancel()
-		if err := a.dress(ctx, l, e, p.GID); err != nil && ctx.Err() == nil {
+		if err := a.addReplies(ctx, l, e, p.GID); err != nil && ctx.Err() == nil {
 			a.log.Warn("the adapter did not say what the job's tasks are told; they will ask the agent", core.LogJob, p.Run.Key.String(), core.LogError, err)
 		}
 	})
 	return nil
 }
 
-// dress adds to an environment what the adapter says of it, unless it has been withdrawn meanwhile.
-func (a *Agent) dress(ctx context.Context, l *left, e Environ, gid uint32) error {
+// addReplies adds to an environment what the adapter says of it, unless it has been withdrawn meanwhile.
+func (a *Agent) addReplies(ctx context.Context, l *left, e Environ, gid uint32) error {
 	e.Replies = map[string]rundir.Rendered{}
 	for _, phase := range a.tasks(l.run.Scheduler) {
 		r, err := a.render(ctx, l.run.Key, phase.Name, e.Variables)
@@ -112,7 +112,7 @@ func (a *Agent) tasks(scheduler string) []rundir.Phase {
 	if a.needs.Hooks[scheduler] == nil {
 		return nil
 	}
-	for _, s := range a.front.Load().Schedulers {
+	for _, s := range a.hookTable.Load().Schedulers {
 		for _, p := range s.Phases {
 			if s.Name == scheduler && p.Action == core.Environment && len(p.Job) > 0 {
 				out = append(out, p)

@@ -30,8 +30,8 @@ func (c *counting) Parse(ctx context.Context, call core.HookCall) (core.Intent, 
 	return ask, err
 }
 
-// newcomer is an agent at its first start in a boot.
-type newcomer struct {
+// firstAgent is an agent at its first start in a boot.
+type firstAgent struct {
 	*agent.Agent
 	dir     rundir.Dir
 	server  *authority
@@ -40,7 +40,7 @@ type newcomer struct {
 }
 
 // begins starts it, as the daemon does; again on the run directory of the one before.
-func begins(t *testing.T, d rundir.Dir, untold ...string) *newcomer {
+func begins(t *testing.T, d rundir.Dir, untold ...string) *firstAgent {
 	t.Helper()
 	s, first, err := d.FirstStart("b", 1)
 	if err != nil {
@@ -52,15 +52,15 @@ func begins(t *testing.T, d rundir.Dir, untold ...string) *newcomer {
 		untold = slices.DeleteFunc(slices.Clone(untold), func(name string) bool { return slices.Contains(s.Told, name) })
 		f = &agent.First{Start: s, Untold: untold, Age: func(t time.Time) agent.Age { return agent.AgeOf(t, boot, start) }}
 	}
-	n := &newcomer{dir: d, server: &authority{orders: make(chan core.Orders), cut: make(chan error)}, adapter: &counting{adapter: &adapter{}}}
+	n := &firstAgent{dir: d, server: &authority{orders: make(chan core.Orders), cut: make(chan error)}, adapter: &counting{adapter: &adapter{}}}
 	hooks := map[string]core.Hooks{"s": n.adapter}
-	front, err := agent.Front(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks, rundir.Hooks{})
+	table, err := agent.HookTable(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks, rundir.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.Agent, err = agent.New(t.Context(), agent.Needs{
 		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: n.server, Store: &ledger.Memory{}, Hooks: hooks, First: f,
-		Environ: d.Environs(), Rundir: d, Front: front, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Environ: d.Environs(), Rundir: d, HookTable: table, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,13 +77,13 @@ func begins(t *testing.T, d rundir.Dir, untold ...string) *newcomer {
 }
 
 // tell tells what runs on the node, by the server.
-func (n *newcomer) tell(scheduler string, jobs ...core.JobStatus) {
+func (n *firstAgent) tell(scheduler string, jobs ...core.JobStatus) {
 	n.server.orders <- core.Orders{Ran: []core.Ran{{Scheduler: scheduler, Jobs: jobs}}}
 	synctest.Wait()
 }
 
 // asks reports whether the newest session wants to be told.
-func (n *newcomer) asks() bool {
+func (n *firstAgent) asks() bool {
 	full := slices.DeleteFunc(n.server.said(), func(r core.Report) bool { return !r.Full })
 	return len(full) > 0 && full[len(full)-1].First
 }

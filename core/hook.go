@@ -6,7 +6,7 @@ type HookCall struct {
 	Scheduler string // the instance's label, or its type while that is unique
 	Phase     string // the scheduler's own word: prolog, taskprolog, epilog, execjob_begin …
 	Args      []string
-	Env       map[string]string // only what the Front said it wants
+	Env       map[string]string // only what the listener said it wants
 	Stdin     []byte
 	Node      string // this node
 	Began     int64  // CLOCK_BOOTTIME in ns when the hook began; a clean-up covers prepares that began before it

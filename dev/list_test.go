@@ -20,7 +20,7 @@ func BenchmarkList(b *testing.B) {
 	defer r.stop()
 	r.attend(b, nodes)
 	r.reserve(b, 0, live, 64, nodes)
-	desk := &server.Verbs{Server: r.Server, Sizes: func() map[string]int { return nil }}
+	verbs := &server.Verbs{Server: r.Server, Sizes: func() map[string]int { return nil }}
 	for _, verb := range []string{"jobs", "vnis"} {
 		b.Run(verb, func(b *testing.B) {
 			pages := 0
@@ -29,7 +29,7 @@ func BenchmarkList(b *testing.B) {
 				rows := 0
 				for cursor, more := "", true; more; {
 					began := time.Now()
-					out, err := desk.Handle(b.Context(), core.Peer{UID: owner}, hook.Request{Verb: verb, Cursor: cursor})
+					out, err := verbs.Handle(b.Context(), core.Peer{UID: owner}, hook.Request{Verb: verb, Cursor: cursor})
 					most = max(most, time.Since(began))
 					if err != nil {
 						b.Fatal(err)
@@ -56,14 +56,14 @@ func BenchmarkList(b *testing.B) {
 	b.Run("job", func(b *testing.B) {
 		body, _ := json.Marshal(server.JobArgs{Job: scheduler + "/77"})
 		for b.Loop() {
-			if _, err := desk.Handle(b.Context(), core.Peer{UID: owner}, hook.Request{Verb: "job", Body: body}); err != nil {
+			if _, err := verbs.Handle(b.Context(), core.Peer{UID: owner}, hook.Request{Verb: "job", Body: body}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("status", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := desk.Handle(b.Context(), core.Peer{UID: owner}, hook.Request{Verb: "status"}); err != nil {
+			if _, err := verbs.Handle(b.Context(), core.Peer{UID: owner}, hook.Request{Verb: "status"}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -76,11 +76,11 @@ func TestListsTellEachReservationOnce(t *testing.T) {
 	defer r.stop()
 	r.attend(t, 16)
 	r.reserve(t, 0, live, 64, 16)
-	desk := &server.Verbs{Server: r.Server}
+	verbs := &server.Verbs{Server: r.Server}
 	for _, verb := range []string{"jobs", "vnis"} {
 		seen, pages := map[string]bool{}, 0
 		for cursor, more := "", true; more; pages++ {
-			out, err := desk.Handle(t.Context(), core.Peer{UID: owner}, hook.Request{Verb: verb, Cursor: cursor})
+			out, err := verbs.Handle(t.Context(), core.Peer{UID: owner}, hook.Request{Verb: verb, Cursor: cursor})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,14 +103,14 @@ func TestListsTellEachReservationOnce(t *testing.T) {
 	}
 	for _, job := range []string{"77", scheduler + "/77"} {
 		body, _ := json.Marshal(server.JobArgs{Job: job})
-		out, err := desk.Handle(t.Context(), core.Peer{}, hook.Request{Verb: "job", Body: body})
+		out, err := verbs.Handle(t.Context(), core.Peer{}, hook.Request{Verb: "job", Body: body})
 		if details, ok := out.([]server.JobDetail); err != nil || !ok || len(details) != 1 || details[0].Job != "77" {
 			t.Errorf("job %q: %+v, %v", job, out, err)
 		}
 	}
 	for _, cursor := range []string{"x", "-1", "99999999999999999999999"} {
 		for _, verb := range []string{"jobs", "vnis"} {
-			if _, err := desk.Handle(t.Context(), core.Peer{}, hook.Request{Verb: verb, Cursor: cursor}); core.AsError(err) == nil {
+			if _, err := verbs.Handle(t.Context(), core.Peer{}, hook.Request{Verb: verb, Cursor: cursor}); core.AsError(err) == nil {
 				t.Errorf("%s: a list went on at %q", verb, cursor)
 			}
 		}

@@ -91,11 +91,11 @@ func (n *Node) start(s *System) error {
 	if err != nil {
 		return wrap(n.name, err)
 	}
-	desk := &agent.Verbs{Agent: a, Site: n.site(s.o.Site), More: map[string]listener.Handler{"begin": n.begin(s), "join": n.join(s)}}
-	front := &listener.Server{Bounds: listener.Users(), Log: s.log}
+	verbs := &agent.Verbs{Agent: a, Site: n.site(s.o.Site), More: map[string]listener.Handler{"begin": n.begin(s), "join": n.join(s)}}
+	socket := &listener.Server{Bounds: listener.Users(), Log: s.log}
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {
-		if err := front.Serve(s.ctx, ln, desk.Handle); err != nil {
+		if err := socket.Serve(s.ctx, ln, verbs.Handle); err != nil {
 			s.log.Warn("the node's socket", core.LogNode, n.name, core.LogError, err)
 		}
 	})

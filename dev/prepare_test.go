@@ -82,11 +82,11 @@ func BenchmarkPrepare(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	desk := &agent.Verbs{Agent: a, More: map[string]listener.Handler{
+	verbs := &agent.Verbs{Agent: a, More: map[string]listener.Handler{
 		"nothing": func(context.Context, core.Peer, hook.Request) (any, error) { return core.HookReply{}, nil },
 	}}
-	front := &listener.Server{Log: slog.New(slog.DiscardHandler)}
-	r.group.Go(func() { _ = front.Serve(ctx, ln, desk.Handle) })
+	answers := &listener.Server{Log: slog.New(slog.DiscardHandler)}
+	r.group.Go(func() { _ = answers.Serve(ctx, ln, verbs.Handle) })
 	r.attendFrom(b, 1, 2)
 	r.attached(b, 2)
 

@@ -155,12 +155,12 @@ func (s *System) StartServer() error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	r := &running{cancel: cancel, done: make(chan struct{}), store: store}
-	desk := &server.Verbs{Server: srv, AdminGroup: s.o.Admins, Version: s.o.Version, Sizes: s.sizes}
-	front := &listener.Server{Bounds: listener.Users(), Log: s.log}
+	verbs := &server.Verbs{Server: srv, AdminGroup: s.o.Admins, Version: s.o.Version, Sizes: s.sizes}
+	socket := &listener.Server{Bounds: listener.Users(), Log: s.log}
 	var both sync.WaitGroup
 	both.Go(func() { _ = srv.Run(ctx) })
 	both.Go(func() {
-		if err := front.Serve(ctx, ln, desk.Handle); err != nil {
+		if err := socket.Serve(ctx, ln, verbs.Handle); err != nil {
 			s.log.Warn("the server's socket", core.LogError, err)
 		}
 	})

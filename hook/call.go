@@ -16,10 +16,10 @@ import (
 
 // Bounds of the calling side.
 const (
-	MaxRequest = 4 << 20          // bytes of a request; a Front may take fewer
+	MaxRequest = 4 << 20          // bytes of a request; a listener may take fewer
 	MaxReply   = 4 << 20          // bytes of a reply
 	Patience   = 2 * time.Minute  // how long a call may take whose context has no deadline
-	doorway    = 10 * time.Second // how long a call comes again that was refused at the door
+	againFor   = 10 * time.Second // how long a call comes again that was refused before anything began
 	firstWait  = time.Millisecond
 	longest    = 100 * time.Millisecond
 )
@@ -27,7 +27,7 @@ const (
 // Call makes one call to the daemon that listens at path: in as JSON goes there and the answer is read into out; either may be nil. What the daemon
 // answers as an error comes back as a *core.Error, whole. A daemon that is not there is core.ServerAway; no answer in time is core.TimedOut; an answer
 // that cannot be understood is core.InternalFault or core.BadVersion. The socket must belong to root or to the caller, and so must who listens there.
-// A call that was refused at the door, before anything began, comes again for up to 10 s.
+// A call that was refused before anything began comes again for up to 10 s.
 func Call(ctx context.Context, path, verb string, in, out any) error {
 	reply, err := call(ctx, path, verb, "", in)
 	if err != nil || out == nil {
@@ -77,7 +77,7 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 			// Why it comes again is what a person needs to know; whether this time it began, nobody can.
 			return reply, core.Errorf(e.Reason, "%w; until then it was refused: %s", err, refused).WithRemedy(e.Remedy)
 		}
-		if err == nil || !reply.Again || time.Since(start) > doorway || !pause(ctx, wait) {
+		if err == nil || !reply.Again || time.Since(start) > againFor || !pause(ctx, wait) {
 			return reply, err
 		}
 		refused = err
@@ -111,7 +111,7 @@ func once(ctx context.Context, path string, request []byte) (Reply, error) {
 // exchange is once on a connection that stands.
 func exchange(ctx context.Context, path string, conn *os.File, request []byte) (Reply, error) {
 	_, sent := conn.Write(request)
-	// A Front that refuses answers before it has read everything, so there may be an answer although not all could be sent.
+	// A listener that refuses answers before it has read everything, so there may be an answer although not all could be sent.
 	body, err := ReadFrame(conn, MaxReply)
 	switch {
 	case err == nil:

@@ -12,11 +12,11 @@ type Request struct {
 	ID      string          `json:"id,omitempty"` // one id from caller to driver, for logs; made by Call
 	Verb    string          `json:"verb"`
 	Body    json.RawMessage `json:"body,omitempty"`
-	Began   int64           `json:"began,omitempty"`  // CLOCK_BOOTTIME in ns when the caller began; Front never lets it lie in the future
+	Began   int64           `json:"began,omitempty"`  // CLOCK_BOOTTIME in ns when the caller began; the listener never lets it lie in the future
 	Until   int64           `json:"until,omitempty"`  // CLOCK_BOOTTIME in ns after which the caller is gone; 0: not known
 	Cursor  string          `json:"cursor,omitempty"` // Pages: where the page before ended
 
-	Room int `json:"-"` // bytes that the reply's body may have, of which no caller decides; set by Front; 0: listener.DefaultReply
+	Room int `json:"-"` // bytes that the reply's body may have, of which no caller decides; set by the listener; 0: listener.DefaultReply
 }
 
 // ParseRequest reads a request's frame. One that is not understood is core.BadCall; one of a version that this release does not speak core.BadVersion.
@@ -39,7 +39,7 @@ func (r Request) Decode(v any) error {
 	return nil
 }
 
-// Reply is what a Front answers: an Error, or a Body.
+// Reply is what a listener answers: an Error, or a Body.
 type Reply struct {
 	Version int             `json:"version"`
 	Error   *Fault          `json:"error,omitempty"`

@@ -86,8 +86,8 @@ func (p *Plugin) clientConfig(proc *process, folder string) *plugin.ClientConfig
 		StartTimeout:     p.limits.Start,
 		GRPCDialOptions:  append(rpc.PluginDial(), grpc.WithStatsHandler(watcher{})),
 		Logger:           machinery{log: p.log},
-		SyncStdout:       &lines{voice: proc.voice, stream: "stdout"},
-		SyncStderr:       &lines{voice: proc.voice, stream: "stderr"},
+		SyncStdout:       &lines{output: proc.output, stream: "stdout"},
+		SyncStderr:       &lines{output: proc.output, stream: "stderr"},
 	}
 }
 
@@ -130,7 +130,7 @@ func (p *Plugin) connect(ctx context.Context, l *life, client *plugin.Client) er
 
 // lines is what a plugin's fmt.Println comes to: go-plugin sends it over the connection.
 type lines struct {
-	voice  *voice
+	output *output
 	stream string
 	part   []byte
 }
@@ -144,7 +144,7 @@ func (w *lines) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 		if len(line) > 0 {
-			w.voice.say(line, w.stream)
+			w.output.say(line, w.stream)
 		}
 		w.part = bytes.Clone(rest)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// machinery is go-plugin's own voice in the daemon's log: all of it at debug, since the host says what matters itself. What plugins say never passes here.
+// machinery writes go-plugin's own lines into the daemon's log: all of it at debug, since the host says what matters itself. What plugins say never passes here.
 type machinery struct {
 	log     *slog.Logger
 	name    string

@@ -167,7 +167,7 @@ func TestPitfall4LongLinesAreHarmlessInEveryLanguage(t *testing.T) {
 	r, w := io.Pipe()
 	told, shake := io.Pipe()
 	b := newLogbook()
-	v := newVoice(newTextLog(b))
+	v := newOutput(newTextLog(b))
 	v.reading.Go(func() { v.stdout(r, shake) })
 	const line = "1|1|unix|/x|grpc"
 	go func() {
@@ -190,7 +190,7 @@ func TestPitfall4AFloodOfLinesDoesNotFillTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		b := newLogbook()
-		v := newVoice(newTextLog(b))
+		v := newOutput(newTextLog(b))
 		v.reading.Go(func() { v.read(bufio.NewReaderSize(r, maxLine), "stdout") })
 		flood := strings.Repeat("y\n", 10*burst)
 		fmt.Fprint(w, flood)

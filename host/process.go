@@ -22,7 +22,7 @@ import (
 // scanner stops at a line of 64 KiB (the plugin then blocks in its next write for ever) and whose log parser panics at a line such as {"@message":1}.
 type process struct {
 	cmd      *exec.Cmd
-	voice    *voice
+	output   *output
 	lifeline *os.File // the write end of its standard input; it ends when this process does
 	outputs  [2]*os.File
 	shake    *io.PipeReader
@@ -47,7 +47,7 @@ func newProcess(p Program, log *slog.Logger) *process {
 	if len(cmd.Args) == 0 {
 		cmd.Args = []string{p.Path}
 	}
-	return &process{cmd: cmd, voice: newVoice(log), dead: make(chan struct{})}
+	return &process{cmd: cmd, output: newOutput(log), dead: make(chan struct{})}
 }
 
 // Start starts it, on a thread that lives as long as it does: the kernel sends Pdeathsig when the thread that forked ends (golang/go#27505).
@@ -101,8 +101,8 @@ func (p *process) spawn() (err error) {
 	p.lifeline, p.outputs = lifeline, [2]*os.File{out, errs}
 	shake, told := io.Pipe()
 	p.shake = shake
-	p.voice.reading.Go(func() { p.voice.stdout(out, told) })
-	p.voice.reading.Go(func() { p.voice.read(bufio.NewReaderSize(errs, maxLine), "stderr") })
+	p.output.reading.Go(func() { p.output.stdout(out, told) })
+	p.output.reading.Go(func() { p.output.read(bufio.NewReaderSize(errs, maxLine), "stderr") })
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (p *process) bury() {
 	p.err = p.cmd.Wait()
 	p.lifeline.Close()
 	heard := make(chan struct{})
-	go func() { p.voice.reading.Wait(); close(heard) }()
+	go func() { p.output.reading.Wait(); close(heard) }()
 	timer := time.NewTimer(lastWords)
 	select {
 	case <-heard:
@@ -165,7 +165,7 @@ func (p *process) why() string {
 			said = "it ended by itself: " + p.err.Error()
 		}
 	}
-	if words := p.voice.last(); words != "" {
+	if words := p.output.last(); words != "" {
 		said += ": its last words: " + words
 	}
 	return said
@@ -196,7 +196,7 @@ func (p *process) Name() string { return p.cmd.Path }
 func (p *process) ID() string { return strconv.Itoa(p.pid) }
 
 // Diagnose says what it printed instead of a handshake.
-func (p *process) Diagnose(context.Context) string { return p.voice.last() }
+func (p *process) Diagnose(context.Context) string { return p.output.last() }
 
 // PluginToHost leaves addresses as they are.
 func (p *process) PluginToHost(network, address string) (string, string, error) {

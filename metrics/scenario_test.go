@@ -170,7 +170,7 @@ type system struct {
 	t          *testing.T
 	server     *server.Server
 	agent      *agent.Agent
-	desk       *server.Verbs
+	verbs      *server.Verbs
 	node       *agent.Verbs
 	store      *memory.Hooked
 	disk       disk
@@ -226,7 +226,7 @@ func start(t *testing.T) *system {
 		t.Fatal(err)
 	}
 	s.agentPage.Watch(s.agent)
-	s.desk = &server.Verbs{Server: s.server, Sizes: func() map[string]int { return map[string]int{"jobs": 8} }}
+	s.verbs = &server.Verbs{Server: s.server, Sizes: func() map[string]int { return map[string]int{"jobs": 8} }}
 	s.node = &agent.Verbs{Agent: s.agent}
 	ctx, cancel := context.WithCancel(t.Context())
 	var both sync.WaitGroup
@@ -354,6 +354,6 @@ func (s *system) verb(uid uint32, verb string, args any) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, _ = s.desk.Handle(s.t.Context(), core.Peer{UID: uid, PID: 51}, hook.Request{ID: "call-" + verb, Verb: verb, Body: body})
+	_, _ = s.verbs.Handle(s.t.Context(), core.Peer{UID: uid, PID: 51}, hook.Request{ID: "call-" + verb, Verb: verb, Body: body})
 	synctest.Wait()
 }

@@ -21,9 +21,9 @@ func TestATokenIsInNoLogAuditMetricOrList(t *testing.T) {
 		}
 		seen := map[string]string{"log": s.log.String(), "audit": s.audit.String(), "server's /metrics": scrape(t, s.serverPage), "agent's /metrics": scrape(t, s.agentPage)}
 		for _, verb := range []string{"status", "jobs", "vnis", "nodes"} {
-			seen["weft "+verb] = list(t, s.desk.Handle, verb, nil)
+			seen["weft "+verb] = list(t, s.verbs.Handle, verb, nil)
 		}
-		seen["weft job"] = list(t, s.desk.Handle, "job", server.JobArgs{Job: "9"})
+		seen["weft job"] = list(t, s.verbs.Handle, "job", server.JobArgs{Job: "9"})
 		seen["weft services"] = list(t, s.node.Handle, "services", nil)
 		for where, text := range seen {
 			if len(text) < 20 {

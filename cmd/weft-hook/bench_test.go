@@ -31,7 +31,7 @@ func main() {
 }
 `
 
-// BenchmarkExec is from exec to exit, beside programs that do nothing. The budget is 2 ms for a call of an idle Front.
+// BenchmarkExec is from exec to exit, beside programs that do nothing. The budget is 2 ms for a call of an idle listener.
 func BenchmarkExec(b *testing.B) {
 	d := planned(b, patient)
 	leave(b, d, "7", uint32(os.Getuid()), exports)

@@ -36,7 +36,7 @@ func NewHookTable(ctx context.Context, a *Node, run rundir.Dir, log *slog.Logger
 }
 
 func (f *HookTable) ask(ctx context.Context) (err error) {
-	f.Hooks, err = agent.Front(ctx, f.adapters.node, f.adapters.types, f.adapters.Hooks, f.Hooks)
+	f.Hooks, err = agent.HookTable(ctx, f.adapters.node, f.adapters.types, f.adapters.Hooks, f.Hooks)
 	return err
 }
 
@@ -72,7 +72,7 @@ func (f *HookTable) Keep(ctx context.Context, plugins *host.Host) {
 					f.Hooks = before
 					return fail
 				}
-				f.adapters.Agent.SetFront(f.Hooks)
+				f.adapters.Agent.SetHookTable(f.Hooks)
 			}
 			if err == nil {
 				f.note(nil)

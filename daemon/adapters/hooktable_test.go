@@ -76,7 +76,7 @@ func TestHooksAreWhatThePluginOfNowSays(t *testing.T) {
 	if err := run.WriteHooks(f.Hooks); err != nil {
 		t.Fatal(err)
 	}
-	if a.Agent, err = agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1}), Store: &ledger.Memory{}, Front: f.Hooks, Log: log}); err != nil {
+	if a.Agent, err = agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1}), Store: &ledger.Memory{}, HookTable: f.Hooks, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	wants := func(pid int) bool {

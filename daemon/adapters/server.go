@@ -70,7 +70,7 @@ func (b *Server) Tell(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	told, err := agent.Front(ctx, "", types, b.hooks, b.told)
+	told, err := agent.HookTable(ctx, "", types, b.hooks, b.told)
 	why := ""
 	if err != nil {
 		why = err.Error()

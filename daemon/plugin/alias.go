@@ -12,7 +12,7 @@ import (
 // maxAliased bounds the nodes of one list whose names are translated.
 const maxAliased = 100_000
 
-// Aliases translate between a scheduler's names of nodes and Weft's, at the adapter's door: behind it only the scheduler's are known, before it only Weft's.
+// Aliases translate between a scheduler's names of nodes and Weft's.
 type Aliases struct {
 	ours   map[string]string // by theirs
 	theirs map[string]string // by ours

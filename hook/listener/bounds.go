@@ -9,7 +9,7 @@ import (
 // DefaultReply is how many bytes a reply has at most where Bounds say nothing.
 const DefaultReply = 1 << 20
 
-// Bounds of a Front: what one caller, one user and all of them together can take of it. A zero field means the default of Root.
+// Bounds of a listener: what one caller, one user and all of them together can take of it. A zero field means the default of Root.
 type Bounds struct {
 	Connections int           // at a time; an eighth of them is kept for root
 	PerUser     int           // at a time of one uid; 0: no bound; root has none
@@ -18,7 +18,7 @@ type Bounds struct {
 	Read        time.Duration // in which a whole request must have come
 	Answer      time.Duration // in which a Handler must have answered; a caller's own limit may be shorter
 	Write       time.Duration // in which the reply must have gone
-	Stop        time.Duration // how long calls in flight may go on after the Front was told to stop
+	Stop        time.Duration // how long calls in flight may go on after the listener was told to stop
 }
 
 // Root are the bounds of root's socket: hooks of many jobs at once, with environments of a MiB.

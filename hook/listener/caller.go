@@ -40,7 +40,7 @@ func (c *caller) attend() {
 	defer func() {
 		c.conn.Close()
 		if !left {
-			c.keeper.leave(c.peer.UID)
+			c.open.leave(c.peer.UID)
 		}
 	}()
 	req, err := c.read()
@@ -56,8 +56,8 @@ func (c *caller) attend() {
 	done := make(chan hook.Reply, 1)
 	left = true
 	c.group.Go(func() {
-		// A Handler that does not return keeps its place at the door: that bounds how many can hang.
-		defer c.keeper.leave(c.peer.UID)
+		// A Handler that does not return stays counted: that bounds how many can hang.
+		defer c.open.leave(c.peer.UID)
 		done <- c.answer(ctx, req)
 	})
 	reply, here := c.await(ctx, cancel, done)

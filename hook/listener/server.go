@@ -14,7 +14,7 @@ import (
 	"github.com/weft-hpc/weft/hook"
 )
 
-// Handler answers a call. Its context ends at the call's time limit, when the caller is gone, and some time after the Front was told to stop. What it
+// Handler answers a call. Its context ends at the call's time limit, when the caller is gone, and some time after the listener was told to stop. What it
 // returns becomes the reply's JSON; a Page is a part of a list. An error reaches the caller as the core.Error that core.AsError finds in it.
 type Handler func(ctx context.Context, peer core.Peer, req hook.Request) (any, error)
 
@@ -35,7 +35,7 @@ const (
 	longestWait = time.Second
 )
 
-// refusing is how long a refusal at the door may take to go.
+// refusing is how long the answer to a call that is refused may take to go.
 const refusing = 100 * time.Millisecond
 
 // leastReply is what an error may have whatever Bounds say, in bytes.
@@ -51,7 +51,7 @@ func (f *Server) Serve(ctx context.Context, ln net.Listener, handler Handler) er
 	if s.peer == nil {
 		s.peer = peerOf
 	}
-	s.keeper = &keeper{bounds: s.bounds, of: map[uint32]int{}}
+	s.open = &openCalls{bounds: s.bounds, of: map[uint32]int{}}
 	// Calls in flight outlive ctx for a while: work is their context, stopping the word to begin nothing new.
 	var cancel context.CancelFunc
 	s.stopping = ctx
@@ -70,7 +70,7 @@ type serving struct {
 	handler  Handler
 	log      *slog.Logger
 	peer     func(net.Conn) (core.Peer, error)
-	keeper   *keeper
+	open     *openCalls
 	stopping context.Context
 	work     context.Context
 	group    sync.WaitGroup
@@ -106,7 +106,7 @@ func (s *serving) meet(conn net.Conn) {
 		conn.Close()
 		return
 	}
-	if err := s.keeper.enter(peer.UID); err != nil {
+	if err := s.open.enter(peer.UID); err != nil {
 		s.send(conn, hook.Reply{Error: hook.NewFault(err), Again: true}, refusing)
 		conn.Close()
 		return
@@ -137,7 +137,7 @@ func (s *serving) wait(cancel context.CancelFunc) error {
 	case <-done:
 		return nil
 	case <-t.C:
-		return fmt.Errorf("calls: %d did not end although they were told to", s.keeper.inside())
+		return fmt.Errorf("calls: %d did not end although they were told to", s.open.count())
 	}
 }
 

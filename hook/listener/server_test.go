@@ -57,15 +57,15 @@ func pipePeer(c net.Conn) (core.Peer, error) {
 	return p, nil
 }
 
-// bubble runs f beside a Front on pipes, in fake time.
+// bubble runs f beside a listener on pipes, in fake time.
 func bubble(t *testing.T, bounds Bounds, handler Handler, f func(t *testing.T, p *pipes, stop func() error)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		front := &Server{Bounds: bounds, peer: pipePeer}
-		go func() { done <- front.Serve(ctx, p, handler) }()
+		server := &Server{Bounds: bounds, peer: pipePeer}
+		go func() { done <- server.Serve(ctx, p, handler) }()
 		stop := sync.OnceValue(func() error { cancel(); return <-done })
 		f(t, p, stop)
 		if err := stop(); err != nil && !strings.Contains(err.Error(), "told to") {
@@ -435,9 +435,9 @@ func TestAcceptThatFailsIsTriedAgainWithoutHaste(t *testing.T) {
 		ln := &flaky{newPipes(), 20}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		front := &Server{peer: pipePeer, Log: slog.New(slog.DiscardHandler)}
+		server := &Server{peer: pipePeer, Log: slog.New(slog.DiscardHandler)}
 		began := time.Now()
-		go func() { done <- front.Serve(ctx, ln, pong) }()
+		go func() { done <- server.Serve(ctx, ln, pong) }()
 		c := ln.dial(7)
 		defer c.Close()
 		if r := ask(t, c, "ping"); string(r.Body) != `"pong"` {

@@ -35,8 +35,8 @@ const (
 
 var handshake = regexp.MustCompile(`^\d+\|\d+\|(?:unix|tcp)\|`)
 
-// voice carries what a plugin prints into the daemon's log. Nothing that it can print stops it, or the plugin.
-type voice struct {
+// output carries what a plugin prints into the daemon's log. Nothing that it can print stops it, or the plugin.
+type output struct {
 	log     *slog.Logger
 	lines   throttle.Lines
 	reading sync.WaitGroup
@@ -45,12 +45,12 @@ type voice struct {
 	remarks []string
 }
 
-func newVoice(log *slog.Logger) *voice {
-	return &voice{log: log, lines: throttle.Lines{Burst: burst, Every: pace}}
+func newOutput(log *slog.Logger) *output {
+	return &output{log: log, lines: throttle.Lines{Burst: burst, Every: pace}}
 }
 
 // stdout hands the handshake over and reads on: what a C library prints there must not fill the pipe.
-func (v *voice) stdout(r io.Reader, told *io.PipeWriter) {
+func (o *output) stdout(r io.Reader, told *io.PipeWriter) {
 	b := bufio.NewReaderSize(r, maxLine)
 	for {
 		line, whole, err := nextLine(b)
@@ -59,22 +59,22 @@ func (v *voice) stdout(r io.Reader, told *io.PipeWriter) {
 			break
 		}
 		if len(line) > 0 {
-			v.say(line, "stdout")
+			o.say(line, "stdout")
 		}
 		if err != nil {
 			break
 		}
 	}
 	_ = told.Close() // it never fails
-	v.read(b, "stdout")
+	o.read(b, "stdout")
 }
 
 // read says every line until the end.
-func (v *voice) read(b *bufio.Reader, stream string) {
+func (o *output) read(b *bufio.Reader, stream string) {
 	for {
 		line, _, err := nextLine(b)
 		if len(line) > 0 {
-			v.say(line, stream)
+			o.say(line, stream)
 		}
 		if err != nil {
 			return
@@ -98,7 +98,7 @@ func nextLine(b *bufio.Reader) (line []byte, whole bool, err error) {
 }
 
 // say puts one line into the log: hclog's JSON, which every SDK writes, with its level and attributes, and anything else as it stands.
-func (v *voice) say(line []byte, stream string) {
+func (o *output) say(line []byte, stream string) {
 	level, text, attrs := slog.LevelInfo, "", []any{"stream", stream}
 	var entry map[string]any
 	if len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &entry) == nil {
@@ -120,35 +120,35 @@ func (v *voice) say(line []byte, stream string) {
 	}
 	text = clipped(text)
 	if level >= slog.LevelInfo {
-		v.mu.Lock()
+		o.mu.Lock()
 		// A panic's first line says what happened, and what follows is where.
-		if len(v.remarks) == 0 || !strings.HasPrefix(v.remarks[0], "panic: ") && !strings.HasPrefix(v.remarks[0], "fatal error: ") {
+		if len(o.remarks) == 0 || !strings.HasPrefix(o.remarks[0], "panic: ") && !strings.HasPrefix(o.remarks[0], "fatal error: ") {
 			if level == slog.LevelError {
-				v.remarks = nil
+				o.remarks = nil
 			}
-			v.remarks = append(v.remarks, brief(text))
-			v.remarks = v.remarks[max(0, len(v.remarks)-maxRemarks):]
+			o.remarks = append(o.remarks, brief(text))
+			o.remarks = o.remarks[max(0, len(o.remarks)-maxRemarks):]
 		}
-		v.mu.Unlock()
+		o.mu.Unlock()
 	}
-	if !v.log.Enabled(context.Background(), level) {
+	if !o.log.Enabled(context.Background(), level) {
 		return
 	}
-	leftOut, ok := v.lines.Take(time.Now())
+	leftOut, ok := o.lines.Take(time.Now())
 	if !ok {
 		return
 	}
 	if leftOut > 0 {
 		attrs = append(attrs, core.LogLeftOut, leftOut)
 	}
-	v.log.Log(context.Background(), level, text, attrs...)
+	o.log.Log(context.Background(), level, text, attrs...)
 }
 
 // last is what the plugin said last, in one line.
-func (v *voice) last() string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return strings.Join(v.remarks, " / ")
+func (o *output) last() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return strings.Join(o.remarks, " / ")
 }
 
 // brief is a line's beginning, for an error.

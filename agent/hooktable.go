@@ -11,14 +11,14 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
-// Front is what weft-hook must know of a node's adapters: their phases, and what each says while Weft is bypassed. types has the type of each label. An
-// adapter that is not core.Phased, or says that it is not, is left out: no hook of a scheduler calls for it. One that cannot tell now keeps what weft-hook was
-// told before of it; the error names each, and the rest can be used all the same.
-func Front(ctx context.Context, name string, types map[string]string, adapters map[string]core.Hooks, before rundir.Hooks) (rundir.Hooks, error) {
+// HookTable is what weft-hook must know of a node's adapters: their phases, and what each says while Weft is bypassed. types has the type of each label. An
+// adapter that is not core.Phased, or says that it is not, is left out: no hook of a scheduler calls for it. One that cannot tell now keeps its
+// entry of before; the error names each, and the rest can be used all the same.
+func HookTable(ctx context.Context, name string, types map[string]string, adapters map[string]core.Hooks, before rundir.Hooks) (rundir.Hooks, error) {
 	out := rundir.Hooks{Node: name}
 	var untold []error
 	for _, label := range slices.Sorted(maps.Keys(adapters)) {
-		s, phased, err := front(ctx, name, label, adapters[label])
+		s, phased, err := hooksOf(ctx, name, label, adapters[label])
 		s.Type = types[label]
 		if err == nil && phased {
 			_, err = rundir.Hooks{Node: name, Schedulers: []rundir.Scheduler{s}}.Encode()
@@ -41,8 +41,8 @@ func Front(ctx context.Context, name string, types map[string]string, adapters m
 	return out, errors.Join(untold...)
 }
 
-// front is Front of one adapter; phased is false where no hook calls for it.
-func front(ctx context.Context, name, label string, adapter core.Hooks) (s rundir.Scheduler, phased bool, err error) {
+// hooksOf is HookTable of one adapter; phased is false where no hook calls for it.
+func hooksOf(ctx context.Context, name, label string, adapter core.Hooks) (s rundir.Scheduler, phased bool, err error) {
 	s.Name = label
 	teller, phased := adapter.(core.Phased)
 	if !phased {
@@ -70,20 +70,5 @@ func front(ctx context.Context, name, label string, adapter core.Hooks) (s rundi
 	return s, true, nil
 }
 
-// SetFront says what weft-hook is told from now on, in the stead of Needs.Front: an adapter was started again, and may have other phases.
-func (a *Agent) SetFront(h rundir.Hooks) { a.front.Store(&h) }
-
-// exempted reports whether root's list lets tasks of a job run although this node holds nothing for it.
-func (a *Agent) exempted(job core.JobID) bool {
-	return a.needs.Rundir != "" && a.needs.Rundir.Exempted(job)
-}
-
-// unexempt ends that: the job was prepared, or is over.
-func (a *Agent) unexempt(job core.JobID) {
-	if a.needs.Rundir == "" {
-		return
-	}
-	if err := a.needs.Rundir.Unexempt(job); err != nil {
-		a.log.Warn("the job stays exempt: its tasks would run without a record", core.LogJob, job.String(), core.LogError, err)
-	}
-}
+// SetHookTable says what weft-hook is told from now on, instead of Needs.HookTable: an adapter was started again, and may have other phases.
+func (a *Agent) SetHookTable(h rundir.Hooks) { a.hookTable.Store(&h) }

@@ -89,13 +89,13 @@ func fronted(t *testing.T, a *adapter, server core.Authority) (*agent.Agent, run
 		t.Fatal(err)
 	}
 	hooks := map[string]core.Hooks{"s": a}
-	front, err := agent.Front(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks, rundir.Hooks{})
+	table, err := agent.HookTable(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks, rundir.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ag, err := agent.New(t.Context(), agent.Needs{
 		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Hooks: hooks,
-		Environ: d.Environs(), Rundir: d, Front: front, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Environ: d.Environs(), Rundir: d, HookTable: table, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -236,14 +236,14 @@ func TestTasksOfAnExemptJob(t *testing.T) {
 
 func TestFrontIsWhatAdaptersSay(t *testing.T) {
 	ad := &adapter{}
-	front, err := agent.Front(t.Context(), "n1", map[string]string{"b": "slurm", "a": "slurm"}, map[string]core.Hooks{"b": ad, "a": ad, "plain": struct{ core.Hooks }{}, "none": unphased{}}, rundir.Hooks{})
+	table, err := agent.HookTable(t.Context(), "n1", map[string]string{"b": "slurm", "a": "slurm"}, map[string]core.Hooks{"b": ad, "a": ad, "plain": struct{ core.Hooks }{}, "none": unphased{}}, rundir.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(front.Schedulers) != 2 || front.Schedulers[0].Name != "a" || front.Schedulers[1].Name != "b" {
-		t.Errorf("got %+v", front.Schedulers)
+	if len(table.Schedulers) != 2 || table.Schedulers[0].Name != "a" || table.Schedulers[1].Name != "b" {
+		t.Errorf("got %+v", table.Schedulers)
 	}
-	for _, p := range front.Schedulers[0].Phases {
+	for _, p := range table.Schedulers[0].Phases {
 		unsets := p.Action == core.Prepare || p.Action == core.Environment
 		if out := string(p.Bypass.Stdout); unsets != strings.Contains(out, "unset SLINGSHOT_SVC_IDS\n") || strings.Contains(out, "export") || p.Bypass.Exit != 0 {
 			t.Errorf("%s says while Weft is bypassed: %q", p.Name, out)
@@ -251,19 +251,19 @@ func TestFrontIsWhatAdaptersSay(t *testing.T) {
 	}
 	ad.fail.Store(true)
 	other, types := &adapter{}, map[string]string{"a": "slurm", "b": "slurm"}
-	got, err := agent.Front(t.Context(), "n1", types, map[string]core.Hooks{"a": ad, "b": other}, rundir.Hooks{})
+	got, err := agent.HookTable(t.Context(), "n1", types, map[string]core.Hooks{"a": ad, "b": other}, rundir.Hooks{})
 	if err == nil || !strings.Contains(err.Error(), "scheduler a: ") || strings.Contains(err.Error(), "scheduler b: ") {
 		t.Errorf("an adapter that cannot say it: %v", err)
 	}
 	if len(got.Schedulers) != 1 || got.Schedulers[0].Name != "b" {
 		t.Errorf("what the others say: %+v", got.Schedulers)
 	}
-	got, err = agent.Front(t.Context(), "n1", types, map[string]core.Hooks{"a": ad, "b": other}, front)
-	if diff := cmp.Diff(front, got); diff != "" || err == nil {
+	got, err = agent.HookTable(t.Context(), "n1", types, map[string]core.Hooks{"a": ad, "b": other}, table)
+	if diff := cmp.Diff(table, got); diff != "" || err == nil {
 		t.Errorf("what was told before holds on: %v\n%s", err, diff)
 	}
 	types["a"] = "pbs"
-	if got, _ = agent.Front(t.Context(), "n1", types, map[string]core.Hooks{"a": ad}, front); len(got.Schedulers) != 0 {
+	if got, _ = agent.HookTable(t.Context(), "n1", types, map[string]core.Hooks{"a": ad}, table); len(got.Schedulers) != 0 {
 		t.Errorf("what was told of another type's adapter: %+v", got.Schedulers)
 	}
 }
