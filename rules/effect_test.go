@@ -28,7 +28,6 @@ var effects = map[string]string{
 	"Request.Depth":         "policy evaluation.limits",
 	"Request.Collectives":   "policy evaluation.grant",
 	"Request.Limits":        "policy evaluation.limits",
-	"Request.NoRendezvous":  "none: nothing turns rendezvous gets off",
 	"Request.Warnings":      "policy evaluation.decide",
 	"LimitRequest.PerCore":  "policy fitted",
 	"LimitRequest.Reserved": "policy fitted",

@@ -55,7 +55,7 @@ var table = append([]option{
 	},
 	{
 		names: []string{"hwcoll", "collectives"},
-		help:  "hardware collectives, where policy gives multicast addresses; otherwise a warning",
+		help:  "hardware collectives; a warning until a fabric backend makes them",
 		flag:  func(r *core.Request) *bool { return &r.Collectives },
 	},
 	{
