@@ -12,7 +12,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/hostlist"
-	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/policy"
@@ -146,8 +146,8 @@ func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 func (r ruleset) parser(scheduler string) func([]string) (core.Request, error) {
 	for _, s := range r.Config.Schedulers {
 		if s.Name == scheduler {
-			plugin, _ := daemon.Builtin(string(host.Scheduler), s.Type, s.Name)
-			if p, ok := plugin.(core.RequestParser); ok {
+			adapter, _ := plugin.Builtin(string(host.Scheduler), s.Type, s.Name)
+			if p, ok := adapter.(core.RequestParser); ok {
 				return func(options []string) (core.Request, error) { return p.ParseRequest(context.Background(), options) }
 			}
 		}
