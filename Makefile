@@ -88,7 +88,7 @@ fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
 	go test ./docs ./metrics ./hclfile ./config ./policy -update
-	go test ./cmd/weft -run 'TestScripts/help|TestPermissionsPage' -update
+	go test ./cmd/weft -run 'TestDemo|TestScripts/help|TestPermissionsPage' -update
 
 pictures: $(TOOLS)/d2-$(D2) ## draw docs/pictures/*.d2 anew
 	@set -e; for p in docs/pictures/*.d2; do svg="$${p%.d2}.svg"; \

@@ -158,7 +158,7 @@ var (
 // plain takes the marks of code, links and emphasis out of a line.
 func plain(line string) string {
 	line = link.ReplaceAllString(line, "$1")
-	return strings.TrimSpace(stars.ReplaceAllString(code.ReplaceAllString(line, "x"), ""))
+	return strings.TrimSpace(stars.ReplaceAllString(code.ReplaceAllString(line, "X"), ""))
 }
 
 // sentences cuts a plain text where a full stop, question mark or exclamation mark is followed by a capital letter.

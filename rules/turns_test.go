@@ -146,7 +146,7 @@ var turns = []turn{
 		"The list is cut to a fixed length.",
 	},
 	{
-		regexp.MustCompile(`\b(it|that|this|which|%s|%d|x|name|file|value) (is|was) no (?:[a-z]*[a-qs-z])\b`),
+		regexp.MustCompile(`\b(it|that|this|which|%s|%d|X|name|file|value) (is|was) no (?:[a-z]*[a-qs-z])\b`),
 		"The path is a folder, and it is no socket.",
 		"The path is a folder, not a socket.",
 	},

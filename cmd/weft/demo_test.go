@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestDemo plays the whole story as a newcomer would see it in a file: it checks itself, so what is looked at here is that it was told.
+// TestDemo plays the whole story as a newcomer would see it in a file. The demo checks itself; this test checks its words.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	weft, err := exec.LookPath("weft")
@@ -30,6 +30,7 @@ func TestDemo(t *testing.T) {
 	if i := strings.IndexByte(out.String(), 0x1b); i >= 0 {
 		t.Errorf("there are codes of a terminal in a file: %q", out.String()[i:min(i+20, out.Len())])
 	}
+	checkPicture(t, out.String())
 	told := out.String()
 	for _, want := range []string{
 		"1. A system of simulated nodes",

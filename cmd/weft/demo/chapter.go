@@ -73,7 +73,7 @@ func (s *story) twoUsers() error {
 		return err
 	}
 	s.shown("weft services --node "+n[0], func(w io.Writer) { node.PrintServices(w, rows, false) })
-	s.tell("Each NIC has one service a job: it names its owner, who alone may use it, its VNI, its classes, and what is guaranteed to it.")
+	s.tell("Each NIC has one service for each job. Only its owner may use it; its VNI, classes and resources are the job's own.")
 	for _, r := range rows {
 		if len(r.VNIs) != 1 || uint16(r.VNIs[0]) != va && uint16(r.VNIs[0]) != vb {
 			return fmt.Errorf("service %d of %s has VNIs %v", r.Service, r.Device, r.VNIs)
@@ -88,7 +88,7 @@ func (s *story) twoUsers() error {
 			return err
 		}
 	}
-	s.tell("Both jobs end. Their services go at once, and their VNIs rest before anybody else can get them.")
+	s.tell("Both jobs end. Their services go at once. Their VNIs stay in quarantine before another job can get them.")
 	return s.rests(held, va, vb)
 }
 
@@ -122,7 +122,7 @@ func (s *story) nicFails() error {
 		return err
 	}
 	before := time.Now()
-	if _, err := s.refused("weft run -N2 -- …     # cxi2 of "+bad+" makes no service", append(s.alice, "--on", bad+","+good)...); err != nil {
+	if _, err := s.refused("weft run -N2 -- …     # cxi2 of "+bad+" cannot create a service", append(s.alice, "--on", bad+","+good)...); err != nil {
 		return err
 	}
 	vni, err := s.only()
@@ -184,7 +184,7 @@ func (s *story) busy() error {
 		return err
 	}
 	s.show(vni, busy)
-	s.tell("kill -9 ended the job, but %s holds service %d: the VNI is nobody else's until that is gone.", rows[0].Device, rows[0].Service)
+	s.tell("kill -9 ended the job, but %s holds service %d: no other job gets the VNI before that is gone.", rows[0].Device, rows[0].Service)
 	if err := app.finish(s.ctx); err != nil && exitOf(err) < 0 {
 		return err
 	}
