@@ -14,7 +14,9 @@ const (
 	MaxNodeName  = 255 // DNS
 )
 
-// NoUID is (uid_t)-1, which is nobody; the kernel refuses it as a member (EBADR from SHS 13).
+// NoUID is (uid_t)-1: nobody. Only a Peer may be nobody. No Run, Job or Grant has it as uid or gid, and the wire refuses
+// it there: an adapter that cannot know a job's user answers an error, or a deny by group would miss the job. The kernel
+// refuses it as a member (EBADR from SHS 13).
 const NoUID uint32 = 4294967295
 
 // JobID names a job for as long as its scheduler knows it: the scheduler's instance (its label in config.hcl) and the id in the scheduler's own spelling.

@@ -11,12 +11,16 @@ import (
 // Generators of every value that core allows in a message.
 
 var (
-	genName = rapid.StringMatching(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,20}`)
+	genName = rapid.StringMatching(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}`)
+	genNode = rapid.StringMatching(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,254}`)
 	genText = rapid.OneOf(rapid.SampledFrom([]string{"", "ünï ☃\n\t", "名前", "𝄞"}), rapid.String())
-	genWord = rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[\p{L}\p{N} .:/#-]{0,40}`))
-	genUID  = rapid.Uint32Range(0, core.NoUID-1)
-	genJob  = rapid.OneOf(rapid.StringMatching(`[1-9][0-9]{0,8}(_[0-9]{1,3})?`), rapid.StringMatching(`ƒ[1-9A-Za-z]{1,12}`), rapid.StringMatching(`[0-9]{1,6}\.[a-z]{1,8}`))
-	genInt  = rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(0, 1<<31-1))
+	genWord = rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[\p{L}\p{N} .:/#-]{0,64}`))
+	genUID  = rapid.Uint32Range(0, core.NoUID-1) // core.NoUID is nobody, who has no job and no group
+	genJob  = rapid.OneOf(
+		rapid.StringMatching(`[1-9][0-9]{0,8}(_[0-9]{1,3})?`), rapid.StringMatching(`ƒ[1-9A-Za-z]{1,12}`),
+		rapid.StringMatching(`[0-9]{1,6}\.[a-z]{1,8}`), rapid.StringMatching(`[\p{L}\p{N}\p{S}\p{P}]{1,64}`),
+	).Filter(func(id string) bool { return core.CheckJobID(id) == nil })
+	genInt = rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(0, 1<<31-1))
 
 	genJobID = rapid.Custom(func(t *rapid.T) core.JobID {
 		return core.JobID{Scheduler: genName.Draw(t, "scheduler"), Job: genJob.Draw(t, "job")}
@@ -33,7 +37,7 @@ var (
 	genPeer = rapid.Custom(func(t *rapid.T) core.Peer {
 		return core.Peer{
 			UID: rapid.Uint32().Draw(t, "uid"), GID: rapid.Uint32().Draw(t, "gid"), PID: rapid.Int32().Draw(t, "pid"),
-			Node: rapid.OneOf(rapid.Just(""), genName).Draw(t, "node"),
+			Node: rapid.OneOf(rapid.Just(""), genNode).Draw(t, "node"),
 		}
 	})
 
@@ -56,7 +60,11 @@ var (
 		return c
 	})
 	genOwner = rapid.Custom(func(t *rapid.T) core.Owner {
-		return core.Owner{Kind: core.OwnerKind(rapid.Uint8Max(uint8(core.OwnerNetNS)).Draw(t, "kind")), ID: genUID.Draw(t, "id")}
+		o := core.Owner{Kind: core.OwnerKind(rapid.Uint8Max(uint8(core.OwnerNetNS)).Draw(t, "kind")), ID: genUID.Draw(t, "id")}
+		if o.Kind == core.OwnerNone || o.Kind == core.OwnerNetNS {
+			o.ID = rapid.Uint32().Draw(t, "any id")
+		}
+		return o
 	})
 	genService = rapid.Custom(func(t *rapid.T) core.Service {
 		return core.Service{
@@ -133,7 +141,7 @@ var (
 	genCall = rapid.Custom(func(t *rapid.T) core.HookCall {
 		c := core.HookCall{
 			ID: genWord.Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Phase: genWord.Draw(t, "phase"), Args: list(t, "args", genText, 4),
-			Stdin: octets(t, "stdin"), Node: genName.Draw(t, "node"), Began: rapid.Int64().Draw(t, "began"), Peer: genPeer.Draw(t, "peer"),
+			Stdin: octets(t, "stdin"), Node: genNode.Draw(t, "node"), Began: rapid.Int64().Draw(t, "began"), Peer: genPeer.Draw(t, "peer"),
 		}
 		if env := rapid.MapOfN(genWord, genText, 0, 4).Draw(t, "env"); len(env) > 0 {
 			c.Env = env
