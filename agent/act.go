@@ -182,7 +182,8 @@ func (a *Agent) drain(reason string) {
 		a.beside.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
 			defer cancel()
-			if err := sched.Drain(ctx, a.needs.Node, reason); err != nil && core.AsError(err).Code != core.Unsupported {
+			_, err := sched.Call(ctx, core.SchedulerCall{Scheduler: name, Verb: core.CallDrain, Node: a.needs.Node, Reason: reason})
+			if err != nil && core.AsError(err).Code != core.Unsupported {
 				a.log.Warn("the scheduler did not take the drain", core.LogScheduler, name, core.LogError, err)
 			}
 		})

@@ -21,9 +21,9 @@ type Needs struct {
 	Node       string
 	Boot       string // the node's boot id
 	Driver     core.NICDriver
-	Hooks      map[string]core.Hooks     // adapters' translating halves, by label
-	Schedulers map[string]core.Scheduler // adapters' other halves that run on this node; what they tell is forwarded
-	Requeuers  map[string]core.Requeuer  // adapters that can tell their scheduler from this node while the server is away
+	Hooks      map[string]core.Hooks           // adapters' translating halves, by label
+	Schedulers map[string]core.SchedulerClient // adapters' other halves that run on this node; what they tell is forwarded
+	Requeuers  map[string]core.SchedulerClient // adapters that can tell their scheduler from this node while the server is away
 	Authority  core.Authority
 	Store      node.Store
 	Environ    string       // folder for the jobs' environments, Rundir.Environs(); empty: none is left

@@ -41,38 +41,8 @@ func (a *Agent) asked(ctx context.Context, c core.SchedulerCall, began time.Time
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	switch c.Verb {
-	case core.CallDescribe:
-		job, err := sched.Describe(ctx, c.Key, c.Note, c.From)
-		if err != nil {
-			return fail(err)
-		}
-		return core.SchedulerReply{ID: c.ID, Job: &job}
-	case core.CallFail:
-		return fail(sched.Fail(ctx, c.Key, c.Reason))
-	case core.CallRequeue:
-		r, ok := sched.(core.Requeuer)
-		if !ok {
-			return fail(core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", c.Scheduler))
-		}
-		return fail(r.Requeue(ctx, c.Key, c.Reason))
-	case core.CallResume:
-		r, ok := sched.(core.Resumer)
-		if !ok {
-			return fail(core.Errorf(core.NotSupported, "scheduler %s: it takes no node back into service", c.Scheduler))
-		}
-		return fail(r.Resume(ctx, c.Node))
-	case core.CallAnnotate:
-		n, ok := sched.(core.Annotator)
-		if !ok || c.Grant == nil {
-			return fail(core.Errorf(core.NotSupported, "scheduler %s: it shows no grants", c.Scheduler))
-		}
-		return fail(n.Annotate(ctx, c.Key, *c.Grant))
-	case core.CallDrain:
-		return fail(sched.Drain(ctx, c.Node, c.Reason))
-	default:
-		return fail(core.Errorf(core.NotSupported, "scheduler %s: node %s: the server wants something of it that this release does not know", c.Scheduler, a.needs.Node))
-	}
+	job, err := sched.Call(ctx, c)
+	return core.SchedulerReply{ID: c.ID, Job: job, Err: core.AsError(err)}
 }
 
 // replied tells what came of a call. It waits for room, which a server that does not read refuses until it ends the session.

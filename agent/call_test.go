@@ -62,7 +62,7 @@ func withHalf(t *testing.T, h core.Scheduler) (*authority, func()) {
 	server := &authority{orders: make(chan core.Orders)}
 	a, err := agent.New(t.Context(), agent.Needs{
 		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Machine: node.Config{},
-		Schedulers: map[string]core.Scheduler{"f": h}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: h}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

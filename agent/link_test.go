@@ -42,7 +42,7 @@ func TestAQuestionEndsWithItsSession(t *testing.T) {
 		server := &authority{orders: make(chan core.Orders), cut: make(chan error)}
 		a, err := agent.New(t.Context(), agent.Needs{
 			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &ledger.Memory{},
-			Schedulers: map[string]core.Scheduler{"f": q}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: q}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // telling is how long of the time that a hook has left is kept back from waiting for the server, for telling the scheduler: at most limits.Tell, and never more
 // than a quarter.
 func (a *Agent) telling(ask core.Intent, left time.Duration) time.Duration {
-	if !ask.Speaks || a.needs.Requeuers[ask.Key.Scheduler] == nil {
+	if r := a.needs.Requeuers[ask.Key.Scheduler]; !ask.Speaks || r == nil || !r.Has(core.CallRequeue) {
 		return 0
 	}
 	return min(a.limits.Tell, left/4)
@@ -35,7 +35,8 @@ func (a *Agent) requeue(ctx context.Context, ask core.Intent, peer core.Peer, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	switch failure := core.AsError(r.Requeue(ctx, ask.Key, err.Line())); {
+	_, untold := r.Call(ctx, core.SchedulerCall{Scheduler: ask.Key.Scheduler, Verb: core.CallRequeue, Key: ask.Key, Reason: err.Line()})
+	switch failure := core.AsError(untold); {
 	case failure == nil:
 		a.log.Info("the server cannot serve: the scheduler was told to put the job back into its queue, or to end it if it cannot come back",
 			core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogReason, string(err.Reason))

@@ -32,9 +32,10 @@ func (a away) Reserve(ctx context.Context, _ string, _ core.Intent, _ core.Peer)
 
 // speaking is an adapter one of whose job's nodes speaks.
 type speaking struct {
-	speaks bool
-	hangs  bool
-	told   []string
+	core.Scheduler // it is asked for nothing of these
+	speaks         bool
+	hangs          bool
+	told           []string
 }
 
 func (s *speaking) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
@@ -84,7 +85,7 @@ func TestAwayServersJobGoesBackIntoTheQueue(t *testing.T) {
 				s := &c.adapter
 				a, err := agent.New(t.Context(), agent.Needs{
 					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: away{&authority{orders: make(chan core.Orders)}, c.says},
-					Store: &ledger.Memory{}, Hooks: map[string]core.Hooks{"s": s}, Requeuers: map[string]core.Requeuer{"s": s}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+					Store: &ledger.Memory{}, Hooks: map[string]core.Hooks{"s": s}, Requeuers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // watch follows a scheduler's half on this node and forwards what it tells.
-func (a *Agent) watch(ctx context.Context, name string, sched core.Scheduler) {
+func (a *Agent) watch(ctx context.Context, name string, sched core.SchedulerClient) {
 	wait := a.limits.Retry
 	for ctx.Err() == nil {
 		err := sched.Watch(ctx, func(jobs core.Jobs) error { return a.forward(ctx, name, jobs) })

@@ -56,28 +56,6 @@ type Checker interface {
 	Check(ctx context.Context) ([]Finding, error)
 }
 
-// Requeuer is implemented by a scheduler that can put a job back into its queue whose failure is of scope system: what Weft cannot give now it may give later.
-// A job that cannot come back is ended as Fail does. It returns when the scheduler has been told. The server calls it, and while the server is away the agent of
-// the node whose Ask says Speaks.
-type Requeuer interface {
-	Requeue(ctx context.Context, key Key, reason string) error
-}
-
-// Resumer is implemented by a scheduler that can take a node back into service. It lifts what Drain did, known by its reason, and nothing else: a node that
-// somebody drained for a reason of his own, one that is in service, and one that is down stay as they are, and that is no error. The server calls it when an
-// administrator resumes the node in Weft.
-type Resumer interface {
-	Resume(ctx context.Context, node string) error
-}
-
-// Annotator is implemented by a scheduler that can show a grant in its own record of the job. The server calls it after the run's first grant is durable;
-// nobody waits for it. The grant is that of the node that asked first, without its token. The call comes again where the answer to the first was lost or the
-// server was started anew, so what the record shows already is not to be shown twice. A job that is over is no error. One that answers Unsupported is asked
-// no more.
-type Annotator interface {
-	Annotate(ctx context.Context, key Key, grant Grant) error
-}
-
 // Finding is one result of a Checker.
 type Finding struct {
 	Severity Severity

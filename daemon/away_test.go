@@ -108,7 +108,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	all.Go(func() { _ = port.Serve(ctx, srv) })
 	all.Go(func() { _ = srv.Run(ctx) })
 	h := &loginHalf{uid: uint32(os.Getuid()), tells: make(chan core.Jobs), drain: make(chan string, 1)}
-	begin := func(name string, half map[string]core.Scheduler) *agent.Agent {
+	begin := func(name string, half map[string]core.SchedulerClient) *agent.Agent {
 		t.Helper()
 		if err := identity.IssueNode(dir, name, now); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 		out = prepare(n1, "1")
 		return out.Err != nil && out.Err.Reason == core.SchedulerAway && strings.Contains(out.Err.Error(), "login")
 	})
-	begin("login", map[string]core.Scheduler{"f": h})
+	begin("login", map[string]core.SchedulerClient{"f": core.Dispatcher{Of: h}})
 	until("job 1 is prepared", func() bool { return prepare(n1, "1").Err == nil })
 	if out = prepare(n1, "never"); out.Err == nil || out.Err.Reason != core.JobUnknown || !strings.Contains(out.Err.Error(), "this scheduler knows none") {
 		t.Errorf("an error of the half: %v", out.Err)

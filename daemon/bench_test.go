@@ -127,7 +127,7 @@ func openStation(b testing.TB, sched *batch) *station {
 	}
 	meter := &commits{Meter: metrics.NewServer(metrics.ServerOptions{})}
 	srv, err := server.New(b.Context(), server.Needs{
-		Meter: meter, Store: store, Policy: rules, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.Scheduler{"batch": sched},
+		Meter: meter, Store: store, Policy: rules, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.SchedulerClient{"batch": core.Dispatcher{Of: sched}},
 		Allocator: func(engine.Config) (engine.Allocator, error) {
 			return allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 65535}}}})
 		},

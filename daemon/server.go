@@ -205,7 +205,7 @@ func openStore(path, witness string) (engine.Store, core.Head, error) {
 
 // halves are the schedulers' halves as the server reaches them.
 type halves struct {
-	here map[string]core.Scheduler
+	here map[string]core.SchedulerClient
 	at   map[string]string // nodes where others run
 	own  []string          // those in here of whose jobs each node tells its own
 }
@@ -213,10 +213,10 @@ type halves struct {
 // schedulers starts the halves of the schedulers that run on the server. One that does not start is started again by itself; what it cannot tell meanwhile
 // frees nothing and grants nothing.
 func schedulers(ctx context.Context, site *settings.Site, plugins *host.Host, in *plugin.Blocks) (halves, error) {
-	out := halves{here: map[string]core.Scheduler{}, at: map[string]string{}}
+	out := halves{here: map[string]core.SchedulerClient{}, at: map[string]string{}}
 	for _, p := range site.Config.Schedulers {
 		if p.Type == "local" {
-			out.here[p.Name] = local.New(p.Name) // goes by the notes that agents make; what it watches, they forward
+			out.here[p.Name] = core.Dispatcher{Of: local.New(p.Name)} // goes by the notes that agents make; what it watches, they forward
 			out.own = append(out.own, p.Name)
 			continue
 		}

@@ -138,7 +138,7 @@ func serve(b testing.TB, st engine.Store, sched *batch) *running {
 	p := shipped(b)
 	ps := pools()
 	srv, err := server.New(b.Context(), server.Needs{
-		Store: st, Policy: p, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.Scheduler{scheduler: sched},
+		Store: st, Policy: p, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.SchedulerClient{scheduler: core.Dispatcher{Of: sched}},
 		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(ps) },
 		Limits:    server.Limits{Tick: 20 * time.Millisecond},
 		Config: engine.Config{

@@ -153,7 +153,7 @@ func (c *cluster) start() {
 	c.Helper()
 	pool := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: core.VNI(1023 + c.vnis)}}}}
 	s, err := server.New(c.Context(), server.Needs{
-		Store: c.store, Policy: shipped(c.T), Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.Scheduler{"flux": c.plugin},
+		Store: c.store, Policy: shipped(c.T), Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.SchedulerClient{"flux": core.Dispatcher{Of: c.plugin}},
 		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(pool) },
 		Limits:    server.Limits{Tick: 10 * time.Millisecond, Retry: 10 * time.Millisecond},
 		Config: engine.Config{

@@ -144,7 +144,7 @@ func (s *System) StartServer() error {
 	srv, err := server.New(s.ctx, server.Needs{
 		Store: store, Witness: store.Seen(), Config: s.o.Config, Policy: s.o.Policy, Log: s.log, Limits: s.o.Server,
 		Allocator:  func(engine.Config) (engine.Allocator, error) { return allocator.New(s.o.Pools) },
-		Schedulers: map[string]core.Scheduler{s.o.Local: s.plugin}, Own: []string{s.o.Local},
+		Schedulers: map[string]core.SchedulerClient{s.o.Local: core.Dispatcher{Of: s.plugin}}, Own: []string{s.o.Local},
 	})
 	if err != nil {
 		return errors.Join(err, store.Close())

@@ -119,7 +119,7 @@ func (p *Plugin) connect(ctx context.Context, l *life, client *plugin.Client) er
 		l.hooks = rpc.NewHooks(conn)
 	}
 	if slices.Contains(info.Services, rpc.SchedulerService) {
-		l.scheduler = rpc.NewScheduler(conn)
+		l.scheduler = rpc.NewScheduler(conn, info.Abilities)
 	}
 	l.checker, l.health, l.drain, l.abilities = far, far.Health, far.Drain, info.Abilities
 	if err := p.serves(l, "the program "+p.spec.Program.Path+" ("+strings.Join(info.Services, ", ")+")"); err != nil {

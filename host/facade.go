@@ -15,8 +15,8 @@ func (p *Plugin) Fabric() core.FabricBackend { return fabric{p} }
 // Hooks is the plugin as a scheduler's half beside the hook. It is core.Phased too, and answers Unsupported while the plugin's life says that it is not.
 func (p *Plugin) Hooks() core.Hooks { return hooks{p} }
 
-// Scheduler is the plugin as a scheduler's other half. It is a core.Annotator, a core.Requeuer and a core.Resumer too, which answer Unsupported when the plugin is none.
-func (p *Plugin) Scheduler() core.Scheduler { return scheduler{p} }
+// Scheduler is the plugin as a scheduler's other half.
+func (p *Plugin) Scheduler() core.SchedulerClient { return scheduler{p} }
 
 // Checker looks for trouble; a plugin that cannot finds none.
 func (p *Plugin) Checker() core.Checker { return checker{p} }
@@ -94,20 +94,24 @@ func (h hooks) Phases(ctx context.Context) ([]core.HookPhase, error) {
 
 type scheduler struct{ p *Plugin }
 
-var (
-	_ core.Annotator = scheduler{}
-	_ core.Requeuer  = scheduler{}
-	_ core.Resumer   = scheduler{}
-)
+// Has implements core.SchedulerClient.
+func (s scheduler) Has(verb core.SchedulerVerb) bool {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	return s.p.life != nil && s.p.life.scheduler != nil && s.p.life.scheduler.Has(verb)
+}
 
-func (s scheduler) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
-	return ask(ctx, s.p, "describe", asScheduler, func(s core.Scheduler, ctx context.Context) (core.Job, error) { return s.Describe(ctx, key, note, from) })
+// Call implements core.SchedulerClient.
+func (s scheduler) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
+	return ask(ctx, s.p, string(c.Verb), asScheduler, func(s core.SchedulerClient, ctx context.Context) (*core.Job, error) {
+		return s.Call(ctx, c)
+	})
 }
 
 // Watch tells nothing more once its caller is gone, even where the plugin does not heed its context.
 func (s scheduler) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	turn := make(chan struct{}, 1)
-	err := follow(ctx, s.p, "watch", asScheduler, func(s core.Scheduler, ctx context.Context) error {
+	err := follow(ctx, s.p, "watch", asScheduler, func(s core.SchedulerClient, ctx context.Context) error {
 		return s.Watch(ctx, func(jobs core.Jobs) error {
 			turn <- struct{}{}
 			defer func() { <-turn }()
@@ -119,31 +123,6 @@ func (s scheduler) Watch(ctx context.Context, tell func(core.Jobs) error) error 
 	})
 	turn <- struct{}{} // until a tell that was begun is over
 	<-turn
-	return err
-}
-
-func (s scheduler) Fail(ctx context.Context, key core.Key, reason string) error {
-	_, err := ask(ctx, s.p, "fail", asScheduler, only(func(s core.Scheduler, ctx context.Context) error { return s.Fail(ctx, key, reason) }))
-	return err
-}
-
-func (s scheduler) Drain(ctx context.Context, node, reason string) error {
-	_, err := ask(ctx, s.p, "drain", asScheduler, only(func(s core.Scheduler, ctx context.Context) error { return s.Drain(ctx, node, reason) }))
-	return err
-}
-
-func (s scheduler) Requeue(ctx context.Context, key core.Key, reason string) error {
-	_, err := ask(ctx, s.p, "requeue", asRequeuer, only(func(r core.Requeuer, ctx context.Context) error { return r.Requeue(ctx, key, reason) }))
-	return err
-}
-
-func (s scheduler) Resume(ctx context.Context, node string) error {
-	_, err := ask(ctx, s.p, "resume", asResumer, only(func(r core.Resumer, ctx context.Context) error { return r.Resume(ctx, node) }))
-	return err
-}
-
-func (s scheduler) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {
-	_, err := ask(ctx, s.p, "annotate", asAnnotator, only(func(a core.Annotator, ctx context.Context) error { return a.Annotate(ctx, key, grant) }))
 	return err
 }
 

@@ -17,21 +17,18 @@ var (
 	asNIC       = half[core.NICDriver]{"NICs", func(l *life) core.NICDriver { return l.nic }}
 	asFabric    = half[core.FabricBackend]{"fabric", func(l *life) core.FabricBackend { return l.fabric }}
 	asHooks     = half[core.Hooks]{"hooks", func(l *life) core.Hooks { return l.hooks }}
-	asPhased    = able[core.Phased](core.AblePhases, func(l *life) any { return l.hooks })
-	asScheduler = half[core.Scheduler]{"scheduler", func(l *life) core.Scheduler { return l.scheduler }}
-	asRequeuer  = able[core.Requeuer](core.AbleRequeue, func(l *life) any { return l.scheduler })
-	asResumer   = able[core.Resumer](core.AbleResume, func(l *life) any { return l.scheduler })
-	asAnnotator = able[core.Annotator](core.AbleAnnotate, func(l *life) any { return l.scheduler })
+	asPhased    = able(core.AblePhases, func(l *life) core.Phased { p, _ := l.hooks.(core.Phased); return p })
+	asScheduler = half[core.SchedulerClient]{"scheduler", func(l *life) core.SchedulerClient { return l.scheduler }}
 	asChecker   = half[core.Checker]{"checks", func(l *life) core.Checker { return l.checker }}
 )
 
 // able is an optional contract. What the life told at its start counts: the client of a process implements every contract.
-func able[S any](ability core.Ability, of func(*life) any) half[S] {
-	return half[S]{string(ability), func(l *life) (s S) {
+func able[S any](ability core.Ability, of func(*life) S) half[S] {
+	return half[S]{string(ability), func(l *life) (none S) {
 		if slices.Contains(l.abilities, ability) {
-			s, _ = of(l).(S)
+			return of(l)
 		}
-		return s
+		return none
 	}}
 }
 

@@ -225,20 +225,20 @@ func TestAnAdapterHasBothHalves(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, r, err)
 		}
 		key := core.Key{JobID: core.JobID{Scheduler: name, Job: "7"}}
-		if _, err := p.Scheduler().Describe(t.Context(), key, nil, core.Peer{}); core.AsError(err).Reason != core.JobUnknown {
+		if _, err := core.Describe(t.Context(), p.Scheduler(), key, nil, core.Peer{}); core.AsError(err).Reason != core.JobUnknown {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := p.Scheduler().Fail(t.Context(), key, "x"); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := p.Scheduler().Drain(t.Context(), "n1", "x"); core.AsError(err).Reason != core.NotSupported {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := p.Scheduler().(core.Annotator).Annotate(t.Context(), key, core.Grant{Run: core.Run{Key: key}}); core.AsError(err).Code != core.Unsupported {
-			t.Errorf("%s: annotate: %v", name, err)
-		}
-		if err := p.Scheduler().(core.Resumer).Resume(t.Context(), "n1"); core.AsError(err).Code != core.Unsupported {
-			t.Errorf("%s: resume: %v", name, err)
+		for verb, want := range map[core.SchedulerVerb]core.Code{
+			core.CallFail: 0, core.CallDrain: core.Unsupported, core.CallAnnotate: core.Unsupported, core.CallResume: core.Unsupported, core.CallRequeue: core.Unsupported,
+		} {
+			call := core.SchedulerCall{Scheduler: name, Verb: verb, Key: key, Node: "n1", Reason: "x", Grant: &core.Grant{Run: core.Run{Key: key}}}
+			_, err := p.Scheduler().Call(t.Context(), call)
+			if got := core.AsError(err); want == 0 && got != nil || want != 0 && (got == nil || got.Code != want) {
+				t.Errorf("%s: %s: %v", name, verb, err)
+			}
+			if able := verb == core.CallFail || verb == core.CallDrain; p.Scheduler().Has(verb) != able {
+				t.Errorf("%s: it has %s: %v", name, verb, !able)
+			}
 		}
 		if found, err := p.Checker().Check(t.Context()); found != nil || err != nil {
 			t.Errorf("%s: check: %v %v", name, found, err)

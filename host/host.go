@@ -123,7 +123,7 @@ func (h *Host) Hooks(name string) (core.Hooks, error) {
 }
 
 // Scheduler is the other half of the scheduler instance of a name.
-func (h *Host) Scheduler(name string) (core.Scheduler, error) {
+func (h *Host) Scheduler(name string) (core.SchedulerClient, error) {
 	p, err := h.find(Scheduler, name)
 	if err != nil {
 		return nil, err

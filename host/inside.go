@@ -31,7 +31,9 @@ func (p *Plugin) inside(ctx context.Context, version string) (*life, error) {
 	l.nic, _ = v.(core.NICDriver)
 	l.fabric, _ = v.(core.FabricBackend)
 	l.hooks, _ = v.(core.Hooks)
-	l.scheduler, _ = v.(core.Scheduler)
+	if s, ok := v.(core.Scheduler); ok {
+		l.scheduler = core.Dispatcher{Of: s}
+	}
 	l.checker, _ = v.(core.Checker)
 	l.abilities = core.Abilities(v)
 	if err := p.serves(l, "its value in the daemon"); err != nil {

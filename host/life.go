@@ -12,7 +12,7 @@ type life struct {
 	nic       core.NICDriver
 	fabric    core.FabricBackend
 	hooks     core.Hooks
-	scheduler core.Scheduler
+	scheduler core.SchedulerClient
 	checker   core.Checker
 	abilities []core.Ability // as it told at its start
 	guard     *guard         // nil: it is a process

@@ -207,7 +207,7 @@ func start(t *testing.T) *system {
 	audit := slog.New(slog.NewJSONHandler(s.audit, &slog.HandlerOptions{ReplaceAttr: noTime}))
 	var err error
 	s.server, err = server.New(t.Context(), server.Needs{
-		Store: s.store, Policy: rules{}, Log: log, Audit: audit, Meter: s.serverPage, Schedulers: map[string]core.Scheduler{"tioga": s.sched},
+		Store: s.store, Policy: rules{}, Log: log, Audit: audit, Meter: s.serverPage, Schedulers: map[string]core.SchedulerClient{"tioga": core.Dispatcher{Of: s.sched}},
 		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(pools) },
 		Config: engine.Config{
 			Nodes: []string{"n1", "n2"}, Schedulers: []string{"tioga", "idle"}, Policy: engine.Text{Hash: "5f2c"},

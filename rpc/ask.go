@@ -38,14 +38,14 @@ func (d *decoder) call(p *hooksv1.Call) core.HookCall {
 	}
 }
 
-func encodeAsk(a core.Intent) *corev1.Ask {
-	return &corev1.Ask{
+func encodeIntent(a core.Intent) *corev1.Intent {
+	return &corev1.Intent{
 		Action: corev1.Action(a.Action), Key: encodeAnyKey(a.Key), Uid: a.UID, Step: utf(a.Step), Note: a.Note, Alive: every(a.Alive, encodeKey),
 		Began: a.Began, Boot: utf(a.Boot), Call: utf(a.Call), Speaks: a.Speaks,
 	}
 }
 
-func (d *decoder) ask(p *corev1.Ask) core.Intent {
+func (d *decoder) intent(p *corev1.Intent) core.Intent {
 	a := core.Intent{
 		Action: d.action(p.GetAction()), Key: d.anyKey(p.GetKey()), UID: p.GetUid(), Step: d.word("step", p.GetStep()),
 		Note: d.bytes("note", p.GetNote(), core.MaxNote), Alive: each(d, "jobs", p.GetAlive(), maxRuns, d.key), Began: p.GetBegan(),
@@ -81,7 +81,7 @@ func encodeOutcome(o core.Outcome) *hooksv1.Outcome {
 	return p
 }
 
-// outcome of an Ask, or of a call that was not understood: it then has no action.
+// outcome of an Intent, or of a call that was not understood: it then has no action.
 func (d *decoder) outcome(p *hooksv1.Outcome) core.Outcome {
 	o := core.Outcome{
 		Key: d.anyKey(p.GetKey()), Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text), Pending: p.GetPending(),

@@ -60,7 +60,7 @@ func (s *authorityServer) Reserve(ctx context.Context, req *authorityv1.ReserveR
 		return nil, err
 	}
 	d := &decoder{}
-	ask, peer := d.ask(req.GetAsk()), d.peer(req.GetPeer())
+	ask, peer := d.intent(req.GetIntent()), d.peer(req.GetPeer())
 	peer.Node = node
 	if err := d.ready(ctx); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ type authorityClient struct {
 
 func (c *authorityClient) Reserve(ctx context.Context, _ string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	peer.Node = ""
-	reply, err := c.pb.Reserve(ctx, &authorityv1.ReserveRequest{Ask: encodeAsk(ask), Peer: encodePeer(peer)}, authorityBound...)
+	reply, err := c.pb.Reserve(ctx, &authorityv1.ReserveRequest{Intent: encodeIntent(ask), Peer: encodePeer(peer)}, authorityBound...)
 	if err != nil {
 		return core.Grant{}, c.inward("Reserve", err)
 	}

@@ -45,7 +45,7 @@ func TestReserve(t *testing.T) {
 	c := wireAuthority(t, f)
 	rapid.Check(t, func(t *rapid.T) {
 		f.got, f.fail, f.grant = nil, nil, genGrant.Draw(t, "grant")
-		ask, peer := genAsk.Draw(t, "ask"), genPeer.Draw(t, "peer")
+		ask, peer := genIntent.Draw(t, "ask"), genPeer.Draw(t, "peer")
 		grant, err := c.Reserve(context.Background(), "another", ask, peer)
 		if err != nil {
 			t.Fatal(err)

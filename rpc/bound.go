@@ -25,7 +25,7 @@ const (
 	maxRuns       = 64 << 10 // that orders, an ask or a sweep name
 	maxOnNIC      = 64 << 10 // VNIs of a service that is not ours
 	maxGroups     = 64 << 10 // of a user: NGROUPS_MAX
-	maxShares     = 64 << 10
+	maxPlacements = 64 << 10
 	maxTexts      = 1024 // warnings, findings, complaints
 	maxComplaints = 128  // a status's details are headers, 16 MiB of them at most
 	maxItems      = 4096 // arguments, variables, fields, values

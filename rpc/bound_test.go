@@ -45,10 +45,10 @@ func TestEdges(t *testing.T) {
 		change(j)
 		return func(d *decoder) { d.job(j) }
 	}
-	ask := func(change func(*corev1.Ask)) func(*decoder) {
-		a := &corev1.Ask{Action: corev1.Action_ACTION_PREPARE, Key: key()}
+	ask := func(change func(*corev1.Intent)) func(*decoder) {
+		a := &corev1.Intent{Action: corev1.Action_ACTION_PREPARE, Key: key()}
 		change(a)
-		return func(d *decoder) { d.ask(a) }
+		return func(d *decoder) { d.intent(a) }
 	}
 	held := func(change func(*authorityv1.Held)) func(*decoder) {
 		h := &authorityv1.Held{Run: run(), State: authorityv1.HeldState_HELD_STATE_READY}
@@ -116,13 +116,13 @@ func TestEdges(t *testing.T) {
 		}, uint32(core.AllClasses), uint32(core.AllClasses) + 1},
 		{"fewest NICs", func(n uint32) func(*decoder) { return grant(func(g *corev1.Grant) { g.MinNics = n }) }, 1<<31 - 1, 1 << 31},
 		{"nodes of a share", func(n uint32) func(*decoder) {
-			return job(func(j *schedulerv1.Job) { j.Shares = []*schedulerv1.Share{{Nodes: n}} })
+			return job(func(j *schedulerv1.Job) { j.Placements = []*schedulerv1.Placement{{Nodes: n}} })
 		}, 1<<31 - 1, 1 << 31},
-		{"action", func(n uint32) func(*decoder) { return ask(func(a *corev1.Ask) { a.Action = corev1.Action(n) }) }, 6, 7},
-		{"no action", func(n uint32) func(*decoder) { return ask(func(a *corev1.Ask) { a.Action = corev1.Action(n) }) }, 1, 0},
-		{"note", func(n uint32) func(*decoder) { return ask(func(a *corev1.Ask) { a.Note = make([]byte, n) }) }, core.MaxNote, core.MaxNote + 1},
+		{"action", func(n uint32) func(*decoder) { return ask(func(a *corev1.Intent) { a.Action = corev1.Action(n) }) }, 6, 7},
+		{"no action", func(n uint32) func(*decoder) { return ask(func(a *corev1.Intent) { a.Action = corev1.Action(n) }) }, 1, 0},
+		{"note", func(n uint32) func(*decoder) { return ask(func(a *corev1.Intent) { a.Note = make([]byte, n) }) }, core.MaxNote, core.MaxNote + 1},
 		{"jobs alive", func(n uint32) func(*decoder) {
-			return ask(func(a *corev1.Ask) {
+			return ask(func(a *corev1.Intent) {
 				a.Alive = make([]*corev1.Key, n)
 				for i := range a.Alive {
 					a.Alive[i] = key()
@@ -130,13 +130,13 @@ func TestEdges(t *testing.T) {
 			})
 		}, maxRuns, maxRuns + 1},
 		{"step", func(n uint32) func(*decoder) {
-			return ask(func(a *corev1.Ask) { a.Step = strings.Repeat("s", int(n)) })
+			return ask(func(a *corev1.Intent) { a.Step = strings.Repeat("s", int(n)) })
 		}, maxWord, maxWord + 1},
 		{"job id", func(n uint32) func(*decoder) {
-			return ask(func(a *corev1.Ask) { a.Key.Job = strings.Repeat("1", int(n)) })
+			return ask(func(a *corev1.Intent) { a.Key.Job = strings.Repeat("1", int(n)) })
 		}, core.MaxJobID, core.MaxJobID + 1},
 		{"scheduler", func(n uint32) func(*decoder) {
-			return ask(func(a *corev1.Ask) { a.Key.Scheduler = strings.Repeat("s", int(n)) })
+			return ask(func(a *corev1.Intent) { a.Key.Scheduler = strings.Repeat("s", int(n)) })
 		}, core.MaxScheduler, core.MaxScheduler + 1},
 		{"NIC's name", func(n uint32) func(*decoder) {
 			return service(func(s *corev1.Service) { s.Device = strings.Repeat("c", int(n)) })

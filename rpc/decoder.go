@@ -88,6 +88,14 @@ func (d *decoder) name(what, s string, most int) string {
 	return s
 }
 
+// anyName is a name that may be left out.
+func (d *decoder) anyName(what, s string, most int) string {
+	if s == "" {
+		return ""
+	}
+	return d.name(what, s, most)
+}
+
 func (d *decoder) bytes(what string, b []byte, most int) []byte {
 	if len(b) > most {
 		d.fail("%s: it has %d bytes and may have %d", what, len(b), most)

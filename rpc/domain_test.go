@@ -148,7 +148,7 @@ var (
 		}
 		return c
 	})
-	genAsk = rapid.Custom(func(t *rapid.T) core.Intent {
+	genIntent = rapid.Custom(func(t *rapid.T) core.Intent {
 		a := core.Intent{
 			Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")), Key: genKey.Draw(t, "key"), UID: rapid.Uint32().Draw(t, "uid"),
 			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"), Speaks: rapid.Bool().Draw(t, "speaks"),
@@ -201,7 +201,7 @@ var (
 		j := core.Job{
 			GID: genUID.Draw(t, "gid"), User: genWord.Draw(t, "user"), Groups: list(t, "groups", genWord, 4), Account: genWord.Draw(t, "account"),
 			Queue: genWord.Draw(t, "queue"), Name: genText.Draw(t, "name"), Request: genRequest.Draw(t, "request"), Gone: rapid.Bool().Draw(t, "gone"),
-			Placements: list(t, "shares", rapid.Custom(func(t *rapid.T) core.Placement {
+			Placements: list(t, "placements", rapid.Custom(func(t *rapid.T) core.Placement {
 				return core.Placement{Hosts: genWord.Draw(t, "hosts"), Nodes: genInt.Draw(t, "nodes"), Cores: genInt.Draw(t, "cores")}
 			}), 3),
 		}
@@ -234,24 +234,19 @@ var (
 			Services: list(t, "services", genService, 2), Why: genText.Draw(t, "why"),
 		}
 	})
-	genNodeCall = rapid.Custom(func(t *rapid.T) core.SchedulerCall {
-		c := core.SchedulerCall{ID: rapid.Uint64().Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Within: time.Duration(rapid.Int64().Draw(t, "within"))}
-		switch c.Verb = core.SchedulerVerb(rapid.Uint8Max(uint8(core.CallResume)).Draw(t, "verb")); c.Verb {
-		case core.CallDescribe:
-			c.Key, c.Note, c.From = genKey.Draw(t, "key"), octets(t, "note"), genPeer.Draw(t, "from")
-		case core.CallFail, core.CallRequeue:
-			c.Key, c.Reason = genKey.Draw(t, "key"), genText.Draw(t, "reason")
-		case core.CallDrain:
-			c.Node, c.Reason = genName.Draw(t, "node"), genText.Draw(t, "reason")
-		case core.CallResume:
-			c.Node = genName.Draw(t, "node")
-		case core.CallAnnotate:
+	genSchedulerCall = rapid.Custom(func(t *rapid.T) core.SchedulerCall {
+		c := core.SchedulerCall{
+			ID: rapid.Uint64().Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Within: time.Duration(rapid.Int64().Draw(t, "within")),
+			Verb: rapid.SampledFrom(append(core.SchedulerVerbs(), "", "dance")).Draw(t, "verb"), Key: genKey.Draw(t, "key"), Node: genName.Draw(t, "node"),
+			Reason: genText.Draw(t, "reason"), Note: octets(t, "note"), From: genPeer.Draw(t, "from"),
+		}
+		if c.Verb == core.CallAnnotate || rapid.Bool().Draw(t, "a grant") {
 			g := genGrant.Draw(t, "grant").Shown()
-			c.Key, c.Grant = genKey.Draw(t, "key"), &g
+			c.Grant = &g
 		}
 		return c
 	})
-	genCallReply = rapid.Custom(func(t *rapid.T) core.SchedulerReply {
+	genSchedulerReply = rapid.Custom(func(t *rapid.T) core.SchedulerReply {
 		r := core.SchedulerReply{ID: rapid.Uint64().Draw(t, "id")}
 		switch rapid.IntRange(0, 2).Draw(t, "what") {
 		case 0:
@@ -267,7 +262,7 @@ var (
 			return core.Report{Answer: &core.Forward{Scheduler: genName.Draw(t, "scheduler"), Ask: rapid.Uint64().Draw(t, "ask"), Jobs: genJobs.Draw(t, "jobs")}}
 		}
 		if rapid.Bool().Draw(t, "reply") {
-			reply := genCallReply.Draw(t, "reply")
+			reply := genSchedulerReply.Draw(t, "reply")
 			return core.Report{Reply: &reply}
 		}
 		return core.Report{
@@ -279,7 +274,7 @@ var (
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {
 		return core.Orders{
 			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3),
-			Calls: list(t, "calls", genNodeCall, 3), Ran: list(t, "ran", genRan, 2), Inventory: list(t, "inventory", genName, 4),
+			Calls: list(t, "calls", genSchedulerCall, 3), Ran: list(t, "ran", genRan, 2), Inventory: list(t, "inventory", genName, 4),
 			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
 			}), 3),

@@ -18,7 +18,7 @@ func encodeError(err error) *corev1.Error {
 	}
 	e := core.AsError(err)
 	return &corev1.Error{
-		Code: corev1.Code(e.Code), Reason: utf(string(e.Reason)), What: text(e.What), Mend: text(e.Remedy),
+		Code: corev1.Code(e.Code), Reason: utf(string(e.Reason)), What: text(e.What), Remedy: text(e.Remedy),
 		Short: every(e.Short[:min(len(e.Short), maxItems)], func(s core.Shortage) *corev1.Shortage {
 			return &corev1.Shortage{Device: utf(s.Device), Resource: corev1.Resource(s.Resource) + 1, Want: uint32(s.Want), Have: uint32(s.Have), Pool: s.Pool}
 		}),
@@ -30,7 +30,7 @@ func (r remote) fault(p *corev1.Error) *core.Error {
 	if p == nil {
 		return nil
 	}
-	e := &core.Error{Code: core.Internal, Reason: core.Reason(p.GetReason()), What: text(p.GetWhat()), Remedy: text(p.GetMend())}
+	e := &core.Error{Code: core.Internal, Reason: core.Reason(p.GetReason()), What: text(p.GetWhat()), Remedy: text(p.GetRemedy())}
 	if c := p.GetCode(); c >= corev1.Code(core.Invalid) && c <= corev1.Code(core.Internal) {
 		e.Code = core.Code(c)
 	}

@@ -79,7 +79,7 @@ var decoders = []hostile{
 			t.Errorf("%d, %d", len(c.Args), len(c.Env))
 		}
 	}),
-	as((*decoder).ask, func(t *testing.T, a core.Intent) {
+	as((*decoder).intent, func(t *testing.T, a core.Intent) {
 		if a.Action < core.Prepare || a.Action > core.Room || len(a.Note) > core.MaxNote {
 			t.Errorf("%+v", a)
 		}
@@ -159,10 +159,14 @@ var decoders = []hostile{
 			validRun(t, r)
 		}
 		for _, c := range o.Calls {
-			if c.Verb == core.CallDescribe || c.Verb == core.CallFail || c.Verb == core.CallRequeue || c.Verb == core.CallAnnotate {
+			node := c.Verb == core.CallDrain || c.Verb == core.CallResume
+			if c.Key != (core.Key{}) || slices.Contains(core.SchedulerVerbs(), c.Verb) && !node {
 				validKey(t, c.Key)
 			}
-			if c.Verb > core.CallResume || (c.Verb == core.CallAnnotate) != (c.Grant != nil) || len(c.Note) > core.MaxNote || (c.Verb == core.CallDrain || c.Verb == core.CallResume) && core.CheckName("node", c.Node, core.MaxNodeName) != nil {
+			if c.Verb == core.CallAnnotate && c.Grant == nil || len(c.Note) > core.MaxNote || len(c.Verb) > maxWord {
+				t.Errorf("%+v", c)
+			}
+			if (node || c.Node != "") && core.CheckName("node", c.Node, core.MaxNodeName) != nil {
 				t.Errorf("%+v", c)
 			}
 		}
@@ -263,7 +267,7 @@ func FuzzDecode(f *testing.F) {
 	for seed := range 3 {
 		examples := []proto.Message{
 			encodeService(genService.Example(seed)), encodeSpec(genSpec.Example(seed)), encodeDevice(genDevice.Example(seed)), encodeCreated(genCreated.Example(seed)),
-			encodeGrant(genGrant.Example(seed)), encodeFabric(genFabric.Example(seed)), encodeCall(genCall.Example(seed)), encodeAsk(genAsk.Example(seed)),
+			encodeGrant(genGrant.Example(seed)), encodeFabric(genFabric.Example(seed)), encodeCall(genCall.Example(seed)), encodeIntent(genIntent.Example(seed)),
 			encodeOutcome(genOutcome.Example(seed)), encodeReply(genReply.Example(seed)), encodePhase(genPhase.Example(seed)), encodeJob(genFacts.Example(seed)), encodeJobs(genJobs.Example(seed))[0],
 			encodeReport(genReport.Example(seed))[0], encodeOrders(genOrders.Example(seed)), encodePeer(genPeer.Example(seed)), encodeError(genError.Example(seed)),
 			encodeValues(genValues(0).Example(seed)), encodeSchema(genSchema(0).Example(seed)), encodeInfo(genInfo.Example(seed)), encodeFinding(genFinding.Example(seed)),
@@ -306,9 +310,9 @@ func TestHostileNumbers(t *testing.T) {
 			&nicv1.Device{Name: "cxi0", Address: number.Draw(rt, "address"), Capacity: &nicv1.Capacity{Eqs: &nicv1.Supply{Total: number.Draw(rt, "total")}}},
 			&corev1.Grant{Run: run, Gid: number.Draw(rt, "gid"), Vnis: vnis, Classes: classes, Limits: limits, Floor: counts, MinNics: number.Draw(rt, "min")},
 			&fabricv1.CollectivesReply{Collectives: []*corev1.Key{key}, Addresses: number.Draw(rt, "addresses")},
-			&corev1.Ask{Action: corev1.Action(number.Draw(rt, "action")), Key: key},
+			&corev1.Intent{Action: corev1.Action(number.Draw(rt, "action")), Key: key},
 			&hooksv1.RenderReply{Exit: int32(number.Draw(rt, "exit"))},
-			&schedulerv1.Job{Run: run, Shares: []*schedulerv1.Share{{Nodes: number.Draw(rt, "nodes")}}, Request: &schedulerv1.Request{Classes: classes, Vnis: number.Draw(rt, "n")}},
+			&schedulerv1.Job{Run: run, Placements: []*schedulerv1.Placement{{Nodes: number.Draw(rt, "nodes")}}, Request: &schedulerv1.Request{Classes: classes, Vnis: number.Draw(rt, "n")}},
 			&corev1.Jobs{Jobs: []*corev1.JobStatus{{Run: run, State: corev1.JobState(number.Draw(rt, "state"))}}},
 			&authorityv1.AttendRequest{Report: &authorityv1.Report{Held: []*authorityv1.Held{{Run: run, Vnis: vnis, State: authorityv1.HeldState(number.Draw(rt, "held"))}}}},
 			&authorityv1.Orders{Clean: []*authorityv1.Clean{{Run: run, Vnis: vnis}}},

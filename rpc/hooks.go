@@ -38,7 +38,7 @@ func (s *hooksServer) Parse(ctx context.Context, req *hooksv1.ParseRequest) (*ho
 	if err != nil {
 		return nil, outward(err)
 	}
-	return &hooksv1.ParseReply{Ask: encodeAsk(ask)}, nil
+	return &hooksv1.ParseReply{Intent: encodeIntent(ask)}, nil
 }
 
 func (s *hooksServer) Render(ctx context.Context, req *hooksv1.RenderRequest) (*hooksv1.RenderReply, error) {
@@ -91,7 +91,7 @@ func (c *hooksClient) Parse(ctx context.Context, call core.HookCall) (core.Inten
 		return core.Intent{}, c.inward("Parse", err)
 	}
 	d := &decoder{}
-	ask := d.ask(reply.GetAsk())
+	ask := d.intent(reply.GetIntent())
 	return ask, c.answer("Parse", d)
 }
 

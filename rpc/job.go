@@ -11,8 +11,8 @@ import (
 func encodeJob(j core.Job) *schedulerv1.Job {
 	p := &schedulerv1.Job{
 		Gid: j.GID, User: utf(j.User), Groups: every(j.Groups, utf), Account: utf(j.Account), Queue: utf(j.Queue), Name: text(j.Name),
-		Shares: every(j.Placements, func(s core.Placement) *schedulerv1.Share {
-			return &schedulerv1.Share{Hosts: utf(s.Hosts), Nodes: count(s.Nodes), Cores: count(s.Cores)}
+		Placements: every(j.Placements, func(s core.Placement) *schedulerv1.Placement {
+			return &schedulerv1.Placement{Hosts: utf(s.Hosts), Nodes: count(s.Nodes), Cores: count(s.Cores)}
 		}),
 		Request: encodeRequest(j.Request), Gone: j.Gone,
 	}
@@ -22,12 +22,31 @@ func encodeJob(j core.Job) *schedulerv1.Job {
 	return p
 }
 
+// encodeAnyJob leaves out a job that there is none of.
+func encodeAnyJob(j *core.Job) *schedulerv1.Job {
+	if j == nil {
+		return nil
+	}
+	return encodeJob(*j)
+}
+
+func (d *decoder) anyJob(p *schedulerv1.Job) *core.Job {
+	if p == nil {
+		return nil
+	}
+	j := d.job(p)
+	if d.err != nil {
+		return nil
+	}
+	return &j
+}
+
 func (d *decoder) job(p *schedulerv1.Job) core.Job {
 	j := core.Job{
 		GID: d.uid(p.GetGid()), User: d.word("user", p.GetUser()),
 		Groups:  each(d, "groups", p.GetGroups(), maxGroups, func(s string) string { return d.word("group", s) }),
 		Account: d.word("account", p.GetAccount()), Queue: d.word("queue", p.GetQueue()), Name: text(p.GetName()),
-		Placements: each(d, "shares", p.GetShares(), maxShares, func(s *schedulerv1.Share) core.Placement {
+		Placements: each(d, "placements", p.GetPlacements(), maxPlacements, func(s *schedulerv1.Placement) core.Placement {
 			return core.Placement{Hosts: d.fit("hosts", s.GetHosts(), maxHosts), Nodes: d.count("nodes", s.GetNodes()), Cores: d.count("cores", s.GetCores())}
 		}),
 		Request: d.request(p.GetRequest()), Gone: p.GetGone(),

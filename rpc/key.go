@@ -81,9 +81,5 @@ func (d *decoder) peer(p *corev1.Peer) core.Peer {
 		d.fail("caller: the message does not say who it is")
 		return core.Peer{UID: core.NoUID, GID: core.NoUID}
 	}
-	out := core.Peer{UID: p.GetUid(), GID: p.GetGid(), PID: p.GetPid()}
-	if p.GetNode() != "" {
-		out.Node = d.name("node", p.GetNode(), core.MaxNodeName)
-	}
-	return out
+	return core.Peer{UID: p.GetUid(), GID: p.GetGid(), PID: p.GetPid(), Node: d.anyName("node", p.GetNode(), core.MaxNodeName)}
 }

@@ -270,12 +270,13 @@ func TestAway(t *testing.T) {
 	key := core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}
 	_, away1 := NewNIC(none).Devices(t.Context())
 	_, away2 := NewAuthority(none).Reserve(t.Context(), "n", core.Intent{Action: core.Prepare, Key: key}, core.Peer{})
-	_, away3 := NewScheduler(none).Describe(t.Context(), key, nil, core.Peer{})
+	away := NewScheduler(none, []core.Ability{"describe"})
+	_, away3 := core.Describe(t.Context(), away, key, nil, core.Peer{})
 	_, away4 := NewHooks(none).Parse(t.Context(), core.HookCall{})
 	away5 := NewFabric(none).Release(t.Context(), key)
 	away6 := NewPlugin(none).Configure(t.Context(), nil)
 	away7 := NewAuthority(none).Attend(t.Context(), "n", core.Report{Full: true}, nil, nil)
-	away8 := NewScheduler(none).Watch(t.Context(), nil)
+	away8 := away.Watch(t.Context(), nil)
 	want := []core.Reason{core.DriverAway, core.ServerAway, core.SchedulerAway, core.PluginAway, core.PluginAway, core.PluginAway, core.ServerAway, core.SchedulerAway}
 	for i, err := range []error{away1, away2, away3, away4, away5, away6, away7, away8} {
 		if e := core.AsError(err); e == nil || e.Reason != want[i] || e.Code != core.Unavailable {

@@ -217,7 +217,7 @@ func (d *decoder) info(p *pluginv1.InfoReply) Info {
 }
 
 func encodeFinding(f core.Finding) *pluginv1.Finding {
-	return &pluginv1.Finding{Severity: pluginv1.Severity(f.Severity) + 1, What: text(f.What), Evidence: text(f.Evidence), Mend: text(f.Remedy)}
+	return &pluginv1.Finding{Severity: pluginv1.Severity(f.Severity) + 1, What: text(f.What), Evidence: text(f.Evidence), Remedy: text(f.Remedy)}
 }
 
 func (d *decoder) finding(p *pluginv1.Finding) core.Finding {
@@ -225,7 +225,7 @@ func (d *decoder) finding(p *pluginv1.Finding) core.Finding {
 		d.fail("finding: there is no severity %d", p.GetSeverity())
 		return core.Finding{}
 	}
-	return core.Finding{Severity: core.Severity(p.GetSeverity() - 1), What: text(p.GetWhat()), Evidence: text(p.GetEvidence()), Remedy: text(p.GetMend())}
+	return core.Finding{Severity: core.Severity(p.GetSeverity() - 1), What: text(p.GetWhat()), Evidence: text(p.GetEvidence()), Remedy: text(p.GetRemedy())}
 }
 
 // complain sends what Configure complained of: each complaint with its path.

@@ -13,7 +13,7 @@ func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 		Blind: every(r.Blind, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
 	}
 	if r.Reply != nil {
-		p.Reply = encodeCallReply(r.Reply)
+		p.Reply = encodeSchedulerReply(r.Reply)
 	}
 	if r.Answer == nil {
 		return []*authorityv1.AttendRequest{{Report: p}}
@@ -77,7 +77,7 @@ func (g *reports) add(d *decoder, m *authorityv1.AttendRequest) (core.Report, bo
 // report without its answer.
 func (d *decoder) report(p *authorityv1.Report) core.Report {
 	return core.Report{
-		Reply:  d.callReply(p.GetReply()),
+		Reply:  d.schedulerReply(p.GetReply()),
 		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Seen: d.head(p.GetSeen()), Full: p.GetFull(), First: p.GetFirst(),
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
 		Blind:   each(d, "NICs", p.GetBlind(), maxDevices, d.device),
@@ -107,7 +107,7 @@ func (d *decoder) held(p *authorityv1.Held) core.Held {
 
 func encodeOrders(o core.Orders) *authorityv1.Orders {
 	return &authorityv1.Orders{
-		Head: encodeHead(o.Head), Heard: o.Heard, Forget: every(o.Forget, encodeRun), Calls: every(o.Calls, encodeNodeCall), Inventory: every(o.Inventory, utf),
+		Head: encodeHead(o.Head), Heard: o.Heard, Forget: every(o.Forget, encodeRun), Calls: every(o.Calls, encodeSchedulerCall), Inventory: every(o.Inventory, utf),
 		Ran: every(o.Ran, func(r core.Ran) *authorityv1.Ran {
 			return &authorityv1.Ran{Scheduler: utf(r.Scheduler), Jobs: every(r.Jobs, encodeStatus), Whole: r.Whole}
 		}),
@@ -120,7 +120,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 	return core.Orders{
 		Head: d.head(p.GetHead()), Heard: p.GetHeard(), Forget: each(d, "runs", p.GetForget(), maxRuns, d.run),
-		Calls: each(d, "calls", p.GetCalls(), core.MaxSchedulerCalls, d.nodeCall), Inventory: each(d, "NICs", p.GetInventory(), maxDevices, d.device),
+		Calls: each(d, "calls", p.GetCalls(), core.MaxSchedulerCalls, d.schedulerCall), Inventory: each(d, "NICs", p.GetInventory(), maxDevices, d.device),
 		Ran: each(d, "schedulers", p.GetRan(), maxTold, func(p *authorityv1.Ran) core.Ran {
 			return core.Ran{Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Jobs: each(d, "jobs", p.GetJobs(), core.MaxRan, d.status), Whole: p.GetWhole()}
 		}),

@@ -63,8 +63,8 @@ func (f fakeAnnotator) Requeue(_ context.Context, k core.Key, reason string) err
 	return f.fail
 }
 
-func wireScheduler(t testing.TB, f core.Scheduler) core.Scheduler {
-	return NewScheduler(wire(t, func(s *grpc.Server) { ServeScheduler(s, f) }))
+func wireScheduler(t testing.TB, f core.Scheduler) core.SchedulerClient {
+	return NewScheduler(wire(t, func(s *grpc.Server) { ServeScheduler(s, core.Dispatcher{Of: f}) }), core.Abilities(f))
 }
 
 func TestScheduler(t *testing.T) {
@@ -72,29 +72,39 @@ func TestScheduler(t *testing.T) {
 	c := wireScheduler(t, fakeAnnotator{f})
 	rapid.Check(t, func(t *rapid.T) {
 		f.got, f.fail, f.job = nil, nil, genFacts.Draw(t, "job")
-		k, note, from := genKey.Draw(t, "key"), octets(t, "note"), genPeer.Draw(t, "peer")
-		reason, node, grant := genText.Draw(t, "reason"), genName.Draw(t, "node"), genGrant.Draw(t, "grant")
-		job, err1 := c.Describe(context.Background(), k, note, from)
-		err2 := c.Fail(context.Background(), k, reason)
-		err3 := c.Drain(context.Background(), node, reason)
-		err4 := c.(core.Annotator).Annotate(context.Background(), k, grant)
-		err5 := c.(core.Requeuer).Requeue(context.Background(), k, reason)
-		err6 := c.(core.Resumer).Resume(context.Background(), node)
-		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
-			t.Fatal(err)
+		call := core.SchedulerCall{
+			Scheduler: genName.Draw(t, "scheduler"), Key: genKey.Draw(t, "key"), Note: octets(t, "note"), From: genPeer.Draw(t, "peer"),
+			Reason: genText.Draw(t, "reason"), Node: genName.Draw(t, "node"),
 		}
-		if grant.Collective != nil {
-			grant.Collective.Token = "" // it stayed here
-		}
-		if diff := cmp.Diff([]any{k, note, from, k, reason, node, reason, k, grant, k, reason, node, f.job}, append(f.got, job)); diff != "" {
-			t.Fatalf("(-want +got)\n%s", diff)
+		grant := genGrant.Draw(t, "grant")
+		call.Grant = &grant
+		shown := grant.Shown() // the token stays here
+		want := map[core.SchedulerVerb][]any{
+			core.CallDescribe: {call.Key, call.Note, call.From}, core.CallFail: {call.Key, call.Reason}, core.CallDrain: {call.Node, call.Reason},
+			core.CallRequeue: {call.Key, call.Reason}, core.CallAnnotate: {call.Key, shown}, core.CallResume: {call.Node},
 		}
 		e := genError.Draw(t, "error")
-		f.fail = e
-		_, err1 = c.Describe(context.Background(), k, note, from)
-		for _, err := range []error{err1, c.Fail(context.Background(), k, reason), c.Drain(context.Background(), node, reason), c.(core.Annotator).Annotate(context.Background(), k, grant), c.(core.Requeuer).Requeue(context.Background(), k, reason), c.(core.Resumer).Resume(context.Background(), node)} {
-			if !cmp.Equal(e, core.AsError(err), errorsWhole) {
-				t.Fatalf("%v, want %v", err, e)
+		for _, verb := range core.SchedulerVerbs() {
+			call.Verb = verb
+			f.got, f.fail = nil, nil
+			job, err := c.Call(context.Background(), call)
+			if err != nil || !c.Has(verb) {
+				t.Fatalf("%s: %v", verb, err)
+			}
+			if diff := cmp.Diff(want[verb], f.got); diff != "" {
+				t.Fatalf("%s (-want +got)\n%s", verb, diff)
+			}
+			if verb != core.CallDescribe && job != nil {
+				t.Fatalf("%s answers with %+v", verb, job)
+			}
+			if verb == core.CallDescribe {
+				if diff := cmp.Diff(&f.job, job); diff != "" {
+					t.Fatalf("(-want +got)\n%s", diff)
+				}
+			}
+			f.fail = e
+			if job, err := c.Call(context.Background(), call); job != nil || !cmp.Equal(e, core.AsError(err), errorsWhole) {
+				t.Fatalf("%s: %v, want %v", verb, err, e)
 			}
 		}
 	})
@@ -103,23 +113,39 @@ func TestScheduler(t *testing.T) {
 // TestNoTokenGoesToANode looks at the order's own bytes: the half of a scheduler shows a grant to whoever may read its record.
 func TestNoTokenGoesToANode(t *testing.T) {
 	g := core.Grant{VNIs: []core.VNI{1024}, Collective: &core.Collective{JobID: "7", Token: "s3cr3t", Addresses: 8}}
-	b, err := proto.Marshal(encodeNodeCall(core.SchedulerCall{ID: 1, Scheduler: "f", Verb: core.CallAnnotate, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}, Grant: &g}))
+	b, err := proto.Marshal(encodeSchedulerCall(core.SchedulerCall{ID: 1, Scheduler: "f", Verb: core.CallAnnotate, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}, Grant: &g}))
 	if err != nil || bytes.Contains(b, []byte("s3cr3t")) {
 		t.Errorf("%q, %v", b, err)
 	}
 }
 
-func TestAnnotateIsOptional(t *testing.T) {
-	c := wireScheduler(t, &fakeScheduler{})
-	run := core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}}
-	if err := c.(core.Annotator).Annotate(t.Context(), run.Key, core.Grant{Run: run}); !errors.Is(err, core.Unsupported) {
-		t.Error(err)
+// TestVerbsAreOptional: a client that was told of none sends nothing, and an adapter that is asked all the same says so itself.
+func TestVerbsAreOptional(t *testing.T) {
+	f := &fakeScheduler{}
+	conn := wire(t, func(s *grpc.Server) { ServeScheduler(s, core.Dispatcher{Of: f}) })
+	key := core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}}
+	for _, verb := range core.SchedulerVerbs() {
+		call := core.SchedulerCall{Scheduler: "s", Verb: verb, Key: key, Node: "n1", Reason: "why", Grant: &core.Grant{Run: core.Run{Key: key}}}
+		if _, err := NewScheduler(conn, nil).Call(t.Context(), call); !errors.Is(err, core.Unsupported) || f.got != nil {
+			t.Errorf("%s: %v, and the adapter heard %v", verb, err, f.got)
+		}
 	}
-	if err := c.(core.Resumer).Resume(t.Context(), "n1"); !errors.Is(err, core.Unsupported) {
-		t.Error(err)
+	for _, verb := range []core.SchedulerVerb{core.CallAnnotate, core.CallResume, core.CallRequeue, "dance"} {
+		call := core.SchedulerCall{Scheduler: "s", Verb: verb, Key: key, Node: "n1", Reason: "why", Grant: &core.Grant{Run: core.Run{Key: key}}}
+		if _, err := NewScheduler(conn, []core.Ability{core.Ability(verb)}).Call(t.Context(), call); !errors.Is(err, core.Unsupported) {
+			t.Errorf("%s: %v", verb, err)
+		}
 	}
-	if err := c.(core.Requeuer).Requeue(t.Context(), run.Key, "why"); !errors.Is(err, core.Unsupported) {
-		t.Error(err)
+}
+
+// TestACallNamesWhatItIsAbout: no adapter is asked about the job, or told of the node, of no name.
+func TestACallNamesWhatItIsAbout(t *testing.T) {
+	f := &fakeScheduler{}
+	c := wireScheduler(t, fakeAnnotator{f})
+	for _, verb := range core.SchedulerVerbs() {
+		if _, err := c.Call(t.Context(), core.SchedulerCall{Scheduler: "s", Verb: verb}); core.AsError(err).Reason != core.BadCall || f.got != nil {
+			t.Errorf("%s: %v, and the adapter heard %v", verb, err, f.got)
+		}
 	}
 }
 
@@ -216,7 +242,7 @@ func TestWatchEnds(t *testing.T) {
 		}
 	})
 	t.Run("by a consumer that hears what was not told", func(t *testing.T) {
-		conn := wire(t, func(s *grpc.Server) { ServeScheduler(s, &fakeScheduler{watch: until}) })
+		conn := wire(t, func(s *grpc.Server) { ServeScheduler(s, core.Dispatcher{Of: &fakeScheduler{watch: until}}) })
 		stream, err := schedulerv1.NewSchedulerClient(conn).Watch(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -100,7 +100,7 @@ func TestHooks(t *testing.T) {
 	c := NewHooks(wire(t, func(s *grpc.Server) { ServeHooks(s, f) }))
 	rapid.Check(t, func(t *rapid.T) {
 		*f.got, f.fail = nil, nil
-		f.ask, f.reply = genAsk.Draw(t, "ask"), genReply.Draw(t, "reply")
+		f.ask, f.reply = genIntent.Draw(t, "ask"), genReply.Draw(t, "reply")
 		call, outcome := genCall.Draw(t, "call"), genOutcome.Draw(t, "outcome")
 		ask, err1 := c.Parse(context.Background(), call)
 		reply, err2 := c.Render(context.Background(), call, outcome)

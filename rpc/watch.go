@@ -21,7 +21,7 @@ import (
 
 type watchServer = grpc.BidiStreamingServer[schedulerv1.WatchRequest, schedulerv1.WatchReply]
 
-func watch(stream watchServer, scheduler core.Scheduler) error {
+func watch(stream watchServer, scheduler core.SchedulerClient) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
 	t := &teller{ctx: ctx, stream: stream, heard: make(chan uint64)}

@@ -3,5 +3,6 @@
 //	func main() { sdk.Serve(&driver{}) }
 //
 // Serve takes a value that implements any of core.NICDriver, core.FabricBackend, core.Hooks and core.Scheduler, and may implement core.Configurable,
-// core.Checker, core.Annotator, core.Requeuer and core.Resumer. SchemaOf and Decode make a block of config.hcl of a Go struct. docs/plugins.md is the whole story.
+// core.Checker and the optional contracts of Hooks and Scheduler. SchemaOf and Decode make a block of config.hcl of a Go struct. docs/plugins.md is the
+// whole story.
 package sdk

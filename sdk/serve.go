@@ -39,8 +39,8 @@ const (
 )
 
 // Serve is a plugin's whole main: it serves value to the daemon that started this process and does not return before that ends it. value implements any of
-// core.NICDriver, core.FabricBackend, core.Hooks and core.Scheduler, and may implement core.Configurable, core.Checker, core.Phased, core.Annotator,
-// core.Requeuer and core.Resumer. It is configured before any other call, and must be safe for calls at the same time.
+// core.NICDriver, core.FabricBackend, core.Hooks and core.Scheduler, and may implement core.Configurable, core.Checker, core.Phased and the optional contracts
+// of a Scheduler. The daemon is told which (core.Abilities). It is configured before any other call, and must be safe for calls at the same time.
 //
 // From here on slog and package log write into the daemon's log; what a C library prints on standard output lands there too, and so does fmt.Println. A
 // call that panics costs that call. SIGINT, SIGTERM and SIGHUP are left to the daemon, which lets calls in flight end first; when the daemon is gone, so is
@@ -102,7 +102,7 @@ func (w *wire) GRPCServer(_ *plugin.GRPCBroker, to *grpc.Server) error {
 		rpc.ServeHooks(to, v)
 	}
 	if v, ok := w.value.(core.Scheduler); ok {
-		rpc.ServeScheduler(to, v)
+		rpc.ServeScheduler(to, core.Dispatcher{Of: v})
 	}
 	return nil
 }

@@ -39,9 +39,9 @@ func (s *Server) act(d done) {
 		case engine.Over:
 			s.over(a)
 		case engine.Drain:
-			s.drain(a)
+			s.everywhere(core.SchedulerCall{Verb: core.CallDrain, Node: a.Node, Reason: a.Reason})
 		case engine.Resume:
-			s.resume(a)
+			s.everywhere(core.SchedulerCall{Verb: core.CallResume, Node: a.Node})
 		case engine.Say:
 			s.say(d.in, a)
 		}
@@ -85,18 +85,12 @@ func (s *Server) failed(a engine.Fail) <-chan struct{} {
 	if first := s.tellings.begun(what, s.now().Uptime); first != nil {
 		return first
 	}
-	verb, call := "fail", func(ctx context.Context, sched core.Scheduler) error { return sched.Fail(ctx, a.Key, a.Reason) }
+	call := core.SchedulerCall{Scheduler: a.Key.Scheduler, Verb: core.CallFail, Key: a.Key, Reason: a.Reason}
 	if a.Again {
-		verb, call = "requeue", func(ctx context.Context, sched core.Scheduler) error {
-			r, ok := sched.(core.Requeuer)
-			if !ok {
-				return core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", a.Key.Scheduler)
-			}
-			return r.Requeue(ctx, a.Key, a.Reason)
-		}
+		call.Verb = core.CallRequeue
 	}
 	noted := make(chan struct{})
-	first := s.tellScheduler(a.Key.Scheduler, verb, call, func(ok bool) {
+	first := s.tellScheduler(call, nil, func(ok bool) {
 		<-noted
 		s.tellings.end(what, ok, s.now().Uptime)
 	})
@@ -129,10 +123,10 @@ func (s *Server) refused(a engine.Refused, told <-chan struct{}) {
 	})
 }
 
-// tellScheduler runs a call to a scheduler beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it. The channel is
-// closed after the first; nil: there is nobody to tell. over is told in the end whether it took it.
-func (s *Server) tellScheduler(name, what string, f func(context.Context, core.Scheduler) error, over func(ok bool)) <-chan struct{} {
-	sched := s.schedulers[name]
+// tellScheduler makes a call beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it. It begins when after is closed,
+// or at once where that is nil. The channel is closed after the first try; nil: there is nobody to tell. over is told in the end whether the scheduler took it.
+func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, over func(ok bool)) <-chan struct{} {
+	sched := s.schedulers[c.Scheduler]
 	if sched == nil || s.ctx == nil {
 		return nil
 	}
@@ -142,7 +136,7 @@ func (s *Server) tellScheduler(name, what string, f func(context.Context, core.S
 		defer func() { over(ok) }()
 		for try := range 3 {
 			ctx, cancel := context.WithTimeout(s.ctx, s.limits.Describe)
-			err := f(ctx, sched)
+			err := callAfter(ctx, sched, c, after)
 			cancel()
 			if try == 0 {
 				close(told)
@@ -152,7 +146,7 @@ func (s *Server) tellScheduler(name, what string, f func(context.Context, core.S
 				return
 			}
 			if try == 2 {
-				s.log.Warn("the scheduler did not take it", core.LogScheduler, name, core.LogVerb, what, core.LogError, err)
+				s.log.Warn("the scheduler did not take it", core.LogScheduler, c.Scheduler, core.LogVerb, string(c.Verb), core.LogError, err)
 				return
 			}
 			if !poll.Pause(s.ctx, time.Duration(try+1)*s.limits.Retry) {
@@ -161,4 +155,16 @@ func (s *Server) tellScheduler(name, what string, f func(context.Context, core.S
 		}
 	})
 	return told
+}
+
+func callAfter(ctx context.Context, sched core.SchedulerClient, c core.SchedulerCall, after <-chan struct{}) error {
+	if after != nil {
+		select {
+		case <-after:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	_, err := sched.Call(ctx, c)
+	return err
 }

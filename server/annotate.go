@@ -43,7 +43,7 @@ func (s *Server) annotateAgain() {
 
 // annotateAll shows the grants of one scheduler, one at a time and in their order: of what it can do at once it costs one call. One that shows none is asked
 // once; where its half runs on a node, once a session, since the agent there may be of a later release then.
-func (s *Server) annotateAll(ctx context.Context, name string, to core.Annotator) {
+func (s *Server) annotateAll(ctx context.Context, name string, to core.SchedulerClient) {
 	cannot, by := false, uint64(0)
 	for {
 		select {
@@ -77,7 +77,7 @@ func (s *Server) voice(name string) uint64 {
 }
 
 // note shows one grant, in a few tries.
-func (s *Server) note(ctx context.Context, to core.Annotator, g core.Grant) (err error) {
+func (s *Server) note(ctx context.Context, to core.SchedulerClient, g core.Grant) (err error) {
 	wait := s.limits.Retry
 	for try := range noteTries {
 		if try > 0 {
@@ -89,7 +89,8 @@ func (s *Server) note(ctx context.Context, to core.Annotator, g core.Grant) (err
 		err = func() error {
 			ctx, cancel := context.WithTimeout(ctx, s.limits.Describe)
 			defer cancel()
-			return to.Annotate(ctx, g.Key, g)
+			_, err := to.Call(ctx, core.SchedulerCall{Scheduler: g.Key.Scheduler, Verb: core.CallAnnotate, Key: g.Key, Grant: &g})
+			return err
 		}()
 		if err == nil || core.AsError(err).Code == core.Unsupported {
 			return err

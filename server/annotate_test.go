@@ -55,8 +55,8 @@ func shows(t *testing.T, change func(*server.Needs)) (*system, *showing) {
 	t.Helper()
 	to := &showing{}
 	return start(t, func(n *server.Needs) {
-		to.scheduler = n.Schedulers["s"].(*scheduler)
-		n.Schedulers = map[string]core.Scheduler{"s": to}
+		to.scheduler = n.Schedulers["s"].(core.Dispatcher).Of.(*scheduler)
+		n.Schedulers = map[string]core.SchedulerClient{"s": core.Dispatcher{Of: to}}
 		if change != nil {
 			change(n)
 		}

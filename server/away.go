@@ -16,56 +16,16 @@ type away struct {
 	node string
 }
 
-// Describe implements core.Scheduler.
-func (a away) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
-	r, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallDescribe, Key: key, Note: note, From: from})
-	if err != nil {
-		return core.Job{}, err
-	}
-	if r.Job == nil {
-		return core.Job{}, core.Errorf(core.SchedulerAway, "scheduler %s: node %s: its answer about job %s tells nothing of it", a.name, a.node, key.Job)
-	}
-	return *r.Job, nil
-}
+// Has implements core.SchedulerClient: the node knows.
+func (a away) Has(core.SchedulerVerb) bool { return true }
 
-// Watch implements core.Scheduler: the node forwards it, so there is nothing to be followed from here.
+// Watch implements core.SchedulerClient: the node forwards it, so there is nothing to be followed from here.
 func (a away) Watch(context.Context, func(core.Jobs) error) error {
 	return core.Errorf(core.NotSupported, "scheduler %s: node %s forwards what is to be watched", a.name, a.node)
 }
 
-// Fail implements core.Scheduler.
-func (a away) Fail(ctx context.Context, key core.Key, reason string) error {
-	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallFail, Key: key, Reason: reason})
-	return err
-}
-
-// Requeue implements core.Requeuer: whether the half is one is known on its node.
-func (a away) Requeue(ctx context.Context, key core.Key, reason string) error {
-	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallRequeue, Key: key, Reason: reason})
-	return err
-}
-
-// Annotate implements core.Annotator: whether the half is one is known on its node.
-func (a away) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {
-	g := grant.Shown()
-	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallAnnotate, Key: key, Grant: &g})
-	return err
-}
-
-// Resume implements core.Resumer: whether the half is one is known on its node.
-func (a away) Resume(ctx context.Context, node string) error {
-	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallResume, Node: node})
-	return err
-}
-
-// Drain implements core.Scheduler.
-func (a away) Drain(ctx context.Context, node, reason string) error {
-	_, err := a.ask(ctx, core.SchedulerCall{Verb: core.CallDrain, Node: node, Reason: reason})
-	return err
-}
-
-// ask makes a call of the node's session and waits for its reply.
-func (a away) ask(ctx context.Context, c core.SchedulerCall) (core.SchedulerReply, error) {
+// Call implements core.SchedulerClient: it sends the call in the node's session and waits for its reply.
+func (a away) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.s.limits.Describe)
@@ -75,13 +35,13 @@ func (a away) ask(ctx context.Context, c core.SchedulerCall) (core.SchedulerRepl
 	ses := a.s.sessions[a.node]
 	a.s.mu.Unlock()
 	if ses == nil {
-		return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: the agent of node %s, where its half runs, has no session here", a.name, a.node).
+		return nil, core.Errorf(core.SchedulerAway, "scheduler %s: the agent of node %s, where its half runs, has no session here", a.name, a.node).
 			WithRemedy("check on the node that the agent runs and that it reaches the server")
 	}
 	tells := c.Verb != core.CallDescribe
 	id, done, err := ses.calls.begin(a.name, a.node, tells)
 	if err != nil {
-		return core.SchedulerReply{}, err
+		return nil, err
 	}
 	defer ses.calls.end(id, tells)
 	deadline, _ := ctx.Deadline()
@@ -92,13 +52,13 @@ func (a away) ask(ctx context.Context, c core.SchedulerCall) (core.SchedulerRepl
 	select {
 	case r := <-done:
 		if r.Err != nil {
-			return core.SchedulerReply{}, r.Err
+			return nil, r.Err
 		}
-		return r, nil
+		return r.Job, nil
 	case <-ses.ctx.Done():
-		return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: %s: the session of node %s, where its half runs, ended: %w", a.name, c.Verb, a.node, context.Cause(ses.ctx))
+		return nil, core.Errorf(core.SchedulerAway, "scheduler %s: %s: the session of node %s, where its half runs, ended: %w", a.name, c.Verb, a.node, context.Cause(ses.ctx))
 	case <-ctx.Done():
-		return core.SchedulerReply{}, core.Errorf(core.TimedOut, "scheduler %s: %s: node %s, where its half runs, did not answer in time: %w", a.name, c.Verb, a.node, context.Cause(ctx))
+		return nil, core.Errorf(core.TimedOut, "scheduler %s: %s: node %s, where its half runs, did not answer in time: %w", a.name, c.Verb, a.node, context.Cause(ctx))
 	}
 }
 

@@ -93,7 +93,7 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 		return &engine.Said{Began: began, Err: core.Errorf(core.Overloaded, "scheduler %s: %d questions are waiting for its answers", key.Scheduler, cap(slots))}
 	}
 	asked := time.Now()
-	job, err := sched.Describe(ctx, key, in.Ask.Note, in.Peer)
+	job, err := core.Describe(ctx, sched, key, in.Ask.Note, in.Peer)
 	s.meter.Described(key.Scheduler, reason(err), time.Since(asked))
 	if err != nil {
 		e := core.AsError(err)

@@ -44,7 +44,7 @@ func TestResumeGoesToEveryScheduler(t *testing.T) {
 		sick := &moody{scheduler: scheduler{tells: make(chan core.Jobs)}, fails: 2}
 		well := &moody{scheduler: scheduler{tells: make(chan core.Jobs)}}
 		s := start(t, func(n *server.Needs) {
-			n.Schedulers["sick"], n.Schedulers["well"] = sick, well
+			n.Schedulers["sick"], n.Schedulers["well"] = core.Dispatcher{Of: sick}, core.Dispatcher{Of: well}
 			n.Config.Schedulers = append(n.Config.Schedulers, "sick", "well")
 		})
 		defer s.stop()

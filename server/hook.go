@@ -30,7 +30,7 @@ func (s *Server) heed(ctx context.Context, ask core.Intent, sizes map[string]int
 	}
 	switch ask.Action {
 	case core.Room:
-		job, err := sched.Describe(ctx, ask.Key, ask.Note, peer)
+		job, err := core.Describe(ctx, sched, ask.Key, ask.Note, peer)
 		if err != nil {
 			if core.AsError(err).Scope() == core.ScopeJob { // its prepare says so, where its user sees it
 				return nil
@@ -48,7 +48,7 @@ func (s *Server) heed(ctx context.Context, ask core.Intent, sizes map[string]int
 		}
 		return nil
 	case core.CleanUp:
-		job, err := sched.Describe(ctx, ask.Key, ask.Note, peer)
+		job, err := core.Describe(ctx, sched, ask.Key, ask.Note, peer)
 		if err != nil {
 			return err
 		}

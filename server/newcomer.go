@@ -119,7 +119,7 @@ func (n *newcomers) told(scheduler, node string, c newcomer) {
 }
 
 // tellAll tells newcomers what a scheduler has on them, for as long as ctx lives.
-func (s *Server) tellAll(ctx context.Context, name string, sched core.Scheduler) {
+func (s *Server) tellAll(ctx context.Context, name string, sched core.SchedulerClient) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -133,7 +133,7 @@ func (s *Server) tellAll(ctx context.Context, name string, sched core.Scheduler)
 }
 
 // tellRan tells those that wait for one answer.
-func (s *Server) tellRan(ctx context.Context, name string, sched core.Scheduler, a answered) error {
+func (s *Server) tellRan(ctx context.Context, name string, sched core.SchedulerClient, a answered) error {
 	nodes := s.newcomers.waiting(name, a.began)
 	a.jobs = slices.DeleteFunc(slices.Clone(a.jobs), func(j core.JobStatus) bool { return j.State != core.JobRunning || j.Scheduler != name })
 	if err := s.unreserved(ctx, &a); err != nil {
@@ -184,7 +184,7 @@ func (s *Server) unreserved(ctx context.Context, a *answered) error {
 }
 
 // placed are the nodes of a job that runs. Where its status does not say, the scheduler is asked for that job alone.
-func (s *Server) placed(ctx context.Context, sched core.Scheduler, j core.JobStatus) (hostlist.List, error) {
+func (s *Server) placed(ctx context.Context, sched core.SchedulerClient, j core.JobStatus) (hostlist.List, error) {
 	if j.Hosts != "" {
 		return hostlist.Parse(j.Hosts)
 	}
@@ -196,7 +196,7 @@ func (s *Server) placed(ctx context.Context, sched core.Scheduler, j core.JobSta
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Describe)
 	defer cancel()
-	job, err := sched.Describe(ctx, j.Key, nil, core.Peer{})
+	job, err := core.Describe(ctx, sched, j.Key, nil, core.Peer{})
 	if err != nil {
 		return hostlist.List{}, err
 	}

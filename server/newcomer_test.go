@@ -43,7 +43,7 @@ func jobsOf(r core.Ran) []string {
 func TestNewcomersAreToldWhatRanThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, func(n *server.Needs) {
-			n.Schedulers["own"], n.Own, n.Config.Schedulers = &scheduler{tells: make(chan core.Jobs)}, []string{"own"}, []string{"s", "own"}
+			n.Schedulers["own"], n.Own, n.Config.Schedulers = core.Dispatcher{Of: &scheduler{tells: make(chan core.Jobs)}}, []string{"own"}, []string{"s", "own"}
 		})
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +133,9 @@ func TestNewcomersOfASchedulerElsewhere(t *testing.T) {
 // TestNewcomersOfASchedulerThatCannotTell are told of no job, and wait no more.
 func TestNewcomersOfASchedulerThatCannotTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, func(n *server.Needs) { n.Schedulers = map[string]core.Scheduler{"s": unable{}} })
+		s := start(t, func(n *server.Needs) {
+			n.Schedulers = map[string]core.SchedulerClient{"s": core.Dispatcher{Of: unable{}}}
+		})
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -25,10 +25,10 @@ type Needs struct {
 	Allocator  func(engine.Config) (engine.Allocator, error) // a fresh one, with no VNI taken
 	Config     engine.Config
 	Policy     engine.Policy
-	Schedulers map[string]core.Scheduler // by label, those whose half runs here
-	At         map[string]string         // by label, the nodes where the halves of other schedulers run
-	Own        []string                  // labels in Schedulers of whose jobs each node tells its own
-	Witness    core.Head                 // the highest head known from outside the store
+	Schedulers map[string]core.SchedulerClient // by label, those whose half runs here
+	At         map[string]string               // by label, the nodes where the halves of other schedulers run
+	Own        []string                        // labels in Schedulers of whose jobs each node tells its own
+	Witness    core.Head                       // the highest head known from outside the store
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
 	History    History      // nil: none is kept
@@ -79,7 +79,7 @@ func (l Limits) orDefault() Limits {
 type Server struct {
 	needs      Needs
 	limits     Limits
-	schedulers map[string]core.Scheduler // those of needs, and those on nodes
+	schedulers map[string]core.SchedulerClient // those of needs, and those on nodes
 	log        *slog.Logger
 	meter      Meter
 	auditor    auditor
@@ -121,7 +121,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 		unshown: &throttle.Lines{Burst: 20, Every: 10 * time.Second}, notes: map[string]chan core.Grant{},
 	}
 	if s.schedulers == nil {
-		s.schedulers = map[string]core.Scheduler{}
+		s.schedulers = map[string]core.SchedulerClient{}
 	}
 	for name, node := range needs.At {
 		if err := core.CheckName("scheduler "+name+": at", node, core.MaxNodeName); err != nil {
@@ -137,10 +137,8 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	}
 	s.auditor = newAuditor(needs.Audit, s.log)
 	s.queue = make(chan work, s.limits.Queue)
-	for name, sched := range s.schedulers {
-		if _, ok := sched.(core.Annotator); ok {
-			s.notes[name] = make(chan core.Grant, mostNotes)
-		}
+	for name := range s.schedulers {
+		s.notes[name] = make(chan core.Grant, mostNotes)
 		s.slots[name] = make(chan struct{}, s.limits.Describes)
 		s.newcomers.open(name)
 	}
@@ -162,9 +160,7 @@ func (s *Server) Run(ctx context.Context) error {
 	for name, sched := range s.schedulers {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
 		s.beside.Go(func() { s.tellAll(ctx, name, sched) })
-		if to, ok := sched.(core.Annotator); ok {
-			s.beside.Go(func() { s.annotateAll(ctx, name, to) })
-		}
+		s.beside.Go(func() { s.annotateAll(ctx, name, sched) })
 	}
 	s.write(ctx)
 	cancel()

@@ -108,7 +108,7 @@ func start(t *testing.T, change func(*server.Needs)) *system {
 	s := &system{store: &memory.Hooked{Store: memory.New()}, sched: &scheduler{hosts: "n[1-400]", uid: 1000, tells: make(chan core.Jobs)}}
 	needs := server.Needs{
 		Store: s.store, Policy: generous{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Schedulers: map[string]core.Scheduler{"s": s.sched},
+		Schedulers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s.sched}},
 		Allocator:  func(engine.Config) (engine.Allocator, error) { return allocator.New(pools) },
 		Config: engine.Config{
 			Schedulers: []string{"s"},
@@ -191,7 +191,7 @@ func TestAHungSchedulerCostsItsOwnJobsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hung := &scheduler{hang: make(chan struct{})}
 		s := start(t, func(n *server.Needs) {
-			n.Schedulers["hung"] = hung
+			n.Schedulers["hung"] = core.Dispatcher{Of: hung}
 			n.Config.Schedulers = append(n.Config.Schedulers, "hung")
 		})
 		defer s.stop()
@@ -344,7 +344,7 @@ func TestAFaultDrainsTheNodeInEveryScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := &scheduler{tells: make(chan core.Jobs)}
 		s := start(t, func(n *server.Needs) {
-			n.Schedulers["other"] = other
+			n.Schedulers["other"] = core.Dispatcher{Of: other}
 			n.Config.Schedulers = append(n.Config.Schedulers, "other")
 		})
 		defer s.stop()

@@ -77,8 +77,8 @@ func TestASchedulerThatDoesNotTakeItIsToldAnew(t *testing.T) {
 		d := &deaf{}
 		s := start(t, func(n *server.Needs) {
 			n.Policy = generous{deny: 1000}
-			d.scheduler = n.Schedulers["s"].(*scheduler)
-			n.Schedulers = map[string]core.Scheduler{"s": d}
+			d.scheduler = n.Schedulers["s"].(core.Dispatcher).Of.(*scheduler)
+			n.Schedulers = map[string]core.SchedulerClient{"s": core.Dispatcher{Of: d}}
 		})
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -12,7 +12,7 @@ import (
 
 // watch follows one scheduler for as long as ctx lives. A Watch that breaks begins again after a pause that grows, with jitter; until then nothing is known
 // of its jobs, and nothing of them is freed.
-func (s *Server) watch(ctx context.Context, name string, sched core.Scheduler) {
+func (s *Server) watch(ctx context.Context, name string, sched core.SchedulerClient) {
 	wait := s.limits.Retry
 	for ctx.Err() == nil {
 		var began time.Duration

@@ -20,9 +20,9 @@ const exemptLimit = 10 * time.Second
 
 // asked are the schedulers that can tell which jobs run on a node.
 type asked struct {
-	here map[string]core.Scheduler // whose half is on the node
-	all  []string                  // labels of all that the node's hooks serve
-	own  []string                  // labels of those of which nobody else can tell
+	here map[string]core.SchedulerClient // whose half is on the node
+	all  []string                        // labels of all that the node's hooks serve
+	own  []string                        // labels of those of which nobody else can tell
 }
 
 // exemptRunning lets the tasks of jobs run on that began before this agent first started in this boot: nothing was prepared for them, and their next step
@@ -89,7 +89,7 @@ func ages(since int64) func(time.Time) agent.Age {
 var errTold = errors.New("told")
 
 // running are the jobs that a scheduler has on a node, by its first complete answer.
-func running(ctx context.Context, sched core.Scheduler, node string) ([]core.JobStatus, error) {
+func running(ctx context.Context, sched core.SchedulerClient, node string) ([]core.JobStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, exemptLimit)
 	defer cancel()
 	var found []core.JobStatus

@@ -37,15 +37,15 @@ func TestExemptRunning(t *testing.T) {
 	status := func(job, hosts string, state core.JobState, started int64) core.JobStatus {
 		return core.JobStatus{Run: core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "tioga", Job: job}, Generation: 2}}, State: state, Hosts: hosts, Started: started}
 	}
-	tells := map[string]core.Scheduler{
-		"tioga": teller{parts: []core.Jobs{{Asking: true}, {Complete: true, Jobs: []core.JobStatus{
+	tells := map[string]core.SchedulerClient{
+		"tioga": core.Dispatcher{Of: teller{parts: []core.Jobs{{Asking: true}, {Complete: true, Jobs: []core.JobStatus{
 			status("1", "n[1-3]", core.JobRunning, now-5), status("2", "n[2-3]", core.JobRunning, now-5), status("3", "n1", core.JobFinal, now-5),
 			status("4", "n1", core.JobRunning, 0), status("5", "n1", core.JobRunning, now+60), status("6", "n1", core.JobRunning, 1),
 			status("7", "n1", core.JobRunning, now-60), status("8", "n1", core.JobRunning, now),
-		}}}},
-		"mute":   teller{err: core.Errorf(core.SchedulerAway, "it is down")},
-		"unable": teller{err: core.Errorf(core.NotSupported, "it has none")},
-		"own":    teller{err: core.Errorf(core.SchedulerAway, "it is down")},
+		}}}}},
+		"mute":   core.Dispatcher{Of: teller{err: core.Errorf(core.SchedulerAway, "it is down")}},
+		"unable": core.Dispatcher{Of: teller{err: core.Errorf(core.NotSupported, "it has none")}},
+		"own":    core.Dispatcher{Of: teller{err: core.Errorf(core.SchedulerAway, "it is down")}},
 	}
 	run := rundir.Dir(t.TempDir())
 	of := func(job string) core.JobID { return core.JobID{Scheduler: "tioga", Job: job} }

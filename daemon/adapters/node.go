@@ -25,8 +25,8 @@ import (
 // Node holds a node's halves of the schedulers.
 type Node struct {
 	Hooks      map[string]core.Hooks
-	Schedulers map[string]core.Scheduler
-	Requeuers  map[string]core.Requeuer // of those that this node may speak to
+	Schedulers map[string]core.SchedulerClient
+	Requeuers  map[string]core.SchedulerClient // those that this node may speak to
 	types      map[string]string
 	Own        []string // labels of type local
 	Verbs      map[string]listener.Handler
@@ -52,8 +52,9 @@ type BeginArgs struct {
 
 func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins *host.Host, in *plugin.Blocks, log *slog.Logger) (*Node, error) {
 	a := &Node{
-		node: name, Hooks: map[string]core.Hooks{}, Schedulers: map[string]core.Scheduler{}, Requeuers: map[string]core.Requeuer{}, types: map[string]string{}, tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
-		gone: make(chan ended, local.MaxJobs),
+		node: name, Hooks: map[string]core.Hooks{}, types: map[string]string{}, gone: make(chan ended, local.MaxJobs),
+		Schedulers: map[string]core.SchedulerClient{}, Requeuers: map[string]core.SchedulerClient{},
+		tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
 	}
 	a.Verbs = map[string]listener.Handler{"begin": a.begin}
 	for _, p := range site.Config.Schedulers {
@@ -80,7 +81,7 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 				return a, err
 			}
 			half = names.Scheduler(half)
-			a.Requeuers[p.Name], _ = half.(core.Requeuer) // one that is none answers so
+			a.Requeuers[p.Name] = half
 			if p.At == name {
 				a.Schedulers[p.Name] = half
 			}
@@ -98,7 +99,7 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 			return a, config.AsError(findings)
 		}
 		a.plugins[p.Name] = half
-		a.tables[p.Name], a.Hooks[p.Name], a.Schedulers[p.Name] = table, half, half
+		a.tables[p.Name], a.Hooks[p.Name], a.Schedulers[p.Name] = table, half, core.Dispatcher{Of: half}
 		a.Own = append(a.Own, p.Name)
 	}
 	return a, nil

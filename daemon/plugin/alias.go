@@ -74,11 +74,11 @@ func (a *Aliases) Hooks(h core.Hooks) core.Hooks {
 }
 
 // Scheduler is an adapter's other half.
-func (a *Aliases) Scheduler(s core.Scheduler) core.Scheduler {
+func (a *Aliases) Scheduler(s core.SchedulerClient) core.SchedulerClient {
 	if a == nil {
 		return s
 	}
-	return aliasedScheduler{a, s}
+	return aliasedScheduler{s, a}
 }
 
 type aliasedHooks struct {
@@ -107,34 +107,30 @@ func (h aliasedHooks) Phases(ctx context.Context) ([]core.HookPhase, error) {
 }
 
 type aliasedScheduler struct {
+	core.SchedulerClient
 	*Aliases
-	of core.Scheduler
 }
 
-var (
-	_ core.Requeuer  = aliasedScheduler{}
-	_ core.Resumer   = aliasedScheduler{}
-	_ core.Annotator = aliasedScheduler{}
-)
-
-func (s aliasedScheduler) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
-	from.Node = s.out(from.Node)
-	job, err := s.of.Describe(ctx, key, note, from)
-	if err != nil {
-		return job, err
+// Call implements core.SchedulerClient.
+func (s aliasedScheduler) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
+	c.Node, c.From.Node = s.out(c.Node), s.out(c.From.Node)
+	told, err := s.SchedulerClient.Call(ctx, c)
+	if told == nil || err != nil {
+		return nil, err
 	}
+	job := *told
 	job.Placements = slices.Clone(job.Placements)
 	for i := range job.Placements {
 		if job.Placements[i].Hosts, err = s.in(job.Placements[i].Hosts); err != nil {
-			return core.Job{}, core.Errorf(core.SchedulerAway, "scheduler %s: job %s: its nodes: %w", key.Scheduler, key.Job, err)
+			return nil, core.Errorf(core.SchedulerAway, "scheduler %s: job %s: its nodes: %w", c.Key.Scheduler, c.Key.Job, err)
 		}
 	}
-	return job, nil
+	return &job, nil
 }
 
 // Watch leaves out the nodes of a job whose list cannot be read, as the scheduler may.
 func (s aliasedScheduler) Watch(ctx context.Context, tell func(core.Jobs) error) error {
-	return s.of.Watch(ctx, func(jobs core.Jobs) error {
+	return s.SchedulerClient.Watch(ctx, func(jobs core.Jobs) error {
 		jobs.Jobs = slices.Clone(jobs.Jobs)
 		for i := range jobs.Jobs {
 			hosts, err := s.in(jobs.Jobs[i].Hosts)
@@ -145,36 +141,4 @@ func (s aliasedScheduler) Watch(ctx context.Context, tell func(core.Jobs) error)
 		}
 		return tell(jobs)
 	})
-}
-
-func (s aliasedScheduler) Fail(ctx context.Context, key core.Key, reason string) error {
-	return s.of.Fail(ctx, key, reason)
-}
-
-func (s aliasedScheduler) Drain(ctx context.Context, node, reason string) error {
-	return s.of.Drain(ctx, s.out(node), reason)
-}
-
-func (s aliasedScheduler) Requeue(ctx context.Context, key core.Key, reason string) error {
-	r, ok := s.of.(core.Requeuer)
-	if !ok {
-		return core.Errorf(core.NotSupported, "scheduler %s: it puts no job back into its queue", key.Scheduler)
-	}
-	return r.Requeue(ctx, key, reason)
-}
-
-func (s aliasedScheduler) Resume(ctx context.Context, node string) error {
-	r, ok := s.of.(core.Resumer)
-	if !ok {
-		return core.Errorf(core.NotSupported, "node %s: its scheduler's adapter takes no node back into service", node)
-	}
-	return r.Resume(ctx, s.out(node))
-}
-
-func (s aliasedScheduler) Annotate(ctx context.Context, key core.Key, grant core.Grant) error {
-	a, ok := s.of.(core.Annotator)
-	if !ok {
-		return core.Errorf(core.NotSupported, "scheduler %s: it shows no grants", key.Scheduler)
-	}
-	return a.Annotate(ctx, key, grant)
 }

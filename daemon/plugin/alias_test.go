@@ -46,10 +46,11 @@ func (n *named) Render(_ context.Context, call core.HookCall, _ core.Outcome) (c
 func TestAliases(t *testing.T) {
 	a := AliasesOf(config.Plugin{Alias: []config.Alias{{Theirs: "nid[001-003]", Ours: "n[1-3]"}, {Theirs: "login", Ours: "front.example"}}})
 	n := &named{hosts: "nid[002-003],other"}
-	s, h := a.Scheduler(n), a.Hooks(n)
+	adapter := core.Dispatcher{Of: n}
+	s, h := a.Scheduler(adapter), a.Hooks(n)
 	ctx, key := t.Context(), core.Key{JobID: core.JobID{Scheduler: "tioga", Job: "7"}}
 
-	job, err := s.Describe(ctx, key, nil, core.Peer{Node: "n2"})
+	job, err := core.Describe(ctx, s, key, nil, core.Peer{Node: "n2"})
 	want := []core.Placement{{Hosts: "n[2-3],other", Nodes: 3, Cores: 4}}
 	if diff := cmp.Diff(want, job.Placements); err != nil || diff != "" {
 		t.Errorf("a job's nodes: %v %s", err, diff)
@@ -60,7 +61,7 @@ func TestAliases(t *testing.T) {
 		t.Errorf("%v %+v", err, told)
 	}
 	for _, node := range []string{"n1", "front.example", "other"} {
-		if err := s.Drain(ctx, node, "why"); err != nil {
+		if _, err := s.Call(ctx, core.SchedulerCall{Verb: core.CallDrain, Node: node, Reason: "why"}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -75,7 +76,7 @@ func TestAliases(t *testing.T) {
 
 	// A list that cannot be read says nothing of a job that is watched, and of one that is asked about it is an error: nothing is placed by a guess.
 	n.hosts = "nid[001-"
-	if _, err := s.Describe(ctx, key, nil, core.Peer{}); core.AsError(err) == nil || core.AsError(err).Reason != core.SchedulerAway {
+	if _, err := core.Describe(ctx, s, key, nil, core.Peer{}); core.AsError(err) == nil || core.AsError(err).Reason != core.SchedulerAway {
 		t.Errorf("a list that cannot be read: %v", err)
 	}
 	if err := s.Watch(ctx, func(j core.Jobs) error { told = j; return nil }); err != nil || told.Jobs[0].Hosts != "" {
@@ -84,12 +85,16 @@ func TestAliases(t *testing.T) {
 
 	// What an adapter cannot do, it cannot do behind its aliases either.
 	_, err = h.(core.Phased).Phases(ctx)
-	for _, err := range []error{err, s.(core.Requeuer).Requeue(ctx, key, "why"), s.(core.Annotator).Annotate(ctx, key, core.Grant{}), s.(core.Resumer).Resume(ctx, "n1")} {
-		if !errors.Is(err, core.Unsupported) {
-			t.Errorf("%v", err)
+	if !errors.Is(err, core.Unsupported) {
+		t.Errorf("phases: %v", err)
+	}
+	for _, verb := range []core.SchedulerVerb{core.CallRequeue, core.CallAnnotate, core.CallResume} {
+		_, err := s.Call(ctx, core.SchedulerCall{Verb: verb, Key: key, Node: "n1", Reason: "why", Grant: &core.Grant{}})
+		if !errors.Is(err, core.Unsupported) || s.Has(verb) {
+			t.Errorf("%s: %v, and it has it: %v", verb, err, s.Has(verb))
 		}
 	}
-	if none := AliasesOf(config.Plugin{}); none.Scheduler(n) != core.Scheduler(n) || none.Hooks(n) != core.Hooks(n) {
+	if none := AliasesOf(config.Plugin{}); none.Scheduler(adapter) != core.SchedulerClient(adapter) || none.Hooks(n) != core.Hooks(n) {
 		t.Error("without an alias nothing stands between")
 	}
 }

@@ -93,24 +93,27 @@ type half struct {
 	s site
 }
 
-type requeuing struct{ half }
-
-func halfOf(w *world, s site) core.Scheduler {
-	if _, ok := s.process().scheduler.(core.Requeuer); ok {
-		return requeuing{half{w, s}}
-	}
-	return half{w, s}
+// Has implements core.SchedulerClient.
+func (h half) Has(verb core.SchedulerVerb) bool {
+	return core.Dispatcher{Of: h.s.process().scheduler}.Has(verb)
 }
 
-// Describe is lost with the process that was asked.
-func (h half) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
+// Call implements core.SchedulerClient. A describe is lost with the process that was asked.
+func (h half) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
 	p := h.s.process()
-	if err := h.w.reach(atDescribe + h.s.name()); err != nil {
-		return core.Job{}, err
+	switch c.Verb {
+	case core.CallDescribe:
+		if err := h.w.reach(atDescribe + h.s.name()); err != nil {
+			return nil, err
+		}
+	case core.CallDrain:
+		h.w.mu.Lock()
+		h.w.drains = append(h.w.drains, fmt.Sprintf("%s %s: %s", h.s.name(), c.Node, c.Reason))
+		h.w.mu.Unlock()
 	}
-	job, err := p.scheduler.Describe(ctx, key, note, from)
-	if p.over() {
-		return core.Job{}, errDied
+	job, err := core.Dispatcher{Of: p.scheduler}.Call(ctx, c)
+	if c.Verb == core.CallDescribe && p.over() {
+		return nil, errDied
 	}
 	return job, err
 }
@@ -159,21 +162,6 @@ func (h half) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-func (h half) Fail(ctx context.Context, key core.Key, reason string) error {
-	return h.s.process().scheduler.Fail(ctx, key, reason)
-}
-
-func (h half) Drain(ctx context.Context, node, reason string) error {
-	h.w.mu.Lock()
-	h.w.drains = append(h.w.drains, fmt.Sprintf("%s %s: %s", h.s.name(), node, reason))
-	h.w.mu.Unlock()
-	return h.s.process().scheduler.Drain(ctx, node, reason)
-}
-
-func (r requeuing) Requeue(ctx context.Context, key core.Key, reason string) error {
-	return r.s.process().scheduler.(core.Requeuer).Requeue(ctx, key, reason)
 }
 
 // front is a site's translating half as agents have it.

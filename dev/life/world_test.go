@@ -137,10 +137,10 @@ func (w *world) start() {
 	w.Helper()
 	var labels []string
 	var own []string
-	schedulers := map[string]core.Scheduler{}
+	schedulers := map[string]core.SchedulerClient{}
 	for _, s := range w.sites {
 		labels = append(labels, s.name())
-		schedulers[s.name()] = halfOf(w, s)
+		schedulers[s.name()] = half{w, s}
 		if s.name() == localName {
 			own = append(own, localName)
 		}
@@ -181,12 +181,10 @@ func (w *world) boot(name string) {
 	w.Helper()
 	m := w.nodes[name]
 	hooks := map[string]core.Hooks{}
-	requeuers := map[string]core.Requeuer{}
+	requeuers := map[string]core.SchedulerClient{}
 	for _, s := range w.sites {
 		hooks[s.name()] = front{w, s}
-		if r, ok := halfOf(w, s).(core.Requeuer); ok {
-			requeuers[s.name()] = r
-		}
+		requeuers[s.name()] = half{w, s}
 	}
 	a, err := agent.New(w.Context(), agent.Needs{
 		Node: name, Boot: m.boot, Driver: m.driver, Authority: w, Store: m.ledger, Log: slog.New(slog.DiscardHandler), Hooks: hooks, Requeuers: requeuers,

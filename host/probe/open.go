@@ -83,7 +83,7 @@ func halves(ctx context.Context, run *process, conn *grpc.ClientConn) (*conforma
 	i := &conformance.Instance{Checker: far, Schema: far.Schema, Configure: far.Configure, Process: &conformance.Process{
 		Info: func(ctx context.Context) (conformance.Info, error) {
 			info, err := far.Info(ctx)
-			return conformance.Info{Name: info.Name, Kind: info.Kind, Version: info.Version, Services: info.Services}, err
+			return conformance.Info(info), err
 		},
 		Health: far.Health, Drain: far.Drain, Large: func(ctx context.Context, bytes int) error { return large(ctx, conn, bytes) },
 		Signal: run.cmd.Process.Signal, Hang: func() { run.stdin.Close() }, Done: run.done, Logged: run.logged,
@@ -101,16 +101,7 @@ func halves(ctx context.Context, run *process, conn *grpc.ClientConn) (*conforma
 		}
 	}
 	if slices.Contains(about.Services, rpc.SchedulerService) {
-		i.Scheduler = rpc.NewScheduler(conn)
-		if slices.Contains(about.Abilities, core.AbleRequeue) {
-			i.Requeuer, _ = i.Scheduler.(core.Requeuer)
-		}
-		if slices.Contains(about.Abilities, core.AbleResume) {
-			i.Resumer, _ = i.Scheduler.(core.Resumer)
-		}
-		if slices.Contains(about.Abilities, core.AbleAnnotate) {
-			i.Annotator, _ = i.Scheduler.(core.Annotator)
-		}
+		i.Scheduler = rpc.NewScheduler(conn, about.Abilities)
 	}
 	return i, nil
 }

@@ -192,10 +192,10 @@ func TestPromiseCanBreak(t *testing.T) {
 		"a service less": {func(s set) { nic(s).Service = nil }, []string{"weft.nic.v1.NIC: the service is gone"}},
 		"a message less": {func(s set) {
 			m := scheduler(s)
-			m.MessageType = slices.DeleteFunc(m.MessageType, func(m *descriptorpb.DescriptorProto) bool { return m.GetName() == "FailReply" })
+			m.MessageType = slices.DeleteFunc(m.MessageType, func(m *descriptorpb.DescriptorProto) bool { return m.GetName() == "WatchReply" })
 			m.Service = nil
 		},
-			[]string{"weft.scheduler.v1.FailReply: the message is gone", "weft.scheduler.v1.Scheduler: the service is gone"}},
+			[]string{"weft.scheduler.v1.WatchReply: the message is gone", "weft.scheduler.v1.Scheduler: the service is gone"}},
 		"a file less": {func(s set) {
 			s.File = slices.DeleteFunc(s.File, func(f file) bool { return f.GetName() == "weft/nic/v1/nic.proto" })
 		},

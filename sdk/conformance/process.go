@@ -57,6 +57,11 @@ var processCases = []Case{
 		if info.Version == "" || len(info.Services) == 0 {
 			t.Errorf("Info: version %q, services %q", info.Version, info.Services)
 		}
+		for _, verb := range []core.SchedulerVerb{core.CallDescribe, core.CallFail, core.CallDrain} {
+			if t.Scheduler != nil && !t.Scheduler.Has(verb) {
+				t.Errorf("Info: abilities %q lack %s, which every scheduler's adapter has", info.Abilities, verb)
+			}
+		}
 		if info.Kind != "driver" && info.Kind != "fabric" && info.Kind != "scheduler" {
 			t.Errorf("Info: kind %q is none of driver, fabric, scheduler", info.Kind)
 		}
@@ -138,7 +143,7 @@ func aCall(ctx context.Context, i *Instance) error {
 	case i.Hooks != nil:
 		_, err = i.Hooks.Parse(ctx, core.HookCall{Scheduler: "weft-verify", Phase: "weft-verify", Node: "n1"})
 	case i.Scheduler != nil:
-		_, err = i.Scheduler.Describe(ctx, noJob, nil, core.Peer{})
+		_, err = core.Describe(ctx, i.Scheduler, noJob, nil, core.Peer{})
 	}
 	if err != nil && core.AsError(err).Code != core.Unavailable {
 		return nil

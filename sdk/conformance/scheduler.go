@@ -17,7 +17,7 @@ var (
 var schedulerCases = []Case{
 	{"a job that its scheduler does not know is told as not found, or as gone", "S2", OfScheduler, func(t *T) {
 		for range 2 {
-			job, err := t.Scheduler.Describe(t.ctx, noJob, t.note(), core.Peer{})
+			job, err := core.Describe(t.ctx, t.Scheduler, noJob, t.note(), core.Peer{})
 			t.here("Describe", err)
 			if err == nil && job.Gone {
 				continue
@@ -30,7 +30,7 @@ var schedulerCases = []Case{
 	}},
 	{"a job that runs is told as its scheduler has it, whatever is claimed of it", "S2", OfScheduler, func(t *T) {
 		j := t.job()
-		job, err := t.Scheduler.Describe(t.ctx, j.Key, j.Note, j.From)
+		job, err := core.Describe(t.ctx, t.Scheduler, j.Key, j.Note, j.From)
 		t.unsupported("Describe", err)
 		if err != nil {
 			t.Fatalf("Describe: %v", err)
@@ -46,7 +46,7 @@ var schedulerCases = []Case{
 		if j.Generation > 0 { // of an earlier run, as a late hook would claim
 			claim := j.Key
 			claim.Generation--
-			job, err := t.Scheduler.Describe(t.ctx, claim, j.Note, j.From)
+			job, err := core.Describe(t.ctx, t.Scheduler, claim, j.Note, j.From)
 			if err == nil && !job.Gone && job.Generation == claim.Generation {
 				t.Errorf("Describe tells run %d as alive because it was asked for; the scheduler has run %d", claim.Generation, j.Generation)
 			}
@@ -116,23 +116,16 @@ var schedulerCases = []Case{
 		t.endsWatch(done, "its context ended")
 	}},
 	{"what its scheduler cannot do is told as unsupported, and what does not exist as such", "S4", OfScheduler, func(t *T) {
-		calls := map[string]func() error{
-			"Drain of a node that does not exist": func() error { return t.Scheduler.Drain(t.ctx, noNode, "weft plugin verify") },
-			"Fail of a job that does not exist":   func() error { return t.Scheduler.Fail(t.ctx, noJob, "weft plugin verify") },
-		}
-		if t.Requeuer != nil {
-			calls["Requeue of a job that does not exist"] = func() error { return t.Requeuer.Requeue(t.ctx, noJob, "weft plugin verify") }
-		}
-		if t.Resumer != nil {
-			calls["Resume of a node that does not exist"] = func() error { return t.Resumer.Resume(t.ctx, noNode) }
-		}
-		if t.Annotator != nil {
-			calls["Annotate of a job that does not exist"] = func() error { return t.Annotator.Annotate(t.ctx, noJob, core.Grant{Run: core.Run{Key: noJob}}) }
-		}
-		for what, call := range calls {
+		for _, verb := range core.SchedulerVerbs() {
+			if verb == core.CallDescribe || !t.Scheduler.Has(verb) {
+				continue
+			}
+			what, call := string(verb)+" of what does not exist", core.SchedulerCall{
+				Scheduler: noJob.Scheduler, Verb: verb, Key: noJob, Node: noNode, Reason: "weft plugin verify", Grant: &core.Grant{Run: core.Run{Key: noJob}},
+			}
 			var first error
 			for n := range 2 {
-				err := guarded(what, call)
+				err := guarded(what, func() error { return t.call(call) })
 				if err != nil {
 					t.code(what, err, core.Unsupported, core.NotFound, core.Unavailable, core.Timeout, core.Denied, core.Invalid, core.Conflict)
 				}
@@ -148,22 +141,29 @@ var schedulerCases = []Case{
 		if !j.Doomed {
 			t.Skipf("no job may be ended here")
 		}
-		err := t.Scheduler.Fail(t.ctx, j.Key, "weft: verified")
+		fail := core.SchedulerCall{Scheduler: j.Scheduler, Verb: core.CallFail, Key: j.Key, Reason: "weft: verified"}
+		err := t.call(fail)
 		t.unsupported("Fail", err)
 		if err != nil {
 			t.Fatalf("Fail: %v", err)
 		}
 		for n := range 2 {
-			if err := t.Scheduler.Fail(t.ctx, j.Key, "weft: verified"); err != nil {
+			if err := t.call(fail); err != nil {
 				t.Errorf("Fail of a job that it ended, time %d: %v", n+2, err)
 			}
 		}
-		if t.Requeuer != nil {
-			if err := t.Requeuer.Requeue(t.ctx, j.Key, "weft: verified"); err != nil && core.AsError(err).Code != core.Unsupported {
-				t.Errorf("Requeue of a job that is over: %v", err)
-			}
+		requeue := fail
+		requeue.Verb = core.CallRequeue
+		if err := t.call(requeue); err != nil && core.AsError(err).Code != core.Unsupported {
+			t.Errorf("Requeue of a job that is over: %v", err)
 		}
 	}},
+}
+
+// call makes a call that has no answer but its error.
+func (t *T) call(c core.SchedulerCall) error {
+	_, err := t.Scheduler.Call(t.ctx, c)
+	return err
 }
 
 // note is one that Parse leaves, so that Describe does not refuse a job for its note.

@@ -23,10 +23,7 @@ type Instance struct {
 	Fabric    core.FabricBackend
 	Hooks     core.Hooks
 	Phased    core.Phased
-	Scheduler core.Scheduler
-	Requeuer  core.Requeuer
-	Resumer   core.Resumer
-	Annotator core.Annotator
+	Scheduler core.SchedulerClient
 	Checker   core.Checker
 
 	Schema    func(ctx context.Context) (core.Schema, error) // nil: it has no block
@@ -53,6 +50,7 @@ type Process struct {
 type Info struct {
 	Name, Kind, Version string
 	Services            []string
+	Abilities           []core.Ability
 }
 
 // TestVNIs are for NICs that belong to a test alone.
@@ -103,10 +101,9 @@ func InstanceOf(v any) *Instance {
 	i.Fabric, _ = v.(core.FabricBackend)
 	i.Hooks, _ = v.(core.Hooks)
 	i.Phased, _ = v.(core.Phased)
-	i.Scheduler, _ = v.(core.Scheduler)
-	i.Requeuer, _ = v.(core.Requeuer)
-	i.Resumer, _ = v.(core.Resumer)
-	i.Annotator, _ = v.(core.Annotator)
+	if s, ok := v.(core.Scheduler); ok {
+		i.Scheduler = core.Dispatcher{Of: s}
+	}
 	i.Checker, _ = v.(core.Checker)
 	if c, ok := v.(core.Configurable); ok {
 		i.Schema = func(context.Context) (core.Schema, error) { return c.Schema(), nil }

@@ -86,7 +86,7 @@ func (HeldState) EnumDescriptor() ([]byte, []int) {
 
 type ReserveRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ask           *v1.Ask                `protobuf:"bytes,1,opt,name=ask,proto3" json:"ask,omitempty"`
+	Intent        *v1.Intent             `protobuf:"bytes,1,opt,name=intent,proto3" json:"intent,omitempty"`
 	Peer          *v1.Peer               `protobuf:"bytes,2,opt,name=peer,proto3" json:"peer,omitempty"` // its node is ignored
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -122,9 +122,9 @@ func (*ReserveRequest) Descriptor() ([]byte, []int) {
 	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ReserveRequest) GetAsk() *v1.Ask {
+func (x *ReserveRequest) GetIntent() *v1.Intent {
 	if x != nil {
-		return x.Ask
+		return x.Intent
 	}
 	return nil
 }
@@ -292,7 +292,7 @@ type Report struct {
 	Epilogs       []*v1.JobID            `protobuf:"bytes,10,rep,name=epilogs,proto3" json:"epilogs,omitempty"` // jobs that a clean-up hook was seen for since the last report
 	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`   // what a Watch on this node told; such a report has no number and nothing else
 	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`     // those of devices that could not be read: what stands there is not in unknown
-	Reply         *Reply                 `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`     // what came of one of Orders.calls; such a report has no number and nothing else
+	Reply         *v11.SchedulerReply    `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`     // what came of one of Orders.calls; such a report has no number and nothing else
 	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`    // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -412,7 +412,7 @@ func (x *Report) GetBlind() []string {
 	return nil
 }
 
-func (x *Report) GetReply() *Reply {
+func (x *Report) GetReply() *v11.SchedulerReply {
 	if x != nil {
 		return x.Reply
 	}
@@ -579,7 +579,7 @@ type Orders struct {
 	Clean         []*Clean               `protobuf:"bytes,2,rep,name=clean,proto3" json:"clean,omitempty"`         // remove and confirm, even where nothing is held
 	Heard         uint64                 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`        // the newest Forward.ask that the server has noted
 	Forget        []*v1.Run              `protobuf:"bytes,4,rep,name=forget,proto3" json:"forget,omitempty"`       // confirmed clean, and known durably: the record may go
-	Calls         []*Call                `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`         // of a scheduler's half on this node; not repeated; at most 64
+	Calls         []*v11.SchedulerCall   `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`         // of a scheduler's half on this node; not repeated; at most 64
 	Ran           []*Ran                 `protobuf:"bytes,6,rep,name=ran,proto3" json:"ran,omitempty"`             // to a node whose report was first
 	Inventory     []string               `protobuf:"bytes,7,rep,name=inventory,proto3" json:"inventory,omitempty"` // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
 	unknownFields protoimpl.UnknownFields
@@ -644,7 +644,7 @@ func (x *Orders) GetForget() []*v1.Run {
 	return nil
 }
 
-func (x *Orders) GetCalls() []*Call {
+func (x *Orders) GetCalls() []*v11.SchedulerCall {
 	if x != nil {
 		return x.Calls
 	}
@@ -726,238 +726,6 @@ func (x *Ran) GetWhole() bool {
 	return false
 }
 
-// Call asks a scheduler's half that runs on the node. An agent of a release that does not know it answers nothing.
-type Call struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Id        uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"` // of this session
-	Scheduler string                 `protobuf:"bytes,2,opt,name=scheduler,proto3" json:"scheduler,omitempty"`
-	Within    int64                  `protobuf:"varint,3,opt,name=within,proto3" json:"within,omitempty"` // ns from when it was sent, above 0; a call whose time has passed is not begun
-	// Types that are valid to be assigned to Verb:
-	//
-	//	*Call_Describe
-	//	*Call_Fail
-	//	*Call_Drain
-	//	*Call_Requeue
-	//	*Call_Annotate
-	//	*Call_Resume
-	Verb          isCall_Verb `protobuf_oneof:"verb"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Call) Reset() {
-	*x = Call{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Call) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Call) ProtoMessage() {}
-
-func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Call.ProtoReflect.Descriptor instead.
-func (*Call) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *Call) GetId() uint64 {
-	if x != nil {
-		return x.Id
-	}
-	return 0
-}
-
-func (x *Call) GetScheduler() string {
-	if x != nil {
-		return x.Scheduler
-	}
-	return ""
-}
-
-func (x *Call) GetWithin() int64 {
-	if x != nil {
-		return x.Within
-	}
-	return 0
-}
-
-func (x *Call) GetVerb() isCall_Verb {
-	if x != nil {
-		return x.Verb
-	}
-	return nil
-}
-
-func (x *Call) GetDescribe() *v11.DescribeRequest {
-	if x != nil {
-		if x, ok := x.Verb.(*Call_Describe); ok {
-			return x.Describe
-		}
-	}
-	return nil
-}
-
-func (x *Call) GetFail() *v11.FailRequest {
-	if x != nil {
-		if x, ok := x.Verb.(*Call_Fail); ok {
-			return x.Fail
-		}
-	}
-	return nil
-}
-
-func (x *Call) GetDrain() *v11.DrainRequest {
-	if x != nil {
-		if x, ok := x.Verb.(*Call_Drain); ok {
-			return x.Drain
-		}
-	}
-	return nil
-}
-
-func (x *Call) GetRequeue() *v11.RequeueRequest {
-	if x != nil {
-		if x, ok := x.Verb.(*Call_Requeue); ok {
-			return x.Requeue
-		}
-	}
-	return nil
-}
-
-func (x *Call) GetAnnotate() *v11.AnnotateRequest {
-	if x != nil {
-		if x, ok := x.Verb.(*Call_Annotate); ok {
-			return x.Annotate
-		}
-	}
-	return nil
-}
-
-func (x *Call) GetResume() *v11.ResumeRequest {
-	if x != nil {
-		if x, ok := x.Verb.(*Call_Resume); ok {
-			return x.Resume
-		}
-	}
-	return nil
-}
-
-type isCall_Verb interface {
-	isCall_Verb()
-}
-
-type Call_Describe struct {
-	Describe *v11.DescribeRequest `protobuf:"bytes,4,opt,name=describe,proto3,oneof"`
-}
-
-type Call_Fail struct {
-	Fail *v11.FailRequest `protobuf:"bytes,5,opt,name=fail,proto3,oneof"`
-}
-
-type Call_Drain struct {
-	Drain *v11.DrainRequest `protobuf:"bytes,6,opt,name=drain,proto3,oneof"`
-}
-
-type Call_Requeue struct {
-	Requeue *v11.RequeueRequest `protobuf:"bytes,7,opt,name=requeue,proto3,oneof"`
-}
-
-type Call_Annotate struct {
-	Annotate *v11.AnnotateRequest `protobuf:"bytes,8,opt,name=annotate,proto3,oneof"`
-}
-
-type Call_Resume struct {
-	Resume *v11.ResumeRequest `protobuf:"bytes,9,opt,name=resume,proto3,oneof"`
-}
-
-func (*Call_Describe) isCall_Verb() {}
-
-func (*Call_Fail) isCall_Verb() {}
-
-func (*Call_Drain) isCall_Verb() {}
-
-func (*Call_Requeue) isCall_Verb() {}
-
-func (*Call_Annotate) isCall_Verb() {}
-
-func (*Call_Resume) isCall_Verb() {}
-
-// Reply is what came of a call.
-type Reply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	Job           *v11.Job               `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`     // describe, where it went well
-	Error         *v1.Error              `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"` // not set: it went well
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Reply) Reset() {
-	*x = Reply{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Reply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Reply) ProtoMessage() {}
-
-func (x *Reply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Reply.ProtoReflect.Descriptor instead.
-func (*Reply) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *Reply) GetId() uint64 {
-	if x != nil {
-		return x.Id
-	}
-	return 0
-}
-
-func (x *Reply) GetJob() *v11.Job {
-	if x != nil {
-		return x.Job
-	}
-	return nil
-}
-
-func (x *Reply) GetError() *v1.Error {
-	if x != nil {
-		return x.Error
-	}
-	return nil
-}
-
 // Clean orders that nothing of the run be left.
 type Clean struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -969,7 +737,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +749,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +762,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Clean) GetRun() *v1.Run {
@@ -1015,9 +783,9 @@ var File_weft_authority_v1_authority_proto protoreflect.FileDescriptor
 
 const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\n" +
-	"!weft/authority/v1/authority.proto\x12\x11weft.authority.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"]\n" +
-	"\x0eReserveRequest\x12#\n" +
-	"\x03ask\x18\x01 \x01(\v2\x11.weft.core.v1.AskR\x03ask\x12&\n" +
+	"!weft/authority/v1/authority.proto\x12\x11weft.authority.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"f\n" +
+	"\x0eReserveRequest\x12,\n" +
+	"\x06intent\x18\x01 \x01(\v2\x14.weft.core.v1.IntentR\x06intent\x12&\n" +
 	"\x04peer\x18\x02 \x01(\v2\x12.weft.core.v1.PeerR\x04peer\"9\n" +
 	"\fReserveReply\x12)\n" +
 	"\x05grant\x18\x01 \x01(\v2\x13.weft.core.v1.GrantR\x05grant\"V\n" +
@@ -1025,7 +793,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xd7\x03\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xe0\x03\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -1039,8 +807,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\aepilogs\x18\n" +
 	" \x03(\v2\x13.weft.core.v1.JobIDR\aepilogs\x122\n" +
 	"\x06answer\x18\v \x01(\v2\x1a.weft.authority.v1.ForwardR\x06answer\x12\x14\n" +
-	"\x05blind\x18\f \x03(\tR\x05blind\x12.\n" +
-	"\x05reply\x18\r \x01(\v2\x18.weft.authority.v1.ReplyR\x05reply\x12\x14\n" +
+	"\x05blind\x18\f \x03(\tR\x05blind\x127\n" +
+	"\x05reply\x18\r \x01(\v2!.weft.scheduler.v1.SchedulerReplyR\x05reply\x12\x14\n" +
 	"\x05first\x18\x0e \x01(\bR\x05first\"a\n" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
@@ -1052,34 +820,19 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x04vnis\x18\x03 \x03(\rR\x04vnis\x122\n" +
 	"\x05state\x18\x04 \x01(\x0e2\x1c.weft.authority.v1.HeldStateR\x05state\x121\n" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why\"\x98\x02\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\"\xa1\x02\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
 	"\x05heard\x18\x03 \x01(\x04R\x05heard\x12)\n" +
-	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\x12-\n" +
-	"\x05calls\x18\x05 \x03(\v2\x17.weft.authority.v1.CallR\x05calls\x12(\n" +
+	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\x126\n" +
+	"\x05calls\x18\x05 \x03(\v2 .weft.scheduler.v1.SchedulerCallR\x05calls\x12(\n" +
 	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\x12\x1c\n" +
 	"\tinventory\x18\a \x03(\tR\tinventory\"f\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
-	"\x05whole\x18\x03 \x01(\bR\x05whole\"\xc2\x03\n" +
-	"\x04Call\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1c\n" +
-	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x16\n" +
-	"\x06within\x18\x03 \x01(\x03R\x06within\x12@\n" +
-	"\bdescribe\x18\x04 \x01(\v2\".weft.scheduler.v1.DescribeRequestH\x00R\bdescribe\x124\n" +
-	"\x04fail\x18\x05 \x01(\v2\x1e.weft.scheduler.v1.FailRequestH\x00R\x04fail\x127\n" +
-	"\x05drain\x18\x06 \x01(\v2\x1f.weft.scheduler.v1.DrainRequestH\x00R\x05drain\x12=\n" +
-	"\arequeue\x18\a \x01(\v2!.weft.scheduler.v1.RequeueRequestH\x00R\arequeue\x12@\n" +
-	"\bannotate\x18\b \x01(\v2\".weft.scheduler.v1.AnnotateRequestH\x00R\bannotate\x12:\n" +
-	"\x06resume\x18\t \x01(\v2 .weft.scheduler.v1.ResumeRequestH\x00R\x06resumeB\x06\n" +
-	"\x04verb\"l\n" +
-	"\x05Reply\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x12(\n" +
-	"\x03job\x18\x02 \x01(\v2\x16.weft.scheduler.v1.JobR\x03job\x12)\n" +
-	"\x05error\x18\x03 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\"@\n" +
+	"\x05whole\x18\x03 \x01(\bR\x05whole\"@\n" +
 	"\x05Clean\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x12\n" +
 	"\x04vnis\x18\x02 \x03(\rR\x04vnis*\x9b\x01\n" +
@@ -1107,79 +860,63 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
-	(HeldState)(0),              // 0: weft.authority.v1.HeldState
-	(*ReserveRequest)(nil),      // 1: weft.authority.v1.ReserveRequest
-	(*ReserveReply)(nil),        // 2: weft.authority.v1.ReserveReply
-	(*AttendRequest)(nil),       // 3: weft.authority.v1.AttendRequest
-	(*AttendReply)(nil),         // 4: weft.authority.v1.AttendReply
-	(*Report)(nil),              // 5: weft.authority.v1.Report
-	(*Forward)(nil),             // 6: weft.authority.v1.Forward
-	(*Held)(nil),                // 7: weft.authority.v1.Held
-	(*Orders)(nil),              // 8: weft.authority.v1.Orders
-	(*Ran)(nil),                 // 9: weft.authority.v1.Ran
-	(*Call)(nil),                // 10: weft.authority.v1.Call
-	(*Reply)(nil),               // 11: weft.authority.v1.Reply
-	(*Clean)(nil),               // 12: weft.authority.v1.Clean
-	(*v1.Ask)(nil),              // 13: weft.core.v1.Ask
-	(*v1.Peer)(nil),             // 14: weft.core.v1.Peer
-	(*v1.Grant)(nil),            // 15: weft.core.v1.Grant
-	(*v1.Head)(nil),             // 16: weft.core.v1.Head
-	(*v1.Service)(nil),          // 17: weft.core.v1.Service
-	(*v1.JobID)(nil),            // 18: weft.core.v1.JobID
-	(*v1.Jobs)(nil),             // 19: weft.core.v1.Jobs
-	(*v1.Run)(nil),              // 20: weft.core.v1.Run
-	(*v1.JobStatus)(nil),        // 21: weft.core.v1.JobStatus
-	(*v11.DescribeRequest)(nil), // 22: weft.scheduler.v1.DescribeRequest
-	(*v11.FailRequest)(nil),     // 23: weft.scheduler.v1.FailRequest
-	(*v11.DrainRequest)(nil),    // 24: weft.scheduler.v1.DrainRequest
-	(*v11.RequeueRequest)(nil),  // 25: weft.scheduler.v1.RequeueRequest
-	(*v11.AnnotateRequest)(nil), // 26: weft.scheduler.v1.AnnotateRequest
-	(*v11.ResumeRequest)(nil),   // 27: weft.scheduler.v1.ResumeRequest
-	(*v11.Job)(nil),             // 28: weft.scheduler.v1.Job
-	(*v1.Error)(nil),            // 29: weft.core.v1.Error
+	(HeldState)(0),             // 0: weft.authority.v1.HeldState
+	(*ReserveRequest)(nil),     // 1: weft.authority.v1.ReserveRequest
+	(*ReserveReply)(nil),       // 2: weft.authority.v1.ReserveReply
+	(*AttendRequest)(nil),      // 3: weft.authority.v1.AttendRequest
+	(*AttendReply)(nil),        // 4: weft.authority.v1.AttendReply
+	(*Report)(nil),             // 5: weft.authority.v1.Report
+	(*Forward)(nil),            // 6: weft.authority.v1.Forward
+	(*Held)(nil),               // 7: weft.authority.v1.Held
+	(*Orders)(nil),             // 8: weft.authority.v1.Orders
+	(*Ran)(nil),                // 9: weft.authority.v1.Ran
+	(*Clean)(nil),              // 10: weft.authority.v1.Clean
+	(*v1.Intent)(nil),          // 11: weft.core.v1.Intent
+	(*v1.Peer)(nil),            // 12: weft.core.v1.Peer
+	(*v1.Grant)(nil),           // 13: weft.core.v1.Grant
+	(*v1.Head)(nil),            // 14: weft.core.v1.Head
+	(*v1.Service)(nil),         // 15: weft.core.v1.Service
+	(*v1.JobID)(nil),           // 16: weft.core.v1.JobID
+	(*v11.SchedulerReply)(nil), // 17: weft.scheduler.v1.SchedulerReply
+	(*v1.Jobs)(nil),            // 18: weft.core.v1.Jobs
+	(*v1.Run)(nil),             // 19: weft.core.v1.Run
+	(*v11.SchedulerCall)(nil),  // 20: weft.scheduler.v1.SchedulerCall
+	(*v1.JobStatus)(nil),       // 21: weft.core.v1.JobStatus
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	13, // 0: weft.authority.v1.ReserveRequest.ask:type_name -> weft.core.v1.Ask
-	14, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	15, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	11, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
+	12, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	13, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
 	5,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
 	8,  // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	16, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	14, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
 	7,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	17, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	18, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	15, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	16, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
 	6,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	11, // 10: weft.authority.v1.Report.reply:type_name -> weft.authority.v1.Reply
-	19, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	20, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	17, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
+	18, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	19, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
 	0,  // 13: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	17, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	16, // 15: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	12, // 16: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	20, // 17: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	10, // 18: weft.authority.v1.Orders.calls:type_name -> weft.authority.v1.Call
+	15, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	14, // 15: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	10, // 16: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	19, // 17: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	20, // 18: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
 	9,  // 19: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
 	21, // 20: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
-	22, // 21: weft.authority.v1.Call.describe:type_name -> weft.scheduler.v1.DescribeRequest
-	23, // 22: weft.authority.v1.Call.fail:type_name -> weft.scheduler.v1.FailRequest
-	24, // 23: weft.authority.v1.Call.drain:type_name -> weft.scheduler.v1.DrainRequest
-	25, // 24: weft.authority.v1.Call.requeue:type_name -> weft.scheduler.v1.RequeueRequest
-	26, // 25: weft.authority.v1.Call.annotate:type_name -> weft.scheduler.v1.AnnotateRequest
-	27, // 26: weft.authority.v1.Call.resume:type_name -> weft.scheduler.v1.ResumeRequest
-	28, // 27: weft.authority.v1.Reply.job:type_name -> weft.scheduler.v1.Job
-	29, // 28: weft.authority.v1.Reply.error:type_name -> weft.core.v1.Error
-	20, // 29: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	1,  // 30: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	3,  // 31: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	2,  // 32: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	4,  // 33: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	32, // [32:34] is the sub-list for method output_type
-	30, // [30:32] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	19, // 21: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	1,  // 22: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	3,  // 23: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	2,  // 24: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	4,  // 25: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	24, // [24:26] is the sub-list for method output_type
+	22, // [22:24] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1187,21 +924,13 @@ func file_weft_authority_v1_authority_proto_init() {
 	if File_weft_authority_v1_authority_proto != nil {
 		return
 	}
-	file_weft_authority_v1_authority_proto_msgTypes[9].OneofWrappers = []any{
-		(*Call_Describe)(nil),
-		(*Call_Fail)(nil),
-		(*Call_Drain)(nil),
-		(*Call_Requeue)(nil),
-		(*Call_Annotate)(nil),
-		(*Call_Resume)(nil),
-	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

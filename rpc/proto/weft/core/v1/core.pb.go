@@ -649,7 +649,7 @@ type Error struct {
 	Code          Code                   `protobuf:"varint,1,opt,name=code,proto3,enum=weft.core.v1.Code" json:"code,omitempty"`
 	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // one stable word of docs/errors.md: "nic-short"; empty: the one that fits the code
 	What          string                 `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`     // what: which: why; at most 16 KiB
-	Mend          string                 `protobuf:"bytes,4,opt,name=mend,proto3" json:"mend,omitempty"`     // what to do about it; may be empty
+	Remedy        string                 `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"` // what to do about it; may be empty
 	Short         []*Shortage            `protobuf:"bytes,5,rep,name=short,proto3" json:"short,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -706,9 +706,9 @@ func (x *Error) GetWhat() string {
 	return ""
 }
 
-func (x *Error) GetMend() string {
+func (x *Error) GetRemedy() string {
 	if x != nil {
-		return x.Mend
+		return x.Remedy
 	}
 	return ""
 }
@@ -1222,8 +1222,8 @@ func (x *Service) GetEnabled() bool {
 	return false
 }
 
-// Ask is a hook's call understood.
-type Ask struct {
+// Intent is a hook's call understood.
+type Intent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Action        Action                 `protobuf:"varint,1,opt,name=action,proto3,enum=weft.core.v1.Action" json:"action,omitempty"`
 	Key           *Key                   `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`  // the generation counts in PREPARE only; not set where the action is about no job
@@ -1239,20 +1239,20 @@ type Ask struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Ask) Reset() {
-	*x = Ask{}
+func (x *Intent) Reset() {
+	*x = Intent{}
 	mi := &file_weft_core_v1_core_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Ask) String() string {
+func (x *Intent) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Ask) ProtoMessage() {}
+func (*Intent) ProtoMessage() {}
 
-func (x *Ask) ProtoReflect() protoreflect.Message {
+func (x *Intent) ProtoReflect() protoreflect.Message {
 	mi := &file_weft_core_v1_core_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1264,75 +1264,75 @@ func (x *Ask) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Ask.ProtoReflect.Descriptor instead.
-func (*Ask) Descriptor() ([]byte, []int) {
+// Deprecated: Use Intent.ProtoReflect.Descriptor instead.
+func (*Intent) Descriptor() ([]byte, []int) {
 	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *Ask) GetAction() Action {
+func (x *Intent) GetAction() Action {
 	if x != nil {
 		return x.Action
 	}
 	return Action_ACTION_UNSPECIFIED
 }
 
-func (x *Ask) GetKey() *Key {
+func (x *Intent) GetKey() *Key {
 	if x != nil {
 		return x.Key
 	}
 	return nil
 }
 
-func (x *Ask) GetUid() uint32 {
+func (x *Intent) GetUid() uint32 {
 	if x != nil {
 		return x.Uid
 	}
 	return 0
 }
 
-func (x *Ask) GetStep() string {
+func (x *Intent) GetStep() string {
 	if x != nil {
 		return x.Step
 	}
 	return ""
 }
 
-func (x *Ask) GetNote() []byte {
+func (x *Intent) GetNote() []byte {
 	if x != nil {
 		return x.Note
 	}
 	return nil
 }
 
-func (x *Ask) GetAlive() []*Key {
+func (x *Intent) GetAlive() []*Key {
 	if x != nil {
 		return x.Alive
 	}
 	return nil
 }
 
-func (x *Ask) GetBegan() int64 {
+func (x *Intent) GetBegan() int64 {
 	if x != nil {
 		return x.Began
 	}
 	return 0
 }
 
-func (x *Ask) GetBoot() string {
+func (x *Intent) GetBoot() string {
 	if x != nil {
 		return x.Boot
 	}
 	return ""
 }
 
-func (x *Ask) GetCall() string {
+func (x *Intent) GetCall() string {
 	if x != nil {
 		return x.Call
 	}
 	return ""
 }
 
-func (x *Ask) GetSpeaks() bool {
+func (x *Intent) GetSpeaks() bool {
 	if x != nil {
 		return x.Speaks
 	}
@@ -1697,12 +1697,12 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x03uid\x18\x01 \x01(\rR\x03uid\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x10\n" +
 	"\x03pid\x18\x03 \x01(\x05R\x03pid\x12\x12\n" +
-	"\x04node\x18\x04 \x01(\tR\x04node\"\x9d\x01\n" +
+	"\x04node\x18\x04 \x01(\tR\x04node\"\xa1\x01\n" +
 	"\x05Error\x12&\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x12.weft.core.v1.CodeR\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04what\x18\x03 \x01(\tR\x04what\x12\x12\n" +
-	"\x04mend\x18\x04 \x01(\tR\x04mend\x12,\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x16\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy\x12,\n" +
 	"\x05short\x18\x05 \x03(\v2\x16.weft.core.v1.ShortageR\x05short\"\x92\x01\n" +
 	"\bShortage\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\tR\x06device\x122\n" +
@@ -1745,8 +1745,8 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x06system\x18\b \x01(\bR\x06system\x12\x18\n" +
 	"\adefault\x18\t \x01(\bR\adefault\x12\x18\n" +
 	"\aenabled\x18\n" +
-	" \x01(\bR\aenabled\"\x91\x02\n" +
-	"\x03Ask\x12,\n" +
+	" \x01(\bR\aenabled\"\x94\x02\n" +
+	"\x06Intent\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
 	"\x03uid\x18\x03 \x01(\rR\x03uid\x12\x12\n" +
@@ -1864,7 +1864,7 @@ var file_weft_core_v1_core_proto_goTypes = []any{
 	(*Counts)(nil),     // 14: weft.core.v1.Counts
 	(*Owner)(nil),      // 15: weft.core.v1.Owner
 	(*Service)(nil),    // 16: weft.core.v1.Service
-	(*Ask)(nil),        // 17: weft.core.v1.Ask
+	(*Intent)(nil),     // 17: weft.core.v1.Intent
 	(*Grant)(nil),      // 18: weft.core.v1.Grant
 	(*Collective)(nil), // 19: weft.core.v1.Collective
 	(*Jobs)(nil),       // 20: weft.core.v1.Jobs
@@ -1887,9 +1887,9 @@ var file_weft_core_v1_core_proto_depIdxs = []int32{
 	15, // 13: weft.core.v1.Service.owner:type_name -> weft.core.v1.Owner
 	13, // 14: weft.core.v1.Service.limits:type_name -> weft.core.v1.Limits
 	14, // 15: weft.core.v1.Service.in_use:type_name -> weft.core.v1.Counts
-	3,  // 16: weft.core.v1.Ask.action:type_name -> weft.core.v1.Action
-	5,  // 17: weft.core.v1.Ask.key:type_name -> weft.core.v1.Key
-	5,  // 18: weft.core.v1.Ask.alive:type_name -> weft.core.v1.Key
+	3,  // 16: weft.core.v1.Intent.action:type_name -> weft.core.v1.Action
+	5,  // 17: weft.core.v1.Intent.key:type_name -> weft.core.v1.Key
+	5,  // 18: weft.core.v1.Intent.alive:type_name -> weft.core.v1.Key
 	7,  // 19: weft.core.v1.Grant.run:type_name -> weft.core.v1.Run
 	13, // 20: weft.core.v1.Grant.limits:type_name -> weft.core.v1.Limits
 	14, // 21: weft.core.v1.Grant.floor:type_name -> weft.core.v1.Counts

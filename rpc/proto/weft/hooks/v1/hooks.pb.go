@@ -179,7 +179,7 @@ func (x *ParseRequest) GetCall() *Call {
 
 type ParseReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ask           *v1.Ask                `protobuf:"bytes,1,opt,name=ask,proto3" json:"ask,omitempty"`
+	Intent        *v1.Intent             `protobuf:"bytes,1,opt,name=intent,proto3" json:"intent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,9 +214,9 @@ func (*ParseReply) Descriptor() ([]byte, []int) {
 	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ParseReply) GetAsk() *v1.Ask {
+func (x *ParseReply) GetIntent() *v1.Intent {
 	if x != nil {
-		return x.Ask
+		return x.Intent
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (x *RenderRequest) GetOutcome() *Outcome {
 	return nil
 }
 
-// Outcome is what came of an Ask, to be rendered in the scheduler's way.
+// Outcome is what came of an Intent, to be rendered in the scheduler's way.
 type Outcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Action        v1.Action              `protobuf:"varint,1,opt,name=action,proto3,enum=weft.core.v1.Action" json:"action,omitempty"`
@@ -680,10 +680,10 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"7\n" +
 	"\fParseRequest\x12'\n" +
-	"\x04call\x18\x01 \x01(\v2\x13.weft.hooks.v1.CallR\x04call\"1\n" +
+	"\x04call\x18\x01 \x01(\v2\x13.weft.hooks.v1.CallR\x04call\":\n" +
 	"\n" +
-	"ParseReply\x12#\n" +
-	"\x03ask\x18\x01 \x01(\v2\x11.weft.core.v1.AskR\x03ask\"j\n" +
+	"ParseReply\x12,\n" +
+	"\x06intent\x18\x01 \x01(\v2\x14.weft.core.v1.IntentR\x06intent\"j\n" +
 	"\rRenderRequest\x12'\n" +
 	"\x04call\x18\x01 \x01(\v2\x13.weft.hooks.v1.CallR\x04call\x120\n" +
 	"\aoutcome\x18\x02 \x01(\v2\x16.weft.hooks.v1.OutcomeR\aoutcome\"\xf8\x01\n" +
@@ -745,7 +745,7 @@ var file_weft_hooks_v1_hooks_proto_goTypes = []any{
 	(*Phase)(nil),         // 9: weft.hooks.v1.Phase
 	nil,                   // 10: weft.hooks.v1.Call.EnvEntry
 	(*v1.Peer)(nil),       // 11: weft.core.v1.Peer
-	(*v1.Ask)(nil),        // 12: weft.core.v1.Ask
+	(*v1.Intent)(nil),     // 12: weft.core.v1.Intent
 	(v1.Action)(0),        // 13: weft.core.v1.Action
 	(*v1.Key)(nil),        // 14: weft.core.v1.Key
 	(*v1.Error)(nil),      // 15: weft.core.v1.Error
@@ -754,7 +754,7 @@ var file_weft_hooks_v1_hooks_proto_depIdxs = []int32{
 	10, // 0: weft.hooks.v1.Call.env:type_name -> weft.hooks.v1.Call.EnvEntry
 	11, // 1: weft.hooks.v1.Call.peer:type_name -> weft.core.v1.Peer
 	0,  // 2: weft.hooks.v1.ParseRequest.call:type_name -> weft.hooks.v1.Call
-	12, // 3: weft.hooks.v1.ParseReply.ask:type_name -> weft.core.v1.Ask
+	12, // 3: weft.hooks.v1.ParseReply.intent:type_name -> weft.core.v1.Intent
 	0,  // 4: weft.hooks.v1.RenderRequest.call:type_name -> weft.hooks.v1.Call
 	4,  // 5: weft.hooks.v1.RenderRequest.outcome:type_name -> weft.hooks.v1.Outcome
 	13, // 6: weft.hooks.v1.Outcome.action:type_name -> weft.core.v1.Action

@@ -184,7 +184,7 @@ type InfoReply struct {
 	Kind     string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`         // driver, fabric or scheduler
 	Version  string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`   // the plugin's own
 	Services []string               `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"` // the wire services it serves: weft.nic.v1.NIC
-	// What the plugin has beyond what its services must: phases, requeue, resume, annotate. It is asked for nothing else that is optional. At most 64.
+	// What not every plugin of its kind has: "phases" where Hooks has Phases, and the verbs of SchedulerCall. It is asked for no other. At most 64.
 	Abilities     []string `protobuf:"bytes,5,rep,name=abilities,proto3" json:"abilities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1017,7 +1017,7 @@ type Finding struct {
 	Severity      Severity               `protobuf:"varint,1,opt,name=severity,proto3,enum=weft.plugin.v1.Severity" json:"severity,omitempty"`
 	What          string                 `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
 	Evidence      string                 `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	Mend          string                 `protobuf:"bytes,4,opt,name=mend,proto3" json:"mend,omitempty"` // the command or setting that mends it
+	Remedy        string                 `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"` // the command or setting that puts it right
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1073,9 +1073,9 @@ func (x *Finding) GetEvidence() string {
 	return ""
 }
 
-func (x *Finding) GetMend() string {
+func (x *Finding) GetRemedy() string {
 	if x != nil {
-		return x.Mend
+		return x.Remedy
 	}
 	return ""
 }
@@ -1280,12 +1280,12 @@ const file_weft_plugin_v1_plugin_proto_rawDesc = "" +
 	"\fCheckRequest\"A\n" +
 	"\n" +
 	"CheckReply\x123\n" +
-	"\bfindings\x18\x01 \x03(\v2\x17.weft.plugin.v1.FindingR\bfindings\"\x83\x01\n" +
+	"\bfindings\x18\x01 \x03(\v2\x17.weft.plugin.v1.FindingR\bfindings\"\x87\x01\n" +
 	"\aFinding\x124\n" +
 	"\bseverity\x18\x01 \x01(\x0e2\x18.weft.plugin.v1.SeverityR\bseverity\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x12\n" +
-	"\x04mend\x18\x04 \x01(\tR\x04mend\"\x0f\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x16\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"\x0f\n" +
 	"\rHealthRequest\"\r\n" +
 	"\vHealthReply\"\x0e\n" +
 	"\fDrainRequest\"\f\n" +

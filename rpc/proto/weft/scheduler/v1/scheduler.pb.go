@@ -24,29 +24,47 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type DescribeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *v1.Key                `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	Note          []byte                 `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"` // what the adapter's Parse left; at most 65536 bytes
-	Caller        *v1.Peer               `protobuf:"bytes,3,opt,name=caller,proto3" json:"caller,omitempty"`
+// SchedulerCall is one call of an adapter, also as an order to the node where the adapter runs.
+type SchedulerCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is wanted:
+	//
+	//	describe  tell the facts of a job. Its run is the scheduler's truth, not the hook's claim. gone, or NOT_FOUND, when that generation is over.
+	//	fail      end a job, with the reason where its user sees it
+	//	requeue   put a job back into its queue that Weft cannot serve now, with the reason where its user sees it
+	//	annotate  show a grant in the scheduler's own record of the job
+	//	drain     take a node out of service
+	//	resume    take a node back into service that drain took out of it, and leave one alone that anybody else did
+	//
+	// A later release may have more.
+	Verb          string    `protobuf:"bytes,1,opt,name=verb,proto3" json:"verb,omitempty"`
+	Key           *v1.Key   `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`             // the job: describe, fail, requeue, annotate
+	Node          string    `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`           // drain, resume
+	Reason        string    `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`       // fail, requeue, drain
+	Note          []byte    `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`           // describe: what the adapter's Parse left; at most 65536 bytes
+	From          *v1.Peer  `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`           // always set; describe: who asks
+	Grant         *v1.Grant `protobuf:"bytes,7,opt,name=grant,proto3" json:"grant,omitempty"`         // annotate: its collective without the token
+	Scheduler     string    `protobuf:"bytes,8,opt,name=scheduler,proto3" json:"scheduler,omitempty"` // the instance, as in Key
+	Id            uint64    `protobuf:"varint,9,opt,name=id,proto3" json:"id,omitempty"`              // of an order: of this session
+	Within        int64     `protobuf:"varint,10,opt,name=within,proto3" json:"within,omitempty"`     // of an order: ns from when it was sent, above 0; a call whose time has passed is not begun
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeRequest) Reset() {
-	*x = DescribeRequest{}
+func (x *SchedulerCall) Reset() {
+	*x = SchedulerCall{}
 	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeRequest) String() string {
+func (x *SchedulerCall) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeRequest) ProtoMessage() {}
+func (*SchedulerCall) ProtoMessage() {}
 
-func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
+func (x *SchedulerCall) ProtoReflect() protoreflect.Message {
 	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -58,53 +76,105 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
-func (*DescribeRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use SchedulerCall.ProtoReflect.Descriptor instead.
+func (*SchedulerCall) Descriptor() ([]byte, []int) {
 	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *DescribeRequest) GetKey() *v1.Key {
+func (x *SchedulerCall) GetVerb() string {
+	if x != nil {
+		return x.Verb
+	}
+	return ""
+}
+
+func (x *SchedulerCall) GetKey() *v1.Key {
 	if x != nil {
 		return x.Key
 	}
 	return nil
 }
 
-func (x *DescribeRequest) GetNote() []byte {
+func (x *SchedulerCall) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *SchedulerCall) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SchedulerCall) GetNote() []byte {
 	if x != nil {
 		return x.Note
 	}
 	return nil
 }
 
-func (x *DescribeRequest) GetCaller() *v1.Peer {
+func (x *SchedulerCall) GetFrom() *v1.Peer {
 	if x != nil {
-		return x.Caller
+		return x.From
 	}
 	return nil
 }
 
-type DescribeReply struct {
+func (x *SchedulerCall) GetGrant() *v1.Grant {
+	if x != nil {
+		return x.Grant
+	}
+	return nil
+}
+
+func (x *SchedulerCall) GetScheduler() string {
+	if x != nil {
+		return x.Scheduler
+	}
+	return ""
+}
+
+func (x *SchedulerCall) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SchedulerCall) GetWithin() int64 {
+	if x != nil {
+		return x.Within
+	}
+	return 0
+}
+
+// SchedulerReply is what came of a call.
+type SchedulerReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           *Job                   `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`      // of an order: of the call
+	Job           *Job                   `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`     // describe, where it went well
+	Error         *v1.Error              `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"` // of an order; not set: it went well
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeReply) Reset() {
-	*x = DescribeReply{}
+func (x *SchedulerReply) Reset() {
+	*x = SchedulerReply{}
 	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeReply) String() string {
+func (x *SchedulerReply) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeReply) ProtoMessage() {}
+func (*SchedulerReply) ProtoMessage() {}
 
-func (x *DescribeReply) ProtoReflect() protoreflect.Message {
+func (x *SchedulerReply) ProtoReflect() protoreflect.Message {
 	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -116,14 +186,28 @@ func (x *DescribeReply) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeReply.ProtoReflect.Descriptor instead.
-func (*DescribeReply) Descriptor() ([]byte, []int) {
+// Deprecated: Use SchedulerReply.ProtoReflect.Descriptor instead.
+func (*SchedulerReply) Descriptor() ([]byte, []int) {
 	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *DescribeReply) GetJob() *Job {
+func (x *SchedulerReply) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SchedulerReply) GetJob() *Job {
 	if x != nil {
 		return x.Job
+	}
+	return nil
+}
+
+func (x *SchedulerReply) GetError() *v1.Error {
+	if x != nil {
+		return x.Error
 	}
 	return nil
 }
@@ -138,7 +222,7 @@ type Job struct {
 	Account       string                 `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
 	Queue         string                 `protobuf:"bytes,6,opt,name=queue,proto3" json:"queue,omitempty"` // partition, queue
 	Name          string                 `protobuf:"bytes,7,opt,name=name,proto3" json:"name,omitempty"`   // for people; never decided on
-	Shares        []*Share               `protobuf:"bytes,8,rep,name=shares,proto3" json:"shares,omitempty"`
+	Placements    []*Placement           `protobuf:"bytes,8,rep,name=placements,proto3" json:"placements,omitempty"`
 	Request       *Request               `protobuf:"bytes,9,opt,name=request,proto3" json:"request,omitempty"`
 	Gone          bool                   `protobuf:"varint,10,opt,name=gone,proto3" json:"gone,omitempty"` // the scheduler knows the id, but that run is over
 	unknownFields protoimpl.UnknownFields
@@ -224,9 +308,9 @@ func (x *Job) GetName() string {
 	return ""
 }
 
-func (x *Job) GetShares() []*Share {
+func (x *Job) GetPlacements() []*Placement {
 	if x != nil {
-		return x.Shares
+		return x.Placements
 	}
 	return nil
 }
@@ -245,8 +329,8 @@ func (x *Job) GetGone() bool {
 	return false
 }
 
-// Share is a set of the job's nodes on which it has equally many cores.
-type Share struct {
+// Placement is a set of the job's nodes on which it has equally many cores.
+type Placement struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hosts         string                 `protobuf:"bytes,1,opt,name=hosts,proto3" json:"hosts,omitempty"`  // hostlist, in Weft's names of nodes
 	Nodes         uint32                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"` // how many hosts that is
@@ -255,20 +339,20 @@ type Share struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Share) Reset() {
-	*x = Share{}
+func (x *Placement) Reset() {
+	*x = Placement{}
 	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Share) String() string {
+func (x *Placement) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Share) ProtoMessage() {}
+func (*Placement) ProtoMessage() {}
 
-func (x *Share) ProtoReflect() protoreflect.Message {
+func (x *Placement) ProtoReflect() protoreflect.Message {
 	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -280,26 +364,26 @@ func (x *Share) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Share.ProtoReflect.Descriptor instead.
-func (*Share) Descriptor() ([]byte, []int) {
+// Deprecated: Use Placement.ProtoReflect.Descriptor instead.
+func (*Placement) Descriptor() ([]byte, []int) {
 	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Share) GetHosts() string {
+func (x *Placement) GetHosts() string {
 	if x != nil {
 		return x.Hosts
 	}
 	return ""
 }
 
-func (x *Share) GetNodes() uint32 {
+func (x *Placement) GetNodes() uint32 {
 	if x != nil {
 		return x.Nodes
 	}
 	return 0
 }
 
-func (x *Share) GetCores() uint32 {
+func (x *Placement) GetCores() uint32 {
 	if x != nil {
 		return x.Cores
 	}
@@ -683,449 +767,27 @@ func (x *WatchReply) GetMore() bool {
 	return false
 }
 
-type FailRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *v1.Key                `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FailRequest) Reset() {
-	*x = FailRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FailRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FailRequest) ProtoMessage() {}
-
-func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
-func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *FailRequest) GetKey() *v1.Key {
-	if x != nil {
-		return x.Key
-	}
-	return nil
-}
-
-func (x *FailRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-type FailReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FailReply) Reset() {
-	*x = FailReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FailReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FailReply) ProtoMessage() {}
-
-func (x *FailReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FailReply.ProtoReflect.Descriptor instead.
-func (*FailReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{10}
-}
-
-type DrainRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DrainRequest) Reset() {
-	*x = DrainRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DrainRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DrainRequest) ProtoMessage() {}
-
-func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
-func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *DrainRequest) GetNode() string {
-	if x != nil {
-		return x.Node
-	}
-	return ""
-}
-
-func (x *DrainRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-type DrainReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DrainReply) Reset() {
-	*x = DrainReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DrainReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DrainReply) ProtoMessage() {}
-
-func (x *DrainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DrainReply.ProtoReflect.Descriptor instead.
-func (*DrainReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{12}
-}
-
-type ResumeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResumeRequest) Reset() {
-	*x = ResumeRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResumeRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResumeRequest) ProtoMessage() {}
-
-func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
-func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *ResumeRequest) GetNode() string {
-	if x != nil {
-		return x.Node
-	}
-	return ""
-}
-
-type ResumeReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResumeReply) Reset() {
-	*x = ResumeReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResumeReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResumeReply) ProtoMessage() {}
-
-func (x *ResumeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResumeReply.ProtoReflect.Descriptor instead.
-func (*ResumeReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{14}
-}
-
-type RequeueRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *v1.Key                `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RequeueRequest) Reset() {
-	*x = RequeueRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RequeueRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RequeueRequest) ProtoMessage() {}
-
-func (x *RequeueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RequeueRequest.ProtoReflect.Descriptor instead.
-func (*RequeueRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *RequeueRequest) GetKey() *v1.Key {
-	if x != nil {
-		return x.Key
-	}
-	return nil
-}
-
-func (x *RequeueRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-type RequeueReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RequeueReply) Reset() {
-	*x = RequeueReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RequeueReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RequeueReply) ProtoMessage() {}
-
-func (x *RequeueReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RequeueReply.ProtoReflect.Descriptor instead.
-func (*RequeueReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{16}
-}
-
-type AnnotateRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *v1.Key                `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	Grant         *v1.Grant              `protobuf:"bytes,2,opt,name=grant,proto3" json:"grant,omitempty"` // its collective without the token
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AnnotateRequest) Reset() {
-	*x = AnnotateRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AnnotateRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AnnotateRequest) ProtoMessage() {}
-
-func (x *AnnotateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AnnotateRequest.ProtoReflect.Descriptor instead.
-func (*AnnotateRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *AnnotateRequest) GetKey() *v1.Key {
-	if x != nil {
-		return x.Key
-	}
-	return nil
-}
-
-func (x *AnnotateRequest) GetGrant() *v1.Grant {
-	if x != nil {
-		return x.Grant
-	}
-	return nil
-}
-
-type AnnotateReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AnnotateReply) Reset() {
-	*x = AnnotateReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AnnotateReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AnnotateReply) ProtoMessage() {}
-
-func (x *AnnotateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AnnotateReply.ProtoReflect.Descriptor instead.
-func (*AnnotateReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{18}
-}
-
 var File_weft_scheduler_v1_scheduler_proto protoreflect.FileDescriptor
 
 const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\n" +
-	"!weft/scheduler/v1/scheduler.proto\x12\x11weft.scheduler.v1\x1a\x17weft/core/v1/core.proto\"v\n" +
-	"\x0fDescribeRequest\x12#\n" +
-	"\x03key\x18\x01 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x12\n" +
-	"\x04note\x18\x02 \x01(\fR\x04note\x12*\n" +
-	"\x06caller\x18\x03 \x01(\v2\x12.weft.core.v1.PeerR\x06caller\"9\n" +
-	"\rDescribeReply\x12(\n" +
-	"\x03job\x18\x01 \x01(\v2\x16.weft.scheduler.v1.JobR\x03job\"\xa8\x02\n" +
+	"!weft/scheduler/v1/scheduler.proto\x12\x11weft.scheduler.v1\x1a\x17weft/core/v1/core.proto\"\xa1\x02\n" +
+	"\rSchedulerCall\x12\x12\n" +
+	"\x04verb\x18\x01 \x01(\tR\x04verb\x12#\n" +
+	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04note\x18\x05 \x01(\fR\x04note\x12&\n" +
+	"\x04from\x18\x06 \x01(\v2\x12.weft.core.v1.PeerR\x04from\x12)\n" +
+	"\x05grant\x18\a \x01(\v2\x13.weft.core.v1.GrantR\x05grant\x12\x1c\n" +
+	"\tscheduler\x18\b \x01(\tR\tscheduler\x12\x0e\n" +
+	"\x02id\x18\t \x01(\x04R\x02id\x12\x16\n" +
+	"\x06within\x18\n" +
+	" \x01(\x03R\x06within\"u\n" +
+	"\x0eSchedulerReply\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12(\n" +
+	"\x03job\x18\x02 \x01(\v2\x16.weft.scheduler.v1.JobR\x03job\x12)\n" +
+	"\x05error\x18\x03 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\"\xb4\x02\n" +
 	"\x03Job\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -1133,12 +795,14 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\x06groups\x18\x04 \x03(\tR\x06groups\x12\x18\n" +
 	"\aaccount\x18\x05 \x01(\tR\aaccount\x12\x14\n" +
 	"\x05queue\x18\x06 \x01(\tR\x05queue\x12\x12\n" +
-	"\x04name\x18\a \x01(\tR\x04name\x120\n" +
-	"\x06shares\x18\b \x03(\v2\x18.weft.scheduler.v1.ShareR\x06shares\x124\n" +
+	"\x04name\x18\a \x01(\tR\x04name\x12<\n" +
+	"\n" +
+	"placements\x18\b \x03(\v2\x1c.weft.scheduler.v1.PlacementR\n" +
+	"placements\x124\n" +
 	"\arequest\x18\t \x01(\v2\x1a.weft.scheduler.v1.RequestR\arequest\x12\x12\n" +
 	"\x04gone\x18\n" +
-	" \x01(\bR\x04gone\"I\n" +
-	"\x05Share\x12\x14\n" +
+	" \x01(\bR\x04gone\"M\n" +
+	"\tPlacement\x12\x14\n" +
 	"\x05hosts\x18\x01 \x01(\tR\x05hosts\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
 	"\x05cores\x18\x03 \x01(\rR\x05cores\"\x97\x02\n" +
@@ -1177,35 +841,10 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"WatchReply\x12&\n" +
 	"\x04jobs\x18\x01 \x01(\v2\x12.weft.core.v1.JobsR\x04jobs\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more\"J\n" +
-	"\vFailRequest\x12#\n" +
-	"\x03key\x18\x01 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\v\n" +
-	"\tFailReply\":\n" +
-	"\fDrainRequest\x12\x12\n" +
-	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\f\n" +
-	"\n" +
-	"DrainReply\"#\n" +
-	"\rResumeRequest\x12\x12\n" +
-	"\x04node\x18\x01 \x01(\tR\x04node\"\r\n" +
-	"\vResumeReply\"M\n" +
-	"\x0eRequeueRequest\x12#\n" +
-	"\x03key\x18\x01 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x0e\n" +
-	"\fRequeueReply\"a\n" +
-	"\x0fAnnotateRequest\x12#\n" +
-	"\x03key\x18\x01 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12)\n" +
-	"\x05grant\x18\x02 \x01(\v2\x13.weft.core.v1.GrantR\x05grant\"\x0f\n" +
-	"\rAnnotateReply2\xa6\x04\n" +
-	"\tScheduler\x12P\n" +
-	"\bDescribe\x12\".weft.scheduler.v1.DescribeRequest\x1a .weft.scheduler.v1.DescribeReply\x12K\n" +
-	"\x05Watch\x12\x1f.weft.scheduler.v1.WatchRequest\x1a\x1d.weft.scheduler.v1.WatchReply(\x010\x01\x12D\n" +
-	"\x04Fail\x12\x1e.weft.scheduler.v1.FailRequest\x1a\x1c.weft.scheduler.v1.FailReply\x12M\n" +
-	"\aRequeue\x12!.weft.scheduler.v1.RequeueRequest\x1a\x1f.weft.scheduler.v1.RequeueReply\x12G\n" +
-	"\x05Drain\x12\x1f.weft.scheduler.v1.DrainRequest\x1a\x1d.weft.scheduler.v1.DrainReply\x12J\n" +
-	"\x06Resume\x12 .weft.scheduler.v1.ResumeRequest\x1a\x1e.weft.scheduler.v1.ResumeReply\x12P\n" +
-	"\bAnnotate\x12\".weft.scheduler.v1.AnnotateRequest\x1a .weft.scheduler.v1.AnnotateReplyBBZ@github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1;schedulerv1b\x06proto3"
+	"\x04more\x18\x03 \x01(\bR\x04more2\xa5\x01\n" +
+	"\tScheduler\x12K\n" +
+	"\x04Call\x12 .weft.scheduler.v1.SchedulerCall\x1a!.weft.scheduler.v1.SchedulerReply\x12K\n" +
+	"\x05Watch\x12\x1f.weft.scheduler.v1.WatchRequest\x1a\x1d.weft.scheduler.v1.WatchReply(\x010\x01BBZ@github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1;schedulerv1b\x06proto3"
 
 var (
 	file_weft_scheduler_v1_scheduler_proto_rawDescOnce sync.Once
@@ -1219,73 +858,52 @@ func file_weft_scheduler_v1_scheduler_proto_rawDescGZIP() []byte {
 	return file_weft_scheduler_v1_scheduler_proto_rawDescData
 }
 
-var file_weft_scheduler_v1_scheduler_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_weft_scheduler_v1_scheduler_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_weft_scheduler_v1_scheduler_proto_goTypes = []any{
-	(*DescribeRequest)(nil), // 0: weft.scheduler.v1.DescribeRequest
-	(*DescribeReply)(nil),   // 1: weft.scheduler.v1.DescribeReply
-	(*Job)(nil),             // 2: weft.scheduler.v1.Job
-	(*Share)(nil),           // 3: weft.scheduler.v1.Share
-	(*Request)(nil),         // 4: weft.scheduler.v1.Request
-	(*LimitRequests)(nil),   // 5: weft.scheduler.v1.LimitRequests
-	(*LimitRequest)(nil),    // 6: weft.scheduler.v1.LimitRequest
-	(*WatchRequest)(nil),    // 7: weft.scheduler.v1.WatchRequest
-	(*WatchReply)(nil),      // 8: weft.scheduler.v1.WatchReply
-	(*FailRequest)(nil),     // 9: weft.scheduler.v1.FailRequest
-	(*FailReply)(nil),       // 10: weft.scheduler.v1.FailReply
-	(*DrainRequest)(nil),    // 11: weft.scheduler.v1.DrainRequest
-	(*DrainReply)(nil),      // 12: weft.scheduler.v1.DrainReply
-	(*ResumeRequest)(nil),   // 13: weft.scheduler.v1.ResumeRequest
-	(*ResumeReply)(nil),     // 14: weft.scheduler.v1.ResumeReply
-	(*RequeueRequest)(nil),  // 15: weft.scheduler.v1.RequeueRequest
-	(*RequeueReply)(nil),    // 16: weft.scheduler.v1.RequeueReply
-	(*AnnotateRequest)(nil), // 17: weft.scheduler.v1.AnnotateRequest
-	(*AnnotateReply)(nil),   // 18: weft.scheduler.v1.AnnotateReply
-	(*v1.Key)(nil),          // 19: weft.core.v1.Key
-	(*v1.Peer)(nil),         // 20: weft.core.v1.Peer
-	(*v1.Run)(nil),          // 21: weft.core.v1.Run
-	(*v1.Jobs)(nil),         // 22: weft.core.v1.Jobs
-	(*v1.Grant)(nil),        // 23: weft.core.v1.Grant
+	(*SchedulerCall)(nil),  // 0: weft.scheduler.v1.SchedulerCall
+	(*SchedulerReply)(nil), // 1: weft.scheduler.v1.SchedulerReply
+	(*Job)(nil),            // 2: weft.scheduler.v1.Job
+	(*Placement)(nil),      // 3: weft.scheduler.v1.Placement
+	(*Request)(nil),        // 4: weft.scheduler.v1.Request
+	(*LimitRequests)(nil),  // 5: weft.scheduler.v1.LimitRequests
+	(*LimitRequest)(nil),   // 6: weft.scheduler.v1.LimitRequest
+	(*WatchRequest)(nil),   // 7: weft.scheduler.v1.WatchRequest
+	(*WatchReply)(nil),     // 8: weft.scheduler.v1.WatchReply
+	(*v1.Key)(nil),         // 9: weft.core.v1.Key
+	(*v1.Peer)(nil),        // 10: weft.core.v1.Peer
+	(*v1.Grant)(nil),       // 11: weft.core.v1.Grant
+	(*v1.Error)(nil),       // 12: weft.core.v1.Error
+	(*v1.Run)(nil),         // 13: weft.core.v1.Run
+	(*v1.Jobs)(nil),        // 14: weft.core.v1.Jobs
 }
 var file_weft_scheduler_v1_scheduler_proto_depIdxs = []int32{
-	19, // 0: weft.scheduler.v1.DescribeRequest.key:type_name -> weft.core.v1.Key
-	20, // 1: weft.scheduler.v1.DescribeRequest.caller:type_name -> weft.core.v1.Peer
-	2,  // 2: weft.scheduler.v1.DescribeReply.job:type_name -> weft.scheduler.v1.Job
-	21, // 3: weft.scheduler.v1.Job.run:type_name -> weft.core.v1.Run
-	3,  // 4: weft.scheduler.v1.Job.shares:type_name -> weft.scheduler.v1.Share
-	4,  // 5: weft.scheduler.v1.Job.request:type_name -> weft.scheduler.v1.Request
-	5,  // 6: weft.scheduler.v1.Request.limits:type_name -> weft.scheduler.v1.LimitRequests
-	6,  // 7: weft.scheduler.v1.LimitRequests.ptes:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 8: weft.scheduler.v1.LimitRequests.txqs:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 9: weft.scheduler.v1.LimitRequests.tgqs:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 10: weft.scheduler.v1.LimitRequests.eqs:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 11: weft.scheduler.v1.LimitRequests.cts:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 12: weft.scheduler.v1.LimitRequests.les:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 13: weft.scheduler.v1.LimitRequests.tles:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 14: weft.scheduler.v1.LimitRequests.acs:type_name -> weft.scheduler.v1.LimitRequest
-	22, // 15: weft.scheduler.v1.WatchReply.jobs:type_name -> weft.core.v1.Jobs
-	19, // 16: weft.scheduler.v1.FailRequest.key:type_name -> weft.core.v1.Key
-	19, // 17: weft.scheduler.v1.RequeueRequest.key:type_name -> weft.core.v1.Key
-	19, // 18: weft.scheduler.v1.AnnotateRequest.key:type_name -> weft.core.v1.Key
-	23, // 19: weft.scheduler.v1.AnnotateRequest.grant:type_name -> weft.core.v1.Grant
-	0,  // 20: weft.scheduler.v1.Scheduler.Describe:input_type -> weft.scheduler.v1.DescribeRequest
-	7,  // 21: weft.scheduler.v1.Scheduler.Watch:input_type -> weft.scheduler.v1.WatchRequest
-	9,  // 22: weft.scheduler.v1.Scheduler.Fail:input_type -> weft.scheduler.v1.FailRequest
-	15, // 23: weft.scheduler.v1.Scheduler.Requeue:input_type -> weft.scheduler.v1.RequeueRequest
-	11, // 24: weft.scheduler.v1.Scheduler.Drain:input_type -> weft.scheduler.v1.DrainRequest
-	13, // 25: weft.scheduler.v1.Scheduler.Resume:input_type -> weft.scheduler.v1.ResumeRequest
-	17, // 26: weft.scheduler.v1.Scheduler.Annotate:input_type -> weft.scheduler.v1.AnnotateRequest
-	1,  // 27: weft.scheduler.v1.Scheduler.Describe:output_type -> weft.scheduler.v1.DescribeReply
-	8,  // 28: weft.scheduler.v1.Scheduler.Watch:output_type -> weft.scheduler.v1.WatchReply
-	10, // 29: weft.scheduler.v1.Scheduler.Fail:output_type -> weft.scheduler.v1.FailReply
-	16, // 30: weft.scheduler.v1.Scheduler.Requeue:output_type -> weft.scheduler.v1.RequeueReply
-	12, // 31: weft.scheduler.v1.Scheduler.Drain:output_type -> weft.scheduler.v1.DrainReply
-	14, // 32: weft.scheduler.v1.Scheduler.Resume:output_type -> weft.scheduler.v1.ResumeReply
-	18, // 33: weft.scheduler.v1.Scheduler.Annotate:output_type -> weft.scheduler.v1.AnnotateReply
-	27, // [27:34] is the sub-list for method output_type
-	20, // [20:27] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	9,  // 0: weft.scheduler.v1.SchedulerCall.key:type_name -> weft.core.v1.Key
+	10, // 1: weft.scheduler.v1.SchedulerCall.from:type_name -> weft.core.v1.Peer
+	11, // 2: weft.scheduler.v1.SchedulerCall.grant:type_name -> weft.core.v1.Grant
+	2,  // 3: weft.scheduler.v1.SchedulerReply.job:type_name -> weft.scheduler.v1.Job
+	12, // 4: weft.scheduler.v1.SchedulerReply.error:type_name -> weft.core.v1.Error
+	13, // 5: weft.scheduler.v1.Job.run:type_name -> weft.core.v1.Run
+	3,  // 6: weft.scheduler.v1.Job.placements:type_name -> weft.scheduler.v1.Placement
+	4,  // 7: weft.scheduler.v1.Job.request:type_name -> weft.scheduler.v1.Request
+	5,  // 8: weft.scheduler.v1.Request.limits:type_name -> weft.scheduler.v1.LimitRequests
+	6,  // 9: weft.scheduler.v1.LimitRequests.ptes:type_name -> weft.scheduler.v1.LimitRequest
+	6,  // 10: weft.scheduler.v1.LimitRequests.txqs:type_name -> weft.scheduler.v1.LimitRequest
+	6,  // 11: weft.scheduler.v1.LimitRequests.tgqs:type_name -> weft.scheduler.v1.LimitRequest
+	6,  // 12: weft.scheduler.v1.LimitRequests.eqs:type_name -> weft.scheduler.v1.LimitRequest
+	6,  // 13: weft.scheduler.v1.LimitRequests.cts:type_name -> weft.scheduler.v1.LimitRequest
+	6,  // 14: weft.scheduler.v1.LimitRequests.les:type_name -> weft.scheduler.v1.LimitRequest
+	6,  // 15: weft.scheduler.v1.LimitRequests.tles:type_name -> weft.scheduler.v1.LimitRequest
+	6,  // 16: weft.scheduler.v1.LimitRequests.acs:type_name -> weft.scheduler.v1.LimitRequest
+	14, // 17: weft.scheduler.v1.WatchReply.jobs:type_name -> weft.core.v1.Jobs
+	0,  // 18: weft.scheduler.v1.Scheduler.Call:input_type -> weft.scheduler.v1.SchedulerCall
+	7,  // 19: weft.scheduler.v1.Scheduler.Watch:input_type -> weft.scheduler.v1.WatchRequest
+	1,  // 20: weft.scheduler.v1.Scheduler.Call:output_type -> weft.scheduler.v1.SchedulerReply
+	8,  // 21: weft.scheduler.v1.Scheduler.Watch:output_type -> weft.scheduler.v1.WatchReply
+	20, // [20:22] is the sub-list for method output_type
+	18, // [18:20] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_weft_scheduler_v1_scheduler_proto_init() }
@@ -1300,7 +918,7 @@ func file_weft_scheduler_v1_scheduler_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_scheduler_v1_scheduler_proto_rawDesc), len(file_weft_scheduler_v1_scheduler_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

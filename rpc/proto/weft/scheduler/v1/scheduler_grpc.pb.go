@@ -21,23 +21,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Scheduler_Describe_FullMethodName = "/weft.scheduler.v1.Scheduler/Describe"
-	Scheduler_Watch_FullMethodName    = "/weft.scheduler.v1.Scheduler/Watch"
-	Scheduler_Fail_FullMethodName     = "/weft.scheduler.v1.Scheduler/Fail"
-	Scheduler_Requeue_FullMethodName  = "/weft.scheduler.v1.Scheduler/Requeue"
-	Scheduler_Drain_FullMethodName    = "/weft.scheduler.v1.Scheduler/Drain"
-	Scheduler_Resume_FullMethodName   = "/weft.scheduler.v1.Scheduler/Resume"
-	Scheduler_Annotate_FullMethodName = "/weft.scheduler.v1.Scheduler/Annotate"
+	Scheduler_Call_FullMethodName  = "/weft.scheduler.v1.Scheduler/Call"
+	Scheduler_Watch_FullMethodName = "/weft.scheduler.v1.Scheduler/Watch"
 )
 
 // SchedulerClient is the client API for Scheduler service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Scheduler asks a scheduler about its jobs and acts on them. A method may answer UNIMPLEMENTED.
+// Scheduler asks a scheduler about its jobs and acts on them.
 type SchedulerClient interface {
-	// Describe tells the facts of a job. Its run is the scheduler's truth, not the hook's claim. gone, or NOT_FOUND, when that generation is over.
-	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error)
+	// Call does what the call's verb says, which is one of the abilities that the plugin told in Info. It answers UNIMPLEMENTED to a verb that it does not have
+	// and to what its scheduler cannot do.
+	Call(ctx context.Context, in *SchedulerCall, opts ...grpc.CallOption) (*SchedulerReply, error)
 	// Watch tells that it asks, then the complete answer, then changes, for as long as the call lives.
 	//
 	// Each message that is told has a number, and whoever is told answers it with heard. The adapter must not send its question to the scheduler before
@@ -45,16 +41,6 @@ type SchedulerClient interface {
 	// that stamp. An unacknowledged asking message could still lie in a buffer while the scheduler answers, so that a job prepared in between were missing
 	// from an answer that looks younger than it. Waiting for heard with the other messages bounds what is under way to one.
 	Watch(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[WatchRequest, WatchReply], error)
-	// Fail ends a job, with the reason where its user sees it.
-	Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailReply, error)
-	// Requeue puts a job back into the queue that Weft cannot serve now, with the reason where its user sees it; UNIMPLEMENTED where there is no such thing.
-	Requeue(ctx context.Context, in *RequeueRequest, opts ...grpc.CallOption) (*RequeueReply, error)
-	// Drain takes a node out of service.
-	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainReply, error)
-	// Resume takes a node back into service that Drain took out of it, and leaves one alone that anybody else did; UNIMPLEMENTED where there is no such thing.
-	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeReply, error)
-	// Annotate shows a grant in the scheduler's own record of the job; UNIMPLEMENTED where there is no such thing.
-	Annotate(ctx context.Context, in *AnnotateRequest, opts ...grpc.CallOption) (*AnnotateReply, error)
 }
 
 type schedulerClient struct {
@@ -65,10 +51,10 @@ func NewSchedulerClient(cc grpc.ClientConnInterface) SchedulerClient {
 	return &schedulerClient{cc}
 }
 
-func (c *schedulerClient) Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error) {
+func (c *schedulerClient) Call(ctx context.Context, in *SchedulerCall, opts ...grpc.CallOption) (*SchedulerReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DescribeReply)
-	err := c.cc.Invoke(ctx, Scheduler_Describe_FullMethodName, in, out, cOpts...)
+	out := new(SchedulerReply)
+	err := c.cc.Invoke(ctx, Scheduler_Call_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -88,64 +74,15 @@ func (c *schedulerClient) Watch(ctx context.Context, opts ...grpc.CallOption) (g
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Scheduler_WatchClient = grpc.BidiStreamingClient[WatchRequest, WatchReply]
 
-func (c *schedulerClient) Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(FailReply)
-	err := c.cc.Invoke(ctx, Scheduler_Fail_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *schedulerClient) Requeue(ctx context.Context, in *RequeueRequest, opts ...grpc.CallOption) (*RequeueReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RequeueReply)
-	err := c.cc.Invoke(ctx, Scheduler_Requeue_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *schedulerClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DrainReply)
-	err := c.cc.Invoke(ctx, Scheduler_Drain_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *schedulerClient) Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ResumeReply)
-	err := c.cc.Invoke(ctx, Scheduler_Resume_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *schedulerClient) Annotate(ctx context.Context, in *AnnotateRequest, opts ...grpc.CallOption) (*AnnotateReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AnnotateReply)
-	err := c.cc.Invoke(ctx, Scheduler_Annotate_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // SchedulerServer is the server API for Scheduler service.
 // All implementations must embed UnimplementedSchedulerServer
 // for forward compatibility.
 //
-// Scheduler asks a scheduler about its jobs and acts on them. A method may answer UNIMPLEMENTED.
+// Scheduler asks a scheduler about its jobs and acts on them.
 type SchedulerServer interface {
-	// Describe tells the facts of a job. Its run is the scheduler's truth, not the hook's claim. gone, or NOT_FOUND, when that generation is over.
-	Describe(context.Context, *DescribeRequest) (*DescribeReply, error)
+	// Call does what the call's verb says, which is one of the abilities that the plugin told in Info. It answers UNIMPLEMENTED to a verb that it does not have
+	// and to what its scheduler cannot do.
+	Call(context.Context, *SchedulerCall) (*SchedulerReply, error)
 	// Watch tells that it asks, then the complete answer, then changes, for as long as the call lives.
 	//
 	// Each message that is told has a number, and whoever is told answers it with heard. The adapter must not send its question to the scheduler before
@@ -153,16 +90,6 @@ type SchedulerServer interface {
 	// that stamp. An unacknowledged asking message could still lie in a buffer while the scheduler answers, so that a job prepared in between were missing
 	// from an answer that looks younger than it. Waiting for heard with the other messages bounds what is under way to one.
 	Watch(grpc.BidiStreamingServer[WatchRequest, WatchReply]) error
-	// Fail ends a job, with the reason where its user sees it.
-	Fail(context.Context, *FailRequest) (*FailReply, error)
-	// Requeue puts a job back into the queue that Weft cannot serve now, with the reason where its user sees it; UNIMPLEMENTED where there is no such thing.
-	Requeue(context.Context, *RequeueRequest) (*RequeueReply, error)
-	// Drain takes a node out of service.
-	Drain(context.Context, *DrainRequest) (*DrainReply, error)
-	// Resume takes a node back into service that Drain took out of it, and leaves one alone that anybody else did; UNIMPLEMENTED where there is no such thing.
-	Resume(context.Context, *ResumeRequest) (*ResumeReply, error)
-	// Annotate shows a grant in the scheduler's own record of the job; UNIMPLEMENTED where there is no such thing.
-	Annotate(context.Context, *AnnotateRequest) (*AnnotateReply, error)
 	mustEmbedUnimplementedSchedulerServer()
 }
 
@@ -173,26 +100,11 @@ type SchedulerServer interface {
 // pointer dereference when methods are called.
 type UnimplementedSchedulerServer struct{}
 
-func (UnimplementedSchedulerServer) Describe(context.Context, *DescribeRequest) (*DescribeReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+func (UnimplementedSchedulerServer) Call(context.Context, *SchedulerCall) (*SchedulerReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Call not implemented")
 }
 func (UnimplementedSchedulerServer) Watch(grpc.BidiStreamingServer[WatchRequest, WatchReply]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
-}
-func (UnimplementedSchedulerServer) Fail(context.Context, *FailRequest) (*FailReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Fail not implemented")
-}
-func (UnimplementedSchedulerServer) Requeue(context.Context, *RequeueRequest) (*RequeueReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Requeue not implemented")
-}
-func (UnimplementedSchedulerServer) Drain(context.Context, *DrainRequest) (*DrainReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
-}
-func (UnimplementedSchedulerServer) Resume(context.Context, *ResumeRequest) (*ResumeReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
-}
-func (UnimplementedSchedulerServer) Annotate(context.Context, *AnnotateRequest) (*AnnotateReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Annotate not implemented")
 }
 func (UnimplementedSchedulerServer) mustEmbedUnimplementedSchedulerServer() {}
 func (UnimplementedSchedulerServer) testEmbeddedByValue()                   {}
@@ -215,20 +127,20 @@ func RegisterSchedulerServer(s grpc.ServiceRegistrar, srv SchedulerServer) {
 	s.RegisterService(&Scheduler_ServiceDesc, srv)
 }
 
-func _Scheduler_Describe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DescribeRequest)
+func _Scheduler_Call_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SchedulerCall)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SchedulerServer).Describe(ctx, in)
+		return srv.(SchedulerServer).Call(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Scheduler_Describe_FullMethodName,
+		FullMethod: Scheduler_Call_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SchedulerServer).Describe(ctx, req.(*DescribeRequest))
+		return srv.(SchedulerServer).Call(ctx, req.(*SchedulerCall))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -240,96 +152,6 @@ func _Scheduler_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Scheduler_WatchServer = grpc.BidiStreamingServer[WatchRequest, WatchReply]
 
-func _Scheduler_Fail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(FailRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SchedulerServer).Fail(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Scheduler_Fail_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SchedulerServer).Fail(ctx, req.(*FailRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Scheduler_Requeue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RequeueRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SchedulerServer).Requeue(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Scheduler_Requeue_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SchedulerServer).Requeue(ctx, req.(*RequeueRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Scheduler_Drain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DrainRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SchedulerServer).Drain(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Scheduler_Drain_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SchedulerServer).Drain(ctx, req.(*DrainRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Scheduler_Resume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ResumeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SchedulerServer).Resume(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Scheduler_Resume_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SchedulerServer).Resume(ctx, req.(*ResumeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Scheduler_Annotate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AnnotateRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SchedulerServer).Annotate(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Scheduler_Annotate_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SchedulerServer).Annotate(ctx, req.(*AnnotateRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // Scheduler_ServiceDesc is the grpc.ServiceDesc for Scheduler service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -338,28 +160,8 @@ var Scheduler_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*SchedulerServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Describe",
-			Handler:    _Scheduler_Describe_Handler,
-		},
-		{
-			MethodName: "Fail",
-			Handler:    _Scheduler_Fail_Handler,
-		},
-		{
-			MethodName: "Requeue",
-			Handler:    _Scheduler_Requeue_Handler,
-		},
-		{
-			MethodName: "Drain",
-			Handler:    _Scheduler_Drain_Handler,
-		},
-		{
-			MethodName: "Resume",
-			Handler:    _Scheduler_Resume_Handler,
-		},
-		{
-			MethodName: "Annotate",
-			Handler:    _Scheduler_Annotate_Handler,
+			MethodName: "Call",
+			Handler:    _Scheduler_Call_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
