@@ -20,6 +20,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/people/peopletest"
 	"github.com/weft-hpc/weft/plugins/flux"
 	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 	"github.com/weft-hpc/weft/server"
@@ -121,7 +122,7 @@ func newCluster(t *testing.T, vnis int, names ...string) *cluster {
 	}
 	t.Cleanup(b.Crash)
 	b.Hosts(names...)
-	c := &cluster{T: t, broker: b, plugin: flux.New("flux"), store: memory.New(), vnis: vnis, nodes: map[string]*member{}}
+	c := &cluster{T: t, broker: b, plugin: flux.NewWith("flux", peopletest.One(alice).Run), store: memory.New(), vnis: vnis, nodes: map[string]*member{}}
 	if err := c.plugin.Configure(t.Context(), core.Values{"uri": b.URI(), "every": time.Second}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,9 @@ var launch = map[string][]string{
 	"golang.org/x/sys/unix": {"Exec"},
 }
 
-// launchers may start processes: host its plugins, plugins their job or their scheduler's own command, dev its simulated nodes' jobs, weft itself.
-var launchers = []string{"host", "plugins", "dev", "cmd/weft"}
+// launchers may start processes: host its plugins, command the programs of the host that schedulers and people ask, dev its simulated nodes' jobs, weft
+// itself.
+var launchers = []string{"host", "command", "dev", "cmd/weft"}
 
 var actionRules = []rule{
 	{
@@ -51,7 +52,7 @@ var actionRules = []rule{
 		},
 	},
 	{
-		name: "only host, plugins, dev and cmd/weft start processes",
+		name: "only host, command, dev and cmd/weft start processes",
 		why:  "Weft runs as root: what it executes must be few lines in few places",
 		check: func(t *tree) []string {
 			bound := func(f *source) bool { return !f.test && !under(f.pkg, launchers...) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people/peopletest"
 	"github.com/weft-hpc/weft/plugins/flux"
 	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
@@ -44,7 +45,7 @@ func (s *fluxSite) name() string { return "flux" }
 func (s *fluxSite) uid() uint32  { return fluxUser }
 
 func (s *fluxSite) die() {
-	p := flux.New("flux")
+	p := flux.NewWith("flux", peopletest.One(fluxUser).Run)
 	if err := p.Configure(s.w.Context(), core.Values{"uri": s.broker.URI(), "every": time.Second}); err != nil {
 		s.w.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people/peopletest"
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
@@ -50,7 +51,7 @@ func (s *slurmSite) die() {
 }
 
 // command answers Slurm's commands.
-func (s *slurmSite) command(_ context.Context, name string, args ...string) ([]byte, error) {
+func (s *slurmSite) command(ctx context.Context, name string, args ...string) ([]byte, error) {
 	after := func(flag string) string {
 		if i := slices.Index(args, flag); i >= 0 && i+1 < len(args) {
 			return args[i+1]
@@ -59,6 +60,8 @@ func (s *slurmSite) command(_ context.Context, name string, args ...string) ([]b
 	}
 	last := args[len(args)-1]
 	switch {
+	case name == "getent" || name == "id":
+		return peopletest.One(slurmUser).Run(ctx, name, args...)
 	case name == "squeue":
 		return s.squeue(after("-O"), after("-j")), nil
 	case name == "sinfo":

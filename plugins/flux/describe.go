@@ -77,14 +77,13 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 	if job.Request, err = ParseOptions(s.Shell.Options); err != nil {
 		return core.Job{}, err
 	}
-	asked, cancel := context.WithTimeout(ctx, p.settings.patient)
-	defer cancel()
-	who, err := p.people.of(asked, l.uid)
+	who, err := p.people.UID(ctx, l.uid) // Flux tells nothing else of a job's user
 	if err != nil {
 		return core.Job{}, err
 	}
-	job.User, job.GID, job.Groups = who.name, who.gid, who.groups
-	return job, nil
+	job.User, job.GID = who.Name, who.GID
+	job.Groups, err = p.people.Groups(ctx, who)
+	return job, err
 }
 
 // maxAttribute bounds a queue's and a bank's name, in bytes.

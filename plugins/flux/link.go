@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
@@ -78,14 +79,17 @@ func (p *Plugin) dial(ctx context.Context) (*broker.Conn, error) {
 	if p.settings.user == "" {
 		return broker.Dial(ctx, p.settings.uri, nil)
 	}
-	who, err := p.people.named(ctx, p.settings.user)
+	who, err := p.people.User(ctx, p.settings.user)
+	if errors.Is(err, people.ErrUnknown) {
+		return nil, core.AsError(err).WithRemedy("set `" + fieldUser + "` in the scheduler's block to the instance's owner")
+	}
 	if err != nil {
 		return nil, err
 	}
-	if int(who.uid) == syscall.Geteuid() {
+	if int(who.UID) == syscall.Geteuid() {
 		return broker.Dial(ctx, p.settings.uri, nil)
 	}
-	return broker.Dial(ctx, p.settings.uri, as(who.uid))
+	return broker.Dial(ctx, p.settings.uri, as(who.UID))
 }
 
 // as opens a socket with a user's credentials, which SO_PEERCRED shows for as long as it is open. They are those of one thread, which ends with it: no

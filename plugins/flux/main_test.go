@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"io"
@@ -16,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people"
+	"github.com/weft-hpc/weft/people/peopletest"
 	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
@@ -67,14 +68,10 @@ const (
 )
 
 // alice is the only user that a test's host knows, with the fewest privileges a name can have.
-func alice(_ context.Context, args ...string) (string, error) {
-	switch strings.Join(args[1:], " ") {
-	case "passwd 1000":
-		return "alice:x:1000:100:Alice:/users/alice:/bin/sh\n", nil
-	case "-Gnz -- alice":
-		return "users\x00ops\x00", nil
-	}
-	return "", errNobody
+var alice = peopletest.Table{
+	Users:  map[uint32]string{1000: "alice"},
+	Groups: map[uint32]string{100: "users", 200: "ops"},
+	Member: map[string][]uint32{"alice": {100, 200}},
 }
 
 // adapter is a plugin that speaks to a fake broker.
@@ -86,7 +83,7 @@ func adapter(t *testing.T) (*Plugin, *brokertest.Broker) {
 	}
 	p := New("tioga")
 	p.settings.uri, p.settings.every = b.URI(), 20*time.Millisecond
-	p.people.run = alice
+	p.people = people.New(alice.Run)
 	t.Cleanup(func() {
 		p.link.close()
 		b.Crash()

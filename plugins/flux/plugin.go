@@ -1,8 +1,10 @@
 package flux
 
 import (
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
+	"github.com/weft-hpc/weft/people"
 )
 
 // Plugin is the adapter of one Flux instance: both halves, of which an agent uses the hooks, and a server, or the agent of a broker's host, the rest.
@@ -11,7 +13,7 @@ type Plugin struct {
 	name     string
 	settings settings
 	link     *link
-	people   people
+	people   *people.Database
 }
 
 var (
@@ -26,8 +28,11 @@ var (
 )
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
-func New(name string) *Plugin {
-	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people{run: command}}
+func New(name string) *Plugin { return NewWith(name, nil) }
+
+// NewWith is New with another way to run getent and id: that of a simulated host.
+func NewWith(name string, run command.Runner) *Plugin {
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(run)}
 	p.link = newLink(p.dial)
 	return p
 }

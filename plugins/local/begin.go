@@ -77,7 +77,7 @@ func (t *Table) entry(ctx context.Context, peer core.Peer, p *process, wish Wish
 	if hosts[0] != t.o.Node {
 		return Entry{}, core.Errorf(core.BadCall, "job: its first node is %s and it begins on %s", hosts[0], t.o.Node)
 	}
-	id, err := t.directory.of(ctx, peer, p.owner, wish.User)
+	id, err := t.identify(ctx, peer, p.owner, wish.User)
 	if err != nil {
 		return Entry{}, err
 	}

@@ -9,30 +9,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people"
 )
 
 // A site's users and groups are in a directory, and /etc/passwd and /etc/group know nothing of them.
 func TestUsersOfADirectory(t *testing.T) {
 	answers := map[string]string{
-		getent + " passwd -- 2100000001": "alice:*:2100000001:2100000100:Alice:/nonexistent:/bin/sh\n",
-		getent + " passwd -- alice":      "alice:*:2100000001:2100000100:Alice:/nonexistent:/bin/sh\n",
-		getent + " group -- 2100000100":  "physics:*:2100000100:\n",
-		getent + " group -- 2100000200":  "ops:*:2100000200:alice,bob\n",
-		"/usr/bin/id -Gz -- alice":       "2100000100\x002100000200\x00",
+		"getent passwd -- 2100000001": "alice:*:2100000001:2100000100:Alice:/nonexistent:/bin/sh\n",
+		"getent passwd -- alice":      "alice:*:2100000001:2100000100:Alice:/nonexistent:/bin/sh\n",
+		"getent group -- 2100000100":  "physics:*:2100000100:\n",
+		"getent group -- 2100000200":  "ops:*:2100000200:alice,bob\n",
+		"id -Gnz -- alice":            "physics\x00ops\x00",
 	}
 	away := errors.New("the directory is away")
 	var fails string // what fails
-	d := newDirectory()
-	d.run = func(_ context.Context, args ...string) (string, error) {
-		line := strings.Join(args, " ")
+	run := func(_ context.Context, name string, args ...string) ([]byte, error) {
+		line := name + " " + strings.Join(args, " ")
 		if fails != "" && strings.Contains(line, fails) {
-			return "", away
+			return nil, away
 		}
 		if text, ok := answers[line]; ok {
-			return text, nil
+			return []byte(text), nil
 		}
-		return "", errNobody
+		return nil, &command.Failure{Command: name, Code: 2}
 	}
 	alice := core.Peer{UID: 2100000001, GID: 2100000100, PID: 1}
 	root := core.Peer{PID: 1}
@@ -54,11 +55,12 @@ func TestUsersOfADirectory(t *testing.T) {
 		{what: "another for her", peer: core.Peer{UID: 2100000009, GID: 2100000100, PID: 1}, name: "alice", reason: core.NotAllowed},
 		{what: "groups are not told", peer: alice, fails: "group", reason: core.SchedulerAway},
 		{what: "her name is not told", peer: alice, fails: "passwd", reason: core.SchedulerAway},
-		{what: "memberships are not told", peer: root, name: "alice", fails: "id", reason: core.SchedulerAway},
+		{what: "memberships are not told", peer: root, name: "alice", fails: "id -G", reason: core.SchedulerAway},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			fails = tt.fails
-			id, err := d.of(t.Context(), tt.peer, tt.creds, tt.name)
+			table := Table{people: people.New(run)}
+			id, err := table.identify(t.Context(), tt.peer, tt.creds, tt.name)
 			if tt.reason != "" {
 				if e, ok := errors.AsType[*core.Error](err); !ok || e.Reason != tt.reason {
 					t.Fatalf("%+v, %v; want %s", id, err, tt.reason)
@@ -74,15 +76,13 @@ func TestUsersOfADirectory(t *testing.T) {
 
 // The programs that are run are there, and say what is expected.
 func TestTheHostsOwnDatabase(t *testing.T) {
-	d := newDirectory()
-	root, err := d.named(t.Context(), "root")
-	if err != nil || root.uid != 0 || root.user != "root" || !slices.Contains(root.groups, "root") {
+	table := Table{people: people.New(nil)}
+	root, err := table.identify(t.Context(), core.Peer{UID: 65533}, owner{}, "root")
+	if reason := core.AsError(err).Reason; reason != core.NotAllowed {
 		t.Errorf("%+v, %v", root, err)
 	}
-	if _, err := d.entry(t.Context(), "weft-no-such-user"); !errors.Is(err, errNobody) {
-		t.Error(err)
-	}
-	if names, err := d.groupNames(t.Context(), []uint32{0, 2147483601}); err != nil || !slices.Equal(names, []string{"2147483601", "root"}) {
-		t.Errorf("%q, %v", names, err)
+	root, err = table.identify(t.Context(), core.Peer{}, owner{groups: []uint32{2147483601}}, "root")
+	if err != nil || root.uid != 0 || root.user != "root" || !slices.Equal(root.groups, []string{"2147483601", "root"}) {
+		t.Errorf("%+v, %v", root, err)
 	}
 }

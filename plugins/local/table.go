@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people"
 )
 
 // MaxJobs bounds the jobs of one node: each holds a descriptor, and four times as many services as a NIC has.
@@ -39,10 +40,10 @@ type Entry struct {
 
 // Table holds the jobs of one node whose processes live. It is safe for concurrent use.
 type Table struct {
-	o         Options
-	directory directory
-	closing   chan struct{}
-	group     sync.WaitGroup
+	o       Options
+	people  *people.Database
+	closing chan struct{}
+	group   sync.WaitGroup
 
 	saving sync.Mutex // the file
 	saved  uint64
@@ -82,7 +83,7 @@ func Open(o Options) (*Table, error) {
 		}
 	}
 	t := &Table{
-		o: o, directory: newDirectory(), closing: make(chan struct{}), perUser: PerUser, next: 1,
+		o: o, people: people.New(nil), closing: make(chan struct{}), perUser: PerUser, next: 1,
 		jobs: map[string]*job{}, ended: map[string]Entry{}, watchers: map[*watcher]bool{},
 	}
 	if o.File == "" {

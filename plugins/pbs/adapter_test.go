@@ -150,7 +150,7 @@ func TestDescribeRefuses(t *testing.T) {
 func TestFactsOfTheServersHooks(t *testing.T) {
 	asked := 0
 	p := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
-		if !strings.HasPrefix(name, "/usr/bin/") {
+		if name != "getent" && name != "id" {
 			asked++
 		}
 		return pbstest.New(1).Command(ctx, name, args...)

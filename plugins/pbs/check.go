@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
@@ -15,7 +16,7 @@ func (p *Plugin) Qmgr(ctx context.Context, directive string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
 	text, err := p.run(ctx, "qmgr", "-c", directive)
-	return text, away(err)
+	return text, command.Away(err)
 }
 
 // hookLimit is within how many seconds the hook file answers PBS, whatever weft-hook does.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -83,7 +84,7 @@ func (p *Plugin) vnodes(ctx context.Context, node string) (map[string]pbsNode, e
 	defer cancel()
 	text, err := p.run(ctx, "pbsnodes", "-F", "json", "-H", node)
 	if err != nil {
-		return nil, away(err)
+		return nil, command.Away(err)
 	}
 	var all pbsNodes
 	if err := json.Unmarshal(text, &all); err != nil {

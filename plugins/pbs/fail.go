@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -38,6 +39,8 @@ func (p *Plugin) end(ctx context.Context, key core.Key, reason, by string) error
 	return p.command(ctx, by, r.id)
 }
 
+const beManager = "make root on this host a manager of PBS: qmgr -c 'set server managers += root@HOST'"
+
 // quoted makes one value of qalter -W's list of names and values, which commas part.
 func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, "'") + `"` }
 
@@ -49,8 +52,8 @@ func (p *Plugin) command(ctx context.Context, name string, args ...string) error
 	if over(err) {
 		return nil
 	}
-	if f, ok := errors.AsType[*Failure](err); ok && strings.Contains(f.Says, "Unauthorized") {
-		return core.Errorf(core.NotAllowed, "%w", f).WithRemedy("make root on this host a manager of PBS: qmgr -c 'set server managers += root@HOST'")
+	if f, ok := errors.AsType[*command.Failure](err); ok && strings.Contains(f.Says, "Unauthorized") {
+		return core.Errorf(core.NotAllowed, "%w", f).WithRemedy(beManager)
 	}
-	return away(err)
+	return command.Away(err)
 }

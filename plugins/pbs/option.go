@@ -76,7 +76,7 @@ func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 	}
 	p.settings = s
 	if !p.fixed {
-		p.run = newCommands(s).run
+		p.run = commands(s)
 	}
 	return nil
 }

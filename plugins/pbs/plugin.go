@@ -1,8 +1,10 @@
 package pbs
 
 import (
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
+	"github.com/weft-hpc/weft/people"
 )
 
 // Plugin is the adapter of one PBS complex: both halves, of which an agent uses the hooks and a server the rest.
@@ -10,9 +12,9 @@ type Plugin struct {
 	request.Dialect
 	name     string
 	settings settings
-	run      Runner
+	run      command.Runner
 	fixed    bool // run is not PBS's own commands, and no block changes that
-	users    users
+	people   *people.Database
 }
 
 var (
@@ -28,12 +30,12 @@ var (
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{Dialect: dialect, name: name, settings: defaults()}
-	p.run = newCommands(p.settings).run
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(nil)}
+	p.run = commands(p.settings)
 	return p
 }
 
-// NewWith is New with another way to run PBS's commands: that of a simulated complex.
-func NewWith(name string, run Runner) *Plugin {
-	return &Plugin{Dialect: dialect, name: name, settings: defaults(), run: run, fixed: true}
+// NewWith is New with another way to run PBS's commands, and getent and id: that of a simulated complex.
+func NewWith(name string, run command.Runner) *Plugin {
+	return &Plugin{Dialect: dialect, name: name, settings: defaults(), run: run, fixed: true, people: people.New(run)}
 }

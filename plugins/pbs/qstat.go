@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -282,7 +283,7 @@ const (
 
 // over reports whether a command failed because its job is not there any more, or not in that state: what was wanted is so already.
 func over(err error) bool {
-	f, ok := errors.AsType[*Failure](err)
+	f, ok := errors.AsType[*command.Failure](err)
 	return ok && (f.Code == exitUnknownJob || f.Code == exitHistory || f.Code == exitBadState)
 }
 
@@ -290,7 +291,7 @@ func over(err error) bool {
 func (p *Plugin) jobs(ctx context.Context) ([]row, error) {
 	text, err := p.run(ctx, "qstat", "-t", "-f", "-F", "json")
 	if err != nil {
-		return nil, away(err)
+		return nil, command.Away(err)
 	}
 	return parsed(text)
 }
@@ -307,7 +308,7 @@ func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, away(err)
+		return nil, command.Away(err)
 	}
 	all, err := parsed(text)
 	if err != nil {

@@ -2,8 +2,10 @@ package pbs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people"
 	"github.com/weft-hpc/weft/poll"
 )
 
@@ -22,14 +24,14 @@ func (p *Plugin) list(ctx context.Context) ([]core.JobStatus, error) {
 		s := core.JobStatus{State: stateOf(r.state), Hosts: hostsOf(r.hosts)}
 		s.Key = core.Key{JobID: core.JobID{Scheduler: p.name, Job: r.id}, Generation: r.runs}
 		s.Submitted = r.submitted
-		u, err := p.user(ctx, r.user, r.group)
-		if stranger(err) {
+		u, err := p.account(ctx, r.user)
+		if errors.Is(err, people.ErrUnknown) {
 			continue // nothing was ever granted to a user whom this host does not know, and one such job must not keep all others' VNIs
 		}
 		if err != nil {
 			return nil, err
 		}
-		s.UID = u.uid
+		s.UID = u.UID
 		if s.State == core.JobRunning && r.substate != prerun {
 			s.Started = r.started
 		}

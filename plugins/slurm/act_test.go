@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -59,9 +60,9 @@ func TestFailGoesOn(t *testing.T) {
 	f.hold = func(_ context.Context, line string) error {
 		switch {
 		case strings.HasPrefix(line, "scontrol"):
-			return &failure{command: "scontrol", says: "Access/permission denied", code: 1}
+			return &command.Failure{Command: "scontrol", Says: "Access/permission denied", Code: 1}
 		case strings.HasPrefix(line, "scancel"):
-			return &failure{command: "scancel", says: "scancel: error: Kill job error on job id 7: Invalid job id specified", code: 60}
+			return &command.Failure{Command: "scancel", Says: "scancel: error: Kill job error on job id 7: Invalid job id specified", Code: 60}
 		}
 		return nil
 	}
@@ -70,7 +71,7 @@ func TestFailGoesOn(t *testing.T) {
 	}
 	f.hold = func(_ context.Context, line string) error {
 		if strings.HasPrefix(line, "scancel") {
-			return &failure{command: "scancel", says: "Access/permission denied", code: 1}
+			return &command.Failure{Command: "scancel", Says: "Access/permission denied", Code: 1}
 		}
 		return nil
 	}
@@ -112,7 +113,7 @@ func TestDrain(t *testing.T) {
 	checkError(t, f.adapter().Drain(t.Context(), "n9", "x"), core.NotSupported, "has no node of that name")
 	checkError(t, f.adapter().Drain(t.Context(), "n[1-9]", "x"), core.BadCall, "n[1-9]")
 	checkError(t, f.adapter().Drain(t.Context(), "-a", "x"), core.BadCall, "-a")
-	f.err = &failure{command: "sinfo", says: "Unable to contact slurm controller", code: 1}
+	f.err = &command.Failure{Command: "sinfo", Says: "Unable to contact slurm controller", Code: 1}
 	checkError(t, f.adapter().Drain(t.Context(), "n1", "x"), core.SchedulerAway, "Unable to contact")
 }
 
@@ -144,6 +145,6 @@ func TestResume(t *testing.T) {
 	f := &fake{}
 	checkError(t, f.adapter().Resume(t.Context(), "n9"), core.NotSupported, "has no node of that name")
 	checkError(t, f.adapter().Resume(t.Context(), "-a"), core.BadCall, "-a")
-	f.err = &failure{command: "sinfo", says: "Unable to contact slurm controller", code: 1}
+	f.err = &command.Failure{Command: "sinfo", Says: "Unable to contact slurm controller", Code: 1}
 	checkError(t, f.adapter().Resume(t.Context(), "n1"), core.SchedulerAway, "Unable to contact")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -16,7 +17,7 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	defer cancel()
 	text, err := p.run(ctx, "scontrol", "show", "config")
 	if err != nil {
-		e := core.AsError(away(err))
+		e := core.AsError(command.Away(err))
 		return []core.Finding{{Severity: core.Critical, What: "Slurm's controller does not answer", Evidence: e.What, Remedy: e.Remedy}}, nil
 	}
 	return p.findings(readConfig(string(text))), nil

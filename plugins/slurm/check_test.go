@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weft-hpc/weft/command"
 )
 
 const goodConfig = `Configuration data as of 2026-11-28T03:24:44
@@ -53,7 +55,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	golden(t, "check", all.String())
-	f := &fake{err: &failure{command: "scontrol", says: "Unable to contact slurm controller", code: 1}}
+	f := &fake{err: &command.Failure{Command: "scontrol", Says: "Unable to contact slurm controller", Code: 1}}
 	got, err := f.adapter().Check(t.Context())
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].Evidence, "Unable to contact") {
 		t.Errorf("%+v, %v", got, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
@@ -29,7 +30,7 @@ func TestConformance(t *testing.T) {
 			return nil
 		}
 		if f.jobs[0]["State"] == "CANCELLED" {
-			return &failure{command: "scancel", says: "scancel: error: Kill job error on job id 7: Job/step already completing or completed", code: 1}
+			return &command.Failure{Command: "scancel", Says: "scancel: error: Kill job error on job id 7: Job/step already completing or completed", Code: 1}
 		}
 		f.jobs[0]["State"] = "CANCELLED"
 		return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -53,7 +54,7 @@ func (p *Plugin) look(ctx context.Context, node string, tell func(state, reason 
 	defer cancel()
 	text, err := p.run(ctx, "sinfo", "-h", "-N", "-n", node, "-O", nodeTable.format())
 	if err != nil {
-		return away(err)
+		return command.Away(err)
 	}
 	known := false
 	err = nodeTable.parse(text, func(v []string, _ []bool) error {

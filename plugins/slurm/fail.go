@@ -2,9 +2,11 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -55,12 +57,12 @@ func (p *Plugin) command(ctx context.Context, name string, args ...string) error
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
 	_, err := p.run(ctx, name, args...)
-	if f, ok := err.(*failure); ok { //nolint:errorlint // run wraps none
+	if f, ok := errors.AsType[*command.Failure](err); ok {
 		for _, over := range []string{"Invalid job id", "already completing or completed", "Job/step already"} {
-			if strings.Contains(f.says, over) {
+			if strings.Contains(f.Says, over) {
 				return nil
 			}
 		}
 	}
-	return away(err)
+	return command.Away(err)
 }

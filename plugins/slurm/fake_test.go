@@ -8,7 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people/peopletest"
 )
 
 // fake is a Slurm as its commands show it: records of fixed width, as squeue 22.05.8 prints them.
@@ -16,17 +18,22 @@ type fake struct {
 	mu    sync.Mutex
 	jobs  []map[string]string // by column
 	nodes []map[string]string
-	ids   map[string]string // what `id` says of a user
+	users *peopletest.Table // nil: tester
 	calls []string
 	err   error
 	hold  func(ctx context.Context, line string) error // before a command answers
 }
 
 // adapter is a Plugin that talks to the fake.
+// tester is the user of all jobs.
+var tester = peopletest.Table{
+	Users:  map[uint32]string{1001: "tester"},
+	Groups: map[uint32]string{1001: "tester", 2001: "ops", 2002: "domain users"},
+	Member: map[string][]uint32{"tester": {1001, 2002, 2001}},
+}
+
 func (f *fake) adapter() *Plugin {
-	p := New("tioga")
-	p.run = f.run
-	return p
+	return NewWith("tioga", f.run)
 }
 
 // a job that runs, with whatever is said to be different.
@@ -68,12 +75,10 @@ func (f *fake) run(ctx context.Context, name string, args ...string) ([]byte, er
 			}
 		}
 		return printed(after(args, "-O"), some), nil
-	case name == idCommand:
-		groups, known := f.ids[args[len(args)-1]]
-		if !known {
-			return nil, &failure{command: name, says: "/usr/bin/id: 'x': no such user", code: 1}
-		}
-		return []byte(groups), nil
+	case f.users != nil:
+		return f.users.Run(ctx, name, args...)
+	case name == "getent" || name == "id":
+		return tester.Run(ctx, name, args...)
 	}
 	return nil, nil
 }
@@ -89,7 +94,7 @@ func (f *fake) squeue(args []string) ([]byte, error) {
 			}
 		}
 		if len(wanted) == 1 && len(some) == 0 {
-			return nil, &failure{command: "squeue", says: "slurm_load_jobs error: Invalid job id specified", code: 1}
+			return nil, &command.Failure{Command: "squeue", Says: "slurm_load_jobs error: Invalid job id specified", Code: 1}
 		}
 	}
 	return printed(after(args, "-O"), some), nil
@@ -100,7 +105,7 @@ func (f *fake) did() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(f.calls), func(s string) bool {
-		return strings.HasPrefix(s, "squeue") || strings.HasPrefix(s, "sinfo") || strings.HasPrefix(s, "/")
+		return strings.HasPrefix(s, "squeue") || strings.HasPrefix(s, "sinfo") || strings.HasPrefix(s, "getent") || strings.HasPrefix(s, "id ")
 	})
 }
 

@@ -78,6 +78,6 @@ func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 		}
 		*f.to = v
 	}
-	p.settings, p.run = s, newCommands(s).run
+	p.settings, p.run = s, commands(s)
 	return nil
 }

@@ -1,10 +1,10 @@
 package slurm
 
 import (
-	"context"
-
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
+	"github.com/weft-hpc/weft/people"
 )
 
 // Plugin is the adapter of one Slurm cluster: both halves, of which an agent uses the hooks and a server the rest.
@@ -12,9 +12,9 @@ type Plugin struct {
 	request.Dialect
 	name      string
 	settings  settings
-	run       runner
+	run       command.Runner
 	questions questions
-	groups    groups
+	people    *people.Database
 }
 
 var (
@@ -30,18 +30,15 @@ var (
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{Dialect: dialect, name: name, settings: defaults()}
-	p.run = newCommands(p.settings).run
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(nil)}
+	p.run = commands(p.settings)
 	p.questions.ask = p.jobs
 	return p
 }
 
-// Runner runs one of Slurm's commands and gives its standard output, whole or not at all.
-type Runner func(ctx context.Context, name string, args ...string) ([]byte, error)
-
-// NewWith is New with another way to run Slurm's commands: that of a simulated cluster. Configure would give it Slurm's own.
-func NewWith(name string, run Runner) *Plugin {
+// NewWith is New with another way to run Slurm's commands, and getent and id: that of a simulated cluster. Configure would give it Slurm's own.
+func NewWith(name string, run command.Runner) *Plugin {
 	p := New(name)
-	p.run = runner(run)
+	p.run, p.people = run, people.New(run)
 	return p
 }

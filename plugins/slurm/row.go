@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
 )
@@ -191,11 +192,11 @@ func (p *Plugin) jobs(ctx context.Context, ids []string) ([]row, error) {
 // there is a federation: one of three that a squeue asks (strace of 22.05.8).
 func (p *Plugin) query(ctx context.Context, t table, more ...string) ([]row, error) {
 	text, err := p.run(ctx, "squeue", append([]string{"-h", "-a", "--local", "-t", "all", "-O", t.format()}, more...)...)
-	if f, ok := errors.AsType[*failure](err); ok && strings.Contains(f.says, "Invalid job id") {
+	if f, ok := errors.AsType[*command.Failure](err); ok && strings.Contains(f.Says, "Invalid job id") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, away(err)
+		return nil, command.Away(err)
 	}
 	all, err := rows(t, text)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -77,7 +78,7 @@ func TestWatchOfHetJobs(t *testing.T) {
 // An answer that is not whole frees nothing.
 func TestWatchTellsNothingOfABrokenAnswer(t *testing.T) {
 	for name, f := range map[string]*fake{
-		"command fails":  {err: &failure{command: "squeue", says: "Unable to contact slurm controller", code: 1}},
+		"command fails":  {err: &command.Failure{Command: "squeue", Says: "Unable to contact slurm controller", Code: 1}},
 		"no such number": {jobs: []map[string]string{{"JobID": "7", "HetJobID": "", "UserID": "tester", "State": "RUNNING", "SubmitTime": "1795836284", "StartTime": "N/A", "RestartCnt": "0", "NodeList": ""}}},
 		"no such time":   {jobs: []map[string]string{{"JobID": "7", "HetJobID": "", "UserID": "1001", "State": "RUNNING", "SubmitTime": "Unknown", "StartTime": "N/A", "RestartCnt": "0", "NodeList": ""}}},
 	} {

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/weft-hpc/weft/plugins/pbs"
+	"github.com/weft-hpc/weft/command"
+	"github.com/weft-hpc/weft/people/peopletest"
 )
 
 // Exit codes of PBS's commands: the error's number, modulo 256.
@@ -22,10 +22,10 @@ const (
 // maxComment is what pbsnodes -C keeps of a comment, in bytes.
 const maxComment = 79
 
-// Command answers PBS's commands, and id and getent for the users of jobs. It is a pbs.Runner.
-func (c *Complex) Command(_ context.Context, name string, args ...string) ([]byte, error) {
+// Command answers PBS's commands, and id and getent for the users of jobs. It is a command.Runner.
+func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]byte, error) {
 	no := func(code int, format string, v ...any) ([]byte, error) {
-		return nil, &pbs.Failure{Command: name, Says: fmt.Sprintf(name+": "+format, v...), Code: code}
+		return nil, &command.Failure{Command: name, Says: fmt.Sprintf(name+": "+format, v...), Code: code}
 	}
 	last := ""
 	if len(args) > 0 {
@@ -36,14 +36,8 @@ func (c *Complex) Command(_ context.Context, name string, args ...string) ([]byt
 		return c.qstat(args)
 	case "pbsnodes":
 		return c.pbsnodes(args)
-	case "/usr/bin/id":
-		return identify(args)
-	case "/usr/bin/getent":
-		uid, ok := uidOf(last)
-		if !ok {
-			return no(2, "")
-		}
-		return fmt.Appendf(nil, "%s:x:%d:\n", last, uid), nil
+	case "id", "getent":
+		return users.Run(ctx, name, args...)
 	}
 	c.mu.Lock()
 	j, state := c.find(last), ""
@@ -81,26 +75,11 @@ func (c *Complex) Command(_ context.Context, name string, args ...string) ([]byt
 	return nil, nil
 }
 
-// uidOf is the number of a user and of the group of the same name: tester is 1001, tester2 1002 …
-func uidOf(name string) (int, bool) {
-	rest, ok := strings.CutPrefix(name, "tester")
-	if rest == "" {
-		return 1001, ok
-	}
-	n, err := strconv.Atoi(rest)
-	return 1000 + n, ok && err == nil
-}
-
-func identify(args []string) ([]byte, error) {
-	user := args[len(args)-1]
-	uid, ok := uidOf(user)
-	switch {
-	case !ok:
-		return nil, &pbs.Failure{Command: "/usr/bin/id", Says: "/usr/bin/id: '" + user + "': no such user", Code: 1}
-	case args[0] == "-Gnz":
-		return []byte(user + "\x00staff\x00"), nil
-	}
-	return fmt.Appendf(nil, "%d\n", uid), nil
+// users are those whose jobs a test submits.
+var users = peopletest.Table{
+	Users:  map[uint32]string{1001: "tester", 1002: "tester2", 1003: "tester3"},
+	Groups: map[uint32]string{1001: "tester", 1002: "tester2", 1003: "tester3", 50: "staff"},
+	Member: map[string][]uint32{"tester": {1001, 50}, "tester2": {1002, 50}, "tester3": {1003, 50}},
 }
 
 func (c *Complex) qstat(args []string) ([]byte, error) {
@@ -110,7 +89,7 @@ func (c *Complex) qstat(args []string) ([]byte, error) {
 	if !slices.Contains([]string{"json", "-f"}, id) {
 		j := c.find(id)
 		if j == nil {
-			return nil, &pbs.Failure{Command: "qstat", Says: "qstat: Unknown Job Id " + id, Code: exitUnknown}
+			return nil, &command.Failure{Command: "qstat", Says: "qstat: Unknown Job Id " + id, Code: exitUnknown}
 		}
 		some = []*Job{j}
 	}
@@ -170,7 +149,7 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 	i := slices.IndexFunc(c.hosts, func(h *Host) bool { return h.Name == host })
 	if slices.Contains(args, "-o") {
 		if i < 0 {
-			return nil, &pbs.Failure{Command: "pbsnodes", Says: "Error marking node " + host + " - Unknown node", Code: 15062 % 256}
+			return nil, &command.Failure{Command: "pbsnodes", Says: "Error marking node " + host + " - Unknown node", Code: 15062 % 256}
 		}
 		comment := args[slices.Index(args, "-C")+1]
 		for _, v := range c.hosts[i].Vnodes {
