@@ -1,5 +1,5 @@
-// Package command runs programs of this host within bounds: few at a time, until the caller's deadline, in an environment that holds what it is given and
-// nothing else, reading no more than a stated size.
+// Package command runs programs of this host within bounds: few at a time, until the caller's deadline, with bounded
+// output. The environment of a program holds only what its Programs say.
 package command
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Bounds of what programs may take.
+// Bounds on a program.
 const (
 	atOnce     = 4         // of one Programs: a controller answers one question after the other
 	maxOutput  = 256 << 20 // bytes: a scheduler's list of 100,000 to 300,000 jobs
@@ -22,7 +22,8 @@ const (
 	lastBreath = time.Second
 )
 
-// Runner runs one program and gives its standard output, whole or not at all. A program that ran and said no is a *Failure; every other error is a core.Error.
+// Runner runs one program and gives its standard output, whole or not at all. A program that ran and said no is a
+// *Failure; every other error is a core.Error.
 type Runner func(ctx context.Context, name string, args ...string) ([]byte, error)
 
 // Failure is a program that ran and said no.
@@ -46,7 +47,7 @@ func Away(err error) error {
 type Programs struct {
 	Whose  string   // for errors: "Slurm's"
 	Folder string   // an absolute path
-	Env    []string // beside PATH, LC_ALL=C and TZ=UTC0
+	Env    []string // more than PATH, LC_ALL=C and TZ=UTC0
 	Remedy string   // where a program is not in the folder
 }
 
@@ -69,7 +70,8 @@ func (q *queue) run(ctx context.Context, name string, args ...string) ([]byte, e
 	case q.slots <- struct{}{}:
 		defer func() { <-q.slots }()
 	case <-ctx.Done():
-		return nil, core.Errorf(core.SchedulerAway, "%s: %d of %s commands run already and do not end: %w", name, atOnce, q.Whose, ctx.Err())
+		return nil, core.Errorf(core.SchedulerAway, "%s: %d of %s commands run already and do not end: %w",
+			name, atOnce, q.Whose, ctx.Err())
 	}
 	out, errs := bounded{most: maxOutput}, bounded{most: maxErrors, cut: true}
 	cmd := exec.CommandContext(ctx, filepath.Join(q.Folder, name), args...)

@@ -41,7 +41,8 @@ func TestCommandsHaveACleanEnvironment(t *testing.T) {
 	t.Setenv("SLURM_CONF", "/tmp/evil")
 	t.Setenv("SLURM_JOB_ID", "7")
 	t.Setenv("SQUEUE_FORMAT", "%j")
-	out, err := tool(t, `pwd; echo "$1"; env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^PATH= | sort; cat`).run(t.Context(), "squeue", "a b;c")
+	script := `pwd; echo "$1"; env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^PATH= | sort; cat`
+	out, err := tool(t, script).run(t.Context(), "squeue", "a b;c")
 	want := "/\na b;c\nLC_ALL=C\nSLURM_CONF=/etc/slurm/slurm.conf\nSLURM_TIME_FORMAT=%s\nTZ=UTC0\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v\n%s", err, out)

@@ -22,6 +22,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/hook/listener"
+	"github.com/weft-hpc/weft/people"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
@@ -155,7 +156,9 @@ func (s *System) StartServer() error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	r := &running{cancel: cancel, done: make(chan struct{}), store: store}
-	verbs := &server.Verbs{Server: srv, AdminGroup: s.o.Admins, Version: s.o.Version, Sizes: s.sizes}
+	verbs := &server.Verbs{
+		Server: srv, AdminGroup: s.o.Admins, Member: people.New(nil).Member, Version: s.o.Version, Sizes: s.sizes,
+	}
 	socket := &listener.Server{Bounds: listener.Users(), Log: s.log}
 	var both sync.WaitGroup
 	both.Go(func() { _ = srv.Run(ctx) })

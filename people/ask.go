@@ -30,8 +30,8 @@ func (d *Database) ask(ctx context.Context, name string, args ...string) (string
 	return string(text), err
 }
 
-// entry asks for one entry and gives its first fields, at least least of them. What cannot be a name is not asked for: getent or id could take it for a
-// number or for an option.
+// entry asks for one entry and gives its fields, at least least of them. It refuses a key that cannot be a name,
+// because getent or id could take it for a number or for an option.
 func (d *Database) entry(ctx context.Context, database, key string, least int) ([]string, error) {
 	if key == "" || strings.IndexByte("+- \t\v\f\r", key[0]) >= 0 || strings.ContainsAny(key, ":\x00\n") {
 		return nil, ErrUnknown
@@ -57,7 +57,8 @@ func (d *Database) user(ctx context.Context, key string) (User, error) {
 		uid, err1 := strconv.ParseUint(f[2], 10, 32)
 		gid, err2 := strconv.ParseUint(f[3], 10, 32)
 		if err := errors.Join(err1, err2); err != nil || uint32(uid) == core.NoUID {
-			return User{}, away("user", key, fmt.Errorf("getent: uid %q, gid %q: no user has them", core.Clip(f[2]), core.Clip(f[3])))
+			err = fmt.Errorf("getent: uid %q, gid %q: no user has them", core.Clip(f[2]), core.Clip(f[3]))
+			return User{}, away("user", key, err)
 		}
 		return User{Name: f[0], Home: f[5], UID: uint32(uid), GID: uint32(gid)}, nil
 	})
@@ -93,7 +94,7 @@ func (d *Database) id(ctx context.Context, flag string, u User) ([]string, error
 	})
 }
 
-// away is the error of who or what nobody could look up.
+// away is the error for a user or a group without an answer.
 func away(what, key string, err error) error {
 	return core.Errorf(core.SchedulerAway, "%s %q: %w", what, core.Clip(key), err).WithRemedy(remedy)
 }

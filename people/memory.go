@@ -19,7 +19,7 @@ const (
 	mostKept = 4096 // answers of one kind
 )
 
-// memory keeps answers by the key that was asked for.
+// memory keeps answers by their questions.
 type memory[T any] struct {
 	mu   sync.Mutex
 	kept map[string]answer[T]
@@ -32,7 +32,8 @@ type answer[T any] struct {
 	erred time.Time
 }
 
-// ask gives the kept answer, or fetches one. Only who was asked last, and no newer answer, makes an old one stand.
+// ask gives the kept answer while it is fresh, or else fetches one. An answer that is no longer fresh stands where the
+// fetch fails.
 func (m *memory[T]) ask(now time.Time, key string, fetch func() (T, error)) (T, error) {
 	m.mu.Lock()
 	a := m.kept[key]
@@ -49,8 +50,9 @@ func (m *memory[T]) ask(now time.Time, key string, fetch func() (T, error)) (T, 
 	case err == nil:
 		a = answer[T]{value: value, got: now}
 	case stands:
+		age := now.Sub(a.got).Round(time.Second)
 		slog.Warn("the user database has no answer; its last one stands", core.LogError, err, core.LogWait, Fresh,
-			core.LogWhy, "the last answer is "+now.Sub(a.got).Round(time.Second).String()+" old and stands for "+Stale.String())
+			core.LogWhy, "the last answer is "+age.String()+" old and stands for "+Stale.String())
 		a.err, a.erred, err = err, now, nil
 	case errors.Is(err, ErrUnknown):
 		a = answer[T]{err: err, erred: now}

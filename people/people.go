@@ -1,16 +1,16 @@
-// Package people asks this host's user database who a user is and which groups it has.
+// Package people asks this host's user database who a user is and which groups a user has.
 //
-// getent(1) and id(1) ask, because they reach whatever the database is made of (NSS): Weft is linked statically and could read /etc/passwd and /etc/group
-// alone. Whoever asks gets one of four things:
+// It runs getent(1) and id(1), because they reach every source of the database (NSS). Weft is linked statically and
+// could read /etc/passwd and /etc/group alone. A question has one of four outcomes:
 //
 //   - An answer at most Fresh old.
-//   - An answer at most Stale old, where the database gives none now; the log says so. getent ends alike for a user who does not exist and for a directory
-//     that is away, so a user who was there an hour ago counts as being there.
+//   - An answer at most Stale old, where the database gives none now; the log says so. getent ends alike for a user who
+//     does not exist and for a directory that is away. So a user who was there an hour ago counts as being there.
 //   - ErrUnknown: the database has no such user or group, and had none within Stale.
 //   - Another error: the database does not answer.
 //
-// The last two never become a user without groups. Policy can deny by group, and a group that nobody could look up must not be missing there: who cannot
-// know a job's groups refuses the job, or lets it wait.
+// The last two never become a user without groups. Policy can deny by group, and an unknown group must not be missing
+// there. A caller that cannot know a job's groups refuses the job, or lets it wait.
 package people
 
 import (
@@ -63,7 +63,7 @@ func New(run command.Runner) *Database {
 	return &Database{run: run, now: time.Now}
 }
 
-// User is the user of that name. A number is no name, even if it is somebody's uid.
+// User is the user of that name. A number is no name, even if it is the uid of a user.
 func (d *Database) User(ctx context.Context, name string) (User, error) {
 	u, err := d.user(ctx, name)
 	if err == nil && isNumber(name) && u.Name != name {
@@ -81,7 +81,7 @@ func (d *Database) UID(ctx context.Context, uid uint32) (User, error) {
 	return u, err
 }
 
-// Group is the group of that name. A number is no name, even if it is some group's.
+// Group is the group of that name. A number is no name, even if it is the gid of a group.
 func (d *Database) Group(ctx context.Context, name string) (Group, error) {
 	g, err := d.group(ctx, name)
 	if err == nil && isNumber(name) && g.Name != name {
@@ -117,7 +117,8 @@ func (d *Database) GIDs(ctx context.Context, u User) ([]uint32, error) {
 	return slices.Compact(gids), nil
 }
 
-// Groups are the names of all groups of a user and more ones, sorted. A group without a name is an error: nobody can say which `deny` is about it.
+// Groups are the names of all groups of a user and more ones, sorted. A group without a name is an error: a deny could
+// be about that group.
 func (d *Database) Groups(ctx context.Context, u User, more ...string) ([]string, error) {
 	names, err := d.id(ctx, "-Gnz", u)
 	if err != nil {
@@ -128,7 +129,8 @@ func (d *Database) Groups(ctx context.Context, u User, more ...string) ([]string
 	return slices.Compact(names), nil
 }
 
-// Member reports whether a process belongs to a group: by its own gid, or by its user's groups. What cannot be known is no.
+// Member reports whether a process belongs to a group: by its gid, or by the groups of its user. It is false where the
+// database does not answer.
 func (d *Database) Member(ctx context.Context, peer core.Peer, group string) bool {
 	g, err := d.Group(ctx, group)
 	if err != nil || g.GID == peer.GID {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ import (
 type Verbs struct {
 	Server     *Server
 	AdminGroup string
-	Member     func(ctx context.Context, peer core.Peer, group string) bool // of the site's user database; nil: what this host's files say is all
+	Member     func(ctx context.Context, peer core.Peer, group string) bool // nil: no
 	Version    string
 	Sizes      func() map[string]int       // VNIs of each pool
 	Expiry     func() time.Time            // of the server's certificate; nil: it has none
@@ -110,23 +109,7 @@ func (d *Verbs) mayWrite(ctx context.Context, peer core.Peer, verb string) error
 
 // Admin looks the caller up at the system's own databases; what it says of its groups is not asked.
 func (d *Verbs) Admin(ctx context.Context, peer core.Peer) bool {
-	return d.AdminGroup != "" && (d.listed(peer) || d.Member != nil && d.Member(ctx, peer, d.AdminGroup))
-}
-
-func (d *Verbs) listed(peer core.Peer) bool {
-	g, err := user.LookupGroup(d.AdminGroup)
-	if err != nil {
-		return false
-	}
-	if strconv.FormatUint(uint64(peer.GID), 10) == g.Gid {
-		return true
-	}
-	u, err := user.LookupId(strconv.FormatUint(uint64(peer.UID), 10))
-	if err != nil {
-		return false
-	}
-	ids, err := u.GroupIds()
-	return err == nil && slices.Contains(ids, g.Gid)
+	return d.AdminGroup != "" && d.Member != nil && d.Member(ctx, peer, d.AdminGroup)
 }
 
 func (d *Verbs) status(ctx context.Context) (any, error) {

@@ -1,4 +1,4 @@
-// Package peopletest stands in for the user database of a test's host.
+// Package peopletest is a user database for tests.
 package peopletest
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/weft-hpc/weft/command"
 )
 
-// Table is a user database: names of users and groups by their numbers, and each user's groups, the first of which is its own.
+// Table is a user database: names of users and groups by their numbers, and each user's groups, the primary one first.
 type Table struct {
 	Users  map[uint32]string
 	Groups map[uint32]string
 	Member map[string][]uint32
 }
 
-// One is a database that has one user, named ann, in a group of its own.
+// One is a database with one user, ann, whose group has her name and number.
 func One(uid uint32) Table {
 	own := map[uint32]string{uid: "ann"}
 	return Table{Users: own, Groups: own, Member: map[string][]uint32{"ann": {uid}}}
@@ -39,7 +39,8 @@ func (t Table) Run(_ context.Context, name string, args ...string) ([]byte, erro
 		return out, nil
 	case name == "getent" && args[0] == "passwd":
 		if uid, user, ok := find(t.Users, key); ok {
-			return fmt.Appendf(nil, "%s:x:%d:%d::/users/%s:/bin/sh\n", user, uid, slices.Concat(t.Member[user], []uint32{uid})[0], user), nil
+			gid := slices.Concat(t.Member[user], []uint32{uid})[0]
+			return fmt.Appendf(nil, "%s:x:%d:%d::/users/%s:/bin/sh\n", user, uid, gid, user), nil
 		}
 	case name == "getent" && args[0] == "group":
 		if gid, group, ok := find(t.Groups, key); ok {

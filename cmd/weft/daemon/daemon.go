@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/cmd/weft/people"
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/people"
 )
 
 func NewServer(o *cli.Options) *cobra.Command {
@@ -33,7 +33,7 @@ socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` make
 			if err != nil {
 				return err
 			}
-			opts.Member = people.New().Member
+			opts.Member = people.New(nil).Member
 			return told(daemon.Server(cmd.Context(), s, opts))
 		},
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/weft-hpc/weft/cmd/weft/people"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/people"
 )
 
 // identity is who the command runs as; nil is the caller.
@@ -24,12 +24,13 @@ func owner(ctx context.Context, name string) (*identity, error) {
 	if name == "" {
 		return nil, nil
 	}
-	a, err := people.New().Account(ctx, name)
-	if errors.Is(err, people.ErrNobody) || err == nil && a.Name != name { // a number that is somebody's uid is no name
+	users := people.New(nil)
+	a, err := users.User(ctx, name)
+	if errors.Is(err, people.ErrUnknown) {
 		return nil, core.Errorf(core.BadRequest, "user %q: there is no such user here", core.Clip(name)).WithRemedy("give the name of a user of this node")
 	}
 	if err != nil {
-		return nil, core.Errorf(core.BadCall, "user %q: %w", core.Clip(name), err).WithRemedy("see whether the user database answers: `getent passwd`")
+		return nil, err
 	}
 	if os.Geteuid() != 0 {
 		if int64(a.UID) == int64(os.Geteuid()) {
@@ -37,7 +38,8 @@ func owner(ctx context.Context, name string) (*identity, error) {
 		}
 		return nil, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name)).WithRemedy("leave --user out, or be root")
 	}
-	return &identity{&syscall.Credential{Uid: a.UID, Gid: a.GID, Groups: a.Groups}, a.Name, a.Home}, nil
+	groups, err := users.GIDs(ctx, a)
+	return &identity{&syscall.Credential{Uid: a.UID, Gid: a.GID, Groups: groups}, a.Name, a.Home}, err
 }
 
 func (i *identity) credential() *syscall.Credential {
