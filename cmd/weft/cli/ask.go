@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
@@ -46,4 +47,22 @@ func ListNode[T any](ctx context.Context, o *Options, node, verb string, in any)
 		return nil, err
 	}
 	return hook.List[T](ctx, path, verb, in)
+}
+
+// Answer makes one call to the server, and prints what it says.
+func Answer[T any](ctx context.Context, o *Options, verb string, in any, table func(io.Writer, T)) error {
+	var out T
+	if err := o.Ask(ctx, verb, in, &out); err != nil {
+		return err
+	}
+	return Print(o, out, table)
+}
+
+// PrintList gathers a list of the server's, and prints it.
+func PrintList[T any](ctx context.Context, o *Options, verb string, in any, table func(io.Writer, []T)) error {
+	rows, err := List[T](ctx, o, verb, in)
+	if err != nil {
+		return err
+	}
+	return Print(o, rows, table)
 }

@@ -21,6 +21,12 @@ func ReadSite(path string, quarantine time.Duration) (*settings.Site, error) {
 	return s, nil
 }
 
+// Unusable shows findings, for which file cannot be used.
+func Unusable(file string, findings []hclfile.Finding) error {
+	Show(findings)
+	return Usage(fmt.Errorf("%s cannot be used", file))
+}
+
 // Show writes findings to standard error.
 func Show(findings []hclfile.Finding) {
 	if len(findings) > 0 {

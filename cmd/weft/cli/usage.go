@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,18 @@ func Misuse(cmd *cobra.Command, err error) error {
 		code = ExitRun
 	}
 	return Exit(code, fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
+}
+
+// Regexp compiles the value of cmd's flag --run; nil where it is empty.
+func Regexp(cmd *cobra.Command, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	r, err := regexp.Compile(text)
+	if err != nil {
+		return nil, Misuse(cmd, fmt.Errorf("run %q: %w", core.Clip(text), err))
+	}
+	return r, nil
 }
 
 // WantArgs makes a command's complaint about its arguments one of usage, in the words of its form.

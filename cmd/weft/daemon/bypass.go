@@ -34,7 +34,7 @@ Without a flag it says whether there is a bypass.`,
 			if until != "" && end {
 				return cli.Misuse(cmd, fmt.Errorf("bypass: give one of --until and --end"))
 			}
-			return bypass(o, cmd.Context(), until, end, time.Now())
+			return bypass(cmd.Context(), o, until, end, time.Now())
 		},
 	}
 	cmd.Flags().StringVar(&until, "until", "", "begin one, or move its end")
@@ -42,7 +42,7 @@ Without a flag it says whether there is a bypass.`,
 	return cmd
 }
 
-func bypass(o *cli.Options, ctx context.Context, until string, end bool, now time.Time) error {
+func bypass(ctx context.Context, o *cli.Options, until string, end bool, now time.Time) error {
 	dir, err := agentDir(o)
 	if err != nil {
 		return err

@@ -26,11 +26,7 @@ func NewStatus(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
 		Use: "status", Short: "Show the system in one look", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var s server.Status
-			if err := o.Ask(cmd.Context(), "status", nil, &s); err != nil {
-				return err
-			}
-			return cli.Print(o, s, PrintStatus)
+			return cli.Answer(cmd.Context(), o, "status", nil, PrintStatus)
 		},
 	})
 }

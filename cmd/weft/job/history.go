@@ -22,8 +22,7 @@ func printHistory(o *cli.Options, path, since string) error {
 	}
 	c, findings := config.Load(path)
 	if hclfile.Failed(findings) {
-		cli.Show(findings)
-		return cli.Usage(fmt.Errorf("%s cannot be used", path))
+		return cli.Unusable(path, findings)
 	}
 	if c.Server.History == "" {
 		return core.Errorf(core.NotThere, "jobs: %s keeps no history", path).WithRemedy(`name a file: server { history = "/var/log/weft/jobs.jsonl" }, and restart the server`)

@@ -26,11 +26,7 @@ as server { history = … } and that root alone can read: with -o json one line 
 			if since != "" {
 				return cli.Misuse(cmd, fmt.Errorf("jobs: --since is for --history"))
 			}
-			jobs, err := cli.List[server.JobRow](cmd.Context(), o, "jobs", nil)
-			if err != nil {
-				return err
-			}
-			return cli.Print(o, jobs, printJobs)
+			return cli.PrintList(cmd.Context(), o, "jobs", nil, printJobs)
 		},
 	}
 	cmd.Flags().BoolVar(&past, "history", false, "those of the past too, on the server's host")
@@ -55,11 +51,7 @@ func NewJob(o *cli.Options) *cobra.Command {
 			if _, _, err := cli.SplitJob(args[0]); err != nil {
 				return err
 			}
-			var jobs []server.JobDetail
-			if err := o.Ask(cmd.Context(), "job", server.JobArgs{Job: args[0]}, &jobs); err != nil {
-				return err
-			}
-			return cli.Print(o, jobs, func(w io.Writer, jobs []server.JobDetail) {
+			return cli.Answer(cmd.Context(), o, "job", server.JobArgs{Job: args[0]}, func(w io.Writer, jobs []server.JobDetail) {
 				for _, j := range jobs {
 					printJob(w, j)
 				}
@@ -110,11 +102,7 @@ func NewVNIs(o *cli.Options) *cobra.Command {
 				}
 				in.VNI = uint16(v)
 			}
-			vnis, err := cli.List[server.VNIRow](cmd.Context(), o, "vnis", in)
-			if err != nil {
-				return err
-			}
-			return cli.Print(o, vnis, PrintVNIs)
+			return cli.PrintList(cmd.Context(), o, "vnis", in, PrintVNIs)
 		},
 	})
 }

@@ -57,7 +57,7 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 			var rows []agent.FindingRow
 			switch {
 			case at != "":
-				rows, err = examine(o, cmd.Context(), at, limit)
+				rows, err = examine(cmd.Context(), o, at, limit)
 			case manyNodes(o):
 				return cli.Misuse(cmd, errors.New("doctor: no agent is here: --node is missing"))
 			default:
@@ -88,7 +88,7 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 }
 
 // examine asks the agent. One that does not answer is the finding; a caller who may not ask is an error.
-func examine(o *cli.Options, ctx context.Context, node string, limit time.Duration) ([]agent.FindingRow, error) {
+func examine(ctx context.Context, o *cli.Options, node string, limit time.Duration) ([]agent.FindingRow, error) {
 	if _, err := o.Socket(node); err != nil {
 		return nil, err
 	}

@@ -17,11 +17,7 @@ func NewNodes(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
 		Use: "nodes", Short: "List the nodes, their NICs and why one is drained", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			nodes, err := cli.List[server.NodeRow](cmd.Context(), o, "nodes", nil)
-			if err != nil {
-				return err
-			}
-			return cli.Print(o, nodes, PrintNodes)
+			return cli.PrintList(cmd.Context(), o, "nodes", nil, PrintNodes)
 		},
 	})
 }

@@ -37,10 +37,10 @@ func findTarget(what, path string) (*target, error) {
 	t := &target{from: "built in"}
 	if path != "" {
 		c, findings := config.Load(path)
-		cli.Show(findings)
-		if hclfile.AsError(findings) != nil {
-			return nil, cli.Usage(fmt.Errorf("%s cannot be used", path))
+		if hclfile.Failed(findings) {
+			return nil, cli.Unusable(path, findings)
 		}
+		cli.Show(findings)
 		t.config = c
 	}
 	program := ""
@@ -75,8 +75,7 @@ func (t *target) ofBlock(p config.Plugin) (*target, error) {
 		t.program = host.Self(append(slices.Clone(plugin.ServeVerb), p.Kind, p.Type, p.Name)...)
 		t.sim = t.kind == host.Driver && p.Type == "sim"
 	default:
-		cli.Show([]hclfile.Finding{p.NoType(plugin.Builtins()[t.kind])})
-		return nil, cli.Usage(fmt.Errorf("%s cannot be used", t.config.File))
+		return nil, cli.Unusable(t.config.File, []hclfile.Finding{p.NoType(plugin.Builtins()[t.kind])})
 	}
 	t.complain = func(err error) { cli.Show(p.Complain(err)) }
 	t.block = func(s core.Schema) (core.Values, error) {
@@ -90,7 +89,7 @@ func (t *target) ofBlock(p config.Plugin) (*target, error) {
 	if t.sim {
 		v, err := t.block(sim.New(sim.Options{}).Schema())
 		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("%s cannot be used", t.config.File))
+			return nil, cli.Unusable(t.config.File, nil)
 		}
 		t.state, _ = v["state"].(string)
 	}

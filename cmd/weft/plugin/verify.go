@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,13 +55,11 @@ Exit codes: 0 no case failed; 1 a case failed; 2 the plugin or the arguments can
 }
 
 func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) error {
-	run := conformance.Options{}
-	if a.only != "" {
-		var err error
-		if run.Only, err = regexp.Compile(a.only); err != nil {
-			return cli.Misuse(cmd, fmt.Errorf("plugin verify: run %q: %w", core.Clip(a.only), err))
-		}
+	only, err := cli.Regexp(cmd, a.only)
+	if err != nil {
+		return err
 	}
+	run := conformance.Options{Only: only}
 	if a.patience <= 0 || a.patience > time.Hour {
 		return cli.Misuse(cmd, fmt.Errorf("plugin verify: patience %v: it is not above 0 and at most 1h", a.patience))
 	}

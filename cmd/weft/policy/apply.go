@@ -52,7 +52,7 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			case quiet != (len(args) == 0):
 				return cli.Misuse(cmd, fmt.Errorf("policy apply: FILES are needed, but with --report and --shadow=off there are none"))
 			case quiet:
-				return askShadow(o, cmd.Context(), shadow.Args{Off: beside == "off"})
+				return askShadow(cmd.Context(), o, shadow.Args{Off: beside == "off"})
 			}
 			r := a.load(args)
 			cli.Show(r.Findings)
@@ -71,9 +71,9 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 				if err != nil {
 					return cli.Usage(err)
 				}
-				return askShadow(o, cmd.Context(), shadow.Args{Text: packed})
+				return askShadow(cmd.Context(), o, shadow.Args{Text: packed})
 			}
-			out, err := apply(o, cmd.Context(), r)
+			out, err := apply(cmd.Context(), o, r)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 }
 
 // apply puts a policy in the folder's place and has the daemons reload; when they do not take it, all is as it was.
-func apply(o *cli.Options, ctx context.Context, r ruleset) (applied, error) {
+func apply(ctx context.Context, o *cli.Options, r ruleset) (applied, error) {
 	out := applied{Policy: r.Policy.Hash(), Folder: r.Config.Policy, Files: names(r.Files), Tests: names(r.Tests)}
 	var st server.Status
 	if err := o.Ask(ctx, "status", nil, &st); err != nil {
@@ -111,7 +111,7 @@ func apply(o *cli.Options, ctx context.Context, r ruleset) (applied, error) {
 	if err := swap.Exchange(); err != nil {
 		return out, errors.Join(err, swap.Drop())
 	}
-	if err := takes(o, ctx, &out); err != nil {
+	if err := takes(ctx, o, &out); err != nil {
 		ctx = context.WithoutCancel(ctx)
 		if back := swap.Exchange(); back != nil {
 			return out, errors.Join(err, back)
@@ -131,7 +131,7 @@ func untaken(folder string, err, again error) error {
 }
 
 // takes has the daemons reload, and sees that the server has the policy that is meant.
-func takes(o *cli.Options, ctx context.Context, out *applied) error {
+func takes(ctx context.Context, o *cli.Options, out *applied) error {
 	rows, err := o.Reload(ctx)
 	if err != nil {
 		return err

@@ -3,12 +3,10 @@ package policy
 import (
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/policy/cases"
 )
 
@@ -22,12 +20,9 @@ tests; without any, and where they are tests alone, it is the policy that the co
 
 Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot be used, or no case was run.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var match *regexp.Regexp
-			if only != "" {
-				var err error
-				if match, err = regexp.Compile(only); err != nil {
-					return cli.Misuse(cmd, fmt.Errorf("policy test: run %q: %w", core.Clip(only), err))
-				}
+			match, err := cli.Regexp(cmd, only)
+			if err != nil {
+				return err
 			}
 			r := a.loadTested(args)
 			tests, findings := cases.Load(r.Tests)

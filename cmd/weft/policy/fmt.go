@@ -37,8 +37,7 @@ Exit codes: 0 done; 1 a file could not be written, or with --check: a file is la
 			if len(args) == 0 {
 				c, findings := config.Load(a.Path())
 				if hclfile.Failed(findings) {
-					cli.Show(findings)
-					return cli.Usage(fmt.Errorf("%s cannot be used", a.Path()))
+					return cli.Unusable(a.Path(), findings)
 				}
 				args = []string{c.Policy}
 			}

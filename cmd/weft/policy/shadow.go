@@ -11,12 +11,8 @@ import (
 )
 
 // askShadow makes the call, and prints what the policy beside has seen.
-func askShadow(o *cli.Options, ctx context.Context, in shadow.Args) error {
-	var out compare.Shadowed
-	if err := o.Ask(ctx, shadow.Verb, in, &out); err != nil {
-		return err
-	}
-	return cli.Print(o, out, func(w io.Writer, out compare.Shadowed) {
+func askShadow(ctx context.Context, o *cli.Options, in shadow.Args) error {
+	return cli.Answer(ctx, o, shadow.Verb, in, func(w io.Writer, out compare.Shadowed) {
 		if out.Policy == "" {
 			fmt.Fprintln(w, "no policy decides beside the one in force")
 			return

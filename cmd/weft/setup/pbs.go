@@ -38,7 +38,7 @@ func newInitPBS(o *cli.Options) *cobra.Command {
 			if cmd.Flags().Changed("dir") {
 				i.Agent = o.Dir
 			}
-			return initPBS(o, cmd.Context(), i)
+			return initPBS(cmd.Context(), o, i)
 		},
 	}
 	cmd.Long = `Look at PBS for what stands in Weft's way, and show the hook file, its configuration, and the lines that an administrator gives to qmgr.
@@ -60,7 +60,7 @@ Exit codes: 0 nothing stands in the way, and with --write or --remove it is done
 	return o.Listing(cmd)
 }
 
-func initPBS(o *cli.Options, ctx context.Context, i pbsInit) error {
+func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 	if i.Hook == "" {
 		i.Hook = findHook()
 	}

@@ -38,18 +38,12 @@ func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, er
 		cli.Show(failed)
 		return dev.Options{}, cli.Usage(fmt.Errorf("the tests of the policy of %s do not pass", d.Config))
 	}
-	nodes, err := simulated(s)
-	if err != nil {
-		return dev.Options{}, err
+	out := dev.Options{
+		Dir: dir, Nodes: s.Nodes, Config: s.Engine, Pools: s.Pools, Policy: s.Policy, Admins: s.Config.Server.AdminGroup, Version: version, Log: log,
+		Site: settings.Examined(func() *settings.Site { return s }, nil),
 	}
-	var address func(int) uint32
-	if d := s.Config.Dragonfly; d != nil {
-		address = d.Address
-	}
-	return dev.Options{
-		Address: address, Dir: dir, Nodes: s.Nodes, NICs: nodes.nics, Release: nodes.release, Local: nodes.label, PerUser: nodes.perUser, Config: s.Engine, Pools: s.Pools, Policy: s.Policy,
-		Admins: s.Config.Server.AdminGroup, Version: version, Log: log, Latency: nodes.latency, Site: settings.Examined(func() *settings.Site { return s }, nil),
-	}, nil
+	err = simulated(s, &out)
+	return out, err
 }
 
 func NewDev(o *cli.Options) *cobra.Command {

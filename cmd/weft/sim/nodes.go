@@ -2,31 +2,23 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/settings"
+	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/plugins/local"
 )
 
-// simulation is what the blocks of the scheduler of type local and of the driver sim say.
-type simulation struct {
-	label   string // the scheduler's
-	perUser int
-	nics    int
-	latency time.Duration
-	release *kernel.Behaviour
-}
-
-// simulated reads those blocks: `weft dev` has no others. A dragonfly says how many NICs a node has.
-func simulated(s *settings.Site) (simulation, error) {
-	out := simulation{label: "local", nics: 4}
+// simulated takes over what the blocks of the scheduler of type local and of the driver sim say: `weft dev` has no others. A dragonfly says how many
+// NICs a node has.
+func simulated(s *settings.Site, to *dev.Options) error {
+	to.Local, to.NICs = "local", 4
 	var findings []hclfile.Finding
 	for _, p := range s.Config.Schedulers {
 		if p.Type != "local" {
@@ -34,9 +26,9 @@ func simulated(s *settings.Site) (simulation, error) {
 		}
 		v, more := values(p, local.New(p.Name))
 		findings = append(findings, more...)
-		out.label = p.Name
+		to.Local = p.Name
 		if n, ok := v["jobs_per_user"].(int64); ok {
-			out.perUser = int(n)
+			to.PerUser = int(n)
 		}
 	}
 	for _, p := range s.Config.Drivers {
@@ -46,21 +38,21 @@ func simulated(s *settings.Site) (simulation, error) {
 		v, more := values(p, sim.New(sim.Options{}))
 		findings = append(findings, more...)
 		if n, ok := v["nics"].(int64); ok {
-			out.nics = int(n)
+			to.NICs = int(n)
 		}
-		out.latency, _ = v["latency"].(time.Duration)
+		to.Latency, _ = v["latency"].(time.Duration)
 		if shs, ok := v["shs"].(string); ok {
-			out.release = kernel.Named(shs)
+			to.Release = kernel.Named(shs)
 		}
 	}
 	if d := s.Config.Dragonfly; d != nil {
-		out.nics = d.NICsPerNode
+		to.NICs, to.Address = d.NICsPerNode, d.Address
+	}
+	if hclfile.Failed(findings) {
+		return cli.Unusable(s.Config.File, findings)
 	}
 	cli.Show(findings)
-	if err := hclfile.AsError(findings); err != nil {
-		return simulation{}, cli.Usage(fmt.Errorf("%s cannot be used", s.Config.File))
-	}
-	return out, nil
+	return nil
 }
 
 // values are a plugin's block, as the plugin itself takes them.
