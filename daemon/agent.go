@@ -114,7 +114,7 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 	d.agent, err = agent.New(ctx, agent.Needs{
 		Meter: d.page, Node: d.name, Boot: d.boot, Driver: d.driver, Hooks: d.adapters.Hooks, Schedulers: d.adapters.Schedulers,
 		Requeuers: d.adapters.Requeuers, Authority: d.link, Store: d.records, Environ: d.run.Environs(), Rundir: d.run, First: first,
-		HookTable: d.table.Hooks, Log: d.Log, Audit: d.audit.Logger, Degrade: func() bool { return d.live.Site().Policy.Degrade() },
+		HookTable: d.table.Hooks(), Log: d.Log, Audit: d.audit.Logger, Degrade: func() bool { return d.live.Site().Policy.Degrade() },
 		Machine: machine.Config{SelfService: d.adapters.Own},
 	})
 	if err != nil {
@@ -165,7 +165,7 @@ func (d *agentDaemon) start(t *tasks) error {
 	if err != nil {
 		return err
 	}
-	if err := d.run.WriteHooks(d.table.Hooks); err != nil {
+	if err := d.table.Write(); err != nil {
 		return err
 	}
 	if err := d.serveMetrics(t, d.config.Metrics, d.page); err != nil {

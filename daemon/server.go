@@ -114,8 +114,8 @@ func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
 func (d *serverDaemon) reloaded(ctx context.Context) []string {
 	changed := d.shadow.Reloaded()
 	if d.hooks != nil {
-		if err := d.hooks.Tell(ctx); err != nil {
-			d.Log.Error("hooks that run beside the server are not told of the reload", core.LogError, err)
+		if err := d.hooks.Update(ctx); err != nil {
+			d.Log.Error("hooks that run beside the server do not know of the reload", core.LogError, err)
 		}
 	}
 	return changed

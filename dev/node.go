@@ -80,7 +80,7 @@ func (n *Node) site(of agent.Site) agent.Site {
 // start runs the node's agent and its socket.
 func (n *Node) start(s *System) error {
 	a, err := agent.New(s.ctx, agent.Needs{
-		Node: n.name, Boot: n.boot, Driver: n.driver, Authority: &s.line, Store: n.ledger, Environ: filepath.Join(n.folder, "env"), Log: s.log,
+		Node: n.name, Boot: n.boot, Driver: n.driver, Authority: &s.link, Store: n.ledger, Environ: filepath.Join(n.folder, "env"), Log: s.log,
 		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Machine: machine.Config{SelfService: []string{s.o.Local}},
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ type System struct {
 	log    *slog.Logger
 	nodes  map[string]*Node
 	plugin *local.Plugin
-	line   line
+	link   link
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
@@ -72,19 +72,19 @@ type running struct {
 	store  *bolt.Store
 }
 
-// line is the agents' way to the server, which may be down.
-type line struct{ to atomic.Pointer[server.Server] }
+// link connects the agents to the server, which may be down.
+type link struct{ to atomic.Pointer[server.Server] }
 
 var errDown = core.Errorf(core.ServerAway, "server: it is not running").WithRemedy("`weft status`")
 
-func (l *line) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
+func (l *link) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	if s := l.to.Load(); s != nil {
 		return s.Reserve(ctx, node, ask, peer)
 	}
 	return core.Grant{}, errDown
 }
 
-func (l *line) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+func (l *link) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
 	if s := l.to.Load(); s != nil {
 		return s.Attend(ctx, node, first, next, told)
 	}
@@ -169,14 +169,14 @@ func (s *System) StartServer() error {
 	})
 	s.group.Go(func() {
 		both.Wait()
-		s.line.to.CompareAndSwap(srv, nil)
+		s.link.to.CompareAndSwap(srv, nil)
 		if err := store.Close(); err != nil {
 			s.log.Warn("the server's store", core.LogError, err)
 		}
 		close(r.done)
 	})
 	s.server = r
-	s.line.to.Store(srv)
+	s.link.to.Store(srv)
 	return nil
 }
 
@@ -187,7 +187,7 @@ func (s *System) StopServer() {
 	if s.server == nil {
 		return
 	}
-	s.line.to.Store(nil)
+	s.link.to.Store(nil)
 	s.server.cancel()
 	<-s.server.done
 	s.server = nil
@@ -207,22 +207,12 @@ func (s *System) Stop() {
 }
 
 // Server is the server that is running, or nil.
-func (s *System) Server() *server.Server { return s.line.to.Load() }
+func (s *System) Server() *server.Server { return s.link.to.Load() }
 
 // Node is one of the system's nodes, or nil.
 func (s *System) Node(name string) *Node { return s.nodes[name] }
 
-func (s *System) sizes() map[string]int {
-	a, err := allocator.New(s.o.Pools)
-	if err != nil {
-		return nil
-	}
-	out := map[string]int{}
-	for _, p := range s.o.Pools {
-		out[p.Name] = a.Size(p.Name)
-	}
-	return out
-}
+func (s *System) sizes() map[string]int { return allocator.Sizes(s.o.Pools) }
 
 // Folder is where a node of the system at dir keeps its things.
 func Folder(dir, node string) string { return filepath.Join(dir, "nodes", node) }

@@ -45,6 +45,19 @@ func New(pools []Pool) (*Allocator, error) {
 	return a, nil
 }
 
+// Sizes are how many VNIs each of pools has; of pools that New refuses, none.
+func Sizes(pools []Pool) map[string]int {
+	out := map[string]int{}
+	a, err := New(pools)
+	if err != nil {
+		return out
+	}
+	for _, p := range pools {
+		out[p.Name] = a.Size(p.Name)
+	}
+	return out
+}
+
 // Take takes n VNIs from the pool and holds each once. Aligned asks for a block: n must be a power of two, and the VNIs are consecutive from a multiple
 // of n (the form that cxil_svc_set_vni_range accepts). It takes all n or none: core.PoolEmpty says how many the pool has and how many are in use.
 func (a *Allocator) Take(name string, n int, aligned bool) ([]core.VNI, error) {

@@ -3,7 +3,9 @@ package adapters
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/weft-hpc/weft/agent"
@@ -16,74 +18,111 @@ import (
 // askAgain is the pause before adapters that could not tell their phases are asked again.
 const askAgain = 15 * time.Second
 
-// HookTable keeps what weft-hook is told of a node's adapters.
+// HookTable keeps what weft-hook must know of adapters in a run directory.
 type HookTable struct {
-	adapters *Node
-	run      rundir.Dir
-	log      *slog.Logger
-	Hooks    rundir.Hooks
-	untold   string // why not all of it
+	run     rundir.Dir
+	node    string // empty: the hooks run beside the server
+	types   map[string]string
+	hooks   map[string]core.Hooks
+	edit    func(*rundir.Hooks) // changes what adapters tell, before it is written; nil: nothing does
+	changed func(rundir.Hooks)  // takes what was written; nil: nobody does
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	now   rundir.Hooks
+	fault string // why adapters could not tell all of it, or why it was not written
 }
 
-// NewHookTable asks every adapter. One that cannot tell yet is asked again when its plugin is started; until then what the agent before this one was told holds.
+// NewHookTable asks every adapter of a node. Keep asks one that cannot tell yet when its plugin starts; until then its entry of the agent before this one
+// holds.
 func NewHookTable(ctx context.Context, a *Node, run rundir.Dir, log *slog.Logger) *HookTable {
-	f := &HookTable{adapters: a, run: run, log: log}
-	if before, err := run.Hooks(); err == nil {
-		f.Hooks = before
+	t := &HookTable{
+		run: run, node: a.node, types: a.types, hooks: a.Hooks, log: log,
+		changed: func(h rundir.Hooks) { a.Agent.SetHookTable(h) },
 	}
-	f.note(f.ask(ctx))
-	return f
+	t.begin(ctx)
+	return t
 }
 
-func (f *HookTable) ask(ctx context.Context) (err error) {
-	f.Hooks, err = agent.HookTable(ctx, f.adapters.node, f.adapters.types, f.adapters.Hooks, f.Hooks)
+// begin asks every adapter, without writing what it says.
+func (t *HookTable) begin(ctx context.Context) {
+	if before, err := t.run.Hooks(); err == nil {
+		t.now = before
+	}
+	var err error
+	t.now, err = t.ask(ctx)
+	t.note(err)
+}
+
+// Hooks is what weft-hook must know now.
+func (t *HookTable) Hooks() rundir.Hooks {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.now
+}
+
+// Write writes it for the first time.
+func (t *HookTable) Write() error { return t.run.WriteHooks(t.Hooks()) }
+
+// Update asks every adapter again, and writes what is new.
+func (t *HookTable) Update(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h, err := t.ask(ctx)
+	if !reflect.DeepEqual(h, t.now) {
+		if fault := t.run.WriteHooks(h); fault != nil {
+			t.note(fault)
+			return fault
+		}
+		t.now = h
+		if t.changed != nil {
+			t.changed(h)
+		}
+	}
+	t.note(err)
 	return err
 }
 
-func (f *HookTable) note(err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
+func (t *HookTable) ask(ctx context.Context) (rundir.Hooks, error) {
+	h, err := agent.HookTable(ctx, t.node, t.types, t.hooks, t.now)
+	if t.edit != nil {
+		t.edit(&h)
 	}
-	if text != "" && text != f.untold {
-		f.log.Warn("not every adapter tells the phases of its hooks; weft-hook goes by what it was told before, where it was", core.LogError, err)
-	}
-	f.untold = text
+	return h, err
 }
 
-// Keep asks again whenever a scheduler's plugin was started, which may then be another build.
-func (f *HookTable) Keep(ctx context.Context, plugins *host.Host) {
+// note logs a fault once.
+func (t *HookTable) note(err error) {
+	fault := ""
+	if err != nil {
+		fault = err.Error()
+	}
+	if fault != "" && fault != t.fault {
+		t.log.Warn("the phases of hooks are not known whole; weft-hook goes by what it knew before, where it knew any", core.LogError, err)
+	}
+	t.fault = fault
+}
+
+// Keep updates the table whenever a scheduler's plugin was started, which may then be another build.
+func (t *HookTable) Keep(ctx context.Context, plugins *host.Host) {
 	var seen map[string]int
 	for ctx.Err() == nil {
-		err := plugins.Watch(ctx, func(states []host.Status) error {
-			now := map[string]int{}
+		_ = plugins.Watch(ctx, func(states []host.Status) error {
+			starts := map[string]int{}
 			for _, s := range states {
 				if s.Kind == host.Scheduler && s.State == host.Ready {
-					now[s.Name] = s.Starts
+					starts[s.Name] = s.Starts
 				}
 			}
-			if reflect.DeepEqual(now, seen) {
+			if maps.Equal(starts, seen) {
 				return nil
 			}
-			before := f.Hooks
-			err := f.ask(ctx)
-			if !reflect.DeepEqual(f.Hooks, before) {
-				if fail := f.run.WriteHooks(f.Hooks); fail != nil {
-					f.Hooks = before
-					return fail
-				}
-				f.adapters.Agent.SetHookTable(f.Hooks)
-			}
+			err := t.Update(ctx)
 			if err == nil {
-				f.note(nil)
-				seen = now
+				seen = starts
 			}
 			return err
 		})
-		if ctx.Err() != nil {
-			return
-		}
-		f.note(err)
 		if !poll.Pause(ctx, askAgain) {
 			return
 		}

@@ -73,10 +73,10 @@ func TestHooksAreWhatThePluginOfNowSays(t *testing.T) {
 	}
 	a := &Node{node: "n1", types: map[string]string{"tioga": "slurm"}, Hooks: map[string]core.Hooks{"tioga": p.Hooks()}}
 	f := NewHookTable(t.Context(), a, run, log)
-	if err := run.WriteHooks(f.Hooks); err != nil {
+	if err := f.Write(); err != nil {
 		t.Fatal(err)
 	}
-	if a.Agent, err = agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1}), Store: &ledger.Memory{}, HookTable: f.Hooks, Log: log}); err != nil {
+	if a.Agent, err = agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1}), Store: &ledger.Memory{}, HookTable: f.Hooks(), Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	wants := func(pid int) bool {
@@ -85,7 +85,7 @@ func TestHooksAreWhatThePluginOfNowSays(t *testing.T) {
 	}
 	first := p.Status().PID
 	if !wants(first) {
-		t.Fatalf("at the start: %+v", f.Hooks)
+		t.Fatalf("at the start: %+v", f.Hooks())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var kept sync.WaitGroup
@@ -106,8 +106,8 @@ func TestHooksAreWhatThePluginOfNowSays(t *testing.T) {
 	cancel()
 	kept.Wait()
 	a.Hooks["tioga"] = cannotTell{}
-	if last := NewHookTable(t.Context(), a, run, log); len(last.Hooks.Schedulers) != 1 || last.untold == "" {
-		t.Errorf("an agent whose adapter does not start: %+v", last.Hooks)
+	if last := NewHookTable(t.Context(), a, run, log); len(last.Hooks().Schedulers) != 1 || last.fault == "" {
+		t.Errorf("an agent whose adapter does not start: %+v", last.Hooks())
 	}
 }
 

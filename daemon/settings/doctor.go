@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"slices"
+
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
@@ -23,16 +25,9 @@ func Examined(of func() *Site, checks map[string]core.Checker) agent.Site {
 
 // has reports whether a VNI is of one of the pools, or of a service's block.
 func (s *Site) has(v core.VNI) bool {
-	for _, p := range s.Pools {
-		for _, r := range p.Ranges {
-			if inRange(r, v) {
-				return true
-			}
-		}
-	}
-	return false
+	return !v.IsDefault() && slices.ContainsFunc(s.Pools, func(p allocator.Pool) bool { return contains(p, v) })
 }
 
-func inRange(r allocator.Range, v core.VNI) bool {
-	return v >= r.First && v <= r.Last && !v.IsDefault()
+func contains(p allocator.Pool, v core.VNI) bool {
+	return slices.ContainsFunc(p.Ranges, func(r allocator.Range) bool { return v >= r.First && v <= r.Last })
 }

@@ -91,9 +91,7 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 		if quarantine > 0 {
 			q = quarantine
 		}
-		s.Engine.Pools = append(s.Engine.Pools, engine.Pool{Name: p.Name, Quarantine: q, Contains: func(v core.VNI) bool {
-			return slices.ContainsFunc(p.Ranges, func(r allocator.Range) bool { return v >= r.First && v <= r.Last })
-		}})
+		s.Engine.Pools = append(s.Engine.Pools, engine.Pool{Name: p.Name, Quarantine: q, Contains: func(v core.VNI) bool { return contains(p, v) }})
 	}
 	return s, findings
 }
@@ -102,14 +100,4 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 func (s *Site) Allocator(engine.Config) (engine.Allocator, error) { return allocator.New(s.Pools) }
 
 // Sizes are how many VNIs each pool has.
-func (s *Site) Sizes() map[string]int {
-	out := map[string]int{}
-	a, err := allocator.New(s.Pools)
-	if err != nil {
-		return out
-	}
-	for _, p := range s.Pools {
-		out[p.Name] = a.Size(p.Name)
-	}
-	return out
-}
+func (s *Site) Sizes() map[string]int { return allocator.Sizes(s.Pools) }
