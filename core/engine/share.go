@@ -6,13 +6,13 @@ import (
 )
 
 // hosts is a share's hostlist, parsed once.
-type hosts = *hostlist.Set
+type hosts = hostlist.Set
 
 // parse reads a share's hostlist; one that cannot be read contains nothing, so that no node joins by it.
 func parse(s core.Placement) hosts {
 	set, err := hostlist.ParseSet(s.Hosts)
 	if err != nil {
-		return &hostlist.Set{}
+		return hostlist.Set{}
 	}
 	return set
 }

@@ -1,8 +1,8 @@
 // Package hostlist reads, writes and compares lists of node names as Slurm, Flux and PBS write them: n[001-003,7], r[1-2]n[1-3], n[1-3]-ib,
 // x1000c0s0b0n0 and commas between.
 //
-// Nothing is expanded until it is asked for: n[1-999999999] takes some bytes. A List keeps the order and the repetitions as written; a Set, made of a
-// List, answers whether a name is in it and takes part in set operations. Padding is part of a name: n001 and n1 are two nodes.
+// A List expands nothing until it is asked to: n[1-999999999] takes some bytes. It keeps the order and the repetitions as
+// written. A Set answers whether a name is in it. Padding is part of a name: n001 and n1 are two nodes.
 package hostlist
 
 import (
