@@ -113,7 +113,7 @@ func TestAnnotate(t *testing.T) {
 	if err := p.Annotate(t.Context(), key("ƒzz"), g); err != nil {
 		t.Errorf("a job that was never heard of: %v", err)
 	}
-	if err := p.Annotate(t.Context(), key(oneF58), core.Grant{}); err != nil || !strings.Contains(last(b.Events(one)), `"context":{"vnis":[]}`) {
+	if err := p.Annotate(t.Context(), key(oneF58), core.Grant{Run: g.Run}); err != nil || !strings.Contains(last(b.Events(one)), `"context":{"vnis":[]}`) {
 		t.Errorf("no network: %v, %s", err, last(b.Events(one)))
 	}
 	b.End(one)

@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 	golden(t, "check", out.String())
 }
 
-func report(t *testing.T, out *strings.Builder, name string, p *Plugin) {
+func report(t *testing.T, out *strings.Builder, name string, p wired) {
 	t.Helper()
 	all, err := p.Check(t.Context())
 	if err != nil {

@@ -106,7 +106,7 @@ func TestABrokerThatDoesNotAnswer(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := p.Describe(ctx, key(oneF58), nil, root)
+	_, err := p.bare.Describe(ctx, key(oneF58), nil, root) // rpc's client would give up first
 	checkError(t, err, core.SchedulerAway, "job tioga/"+oneF58)
 	close(hold)
 	b.Before(nil)

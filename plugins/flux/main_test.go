@@ -18,6 +18,7 @@ import (
 	"github.com/weft-hpc/weft/people"
 	"github.com/weft-hpc/weft/people/peopletest"
 	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
+	"github.com/weft-hpc/weft/rpc/rpctest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -74,8 +75,17 @@ var alice = peopletest.Table{
 	Member: map[string][]uint32{"alice": {100, 200}},
 }
 
+// bare is a plugin whose methods give way to those of a wired one.
+type bare struct{ *Plugin }
+
+// wired is a plugin that tests call through rpc, as a daemon does.
+type wired struct {
+	*rpctest.Adapter
+	bare
+}
+
 // adapter is a plugin that speaks to a fake broker.
-func adapter(t *testing.T) (*Plugin, *brokertest.Broker) {
+func adapter(t *testing.T) (wired, *brokertest.Broker) {
 	t.Helper()
 	b, err := brokertest.New(t.TempDir())
 	if err != nil {
@@ -88,7 +98,7 @@ func adapter(t *testing.T) (*Plugin, *brokertest.Broker) {
 		p.link.close()
 		b.Crash()
 	})
-	return p, b
+	return wired{rpctest.Wire(t, p), bare{p}}, b
 }
 
 // submitted is a job that runs on both nodes: four cores on the first, two on the second.

@@ -26,7 +26,7 @@ type watched struct {
 	stop context.CancelFunc
 }
 
-func watch(t *testing.T, p *Plugin) *watched {
+func watch(t *testing.T, p wired) *watched {
 	ctx, stop := context.WithCancel(t.Context())
 	w := &watched{t: t, told: make(chan core.Jobs), done: make(chan error, 1), stop: stop}
 	go func() {
