@@ -3,14 +3,12 @@ package setup
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/flux/install"
 )
 
@@ -54,17 +52,8 @@ that cannot be read.`
 }
 
 func initFlux(o *cli.Options, i install.Options, write, remove bool) error {
-	var err error
-	if i.Hook == "" {
-		i.Hook = findHook()
-	}
-	for _, path := range []*string{&i.System, &i.Shell, &i.Hook, &i.Dir} {
-		if *path == "" {
-			continue
-		}
-		if *path, err = filepath.Abs(*path); err != nil {
-			return core.Errorf(core.BadCall, "%s: %w", core.Clip(*path), err)
-		}
+	if err := absolute(&i.Hook, &i.System, &i.Shell, &i.Dir); err != nil {
+		return err
 	}
 	plan := install.New
 	if remove {
@@ -75,12 +64,10 @@ func initFlux(o *cli.Options, i install.Options, write, remove bool) error {
 		return err
 	}
 	done := (write || remove) && len(p.Findings) == 0
-	if done {
-		if err := p.Write(); err != nil {
-			return cli.Exit(cli.ExitFailed, err)
-		}
+	if err := carryOut(p, done); err != nil {
+		return err
 	}
-	if err := cli.Print(o, asFluxShown(p, done), func(w io.Writer, _ shownFlux) { printFlux(w, p, done, remove) }); err != nil {
+	if err := cli.Print(o, asFluxShown(p, done), func(w io.Writer, s shownFlux) { printFlux(w, s, remove) }); err != nil {
 		return err
 	}
 	if len(p.Findings) > 0 {
@@ -101,31 +88,19 @@ type shownFlux struct {
 func asFluxShown(p *install.Plan, done bool) shownFlux {
 	s := shownFlux{Findings: append([]string{}, p.Findings...), Notes: append([]string{}, p.Notes...), Lines: p.Lines, Done: done, Changes: []shownChange{}}
 	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text)})
+		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Gone})
 	}
 	return s
 }
 
-func printFlux(w io.Writer, p *install.Plan, done, remove bool) {
+func printFlux(w io.Writer, p shownFlux, remove bool) {
 	for _, f := range p.Findings {
 		fmt.Fprintln(w, "refusal  "+f)
 	}
 	for _, n := range p.Notes {
 		fmt.Fprintln(w, "warning  "+n)
 	}
-	past := map[string]string{"create": "created", "change": "changed", "remove": "removed"}
-	for _, c := range p.Changes {
-		if done {
-			fmt.Fprintf(w, "%s: %s\n", c.Path, past[c.What()])
-			continue
-		}
-		fmt.Fprintf(w, "%s: to %s\n", c.Path, c.What())
-		if !c.Gone {
-			for line := range strings.Lines(string(c.Text)) {
-				fmt.Fprint(w, "  | "+line)
-			}
-		}
-	}
+	printChanges(w, p.Changes, p.Done)
 	if len(p.Notes) > 0 {
 		fmt.Fprintln(w, "\nFlux's configuration needs:")
 		for line := range strings.Lines(p.Lines) {
@@ -137,7 +112,7 @@ func printFlux(w io.Writer, p *install.Plan, done, remove bool) {
 		fmt.Fprintln(w, "Nothing of Weft's is there.")
 	case len(p.Changes) == 0:
 		fmt.Fprintln(w, "Everything is in place already.")
-	case !done:
+	case !p.Done:
 		fmt.Fprintln(w, "\nNothing is changed yet.")
 	case remove:
 		fmt.Fprintln(w, "\nNow run `flux config reload` on every broker, and remove the files from the other nodes too.")

@@ -61,18 +61,8 @@ Exit codes: 0 nothing stands in the way, and with --write or --remove it is done
 }
 
 func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
-	if i.Hook == "" {
-		i.Hook = findHook()
-	}
-	for _, path := range []*string{&i.Options.Dir, &i.Hook, &i.Agent, &i.Server, &i.exec} {
-		if *path == "" {
-			continue
-		}
-		abs, err := filepath.Abs(*path)
-		if err != nil {
-			return core.Errorf(core.BadCall, "%s: %w", core.Clip(*path), err)
-		}
-		*path = abs
+	if err := absolute(&i.Hook, &i.Options.Dir, &i.Agent, &i.Server, &i.exec); err != nil {
+		return err
 	}
 	i.Room, i.Resources = !i.noRoom, pbs.Installed()
 	adapter := pbs.New(i.Scheduler)
@@ -92,12 +82,10 @@ func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 		return err
 	}
 	done := (i.write || i.remove) && !p.Refused()
-	if done {
-		if err := p.Write(); err != nil {
-			return cli.Exit(cli.ExitFailed, err)
-		}
+	if err := carryOut(p, done); err != nil {
+		return err
 	}
-	if err := cli.Print(o, asShownPBS(p, done), func(w io.Writer, _ shownPBS) { printPBS(w, p, i, done) }); err != nil {
+	if err := cli.Print(o, asShownPBS(p, done), func(w io.Writer, s shownPBS) { printPBS(w, s, i) }); err != nil {
 		return err
 	}
 	if p.Refused() {
@@ -117,7 +105,7 @@ type shownPBS struct {
 func asShownPBS(p *install.Plan, done bool) shownPBS {
 	s := shownPBS{Findings: p.Findings, Lines: p.Lines, Changes: []shownChange{}, Done: done}
 	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text)})
+		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), !strings.HasSuffix(c.Path, ".json")})
 	}
 	if s.Findings == nil {
 		s.Findings = []install.Finding{}
@@ -128,26 +116,14 @@ func asShownPBS(p *install.Plan, done bool) shownPBS {
 	return s
 }
 
-func printPBS(w io.Writer, p *install.Plan, i pbsInit, done bool) {
+func printPBS(w io.Writer, p shownPBS, i pbsInit) {
 	for _, f := range p.Findings {
 		fmt.Fprintf(w, "%-8s %s: %s\n", f.Level, f.Setting, f.What)
 		if f.Remedy != "" {
 			fmt.Fprintf(w, "%-8s -> %s\n", "", f.Remedy)
 		}
 	}
-	past := map[string]string{"create": "created", "change": "changed", "remove": "removed"}
-	for _, c := range p.Changes {
-		if done {
-			fmt.Fprintf(w, "%s: %s\n", c.Path, past[c.What()])
-			continue
-		}
-		fmt.Fprintf(w, "%s: to %s\n", c.Path, c.What())
-		if strings.HasSuffix(c.Path, ".json") {
-			for line := range strings.Lines(string(c.Text)) {
-				fmt.Fprint(w, "  | "+line)
-			}
-		}
-	}
+	printChanges(w, p.Changes, p.Done)
 	switch {
 	case len(p.Changes) > 0:
 	case i.remove:
@@ -162,7 +138,7 @@ func printPBS(w io.Writer, p *install.Plan, i pbsInit, done bool) {
 		}
 	}
 	switch {
-	case !done:
+	case !p.Done:
 		fmt.Fprintln(w, "\nNothing is changed yet.")
 	case i.remove && len(p.Lines) > 0:
 		fmt.Fprintln(w, "\nNow give these lines to qmgr. A resource that a job names, also one of PBS's history, cannot go yet, and harms nobody.")

@@ -1,27 +1,16 @@
-// Package setup is `weft init`: it puts Weft's hooks into a scheduler.
 package setup
 
 import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/slurm/install"
 )
-
-// libexecHook is where packages put weft-hook.
-const libexecHook = "/usr/libexec/weft/weft-hook"
-
-func New(o *cli.Options) *cobra.Command {
-	return cli.Holder("init", "Put Weft's hooks into a scheduler, or take them out", newInitSlurm(o), newInitPBS(o), newInitFlux(o))
-}
 
 func newInitSlurm(o *cli.Options) *cobra.Command {
 	i := install.Options{}
@@ -67,17 +56,8 @@ slurm.conf that cannot be read, or one in which Weft's own lines were edited.`
 }
 
 func initSlurm(o *cli.Options, i install.Options, write, remove bool) error {
-	var err error
-	if i.Hook == "" {
-		i.Hook = findHook()
-	}
-	for _, path := range []*string{&i.Conf, &i.Hooks, &i.Hook, &i.Dir} {
-		if *path == "" {
-			continue
-		}
-		if *path, err = filepath.Abs(*path); err != nil {
-			return core.Errorf(core.BadCall, "%s: %w", core.Clip(*path), err)
-		}
+	if err := absolute(&i.Hook, &i.Conf, &i.Hooks, &i.Dir); err != nil {
+		return err
 	}
 	plan := install.New
 	if remove {
@@ -88,32 +68,16 @@ func initSlurm(o *cli.Options, i install.Options, write, remove bool) error {
 		return err
 	}
 	done := (write || remove) && !p.Refused()
-	if done {
-		if err := p.Write(); err != nil {
-			return cli.Exit(cli.ExitFailed, err)
-		}
+	if err := carryOut(p, done); err != nil {
+		return err
 	}
-	if err := cli.Print(o, asShown(p, done), func(w io.Writer, _ shownPlan) { printPlan(w, p, done, remove, i.Files) }); err != nil {
+	if err := cli.Print(o, asShown(p, done), func(w io.Writer, s shownPlan) { printPlan(w, p, s, remove, i.Files) }); err != nil {
 		return err
 	}
 	if p.Refused() {
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("init slurm: %s: %s; nothing was changed", i.Conf, refusals(p)))
 	}
 	return nil
-}
-
-// findHook is weft-hook as it will be on the nodes: where packages put it, or beside this program.
-func findHook() string {
-	if _, err := os.Stat(libexecHook); err == nil {
-		return libexecHook
-	}
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), "weft-hook")
-		if _, err := os.Stat(beside); err == nil {
-			return beside
-		}
-	}
-	return libexecHook
 }
 
 func refusals(p *install.Plan) string {
@@ -140,16 +104,10 @@ type shownPlan struct {
 	Done     bool              `json:"done"`
 }
 
-type shownChange struct {
-	Path string `json:"path"`
-	What string `json:"what"`
-	Text string `json:"text,omitempty"`
-}
-
 func asShown(p *install.Plan, done bool) shownPlan {
 	s := shownPlan{Findings: p.Findings, Lines: p.Lines, Replaced: p.Replaced, Files: p.Files, Done: done, Changes: []shownChange{}}
 	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text)})
+		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Conf || c.Gone})
 	}
 	for _, list := range []*[]string{&s.Lines, &s.Replaced, &s.Files} {
 		if *list == nil {
@@ -162,7 +120,7 @@ func asShown(p *install.Plan, done bool) shownPlan {
 	return s
 }
 
-func printPlan(w io.Writer, p *install.Plan, done, remove, files bool) {
+func printPlan(w io.Writer, p *install.Plan, s shownPlan, remove, files bool) {
 	for _, f := range p.Findings {
 		place := f.Place()
 		if place != "" {
@@ -185,10 +143,10 @@ func printPlan(w io.Writer, p *install.Plan, done, remove, files bool) {
 			fmt.Fprintln(w, "  "+l)
 		}
 	}
-	printChanges(w, p, done, remove, files)
+	printOutcome(w, p, s, remove, files)
 }
 
-func printChanges(w io.Writer, p *install.Plan, done, remove, files bool) {
+func printOutcome(w io.Writer, p *install.Plan, s shownPlan, remove, files bool) {
 	if len(p.Findings) > 0 {
 		fmt.Fprintln(w)
 	}
@@ -200,21 +158,9 @@ func printChanges(w io.Writer, p *install.Plan, done, remove, files bool) {
 		}
 		return
 	}
-	past := map[string]string{"create": "created", "change": "changed", "remove": "removed"}
-	for _, c := range p.Changes {
-		if done {
-			fmt.Fprintf(w, "%s: %s\n", c.Path, past[c.What()])
-			continue
-		}
-		fmt.Fprintf(w, "%s: to %s\n", c.Path, c.What())
-		if !c.Conf && !c.Gone {
-			for line := range strings.Lines(string(c.Text)) {
-				fmt.Fprint(w, "  | "+line)
-			}
-		}
-	}
+	printChanges(w, s.Changes, s.Done)
 	switch {
-	case !done:
+	case !s.Done:
 		fmt.Fprintln(w, "\nNothing is changed yet.")
 	case remove && len(p.Files) > 0:
 		fmt.Fprintln(w, "\nThese hook files stay until Slurm has read slurm.conf without them, since it drains a node whose Prolog it cannot find:")
