@@ -12,7 +12,8 @@ func (p *Plugin) NIC() core.NICDriver { return nic{p} }
 // Fabric is the plugin as a fabric backend.
 func (p *Plugin) Fabric() core.FabricBackend { return fabric{p} }
 
-// Hooks is the plugin as a scheduler's half beside the hook. It is core.Phased too, and answers Unsupported while the plugin's life says that it is not.
+// Hooks is the plugin as a scheduler's half beside the hook. It is core.Phased too, and answers Unsupported when the
+// plugin did not tell that ability.
 func (p *Plugin) Hooks() core.Hooks { return hooks{p} }
 
 // Scheduler is the plugin as a scheduler's other half.
@@ -63,12 +64,16 @@ func (f fabric) Reserve(ctx context.Context, key core.Key, addresses int) (core.
 }
 
 func (f fabric) ReleaseStep(ctx context.Context, key core.Key, step string) error {
-	_, err := ask(ctx, f.p, "release a step", asFabric, only(func(b core.FabricBackend, ctx context.Context) error { return b.ReleaseStep(ctx, key, step) }))
+	_, err := ask(ctx, f.p, "release a step", asFabric, only(func(b core.FabricBackend, ctx context.Context) error {
+		return b.ReleaseStep(ctx, key, step)
+	}))
 	return err
 }
 
 func (f fabric) Release(ctx context.Context, key core.Key) error {
-	_, err := ask(ctx, f.p, "release", asFabric, only(func(b core.FabricBackend, ctx context.Context) error { return b.Release(ctx, key) }))
+	_, err := ask(ctx, f.p, "release", asFabric, only(func(b core.FabricBackend, ctx context.Context) error {
+		return b.Release(ctx, key)
+	}))
 	return err
 }
 
@@ -81,11 +86,15 @@ type hooks struct{ p *Plugin }
 var _ core.Phased = hooks{}
 
 func (h hooks) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
-	return ask(ctx, h.p, "parse", asHooks, func(h core.Hooks, ctx context.Context) (core.Intent, error) { return h.Parse(ctx, call) })
+	return ask(ctx, h.p, "parse", asHooks, func(h core.Hooks, ctx context.Context) (core.Intent, error) {
+		return h.Parse(ctx, call)
+	})
 }
 
 func (h hooks) Render(ctx context.Context, call core.HookCall, outcome core.Outcome) (core.HookReply, error) {
-	return ask(ctx, h.p, "render", asHooks, func(h core.Hooks, ctx context.Context) (core.HookReply, error) { return h.Render(ctx, call, outcome) })
+	return ask(ctx, h.p, "render", asHooks, func(h core.Hooks, ctx context.Context) (core.HookReply, error) {
+		return h.Render(ctx, call, outcome)
+	})
 }
 
 func (h hooks) Phases(ctx context.Context) ([]core.HookPhase, error) {
@@ -103,9 +112,8 @@ func (s scheduler) Has(verb core.SchedulerVerb) bool {
 
 // Call implements core.SchedulerClient.
 func (s scheduler) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
-	return ask(ctx, s.p, string(c.Verb), asScheduler, func(s core.SchedulerClient, ctx context.Context) (*core.Job, error) {
-		return s.Call(ctx, c)
-	})
+	call := func(s core.SchedulerClient, ctx context.Context) (*core.Job, error) { return s.Call(ctx, c) }
+	return ask(ctx, s.p, string(c.Verb), asScheduler, call)
 }
 
 // Watch tells nothing more once its caller is gone, even where the plugin does not heed its context.

@@ -22,7 +22,8 @@ var (
 	asChecker   = half[core.Checker]{"checks", func(l *life) core.Checker { return l.checker }}
 )
 
-// able is an optional contract. What the life told at its start counts: the client of a process implements every contract.
+// able is an optional contract, for a life that told the ability. A type assertion would not do: the client of a process
+// implements every contract.
 func able[S any](ability core.Ability, of func(*life) S) half[S] {
 	return half[S]{string(ability), func(l *life) (none S) {
 		if slices.Contains(l.abilities, ability) {

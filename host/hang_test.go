@@ -201,6 +201,12 @@ func TestPhasesAreOfTheLifeThatIs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	p.mu.Lock()
+	p.life.abilities = nil // a plugin that tells none is not asked, whatever it could answer
+	p.mu.Unlock()
+	if got, err := p.Hooks().(core.Phased).Phases(t.Context()); core.AsError(err).Code != core.Unsupported {
+		t.Errorf("%+v %v", got, err)
+	}
 	inside, err := s.Start(t.Context(), Spec{Kind: Scheduler, Name: "inside", Value: adapter{}})
 	if err != nil {
 		t.Fatal(err)

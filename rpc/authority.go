@@ -196,12 +196,7 @@ type authorityClient struct {
 func (c *authorityClient) Reserve(ctx context.Context, _ string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	peer.Node = ""
 	reply, err := c.pb.Reserve(ctx, &authorityv1.ReserveRequest{Intent: encodeIntent(ask), Peer: encodePeer(peer)}, authorityBound...)
-	if err != nil {
-		return core.Grant{}, c.inward("Reserve", err)
-	}
-	d := &decoder{}
-	grant := d.grant(reply.GetGrant())
-	return grant, c.answer("Reserve", d)
+	return decoded(c.remote, "Reserve", err, func(d *decoder) core.Grant { return d.grant(reply.GetGrant()) })
 }
 
 func (c *authorityClient) Attend(ctx context.Context, _ string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {

@@ -15,8 +15,8 @@ const maxReply = MaxAuthority - 64<<10
 // encodeSchedulerCall leaves the grant's token here, whatever the caller forgot.
 func encodeSchedulerCall(c core.SchedulerCall) *schedulerv1.SchedulerCall {
 	p := &schedulerv1.SchedulerCall{
-		Id: c.ID, Scheduler: utf(c.Scheduler), Within: int64(c.Within), Verb: utf(string(c.Verb)), Key: encodeAnyKey(c.Key), Node: utf(c.Node),
-		Reason: text(c.Reason), Note: c.Note, From: encodePeer(c.From),
+		Id: c.ID, Scheduler: utf(c.Scheduler), Within: int64(c.Within), Verb: utf(string(c.Verb)),
+		Key: encodeAnyKey(c.Key), Node: utf(c.Node), Reason: text(c.Reason), Note: c.Note, From: encodePeer(c.From),
 	}
 	if c.Grant != nil {
 		p.Grant = encodeGrant(c.Grant.Shown())
@@ -27,8 +27,9 @@ func encodeSchedulerCall(c core.SchedulerCall) *schedulerv1.SchedulerCall {
 // schedulerCall takes a verb that this release does not know: whoever has the adapter says so, and goes on.
 func (d *decoder) schedulerCall(p *schedulerv1.SchedulerCall) core.SchedulerCall {
 	c := core.SchedulerCall{
-		ID: p.GetId(), Scheduler: d.anyName("scheduler", p.GetScheduler(), core.MaxScheduler), Within: time.Duration(p.GetWithin()),
-		Verb: core.SchedulerVerb(d.word("verb", p.GetVerb())), Key: d.anyKey(p.GetKey()), Node: d.anyName("node", p.GetNode(), core.MaxNodeName),
+		ID: p.GetId(), Scheduler: d.anyName("scheduler", p.GetScheduler(), core.MaxScheduler),
+		Within: time.Duration(p.GetWithin()), Verb: core.SchedulerVerb(d.word("verb", p.GetVerb())),
+		Key: d.anyKey(p.GetKey()), Node: d.anyName("node", p.GetNode(), core.MaxNodeName),
 		Reason: text(p.GetReason()), Note: d.bytes("note", p.GetNote(), core.MaxNote), From: d.peer(p.GetFrom()),
 	}
 	if p.GetGrant() != nil {

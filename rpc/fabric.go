@@ -82,12 +82,7 @@ type fabricClient struct {
 
 func (c *fabricClient) Reserve(ctx context.Context, key core.Key, n int) (core.Collective, error) {
 	reply, err := c.pb.Reserve(ctx, &fabricv1.ReserveRequest{Key: encodeKey(key), Addresses: count(n)}, pluginBound...)
-	if err != nil {
-		return core.Collective{}, c.inward("Reserve", err)
-	}
-	d := &decoder{}
-	collective := d.collective(reply.GetCollective())
-	return collective, c.answer("Reserve", d)
+	return decoded(c.remote, "Reserve", err, func(d *decoder) core.Collective { return d.collective(reply.GetCollective()) })
 }
 
 func (c *fabricClient) ReleaseStep(ctx context.Context, key core.Key, step string) error {
@@ -102,12 +97,7 @@ func (c *fabricClient) Release(ctx context.Context, key core.Key) error {
 
 func (c *fabricClient) Collectives(ctx context.Context) (core.Fabric, error) {
 	reply, err := c.pb.Collectives(ctx, &fabricv1.CollectivesRequest{}, pluginBound...)
-	if err != nil {
-		return core.Fabric{}, c.inward("Collectives", err)
-	}
-	d := &decoder{}
-	f := d.fabric(reply)
-	return f, c.answer("Collectives", d)
+	return decoded(c.remote, "Collectives", err, func(d *decoder) core.Fabric { return d.fabric(reply) })
 }
 
 func encodeFabric(f core.Fabric) *fabricv1.CollectivesReply {

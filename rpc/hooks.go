@@ -87,31 +87,16 @@ var _ core.Phased = (*hooksClient)(nil)
 
 func (c *hooksClient) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
 	reply, err := c.pb.Parse(ctx, &hooksv1.ParseRequest{Call: encodeCall(call)}, pluginBound...)
-	if err != nil {
-		return core.Intent{}, c.inward("Parse", err)
-	}
-	d := &decoder{}
-	ask := d.intent(reply.GetIntent())
-	return ask, c.answer("Parse", d)
+	return decoded(c.remote, "Parse", err, func(d *decoder) core.Intent { return d.intent(reply.GetIntent()) })
 }
 
 func (c *hooksClient) Render(ctx context.Context, call core.HookCall, outcome core.Outcome) (core.HookReply, error) {
 	reply, err := c.pb.Render(ctx, &hooksv1.RenderRequest{Call: encodeCall(call), Outcome: encodeOutcome(outcome)}, pluginBound...)
-	if err != nil {
-		return core.HookReply{}, c.inward("Render", err)
-	}
-	d := &decoder{}
-	out := d.reply(reply)
-	return out, c.answer("Render", d)
+	return decoded(c.remote, "Render", err, func(d *decoder) core.HookReply { return d.reply(reply) })
 }
 
 // Phases implements core.Phased.
 func (c *hooksClient) Phases(ctx context.Context) ([]core.HookPhase, error) {
 	reply, err := c.pb.Phases(ctx, &hooksv1.PhasesRequest{}, pluginBound...)
-	if err != nil {
-		return nil, c.inward("Phases", err)
-	}
-	d := &decoder{}
-	phases := each(d, "phases", reply.GetPhases(), maxPhases, d.phase)
-	return phases, c.answer("Phases", d)
+	return decoded(c.remote, "Phases", err, func(d *decoder) []core.HookPhase { return each(d, "phases", reply.GetPhases(), maxPhases, d.phase) })
 }

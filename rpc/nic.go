@@ -85,22 +85,12 @@ type nicClient struct {
 
 func (c *nicClient) Devices(ctx context.Context) ([]core.Device, error) {
 	reply, err := c.pb.Devices(ctx, &nicv1.DevicesRequest{}, pluginBound...)
-	if err != nil {
-		return nil, c.inward("Devices", err)
-	}
-	d := &decoder{}
-	devices := each(d, "NICs", reply.GetDevices(), maxDevices, d.nic)
-	return devices, c.answer("Devices", d)
+	return decoded(c.remote, "Devices", err, func(d *decoder) []core.Device { return each(d, "NICs", reply.GetDevices(), maxDevices, d.nic) })
 }
 
 func (c *nicClient) Services(ctx context.Context) ([]core.Service, error) {
 	reply, err := c.pb.Services(ctx, &nicv1.ServicesRequest{}, pluginBound...)
-	if err != nil {
-		return nil, c.inward("Services", err)
-	}
-	d := &decoder{}
-	services := each(d, "services", reply.GetServices(), maxRuns, d.service)
-	return services, c.answer("Services", d)
+	return decoded(c.remote, "Services", err, func(d *decoder) []core.Service { return each(d, "services", reply.GetServices(), maxRuns, d.service) })
 }
 
 func (c *nicClient) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {

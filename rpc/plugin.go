@@ -155,22 +155,12 @@ type pluginClient struct {
 
 func (c *pluginClient) Info(ctx context.Context) (Info, error) {
 	reply, err := c.pb.Info(ctx, &pluginv1.InfoRequest{}, pluginBound...)
-	if err != nil {
-		return Info{}, c.inward("Info", err)
-	}
-	d := &decoder{}
-	info := d.info(reply)
-	return info, c.answer("Info", d)
+	return decoded(c.remote, "Info", err, func(d *decoder) Info { return d.info(reply) })
 }
 
 func (c *pluginClient) Schema(ctx context.Context) (core.Schema, error) {
 	reply, err := c.pb.Schema(ctx, &pluginv1.SchemaRequest{}, pluginBound...)
-	if err != nil {
-		return core.Schema{}, c.inward("Schema", err)
-	}
-	d := &decoder{}
-	schema := d.schema(reply.GetSchema(), 0)
-	return schema, c.answer("Schema", d)
+	return decoded(c.remote, "Schema", err, func(d *decoder) core.Schema { return d.schema(reply.GetSchema(), 0) })
 }
 
 func (c *pluginClient) Configure(ctx context.Context, values core.Values) error {
@@ -183,12 +173,7 @@ func (c *pluginClient) Configure(ctx context.Context, values core.Values) error 
 
 func (c *pluginClient) Check(ctx context.Context) ([]core.Finding, error) {
 	reply, err := c.pb.Check(ctx, &pluginv1.CheckRequest{}, pluginBound...)
-	if err != nil {
-		return nil, c.inward("Check", err)
-	}
-	d := &decoder{}
-	findings := each(d, "findings", reply.GetFindings(), maxTexts, d.finding)
-	return findings, c.answer("Check", d)
+	return decoded(c.remote, "Check", err, func(d *decoder) []core.Finding { return each(d, "findings", reply.GetFindings(), maxTexts, d.finding) })
 }
 
 func (c *pluginClient) Health(ctx context.Context) error {

@@ -18,12 +18,11 @@ func ServeScheduler(to grpc.ServiceRegistrar, scheduler core.SchedulerClient) {
 	schedulerv1.RegisterSchedulerServer(to, &schedulerServer{scheduler: scheduler})
 }
 
-// NewScheduler is the adapter at the other end of conn, which told these abilities. An error is a *core.Error; Reason SchedulerAway when the adapter cannot be
-// reached.
+// NewScheduler is the adapter at the other end of conn, which told these abilities. An error is a *core.Error; its Reason is
+// SchedulerAway when the adapter cannot be reached.
 func NewScheduler(conn grpc.ClientConnInterface, able []core.Ability) core.SchedulerClient {
-	return &schedulerClient{
-		remote: remote{who: "scheduler adapter", away: core.SchedulerAway}, pb: schedulerv1.NewSchedulerClient(conn), able: able,
-	}
+	r := remote{who: "scheduler adapter", away: core.SchedulerAway}
+	return &schedulerClient{remote: r, pb: schedulerv1.NewSchedulerClient(conn), able: able}
 }
 
 type schedulerServer struct {
@@ -31,7 +30,9 @@ type schedulerServer struct {
 	scheduler core.SchedulerClient
 }
 
-func (s *schedulerServer) Call(ctx context.Context, req *schedulerv1.SchedulerCall) (*schedulerv1.SchedulerReply, error) {
+func (s *schedulerServer) Call(
+	ctx context.Context, req *schedulerv1.SchedulerCall,
+) (*schedulerv1.SchedulerReply, error) {
 	d := &decoder{}
 	call := d.schedulerCall(req)
 	if err := d.ready(ctx); err != nil {

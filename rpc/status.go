@@ -127,3 +127,14 @@ func (r remote) answer(method string, d *decoder) error {
 	}
 	return core.Errorf(core.InternalFault, "%s: %s: its answer cannot be used: %w", r.who, method, d.err)
 }
+
+// decoded is the answer to a call, or the call's error.
+func decoded[A any](r remote, method string, err error, answer func(*decoder) A) (A, error) {
+	if err != nil {
+		var none A
+		return none, r.inward(method, err)
+	}
+	d := &decoder{}
+	a := answer(d)
+	return a, r.answer(method, d)
+}

@@ -89,7 +89,9 @@ func (s *Server) note(ctx context.Context, to core.SchedulerClient, g core.Grant
 		err = func() error {
 			ctx, cancel := context.WithTimeout(ctx, s.limits.Describe)
 			defer cancel()
-			_, err := to.Call(ctx, core.SchedulerCall{Scheduler: g.Key.Scheduler, Verb: core.CallAnnotate, Key: g.Key, Grant: &g})
+			_, err := to.Call(ctx, core.SchedulerCall{
+				Scheduler: g.Key.Scheduler, Verb: core.CallAnnotate, Key: g.Key, Grant: &g,
+			})
 			return err
 		}()
 		if err == nil || core.AsError(err).Code == core.Unsupported {
