@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/weft-hpc/weft/file"
 )
 
 // bootID is a simulated node's boot id, kept in a file: it lives until the machine that simulates it boots, or until somebody removes the file, which is
@@ -28,10 +30,7 @@ func bootID(path string) (string, error) {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
 	id := prefix + hex.EncodeToString(b[:])
-	if err := os.WriteFile(path+".new", []byte(id), 0o644); err != nil {
-		return "", fmt.Errorf("boot id: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := file.Replace(path, []byte(id), file.How{Mode: 0o644, Volatile: true}); err != nil {
 		return "", fmt.Errorf("boot id: %w", err)
 	}
 	return id, nil

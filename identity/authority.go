@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // The files of a folder: the authority's own, and one pair for each role.
@@ -162,23 +163,14 @@ func write(dir, name string, t, parent *x509.Certificate, key, signer *ecdsa.Pri
 	if err != nil {
 		return core.Errorf(core.InternalFault, "tls: %w", err)
 	}
-	if err := replace(filepath.Join(dir, name+".key"), 0o600, &pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}); err != nil {
-		return err
+	secret = pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})
+	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	err = file.Replace(filepath.Join(dir, name+".key"), secret, file.How{Mode: 0o600})
+	if err == nil {
+		err = file.Replace(filepath.Join(dir, name+".crt"), public, file.How{Mode: 0o644})
 	}
-	return replace(filepath.Join(dir, name+".crt"), 0o644, &pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
-func replace(path string, mode fs.FileMode, block *pem.Block) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return core.Errorf(core.BadConfig, "tls: %w", err)
-	}
-	err = errors.Join(pem.Encode(f, block), f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return core.Errorf(core.BadConfig, "tls: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

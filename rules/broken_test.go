@@ -40,13 +40,17 @@ var broken = []struct {
 	{"poll imports the standard library and core only", "poll/a.go", imports("poll", "example.org/w/server"), "poll imports ./server"},
 	{"poll imports the standard library and core only", "poll/a.go", imports("poll", "example.org/w/core"), ""},
 
-	{"hook imports the standard library and core only", "hook/a.go", imports("hook", "golang.org/x/sys/unix"), "hook imports golang.org/x/sys/unix"},
-	{"hook imports the standard library and core only", "hook/a.go", imports("hook", "syscall"), ""},
+	{"hook imports the standard library, core and file only", "hook/a.go", imports("hook", "golang.org/x/sys/unix"), "hook imports golang.org/x/sys/unix"},
+	{"hook imports the standard library, core and file only", "hook/a.go", imports("hook", "syscall"), ""},
 
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/config"), "imports ./config"},
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/core/engine"), "imports ./core/engine"},
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook"), ""},
 	{"cmd/weft-hook imports hook and core only", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook/rundir"), ""},
+
+	{"file imports the standard library only", "file/a.go", imports("file", "example.org/w/core"), "file imports ./core"},
+	{"file imports the standard library only", "file/a.go", imports("file", "os"), ""},
+	{"hook imports the standard library, core and file only", "hook/rundir/a.go", imports("rundir", "example.org/w/file"), ""},
 
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "net"), "cmd/weft-hook imports net"},
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/through/dialled"), "cmd/weft-hook imports ./through/dialled, which imports net"},
@@ -54,16 +58,16 @@ var broken = []struct {
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a.go", imports("main", "example.org/w/hook"), ""},
 	{"cmd/weft-hook reaches no net, no log", "cmd/weft-hook/a_test.go", imports("main", "net"), ""},
 
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/slurm"), "imports ./plugins/slurm"},
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/sdk"), "imports ./sdk"},
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "drivers/cxi/a.go", imports("cxi", "example.org/w/drivers/sim/kernel"), "imports ./drivers/sim/kernel"},
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "drivers/fm/a.go", imports("fm", "example.org/w/rpc"), "imports ./rpc"},
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/flux/broker"), ""},
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/core/hostlist"), ""},
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "plugins/pbs/a.go", imports("pbs", "example.org/dep/v2"), ""},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/slurm"), "imports ./plugins/slurm"},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/sdk"), "imports ./sdk"},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "drivers/cxi/a.go", imports("cxi", "example.org/w/drivers/sim/kernel"), "imports ./drivers/sim/kernel"},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "drivers/fm/a.go", imports("fm", "example.org/w/rpc"), "imports ./rpc"},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "plugins/flux/a.go", imports("flux", "example.org/w/plugins/flux/broker"), ""},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "plugins/flux/broker/a.go", imports("broker", "example.org/w/core/hostlist"), ""},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "plugins/pbs/a.go", imports("pbs", "example.org/dep/v2"), ""},
 
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "plugins/pbs/a.go", imports("pbs", "example.org/w/people"), ""},
-	{"plugins and drivers import core, poll, command, people and their own subpackages only", "plugins/pbs/a.go", imports("pbs", "example.org/w/command"), ""},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "plugins/pbs/a.go", imports("pbs", "example.org/w/people"), ""},
+	{"plugins and drivers import core, poll, command, people, file and their own subpackages only", "plugins/pbs/a.go", imports("pbs", "example.org/w/command"), ""},
 	{"command and people import the standard library, core and each other only", "people/a.go", imports("people", "example.org/w/poll"), "people imports ./poll"},
 	{"command and people import the standard library, core and each other only", "people/a.go", imports("people", "example.org/w/command"), ""},
 

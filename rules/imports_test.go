@@ -67,10 +67,16 @@ var bindings = []binding{
 		may:  only("./core", "./command", "./people"),
 	},
 	{
-		name: "hook imports the standard library and core only",
+		name: "file imports the standard library only",
+		why:  "weft-hook links it",
+		on:   in("file"),
+		may:  only(),
+	},
+	{
+		name: "hook imports the standard library, core and file only",
 		why:  "weft-hook is exec'd for every job on every node: each package more is milliseconds and pages at job start",
 		on:   in("hook"),
-		may:  only("./core", "./hook"),
+		may:  only("./core", "./file", "./hook"),
 	},
 	{
 		name: "cmd/weft-hook imports hook and core only",
@@ -86,13 +92,13 @@ var bindings = []binding{
 		deep: true,
 	},
 	{
-		name: "plugins and drivers import core, poll, command, people and their own subpackages only",
+		name: "plugins and drivers import core, poll, command, people, file and their own subpackages only",
 		why:  "a built-in plugin is written as a third party's is: it knows the contracts, and neither who runs it nor another plugin",
 		on:   in("plugins", "drivers"),
 		may: func(pkg, path string) bool {
 			parts := strings.SplitN(pkg, "/", 3)
 			self := "./" + strings.Join(parts[:min(2, len(parts))], "/")
-			return !under(path, ".") || under(path, "./core", "./poll", "./command", "./people") || len(parts) > 1 && under(path, self)
+			return !under(path, ".") || under(path, "./core", "./poll", "./command", "./people", "./file") || len(parts) > 1 && under(path, self)
 		},
 	},
 	{

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Check refuses a run directory that somebody else than root or the caller can change.
@@ -128,30 +129,12 @@ func (d Dir) read(path string, limit int, accept func(path string, info fs.FileI
 }
 
 // place puts a file in the stead of what is at path: whole or not at all, with its mode and owner from the first moment. An owner is set by root only.
-func place(path string, text []byte, mode fs.FileMode, uid, gid uint32) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
+func place(path string, text []byte, mode fs.FileMode, uid, gid uint32) error {
+	how := file.How{Mode: mode, Volatile: true} // the folder is on a tmpfs
+	if os.Geteuid() == 0 {
+		how.Owner = &file.Owner{UID: uid, GID: gid}
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil && os.Geteuid() == 0 {
-		err = f.Chown(int(uid), int(gid))
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return file.Replace(path, text, how)
 }
 
 // remove removes a file; one that is not there is no error.

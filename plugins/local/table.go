@@ -146,7 +146,7 @@ func (t *Table) save(need uint64) error {
 	}
 	t.mu.Lock()
 	now := t.changed
-	f := file{Version: fileVersion, Boot: t.o.boot, Next: t.next, Jobs: make([]Entry, 0, len(t.jobs)+len(t.ended))}
+	f := saved{Version: fileVersion, Boot: t.o.boot, Next: t.next, Jobs: make([]Entry, 0, len(t.jobs)+len(t.ended))}
 	for _, j := range t.jobs {
 		f.Jobs = append(f.Jobs, j.Entry)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
 )
@@ -86,7 +87,7 @@ func (s *Swap) write(files []hclfile.Source) error {
 	if err := os.Chmod(s.next, info.Mode().Perm()); err != nil {
 		return err
 	}
-	return errors.Join(flush(s.next), flush(filepath.Dir(s.dir)))
+	return errors.Join(file.Sync(s.next), file.Sync(filepath.Dir(s.dir)))
 }
 
 // write makes a file that those may read who may enter its folder.
@@ -117,20 +118,12 @@ func own(path string, folder fs.FileInfo) error {
 	return os.Lchown(path, int(st.Uid), int(st.Gid))
 }
 
-func flush(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 // Exchange makes the one folder the other in one step; a second time it undoes that.
 func (s *Swap) Exchange() error {
 	if err := unix.Renameat2(unix.AT_FDCWD, s.next, unix.AT_FDCWD, s.dir, unix.RENAME_EXCHANGE); err != nil {
 		return core.Errorf(core.BadConfig, "policy folder %s: it cannot be exchanged for %s: %w", s.dir, s.next, err)
 	}
-	return flush(filepath.Dir(s.dir))
+	return file.Sync(filepath.Dir(s.dir))
 }
 
 // Drop removes the folder beside: the new files, or after Exchange the old ones.

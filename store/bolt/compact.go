@@ -3,7 +3,6 @@ package bolt
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/file"
 )
 
 // compactAbove is the size in bytes of the used part below which a file is never worth compacting.
@@ -56,13 +56,13 @@ func replace(path string, fill func(*bbolt.DB) error) (err error) {
 	if err := errors.Join(fill(db), furnish(db), furnish(db), db.Close()); err != nil {
 		return err
 	}
-	if err := syncFile(next); err != nil {
+	if err := file.Sync(next); err != nil {
 		return err
 	}
 	if err := os.Rename(next, path); err != nil {
 		return err
 	}
-	return syncFile(filepath.Dir(path))
+	return file.Sync(filepath.Dir(path))
 }
 
 // furnish makes the buckets that are missing. Done twice, both meta pages are those of a whole store.
@@ -114,16 +114,4 @@ func sweep(path string) error {
 		return failed(path, err)
 	}
 	return nil
-}
-
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	return f.Close()
 }

@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
 )
@@ -100,28 +100,5 @@ func replace(path string, text []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && (int64(st.Uid) != int64(os.Geteuid()) || int64(st.Gid) != int64(os.Getegid())) {
-			err = f.Chown(int(st.Uid), int(st.Gid))
-		}
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return file.Replace(path, text, file.Like(info))
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Script is the hook file's text, without its seal.
@@ -108,38 +109,6 @@ func read(path string) ([]byte, error) {
 	return text, err
 }
 
-// put replaces a file in one moment.
-func put(path string, text []byte) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 // Change is one file that changes.
 type Change struct {
 	Path string
@@ -166,9 +135,11 @@ func (p *Plan) Write() error {
 	for _, c := range p.Changes {
 		var err error
 		if c.Text != nil {
-			err = put(c.Path, c.Text)
-		} else if err = os.Remove(c.Path); errors.Is(err, fs.ErrNotExist) {
-			err = nil
+			if err = os.MkdirAll(filepath.Dir(c.Path), 0o755); err == nil {
+				err = file.Replace(c.Path, c.Text, file.How{Mode: 0o644})
+			}
+		} else {
+			err = file.Remove(c.Path)
 		}
 		if err != nil {
 			return core.Errorf(core.BadCall, "%s: %w", c.Path, err).WithRemedy("run it again once that is mended: what is written already stays right")

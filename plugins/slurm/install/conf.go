@@ -20,8 +20,8 @@ const (
 	maxAll   = 32 << 20 // bytes of all its files
 )
 
-// file is one file of the configuration.
-type file struct {
+// part is one file of the configuration.
+type part struct {
 	Path string
 	Now  []byte // what it holds
 	Base []byte // the same without anything of Weft's
@@ -30,7 +30,7 @@ type file struct {
 
 // conf is slurm.conf with what it includes, as it is without Weft.
 type conf struct {
-	Files    []*file // the main one first
+	Files    []*part // the main one first
 	Settings []setting
 	Strange  []setting // lines that Slurm does not read either
 }
@@ -55,7 +55,7 @@ func (c *conf) given() error {
 }
 
 // short names a file as seen from slurm.conf, so that a copy of the whole elsewhere is read the same.
-func (c *conf) short(f *file) string {
+func (c *conf) short(f *part) string {
 	if rel, err := filepath.Rel(filepath.Dir(c.Files[0].Path), f.Path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
@@ -87,7 +87,7 @@ func (r *reader) file(path string, depth int) error {
 		return err
 	}
 	if !r.read(path) {
-		r.Files = append(r.Files, &file{Path: path, Now: text, Base: base, marks: met})
+		r.Files = append(r.Files, &part{Path: path, Now: text, Base: base, marks: met})
 	}
 	lines, err := parse(path, base)
 	if err != nil {

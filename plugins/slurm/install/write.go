@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Backup is what is put behind a file's name for what it held before the last change.
@@ -29,15 +30,11 @@ func (p *Plan) Write() error {
 
 func (c Change) write() error {
 	if c.Gone {
-		if err := os.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		dir := filepath.Dir(c.Path)
-		if err := syncDir(dir); err != nil {
+		if err := file.Remove(c.Path); err != nil {
 			return err
 		}
 		if c.own {
-			_ = syscall.Rmdir(dir) // goes only when nothing is in it
+			_ = syscall.Rmdir(filepath.Dir(c.Path)) // goes only when nothing is in it
 		}
 		return nil
 	}
@@ -59,15 +56,15 @@ func (c Change) write() error {
 		if err != nil {
 			return err
 		}
-		if err := put(path+Backup, now, info); err != nil {
+		if err := file.Replace(path+Backup, now, file.Like(info)); err != nil {
 			return err
 		}
-		return put(path, c.Text, info)
+		return file.Replace(path, c.Text, file.Like(info))
 	}
 	if err := folder(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return put(path, c.Text, nil)
+	return file.Replace(path, c.Text, file.How{Mode: 0o755})
 }
 
 // folder makes one that everybody may enter, whatever the umask.
@@ -84,55 +81,5 @@ func folder(dir string) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
-}
-
-// put replaces a file in one moment: with like's owner and mode, or as a program for everybody. Until then it has a name that no pattern finds.
-func put(path string, text []byte, like fs.FileInfo) (err error) {
-	dir, base := filepath.Split(path)
-	f, err := os.CreateTemp(dir, "."+base+".weft-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	mode := fs.FileMode(0o755)
-	if like != nil {
-		mode = like.Mode().Perm()
-		st, ok := like.Sys().(*syscall.Stat_t)
-		if ok && (int64(st.Uid) != int64(os.Geteuid()) || int64(st.Gid) != int64(os.Getegid())) {
-			if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := f.Chmod(mode); err != nil {
-		return err
-	}
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return file.Sync(filepath.Dir(dir))
 }

@@ -1,0 +1,86 @@
+// Package file replaces a file as a whole: a reader finds the old text or the new one, even after a crash.
+package file
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// How says how Replace makes the new file.
+type How struct {
+	Mode     fs.FileMode // whatever the umask
+	Owner    *Owner      // nil: the caller
+	Volatile bool        // it need not survive a power cut: nothing is synced
+}
+
+// Owner is a user and a group.
+type Owner struct{ UID, GID uint32 }
+
+// Like is the mode and the owner of an existing file.
+func Like(info fs.FileInfo) How {
+	h := How{Mode: info.Mode().Perm()}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && (int64(st.Uid) != int64(os.Geteuid()) || int64(st.Gid) != int64(os.Getegid())) {
+		h.Owner = &Owner{st.Uid, st.Gid}
+	}
+	return h
+}
+
+// Replace puts text in the place of the file at path, or makes that file. The new file has its mode and owner before it
+// has its name; until then its name begins with a dot. Replace replaces a symbolic link, not the file behind it.
+func Replace(path string, text []byte, how How) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".weft-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	if err := f.Chmod(how.Mode); err != nil {
+		return err
+	}
+	if how.Owner != nil {
+		if err := f.Chown(int(how.Owner.UID), int(how.Owner.GID)); err != nil {
+			return err
+		}
+	}
+	if !how.Volatile {
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil || how.Volatile {
+		return err
+	}
+	return Sync(dir)
+}
+
+// Remove removes a file for good. A file that is not there is no error.
+func Remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return Sync(filepath.Dir(path))
+}
+
+// Sync makes a file's text, or a folder's list of names, survive a power cut.
+func Sync(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,89 @@
+package file_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/weft-hpc/weft/file"
+)
+
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "conf")
+	other := &file.Owner{UID: 65534, GID: 65533}
+	for i, how := range []file.How{{Mode: 0o600}, {Mode: 0o755, Volatile: true}, {Mode: 0o666, Owner: other}} {
+		if how.Owner != nil && os.Geteuid() != 0 {
+			continue
+		}
+		text := string(rune('a' + i))
+		if err := file.Replace(path, []byte(text), how); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		info, err2 := os.Stat(path)
+		if err != nil || err2 != nil || string(got) != text || info.Mode() != how.Mode {
+			t.Errorf("%q, %v, %v, %v", got, info.Mode(), err, err2)
+		}
+		like := file.Like(info)
+		if how.Owner != nil && (like.Owner == nil || *like.Owner != *other) || like.Mode != how.Mode {
+			t.Errorf("%+v", like)
+		}
+	}
+}
+
+// A link goes, and the file behind it stays.
+func TestReplaceALink(t *testing.T) {
+	dir := t.TempDir()
+	behind, link := filepath.Join(dir, "behind"), filepath.Join(dir, "link")
+	if err := os.WriteFile(behind, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(behind, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Replace(link, []byte("new"), file.How{Mode: 0o644}); err != nil {
+		t.Fatal(err)
+	}
+	if was, err := os.ReadFile(behind); err != nil || string(was) != "old" {
+		t.Errorf("%q, %v", was, err)
+	}
+}
+
+// A failed Replace leaves the old file and nothing else.
+func TestReplaceThatFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Replace(path, []byte("new"), file.How{Mode: 0o644}); err == nil {
+		t.Error("a file replaced a folder")
+	}
+	if err := file.Replace(filepath.Join(dir, "none", "file"), nil, file.How{Mode: 0o644}); err == nil {
+		t.Error("a file without a folder")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := file.Replace(path, nil, file.How{Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := file.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := syscall.Rmdir(dir); err != nil {
+		t.Error(err)
+	}
+	if err := file.Remove(path); err == nil {
+		t.Error("a folder that is not there was synced")
+	}
+}
