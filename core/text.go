@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// DrainPrefix begins the reason that an adapter gives its scheduler for a drained node. Resume takes back only a drain whose
+// reason begins with it.
+const DrainPrefix = "weft: "
+
 // OneLine makes outside text one printable line of at most 512 bytes, fit for a scheduler's own record or a hook's output, where a line's end or an
 // escape would forge another entry. instead stands for a text without words.
 func OneLine(text, instead string) string {

@@ -38,10 +38,7 @@ func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
 const modeOverwrite = "overwrite"
 
 // fluxsOwn begin the reasons that Flux gives by itself, and that say less than ours.
-var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", weftsOwn}
-
-// weftsOwn begins the reason of a node that Drain took out of service.
-const weftsOwn = "weft: "
+var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", core.DrainPrefix}
 
 // Drain takes a node out of service. A reason that somebody else gave for it stays.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
@@ -54,7 +51,7 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 			Targets string `json:"targets"`
 			Reason  string `json:"reason"`
 			Mode    string `json:"mode,omitempty"`
-		}{node, weftsOwn + core.OneLine(reason, "its NICs are at fault"), mode}, nil)
+		}{node, core.DrainPrefix + core.OneLine(reason, "its NICs are at fault"), mode}, nil)
 	}
 	err := drain("")
 	if isFault(err, syscall.EEXIST) {
@@ -82,7 +79,7 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 	if err != nil {
 		return p.away("node "+node, err)
 	}
-	if !known || !strings.HasPrefix(was, weftsOwn) {
+	if !known || !strings.HasPrefix(was, core.DrainPrefix) {
 		return nil
 	}
 	return p.away("node "+node+": undrain", p.link.call(ctx, "resource.undrain", 0, struct {

@@ -22,12 +22,9 @@ type pbsNode struct {
 
 func (n pbsNode) offline() bool { return strings.Contains(n.State, "offline") }
 
-// weftsOwn begins the comment of a vnode that Drain marked offline.
-const weftsOwn = "weft: "
-
 func (n pbsNode) ours() bool {
 	comment, _ := scalar(n.Comment)
-	return strings.HasPrefix(comment, weftsOwn)
+	return strings.HasPrefix(comment, core.DrainPrefix)
 }
 
 // maxComment is what pbsnodes -C keeps of a comment, in bytes.
@@ -47,7 +44,7 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 			return nil
 		}
 	}
-	comment := weftsOwn + core.OneLine(reason, "its NICs are at fault")
+	comment := core.DrainPrefix + core.OneLine(reason, "its NICs are at fault")
 	if len(comment) > maxComment {
 		comment = strings.ToValidUTF8(comment[:maxComment-len("…")], "") + "…"
 	}

@@ -15,9 +15,6 @@ var nodeTable = table{{"NodeList", 257}, {"StateLong", 33}, {"Reason", 257}}
 // slurmsOwn are reasons that slurmctld gives by itself, and that say less than ours.
 var slurmsOwn = []string{"", "none", "Prolog error", "Epilog error", "batch job complete failure", "Kill task failed"}
 
-// weftsOwn begins the reason of a node that Drain took out of service.
-const weftsOwn = "weft: "
-
 // Drain takes a node out of service. A reason that somebody else gave for it stays.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
@@ -25,12 +22,12 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	}
 	taken := false
 	err := p.look(ctx, node, func(state, reason string) {
-		taken = taken || strings.Contains(state, "drain") && !slices.Contains(slurmsOwn, reason) && !strings.HasPrefix(reason, weftsOwn)
+		taken = taken || strings.Contains(state, "drain") && !slices.Contains(slurmsOwn, reason) && !strings.HasPrefix(reason, core.DrainPrefix)
 	})
 	if err != nil || taken {
 		return err
 	}
-	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason="+weftsOwn+core.OneLine(reason, "its NICs are at fault"))
+	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason="+core.DrainPrefix+core.OneLine(reason, "its NICs are at fault"))
 }
 
 // Resume takes a node back into service that Drain took out of it, and no other. UNDRAIN leaves a node down that is down, where RESUME would not.
@@ -40,7 +37,7 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 	}
 	ours := false
 	err := p.look(ctx, node, func(state, reason string) {
-		ours = ours || strings.Contains(state, "drain") && strings.HasPrefix(reason, weftsOwn)
+		ours = ours || strings.Contains(state, "drain") && strings.HasPrefix(reason, core.DrainPrefix)
 	})
 	if err != nil || !ours {
 		return err
