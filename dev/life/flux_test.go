@@ -97,21 +97,33 @@ func (s *fluxSite) there() []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(s.gone, n) })
 }
 
-func (s *fluxSite) hook(node, phase, job string) core.HookReply {
+func (s *fluxSite) call(phase, job string) core.HookCall {
 	call := core.HookCall{Scheduler: "flux", Phase: phase, Env: map[string]string{"FLUX_JOB_ID": job, "FLUX_JOB_USERID": fmt.Sprint(fluxUser)}}
 	if phase == flux.PhaseShell {
 		call.Peer.UID = fluxUser
 	}
-	return s.w.hook(node, call)
+	return call
+}
+
+func (s *fluxSite) hook(node, phase, job string) core.HookReply {
+	return s.w.hook(node, s.call(phase, job))
+}
+
+// alloc gives a job that waits its nodes: all, or these.
+func (s *fluxSite) alloc(job string, nodes ...string) {
+	if nodes == nil {
+		nodes = names
+	}
+	if s.become(job, runs) == waits {
+		s.broker.Alloc(number(job), []any{brokertest.Lite(fmt.Sprintf("0-%d", len(nodes)-1), "0-3")}, nodes...)
+	}
 }
 
 func (s *fluxSite) start(job string) bool {
 	if s.state(job) == over {
 		return false
 	}
-	if s.become(job, runs) == waits {
-		s.broker.Alloc(number(job), []any{brokertest.Lite(fmt.Sprintf("0-%d", len(names)-1), "0-3")}, names...)
-	}
+	s.alloc(job)
 	exits := make([]int, len(names))
 	var all sync.WaitGroup
 	for i, n := range names {
