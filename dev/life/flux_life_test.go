@@ -326,9 +326,8 @@ func TestFluxSlowPrologs(t *testing.T) {
 		many[i] = fmt.Sprintf("m%04d", i)
 		there.Add(1)
 		first := core.Report{Number: 1, Boot: many[i], Full: true, Devices: []string{"cxi0"}}
-		go func() {
-			_ = server.Attend(ctx, many[i], first, nil, func() func(core.Orders) { done := sync.OnceFunc(there.Done); return func(core.Orders) { done() } }())
-		}()
+		greet := sync.OnceFunc(there.Done)
+		go func() { _ = server.Attend(ctx, many[i], first, nil, func(core.Orders) { greet() }) }()
 	}
 	there.Wait()
 	job := f.submit()

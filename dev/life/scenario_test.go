@@ -430,7 +430,8 @@ func (w *world) story() string {
 	return b.String()
 }
 
-// TestLife runs every scenario over every adapter, beside a job of the next one and of the one after it, so that each two meet; but for a full run, of the next one.
+// TestLife runs every scenario over every adapter, beside a job of the next one. A full run does so beside a job of the one
+// after that, too, so that each two meet.
 func TestLife(t *testing.T) {
 	for i, under := range makers {
 		for j := 1; j <= 2; j++ {
