@@ -9,13 +9,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
+	"github.com/weft-hpc/weft/rpc/rpctest"
 )
 
 func key(job string, generation uint32) core.Key {
 	return core.Key{JobID: core.JobID{Scheduler: "tioga", Job: job}, Generation: generation}
+}
+
+// bare is a plugin whose methods give way to those of a wired one.
+type bare struct{ *pbs.Plugin }
+
+// wired is a plugin that tests call through rpc, as a daemon does.
+type wired struct {
+	*rpctest.Adapter
+	bare
+}
+
+func adapter(t testing.TB, run command.Runner) wired {
+	p := pbs.NewWith("tioga", run)
+	return wired{rpctest.Wire(t, p), bare{p}}
 }
 
 // asked is what execjob_begin leaves for Describe.
@@ -38,7 +54,7 @@ func reason(err error) core.Reason {
 }
 
 // answers are the complete answers of a Watch, one for each time that it asks.
-func answer1(t *testing.T, p *pbs.Plugin) map[string]core.JobStatus {
+func answer1(t *testing.T, p wired) map[string]core.JobStatus {
 	t.Helper()
 	var got map[string]core.JobStatus
 	enough := errors.New("enough")
@@ -60,7 +76,7 @@ func answer1(t *testing.T, p *pbs.Plugin) map[string]core.JobStatus {
 
 func TestDescribe(t *testing.T) {
 	c := pbstest.New(3)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	j := c.Submit(pbstest.Job{Hosts: 2, Cores: 4, Queue: "large", Account: "42", Resources: map[string]string{"slingshot_tcs": "LOW_LATENCY", "slingshot_depth": "8"}})
 	c.Schedule()
 	ask := asked(t, j, 1)
@@ -81,7 +97,7 @@ func TestDescribe(t *testing.T) {
 // A run that is over, is overtaken, or never was gets nothing.
 func TestDescribeOfWhatIsOver(t *testing.T) {
 	c := pbstest.New(1)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	j := c.Submit(pbstest.Job{})
 	c.Schedule()
 	first := asked(t, j, 1)
@@ -108,7 +124,7 @@ func TestDescribeOfWhatIsOver(t *testing.T) {
 
 func TestDescribeRefuses(t *testing.T) {
 	c := pbstest.New(1)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	j := c.Submit(pbstest.Job{Resources: map[string]string{"slingshot_tcs": "FAST"}})
 	c.Schedule()
 	ask := asked(t, j, 1)
@@ -118,7 +134,7 @@ func TestDescribeRefuses(t *testing.T) {
 	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{UID: 1001}); reason(err) != core.NotAllowed {
 		t.Errorf("a user: %v", err)
 	}
-	odd := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
+	odd := adapter(t, func(ctx context.Context, name string, args ...string) ([]byte, error) {
 		text, err := c.Command(ctx, name, args...)
 		return bytes.Replace(text, []byte(`"job_state"`), []byte(`"Account_Name":[1],"job_state"`), 1), err
 	})
@@ -149,7 +165,7 @@ func TestDescribeRefuses(t *testing.T) {
 // What runjob and jobobit tell is all that can be known while pbs_server waits for them.
 func TestFactsOfTheServersHooks(t *testing.T) {
 	asked := 0
-	p := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
+	p := adapter(t, func(ctx context.Context, name string, args ...string) ([]byte, error) {
 		if name != "getent" && name != "id" {
 			asked++
 		}
@@ -182,7 +198,7 @@ func TestFactsOfTheServersHooks(t *testing.T) {
 
 func TestWatchTellsWhereJobsStand(t *testing.T) {
 	c := pbstest.New(2)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	run, wait := c.Submit(pbstest.Job{Hosts: 2}), c.Submit(pbstest.Job{Hosts: 2, User: "tester3", Group: "tester3"})
 	task := c.Submit(pbstest.Job{ID: "43[7].pbs1", Hosts: 2})
 	c.Submit(pbstest.Job{ID: "43[].pbs1", Hosts: 99})
@@ -221,7 +237,7 @@ func TestWatchTellsWhereJobsStand(t *testing.T) {
 // While pbs_server sends a run to MOM, stime is that of the run before.
 func TestWatchOfARunThatBegins(t *testing.T) {
 	c := pbstest.New(1)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	seen := core.JobStatus{}
 	c.Hook = func(e pbstest.Event) pbstest.Result {
 		if e.Name == "execjob_begin" {
@@ -239,7 +255,7 @@ func TestWatchOfARunThatBegins(t *testing.T) {
 func TestWatchTellsNothingThatItCouldNotRead(t *testing.T) {
 	for name, says := range map[string]string{"no JSON": "qstat: connection refused", "half": `{"Jobs":{"1.pbs1":{"job_st`, "strange": `{"Jobs":[]}`} {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := pbs.NewWith("tioga", func(context.Context, string, ...string) ([]byte, error) {
+		p := adapter(t, func(context.Context, string, ...string) ([]byte, error) {
 			cancel()
 			return []byte(says), nil
 		})
@@ -257,7 +273,7 @@ func TestWatchTellsNothingThatItCouldNotRead(t *testing.T) {
 
 func TestFail(t *testing.T) {
 	c := pbstest.New(1)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	j := c.Submit(pbstest.Job{})
 	c.Schedule()
 	if err := p.Fail(t.Context(), key(j.ID, 9), "another run"); err != nil || j.State != "R" {
@@ -283,13 +299,13 @@ func TestFail(t *testing.T) {
 
 // A job that is gone takes no comment any more, and has nobody's terminal: whoever ends it says why first.
 func TestTheReasonComesBeforeTheEnd(t *testing.T) {
-	for end, by := range map[string]func(*pbs.Plugin, core.Key) error{
-		"qdel":   func(p *pbs.Plugin, k core.Key) error { return p.Fail(t.Context(), k, "no") },
-		"qrerun": func(p *pbs.Plugin, k core.Key) error { return p.Requeue(t.Context(), k, "no") },
+	for end, by := range map[string]func(wired, core.Key) error{
+		"qdel":   func(p wired, k core.Key) error { return p.Fail(t.Context(), k, "no") },
+		"qrerun": func(p wired, k core.Key) error { return p.Requeue(t.Context(), k, "no") },
 	} {
 		c := pbstest.New(1)
 		var ran []string
-		p := pbs.NewWith("tioga", func(ctx context.Context, name string, args ...string) ([]byte, error) {
+		p := adapter(t, func(ctx context.Context, name string, args ...string) ([]byte, error) {
 			if name == "qalter" || name == "qmsg" || name == end {
 				ran = append(ran, name)
 			}
@@ -308,7 +324,7 @@ func TestTheReasonComesBeforeTheEnd(t *testing.T) {
 
 func TestRequeue(t *testing.T) {
 	c := pbstest.New(1)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	j := c.Submit(pbstest.Job{Rerunable: true})
 	c.Schedule()
 	if err := p.Requeue(t.Context(), key(j.ID, 1), "pool jobs: no VNI is free"); err != nil || j.State != "Q" || j.Comment != "weft: pool jobs: no VNI is free" {
@@ -333,7 +349,7 @@ func TestRequeue(t *testing.T) {
 func TestDrain(t *testing.T) {
 	c := pbstest.New(2)
 	c.Split("n1", 2)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	long := "cxi1 is gone: " + strings.Repeat("x", 200)
 	for _, why := range []string{"cxi0 is gone", long} {
 		if err := p.Drain(t.Context(), "n1", why); err != nil {
@@ -364,7 +380,7 @@ func TestDrain(t *testing.T) {
 func TestResume(t *testing.T) {
 	c := pbstest.New(2)
 	c.Split("n1", 2)
-	p := pbs.NewWith("tioga", c.Command)
+	p := adapter(t, c.Command)
 	one, two := c.Host("n1").Vnodes[0], c.Host("n1").Vnodes[1]
 	check := func(what string, offline bool, comment string) {
 		t.Helper()

@@ -32,15 +32,15 @@ func TestFailAndRequeue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, act := range []struct {
-				of   func(*Plugin) func(context.Context, core.Key, string) error
+				of   func(wired) func(context.Context, core.Key, string) error
 				want []string
 			}{
-				{func(p *Plugin) func(context.Context, core.Key, string) error { return p.Fail }, c.fail},
-				{func(p *Plugin) func(context.Context, core.Key, string) error { return p.Requeue }, c.requeue},
+				{func(p wired) func(context.Context, core.Key, string) error { return p.Fail }, c.fail},
+				{func(p wired) func(context.Context, core.Key, string) error { return p.Requeue }, c.requeue},
 			} {
 				f := &fake{}
 				f.job("7", c.more...)
-				if err := act.of(f.adapter())(t.Context(), key("7", 0), "no VNI\nis left\x1b"); err != nil {
+				if err := act.of(f.adapter(t))(t.Context(), key("7", 0), "no VNI\nis left\x1b"); err != nil {
 					t.Fatal(err)
 				}
 				var want []string
@@ -66,7 +66,7 @@ func TestFailGoesOn(t *testing.T) {
 		}
 		return nil
 	}
-	if err := f.adapter().Fail(t.Context(), key("7", 0), "why"); err != nil {
+	if err := f.adapter(t).Fail(t.Context(), key("7", 0), "why"); err != nil {
 		t.Error(err)
 	}
 	f.hold = func(_ context.Context, line string) error {
@@ -75,9 +75,9 @@ func TestFailGoesOn(t *testing.T) {
 		}
 		return nil
 	}
-	checkError(t, f.adapter().Fail(t.Context(), key("7", 0), "why"), core.SchedulerAway, "Access/permission denied")
-	checkError(t, f.adapter().Fail(t.Context(), key("7 8", 0), "why"), core.BadCall, "")
-	if err := f.adapter().Fail(t.Context(), key("99", 0), "why"); err != nil {
+	checkError(t, f.adapter(t).Fail(t.Context(), key("7", 0), "why"), core.SchedulerAway, "Access/permission denied")
+	checkError(t, f.adapter(t).Fail(t.Context(), key("7 8", 0), "why"), core.BadCall, "")
+	if err := f.adapter(t).Fail(t.Context(), key("99", 0), "why"); err != nil {
 		t.Error(err)
 	}
 }
@@ -101,7 +101,7 @@ func TestDrain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{nodes: []map[string]string{c.node, c.node}} // once a partition
-			if err := f.adapter().Drain(t.Context(), "n1", "cxi1: no service\ncan be made"); err != nil {
+			if err := f.adapter(t).Drain(t.Context(), "n1", "cxi1: no service\ncan be made"); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, append([]string(nil), f.did()...)); diff != "" {
@@ -110,11 +110,11 @@ func TestDrain(t *testing.T) {
 		})
 	}
 	f := &fake{}
-	checkError(t, f.adapter().Drain(t.Context(), "n9", "x"), core.NotSupported, "has no node of that name")
-	checkError(t, f.adapter().Drain(t.Context(), "n[1-9]", "x"), core.BadCall, "n[1-9]")
-	checkError(t, f.adapter().Drain(t.Context(), "-a", "x"), core.BadCall, "-a")
+	checkError(t, f.adapter(t).Drain(t.Context(), "n9", "x"), core.NotSupported, "has no node of that name")
+	checkError(t, f.adapter(t).Drain(t.Context(), "n[1-9]", "x"), core.BadCall, "n[1-9]")
+	checkError(t, f.adapter(t).Drain(t.Context(), "-a", "x"), core.BadCall, "-a")
 	f.err = &command.Failure{Command: "sinfo", Says: "Unable to contact slurm controller", Code: 1}
-	checkError(t, f.adapter().Drain(t.Context(), "n1", "x"), core.SchedulerAway, "Unable to contact")
+	checkError(t, f.adapter(t).Drain(t.Context(), "n1", "x"), core.SchedulerAway, "Unable to contact")
 }
 
 // TestResume: only what Drain did is lifted.
@@ -134,7 +134,7 @@ func TestResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{nodes: []map[string]string{{"NodeList": "n1", "StateLong": c.state, "Reason": c.reason}}}
-			if err := f.adapter().Resume(t.Context(), "n1"); err != nil {
+			if err := f.adapter(t).Resume(t.Context(), "n1"); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, append([]string(nil), f.did()...)); diff != "" {
@@ -143,8 +143,8 @@ func TestResume(t *testing.T) {
 		})
 	}
 	f := &fake{}
-	checkError(t, f.adapter().Resume(t.Context(), "n9"), core.NotSupported, "has no node of that name")
-	checkError(t, f.adapter().Resume(t.Context(), "-a"), core.BadCall, "-a")
+	checkError(t, f.adapter(t).Resume(t.Context(), "n9"), core.NotSupported, "has no node of that name")
+	checkError(t, f.adapter(t).Resume(t.Context(), "-a"), core.BadCall, "-a")
 	f.err = &command.Failure{Command: "sinfo", Says: "Unable to contact slurm controller", Code: 1}
-	checkError(t, f.adapter().Resume(t.Context(), "n1"), core.SchedulerAway, "Unable to contact")
+	checkError(t, f.adapter(t).Resume(t.Context(), "n1"), core.SchedulerAway, "Unable to contact")
 }

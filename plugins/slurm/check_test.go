@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	}
 	golden(t, "check", all.String())
 	f := &fake{err: &command.Failure{Command: "scontrol", Says: "Unable to contact slurm controller", Code: 1}}
-	got, err := f.adapter().Check(t.Context())
+	got, err := f.adapter(t).Check(t.Context())
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].Evidence, "Unable to contact") {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -41,12 +41,12 @@ func TestConformance(t *testing.T) {
 	prolog := core.HookCall{ID: "id", Scheduler: "tioga", Phase: PhaseProlog, Node: "n1", Began: 5, Env: env}
 	epilog, task := prolog, prolog
 	epilog.Phase, task.Phase, task.Peer = PhaseEpilog, PhaseTaskProlog, core.Peer{UID: 1001, GID: 1001}
-	ask, err := f.adapter().Parse(t.Context(), prolog)
+	ask, err := f.adapter(t).Parse(t.Context(), prolog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	conformance.Test(t, func() any {
-		p := f.adapter()
+		p := f.adapter(t)
 		return spoken{p, p, p, p}
 	}, conformance.Site{
 		Calls: []core.HookCall{prolog, task, epilog},

@@ -18,7 +18,7 @@ import (
 func TestDescribe(t *testing.T) {
 	f := &fake{}
 	f.job("7", "Network", "job_vni,tcs=LOW_LATENCY", "Account", "phys", "RestartCnt", "1")
-	got, err := f.adapter().Describe(t.Context(), key("7", 1), noteOf(t, note{Job: "7", Nodes: "n[1-3]", CPUs: "5,1(x2)"}), root)
+	got, err := f.adapter(t).Describe(t.Context(), key("7", 1), noteOf(t, note{Job: "7", Nodes: "n[1-3]", CPUs: "5,1(x2)"}), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,27 +38,27 @@ func TestDescribeOfAForger(t *testing.T) {
 	forged := "\n7           N/A         7           N/A                     0           0           RUNNING"
 	f := &fake{}
 	f.job("7", "Account", "phys"+forged)
-	_, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	_, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.BadRequest, "account")
 	f = &fake{}
 	f.job("7", "Network", "job_vni"+forged)
-	got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	if err != nil || got.UID != 1001 || !cmp.Equal(got.Request, core.Request{JobVNI: true}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	f = &fake{}
 	f.job("7", "Network", "depth=3,"+strings.Repeat(" ", request.MaxBytes))
-	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	if err != nil {
 		t.Errorf("blanks at the end of --network cannot be told from padding, and say nothing: %v", err)
 	}
 	f = &fake{}
 	f.job("7", "Network", strings.Repeat("depth=3,", 300))
-	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.BadRequest, "--network has more than 1024 bytes")
 	f = &fake{}
 	f.job("7", "UserName", strings.Repeat("a", 300))
-	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.BadRequest, "username is longer")
 }
 
@@ -79,21 +79,21 @@ func TestDescribeSaysWhatIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{}
 			f.job("7", c.more...)
-			got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+			got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 			if err != nil || got.Gone != c.gone {
 				t.Errorf("gone %v, %v", got.Gone, err)
 			}
 		})
 	}
 	f := &fake{}
-	_, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	_, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.JobUnknown, "does not know it")
 	f.err = &command.Failure{Command: "squeue", Says: "slurm_load_jobs error: Unable to contact slurm controller (connect failure)", Code: 1}
-	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.SchedulerAway, "Unable to contact")
-	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), core.Peer{UID: 1001})
+	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), core.Peer{UID: 1001})
 	checkError(t, err, core.NotAllowed, "not slurmd")
-	_, err = f.adapter().Describe(t.Context(), key("7,8", 0), noteOf(t, note{Job: "7"}), root)
+	_, err = f.adapter(t).Describe(t.Context(), key("7,8", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.BadCall, "7,8")
 }
 
@@ -113,7 +113,7 @@ func TestSharesWithoutANote(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{}
 			f.job("7", c.more...)
-			got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, c.n), root)
+			got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, c.n), root)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,13 +132,13 @@ func TestDescribeOfALongList(t *testing.T) {
 	}
 	f := &fake{}
 	f.job("7", "NodeList", strings.Join(names, ","), "NumNodes", "2000", "NumCPUs", "8000")
-	got, err := f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	if err != nil || got.Nodes() != 2000 || len(f.calls) != 4 { // squeue twice, getent, id
 		t.Errorf("%d nodes after %d commands: %v", got.Nodes(), len(f.calls), err)
 	}
 	f = &fake{}
 	f.job("7", "NodeList", strings.Repeat("n1,", wide))
-	_, err = f.adapter().Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.SchedulerAway, "no list of its nodes")
 }
 
@@ -147,7 +147,7 @@ func TestDescribeOfAHetJob(t *testing.T) {
 	f.job("7", "HetJobID", "7", "NodeList", "n[1-2]", "NumCPUs", "4", "NumNodes", "2", "Network", "job_vni")
 	f.job("8", "HetJobID", "7", "NodeList", "n[2-3]", "NumCPUs", "9", "NumNodes", "2", "Network", "depth=3", "SubmitTime", "1795836285")
 	f.job("9", "HetJobID", "7", "State", "CANCELLED", "NodeList", "n9", "Network", "job_vni")
-	p := f.adapter()
+	p := f.adapter(t)
 	got, err := p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "8", Nodes: "n[2-3]", CPUs: "8,1"}), root)
 	if err != nil {
 		t.Fatal(err)
@@ -176,10 +176,10 @@ func TestDescribeOfAHetJob(t *testing.T) {
 func TestGroupsThatNobodyKnows(t *testing.T) {
 	f := &fake{users: &peopletest.Table{}}
 	f.job("7", "GroupName", "")
-	describe := func(p *Plugin) (core.Job, error) {
+	describe := func(p wired) (core.Job, error) {
 		return p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	}
-	p := f.adapter()
+	p := f.adapter(t)
 	_, err := describe(p)
 	checkError(t, err, core.SchedulerAway, "does not have it")
 	asked := 0
@@ -196,11 +196,11 @@ func TestGroupsThatNobodyKnows(t *testing.T) {
 		t.Errorf("the database was asked %d times within a minute", asked)
 	}
 	f.users = nil
-	p = f.adapter()
+	p = f.adapter(t)
 	if got, err := describe(p); err != nil || !slices.Contains(got.Groups, "1001") || !slices.Contains(got.Groups, "ops") {
 		t.Errorf("%v, %v", got.Groups, err)
 	}
-	p = f.adapter()
+	p = f.adapter(t)
 	f.hold = func(_ context.Context, line string) error {
 		if strings.HasPrefix(line, "id ") {
 			return errors.New("the database is away")

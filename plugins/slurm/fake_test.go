@@ -11,6 +11,7 @@ import (
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/people/peopletest"
+	"github.com/weft-hpc/weft/rpc/rpctest"
 )
 
 // fake is a Slurm as its commands show it: records of fixed width, as squeue 22.05.8 prints them.
@@ -24,7 +25,6 @@ type fake struct {
 	hold  func(ctx context.Context, line string) error // before a command answers
 }
 
-// adapter is a Plugin that talks to the fake.
 // tester is the user of all jobs.
 var tester = peopletest.Table{
 	Users:  map[uint32]string{1001: "tester"},
@@ -32,8 +32,19 @@ var tester = peopletest.Table{
 	Member: map[string][]uint32{"tester": {1001, 2002, 2001}},
 }
 
-func (f *fake) adapter() *Plugin {
-	return NewWith("tioga", f.run)
+// bare is a plugin whose methods give way to those of a wired one.
+type bare struct{ *Plugin }
+
+// wired is a plugin that tests call through rpc, as a daemon does.
+type wired struct {
+	*rpctest.Adapter
+	bare
+}
+
+// adapter is a plugin that talks to the fake.
+func (f *fake) adapter(t testing.TB) wired {
+	p := NewWith("tioga", f.run)
+	return wired{rpctest.Wire(t, p), bare{p}}
 }
 
 // a job that runs, with whatever is said to be different.

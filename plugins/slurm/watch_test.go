@@ -32,7 +32,7 @@ func TestWatch(t *testing.T) {
 		f.job("13", "ArrayJobID", "13", "ArrayTaskID", "2-8%1", "State", "PENDING", "NodeList", "")
 		enough := errors.New("enough")
 		var got []core.Jobs
-		err := f.adapter().Watch(t.Context(), func(j core.Jobs) error {
+		err := f.adapter(t).Watch(t.Context(), func(j core.Jobs) error {
 			if got = append(got, j); len(got) == 4 {
 				return enough
 			}
@@ -63,7 +63,7 @@ func TestWatchOfHetJobs(t *testing.T) {
 	f.job("13", "HetJobID", "13", "State", "PENDING", "RestartCnt", "1", "NodeList", "")
 	f.job("14", "HetJobID", "13", "State", "COMPLETING", "NodeList", "n2") // of the run before
 	f.job("16", "HetJobID", "15")                                          // its leader is forgotten
-	got, err := f.adapter().list(t.Context())
+	got, err := f.adapter(t).list(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestWatchTellsNothingOfABrokenAnswer(t *testing.T) {
 		"no such time":   {jobs: []map[string]string{{"JobID": "7", "HetJobID": "", "UserID": "1001", "State": "RUNNING", "SubmitTime": "Unknown", "StartTime": "N/A", "RestartCnt": "0", "NodeList": ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := f.adapter().list(t.Context()); err == nil || got != nil {
+			if got, err := f.adapter(t).list(t.Context()); err == nil || got != nil {
 				t.Errorf("%v, %v", got, err)
 			}
 		})
@@ -110,7 +110,7 @@ func TestWatchLeavesOutHostsThatAreCut(t *testing.T) {
 		long += "n" + itoa(2*i) + ","
 	}
 	f.job("7", "NodeList", long)
-	got, err := f.adapter().list(t.Context())
+	got, err := f.adapter(t).list(t.Context())
 	if err != nil || len(got) != 1 || got[0].Hosts != "" {
 		t.Errorf("%v, %v", got, err)
 	}
