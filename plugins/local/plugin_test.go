@@ -13,13 +13,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/rpc/rpctest"
 )
 
 func key(job string) core.Key { return core.Key{JobID: core.JobID{Scheduler: "login", Job: job}} }
 
+// bare is a plugin whose methods give way to those of a wired one.
+type bare struct{ *Plugin }
+
+// wired is a plugin that tests call through rpc, as a daemon does.
+type wired struct {
+	*rpctest.Adapter
+	bare
+}
+
+func adapter(t testing.TB, name string, tables ...*Table) wired {
+	p := New(name, tables...)
+	return wired{rpctest.Wire(t, p), bare{p}}
+}
+
 func TestDescribeGoesByTheTable(t *testing.T) {
 	table, gone := open(t, Options{Cores: 4})
-	p := New("login", table)
+	p := adapter(t, "login", table)
 	c := cat(t, me())
 	e, err := table.Begin(t.Context(), c.peer(), Wish{Options: []string{"vnis=2"}})
 	if err != nil {
@@ -49,7 +64,7 @@ func TestDescribeGoesByTheTable(t *testing.T) {
 }
 
 func TestDescribeGoesByTheNoteWhereThereIsNoTable(t *testing.T) {
-	p := New("login")
+	p := adapter(t, "login")
 	note := func(change func(*Note)) []byte {
 		n := Note{UID: 1000, GID: 100, User: "alice", Groups: []string{"users"}, Hosts: []string{"n1"}, Cores: 8, Submitted: 1700000000, Options: []string{"job_vni"}}
 		if change != nil {
@@ -122,7 +137,7 @@ func TestParse(t *testing.T) {
 	table, _ := open(t, Options{Node: "n1"})
 	c := cat(t, me())
 	e := begin(t, table, c)
-	with, without := New("login", table), New("login")
+	with, without := adapter(t, "login", table), adapter(t, "login")
 	note, err := e.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +148,7 @@ func TestParse(t *testing.T) {
 		return core.Intent{Action: a, Key: key(job), UID: uid, Note: note, Began: 5, Call: "c1"}
 	}
 	for name, test := range map[string]struct {
-		p     *Plugin
+		p     wired
 		phase string
 		stdin string
 		peer  core.Peer
@@ -197,7 +212,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestRender(t *testing.T) {
-	p := New("local")
+	p := adapter(t, "local")
 	for name, test := range map[string]struct {
 		o           core.Outcome
 		stdout, err string
@@ -233,7 +248,7 @@ func TestWatchTellsWhatChanges(t *testing.T) {
 	table, gone := open(t, Options{Node: "n1"})
 	a, b := cat(t, me()), cat(t, me())
 	begin(t, table, a)
-	told := watch(t, New("local", table))
+	told := watch(t, adapter(t, "local", table))
 	told.expect(t, "asking")
 	told.expect(t, "complete n1.1=running@n1")
 	begin(t, table, b)
@@ -257,7 +272,7 @@ func TestWatchAsksAnew(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()
 		var told []string
-		err := New("local", table).Watch(ctx, func(j core.Jobs) error {
+		err := adapter(t, "local", table).Watch(ctx, func(j core.Jobs) error {
 			told = append(told, fmt.Sprint(j.Asking, j.Complete))
 			return nil
 		})
@@ -268,7 +283,7 @@ func TestWatchAsksAnew(t *testing.T) {
 			t.Errorf("told %s", got)
 		}
 		stop := errors.New("enough")
-		if err := New("local", table).Watch(t.Context(), func(core.Jobs) error { return stop }); !errors.Is(err, stop) {
+		if err := adapter(t, "local", table).Watch(t.Context(), func(core.Jobs) error { return stop }); !errors.Is(err, stop) {
 			t.Error(err)
 		}
 	})
@@ -277,7 +292,7 @@ func TestWatchAsksAnew(t *testing.T) {
 // TestWatcherIsBounded: who listens too slowly is told everything anew, and a job that ended is never forgotten before.
 func TestWatcherIsBounded(t *testing.T) {
 	table, _ := open(t, Options{Node: "n1"})
-	p, w := New("local", table), newWatcher()
+	p, w := adapter(t, "local", table), newWatcher()
 	for i := range 2 * MaxJobs {
 		w.add(Entry{Job: jobName("n1", uint64(i+1)), Note: Note{Hosts: []string{"n1"}}})
 	}

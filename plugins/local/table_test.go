@@ -241,7 +241,7 @@ func TestUsersAndRoot(t *testing.T) {
 func TestJobsPerUser(t *testing.T) {
 	const nobody = 65534
 	table, gone := open(t, Options{})
-	p := New("login", table)
+	p := adapter(t, "login", table)
 	for _, v := range []any{int64(0), int64(MaxJobs + 1), "2"} {
 		err := p.Configure(t.Context(), core.Values{"jobs_per_user": v})
 		if pe, ok := errors.AsType[*core.PathError](err); !ok || pe.Path[0] != "jobs_per_user" {
@@ -348,7 +348,7 @@ func TestFileThatCannotBeTrusted(t *testing.T) {
 func TestJoin(t *testing.T) {
 	n1, gone1 := open(t, Options{Node: "n1"})
 	n2, gone2 := open(t, Options{Node: "n2"})
-	p := New("local", n1, n2)
+	p := adapter(t, "local", n1, n2)
 	first, second := cat(t, me()), cat(t, me())
 	e, err := n1.Begin(t.Context(), first.peer(), Wish{}, "n1", "n2")
 	if err != nil {
@@ -377,7 +377,7 @@ func TestJoin(t *testing.T) {
 // teller gathers what a Watch tells, a line each.
 type teller chan string
 
-func watch(t *testing.T, p *Plugin) teller {
+func watch(t *testing.T, p wired) teller {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	told, done := make(teller), make(chan error, 1)
