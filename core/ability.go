@@ -4,13 +4,19 @@ package core
 // uses no other.
 type Ability string
 
-// AblePhases is the ability of Hooks that are Phased.
-const AblePhases Ability = "phases"
+// The abilities of Hooks: AblePhases of those that are Phased, AbleOptions of those that are a RequestParser.
+const (
+	AblePhases  Ability = "phases"
+	AbleOptions Ability = "options"
+)
 
 // Abilities are those of a plugin's value.
 func Abilities(value any) (able []Ability) {
 	if _, ok := value.(Phased); ok {
 		able = append(able, AblePhases)
+	}
+	if _, ok := value.(RequestParser); ok {
+		able = append(able, AbleOptions)
 	}
 	for _, v := range SchedulerVerbs() {
 		if verbs[v].bind(value) != nil {

@@ -11,7 +11,7 @@ type Option struct {
 	Idle    bool     // ParseRequest takes it and warns that it has no effect
 }
 
-// RequestParser is implemented by a scheduler adapter that reads a user's options without a job. `weft policy explain`
+// RequestParser is implemented by Hooks that read a user's options without a job. `weft policy explain`
 // and shell completion ask it. It has no effect, keeps no state and asks no scheduler.
 type RequestParser interface {
 	// Options lists what a user can ask for, at most 256 options.

@@ -12,8 +12,8 @@ func (p *Plugin) NIC() core.NICDriver { return nic{p} }
 // Fabric is the plugin as a fabric backend.
 func (p *Plugin) Fabric() core.FabricBackend { return fabric{p} }
 
-// Hooks is the plugin as a scheduler's half beside the hook. It is core.Phased too, and answers Unsupported when the
-// plugin did not tell that ability.
+// Hooks is the plugin as a scheduler's half beside the hook. It is core.Phased and core.RequestParser too, and answers
+// Unsupported when the plugin did not tell that ability.
 func (p *Plugin) Hooks() core.Hooks { return hooks{p} }
 
 // Scheduler is the plugin as a scheduler's other half.
@@ -83,7 +83,10 @@ func (f fabric) Collectives(ctx context.Context) (core.Fabric, error) {
 
 type hooks struct{ p *Plugin }
 
-var _ core.Phased = hooks{}
+var (
+	_ core.Phased        = hooks{}
+	_ core.RequestParser = hooks{}
+)
 
 func (h hooks) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
 	return ask(ctx, h.p, "parse", asHooks, func(h core.Hooks, ctx context.Context) (core.Intent, error) {
@@ -99,6 +102,17 @@ func (h hooks) Render(ctx context.Context, call core.HookCall, outcome core.Outc
 
 func (h hooks) Phases(ctx context.Context) ([]core.HookPhase, error) {
 	return ask(ctx, h.p, "phases", asPhased, core.Phased.Phases)
+}
+
+func (h hooks) Options(ctx context.Context) ([]core.Option, error) {
+	return ask(ctx, h.p, "options", asParser, core.RequestParser.Options)
+}
+
+func (h hooks) ParseRequest(ctx context.Context, given []string) (core.Request, error) {
+	parse := func(p core.RequestParser, ctx context.Context) (core.Request, error) {
+		return p.ParseRequest(ctx, given)
+	}
+	return ask(ctx, h.p, "parse options", asParser, parse)
 }
 
 type scheduler struct{ p *Plugin }

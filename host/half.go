@@ -18,6 +18,7 @@ var (
 	asFabric    = half[core.FabricBackend]{"fabric", func(l *life) core.FabricBackend { return l.fabric }}
 	asHooks     = half[core.Hooks]{"hooks", func(l *life) core.Hooks { return l.hooks }}
 	asPhased    = able(core.AblePhases, func(l *life) core.Phased { p, _ := l.hooks.(core.Phased); return p })
+	asParser    = able(core.AbleOptions, func(l *life) core.RequestParser { p, _ := l.hooks.(core.RequestParser); return p })
 	asScheduler = half[core.SchedulerClient]{"scheduler", func(l *life) core.SchedulerClient { return l.scheduler }}
 	asChecker   = half[core.Checker]{"checks", func(l *life) core.Checker { return l.checker }}
 )

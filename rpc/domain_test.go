@@ -166,6 +166,12 @@ var (
 			Stdin: genInt.Draw(t, "stdin"), Limit: time.Duration(rapid.Int64Range(1, 1<<62).Draw(t, "limit")),
 		}
 	})
+	genOption = rapid.Custom(func(t *rapid.T) core.Option {
+		return core.Option{
+			Names: append([]string{genName.Draw(t, "name")}, list(t, "names", genName, maxAliases-1)...), Value: genText.Draw(t, "value"),
+			Example: genText.Draw(t, "example"), Help: genText.Draw(t, "help"), Idle: rapid.Bool().Draw(t, "idle"),
+		}
+	})
 	genOutcome = rapid.Custom(func(t *rapid.T) core.Outcome {
 		o := core.Outcome{
 			Action: core.Action(rapid.Uint8Max(uint8(core.Room)).Draw(t, "action")), Warnings: list(t, "warnings", genText, 3), Pending: rapid.Bool().Draw(t, "pending"),

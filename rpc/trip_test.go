@@ -122,6 +122,7 @@ func TestEveryMessageCrossesWhole(t *testing.T) {
 	t.Run("Grant", func(t *testing.T) { trip(t, genGrant, encodeGrant, fresh[corev1.Grant], (*decoder).grant) })
 	t.Run("Call", func(t *testing.T) { trip(t, genCall, encodeCall, fresh[hooksv1.Call], (*decoder).call) })
 	t.Run("Intent", func(t *testing.T) { trip(t, genIntent, encodeIntent, fresh[corev1.Intent], (*decoder).intent) })
+	t.Run("Option", func(t *testing.T) { trip(t, genOption, encodeOption, fresh[hooksv1.Option], (*decoder).option) })
 	t.Run("Phase", func(t *testing.T) { trip(t, genPhase, encodePhase, fresh[hooksv1.Phase], (*decoder).phase) })
 	t.Run("Outcome", func(t *testing.T) { trip(t, genOutcome, encodeOutcome, fresh[hooksv1.Outcome], (*decoder).outcome) })
 	t.Run("Reply", func(t *testing.T) { trip(t, genReply, encodeReply, fresh[hooksv1.RenderReply], (*decoder).reply) })

@@ -99,6 +99,9 @@ func halves(ctx context.Context, run *process, conn *grpc.ClientConn) (*conforma
 		if slices.Contains(about.Abilities, core.AblePhases) {
 			i.Phased, _ = i.Hooks.(core.Phased)
 		}
+		if slices.Contains(about.Abilities, core.AbleOptions) {
+			i.Parser, _ = i.Hooks.(core.RequestParser)
+		}
 	}
 	if slices.Contains(about.Services, rpc.SchedulerService) {
 		i.Scheduler = rpc.NewScheduler(conn, about.Abilities)

@@ -18,6 +18,26 @@ type translator struct {
 	parse  func(*slurm.Plugin, core.HookCall) (core.Intent, error)
 	render func(*slurm.Plugin, core.HookCall, core.Outcome) (core.HookReply, error)
 	phases func([]core.HookPhase) []core.HookPhase
+	option func(core.Option) core.Option
+	asked  func(core.Request, error) (core.Request, error)
+}
+
+func (x *translator) Options(ctx context.Context) ([]core.Option, error) {
+	all, err := x.Plugin.Options(ctx)
+	for i := range all {
+		if x.option != nil {
+			all[i] = x.option(all[i])
+		}
+	}
+	return all, err
+}
+
+func (x *translator) ParseRequest(ctx context.Context, given []string) (core.Request, error) {
+	r, err := x.Plugin.ParseRequest(ctx, given)
+	if x.asked != nil {
+		return x.asked(r, err)
+	}
+	return r, err
 }
 
 func (x *translator) Parse(ctx context.Context, c core.HookCall) (core.Intent, error) {
@@ -70,6 +90,21 @@ func TestHooksMutations(t *testing.T) {
 				return core.Intent{Action: core.CleanUp, Key: core.Key{JobID: core.JobID{Job: c.Env["SLURM_JOB_ID"]}}}, nil
 			}
 			return a, err
+		}}},
+		"an option whose example it refuses": {"S10", translator{option: func(o core.Option) core.Option {
+			o.Example = "weft-verify-x"
+			return o
+		}}},
+		"an option without a sentence": {"S10", translator{option: func(o core.Option) core.Option {
+			o.Help = ""
+			return o
+		}}},
+		"an idle option without a warning": {"S10", translator{asked: func(r core.Request, err error) (core.Request, error) {
+			r.Warnings = nil
+			return r, err
+		}}},
+		"an unknown option that it takes": {"S10", translator{asked: func(r core.Request, err error) (core.Request, error) {
+			return r, nil
 		}}},
 		"an environment without what is to be unset": {"S7", translator{render: func(p *slurm.Plugin, c core.HookCall, o core.Outcome) (core.HookReply, error) {
 			var set []core.Variable

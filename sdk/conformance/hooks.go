@@ -100,6 +100,29 @@ var hooksCases = []Case{
 		_, err := t.Hooks.Parse(t.ctx, core.HookCall{Scheduler: "weft-verify", Phase: "weft-verify", Node: "n1", Env: map[string]string{}})
 		t.code("Parse", err, core.Invalid)
 	}},
+	{"each option that it lists has a name, a sentence and an example, which it takes", "S10", OfHooks, func(t *T) {
+		for _, o := range t.options() {
+			if len(o.Names) == 0 || o.Help == "" {
+				t.Errorf("option %v: it has no name or no sentence", o.Names)
+			}
+			r, err := t.Parser.ParseRequest(t.ctx, []string{o.Example})
+			if err != nil || o.Idle != (len(r.Warnings) > 0) {
+				t.Errorf("option %v: its example %q: warnings %q, %v", o.Names, o.Example, r.Warnings, err)
+			}
+		}
+	}},
+	{"the same options are the same request, and an unknown one is refused as invalid", "S10", OfHooks, func(t *T) {
+		options, other := t.options(), t.Another()
+		for _, o := range options {
+			first, _ := t.Parser.ParseRequest(t.ctx, []string{o.Example})
+			again, err := other.Parser.ParseRequest(t.ctx, []string{o.Example})
+			if !reflect.DeepEqual(first, again) {
+				t.Errorf("option %q: first %+v, then %+v, %v", o.Example, first, again, err)
+			}
+		}
+		_, err := t.Parser.ParseRequest(t.ctx, []string{"weft-verify-no-such-option=1"})
+		t.code("ParseRequest", err, core.Invalid)
+	}},
 	{"its phases are told in full, with limits, and mean what Parse makes of them", "S5", OfHooks, func(t *T) {
 		phases := t.phases()
 		if again := t.phases(); !reflect.DeepEqual(phases, again) {
@@ -281,3 +304,15 @@ func copied(c core.HookCall) core.HookCall {
 }
 
 func calling(c core.HookCall) string { return "phase " + core.Clip(fmt.Sprintf("%q", c.Phase)) }
+
+// options are those of an adapter that reads them without a job.
+func (t *T) options() []core.Option {
+	if t.Parser == nil {
+		t.Skipf("it has no ability %s", core.AbleOptions)
+	}
+	all, err := t.Parser.Options(t.ctx)
+	if err != nil {
+		t.Fatalf("Options: %v", err)
+	}
+	return all
+}

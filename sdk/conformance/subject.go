@@ -23,6 +23,7 @@ type Instance struct {
 	Fabric    core.FabricBackend
 	Hooks     core.Hooks
 	Phased    core.Phased
+	Parser    core.RequestParser
 	Scheduler core.SchedulerClient
 	Checker   core.Checker
 
@@ -101,6 +102,7 @@ func InstanceOf(v any) *Instance {
 	i.Fabric, _ = v.(core.FabricBackend)
 	i.Hooks, _ = v.(core.Hooks)
 	i.Phased, _ = v.(core.Phased)
+	i.Parser, _ = v.(core.RequestParser)
 	if s, ok := v.(core.Scheduler); ok {
 		i.Scheduler = core.Dispatcher{Of: s}
 	}

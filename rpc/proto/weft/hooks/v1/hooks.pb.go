@@ -10,6 +10,7 @@ package hooksv1
 
 import (
 	v1 "github.com/weft-hpc/weft/rpc/proto/weft/core/v1"
+	v11 "github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -661,11 +662,256 @@ func (x *Phase) GetLimit() int64 {
 	return 0
 }
 
+type OptionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OptionsRequest) Reset() {
+	*x = OptionsRequest{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OptionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OptionsRequest) ProtoMessage() {}
+
+func (x *OptionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OptionsRequest.ProtoReflect.Descriptor instead.
+func (*OptionsRequest) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{10}
+}
+
+type OptionsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Options       []*Option              `protobuf:"bytes,1,rep,name=options,proto3" json:"options,omitempty"` // at most 256
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OptionsReply) Reset() {
+	*x = OptionsReply{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OptionsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OptionsReply) ProtoMessage() {}
+
+func (x *OptionsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OptionsReply.ProtoReflect.Descriptor instead.
+func (*OptionsReply) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *OptionsReply) GetOptions() []*Option {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+// Option is one thing that a user can ask of the network, as the users of the scheduler write it.
+type Option struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Names         []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`     // without a value, 1 to 8; the first is the usual one, the others mean the same
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`     // the form of its value, for people; empty where it needs none
+	Example       string                 `protobuf:"bytes,3,opt,name=example,proto3" json:"example,omitempty"` // the option with a value that ParseOptions takes
+	Help          string                 `protobuf:"bytes,4,opt,name=help,proto3" json:"help,omitempty"`       // what it does, in one sentence
+	Idle          bool                   `protobuf:"varint,5,opt,name=idle,proto3" json:"idle,omitempty"`      // ParseOptions takes it and warns that it has no effect
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Option) Reset() {
+	*x = Option{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Option) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Option) ProtoMessage() {}
+
+func (x *Option) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Option.ProtoReflect.Descriptor instead.
+func (*Option) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Option) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *Option) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Option) GetExample() string {
+	if x != nil {
+		return x.Example
+	}
+	return ""
+}
+
+func (x *Option) GetHelp() string {
+	if x != nil {
+		return x.Help
+	}
+	return ""
+}
+
+func (x *Option) GetIdle() bool {
+	if x != nil {
+		return x.Idle
+	}
+	return false
+}
+
+type ParseOptionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Given         []string               `protobuf:"bytes,1,rep,name=given,proto3" json:"given,omitempty"` // at most 64
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ParseOptionsRequest) Reset() {
+	*x = ParseOptionsRequest{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ParseOptionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ParseOptionsRequest) ProtoMessage() {}
+
+func (x *ParseOptionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ParseOptionsRequest.ProtoReflect.Descriptor instead.
+func (*ParseOptionsRequest) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ParseOptionsRequest) GetGiven() []string {
+	if x != nil {
+		return x.Given
+	}
+	return nil
+}
+
+type ParseOptionsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Request       *v11.Request           `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ParseOptionsReply) Reset() {
+	*x = ParseOptionsReply{}
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ParseOptionsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ParseOptionsReply) ProtoMessage() {}
+
+func (x *ParseOptionsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_hooks_v1_hooks_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ParseOptionsReply.ProtoReflect.Descriptor instead.
+func (*ParseOptionsReply) Descriptor() ([]byte, []int) {
+	return file_weft_hooks_v1_hooks_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ParseOptionsReply) GetRequest() *v11.Request {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
 var File_weft_hooks_v1_hooks_proto protoreflect.FileDescriptor
 
 const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\n" +
-	"\x19weft/hooks/v1/hooks.proto\x12\rweft.hooks.v1\x1a\x17weft/core/v1/core.proto\"\xae\x02\n" +
+	"\x19weft/hooks/v1/hooks.proto\x12\rweft.hooks.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"\xae\x02\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x14\n" +
@@ -713,11 +959,26 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x03job\x18\x05 \x03(\tR\x03job\x12\x12\n" +
 	"\x04step\x18\x06 \x03(\tR\x04step\x12\x14\n" +
 	"\x05stdin\x18\a \x01(\rR\x05stdin\x12\x14\n" +
-	"\x05limit\x18\b \x01(\x03R\x05limit2\xd0\x01\n" +
+	"\x05limit\x18\b \x01(\x03R\x05limit\"\x10\n" +
+	"\x0eOptionsRequest\"?\n" +
+	"\fOptionsReply\x12/\n" +
+	"\aoptions\x18\x01 \x03(\v2\x15.weft.hooks.v1.OptionR\aoptions\"v\n" +
+	"\x06Option\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12\x18\n" +
+	"\aexample\x18\x03 \x01(\tR\aexample\x12\x12\n" +
+	"\x04help\x18\x04 \x01(\tR\x04help\x12\x12\n" +
+	"\x04idle\x18\x05 \x01(\bR\x04idle\"+\n" +
+	"\x13ParseOptionsRequest\x12\x14\n" +
+	"\x05given\x18\x01 \x03(\tR\x05given\"I\n" +
+	"\x11ParseOptionsReply\x124\n" +
+	"\arequest\x18\x01 \x01(\v2\x1a.weft.scheduler.v1.RequestR\arequest2\xed\x02\n" +
 	"\x05Hooks\x12?\n" +
 	"\x05Parse\x12\x1b.weft.hooks.v1.ParseRequest\x1a\x19.weft.hooks.v1.ParseReply\x12B\n" +
 	"\x06Render\x12\x1c.weft.hooks.v1.RenderRequest\x1a\x1a.weft.hooks.v1.RenderReply\x12B\n" +
-	"\x06Phases\x12\x1c.weft.hooks.v1.PhasesRequest\x1a\x1a.weft.hooks.v1.PhasesReplyB:Z8github.com/weft-hpc/weft/rpc/proto/weft/hooks/v1;hooksv1b\x06proto3"
+	"\x06Phases\x12\x1c.weft.hooks.v1.PhasesRequest\x1a\x1a.weft.hooks.v1.PhasesReply\x12E\n" +
+	"\aOptions\x12\x1d.weft.hooks.v1.OptionsRequest\x1a\x1b.weft.hooks.v1.OptionsReply\x12T\n" +
+	"\fParseOptions\x12\".weft.hooks.v1.ParseOptionsRequest\x1a .weft.hooks.v1.ParseOptionsReplyB:Z8github.com/weft-hpc/weft/rpc/proto/weft/hooks/v1;hooksv1b\x06proto3"
 
 var (
 	file_weft_hooks_v1_hooks_proto_rawDescOnce sync.Once
@@ -731,49 +992,61 @@ func file_weft_hooks_v1_hooks_proto_rawDescGZIP() []byte {
 	return file_weft_hooks_v1_hooks_proto_rawDescData
 }
 
-var file_weft_hooks_v1_hooks_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_weft_hooks_v1_hooks_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_weft_hooks_v1_hooks_proto_goTypes = []any{
-	(*Call)(nil),          // 0: weft.hooks.v1.Call
-	(*ParseRequest)(nil),  // 1: weft.hooks.v1.ParseRequest
-	(*ParseReply)(nil),    // 2: weft.hooks.v1.ParseReply
-	(*RenderRequest)(nil), // 3: weft.hooks.v1.RenderRequest
-	(*Outcome)(nil),       // 4: weft.hooks.v1.Outcome
-	(*Variable)(nil),      // 5: weft.hooks.v1.Variable
-	(*RenderReply)(nil),   // 6: weft.hooks.v1.RenderReply
-	(*PhasesRequest)(nil), // 7: weft.hooks.v1.PhasesRequest
-	(*PhasesReply)(nil),   // 8: weft.hooks.v1.PhasesReply
-	(*Phase)(nil),         // 9: weft.hooks.v1.Phase
-	nil,                   // 10: weft.hooks.v1.Call.EnvEntry
-	(*v1.Peer)(nil),       // 11: weft.core.v1.Peer
-	(*v1.Intent)(nil),     // 12: weft.core.v1.Intent
-	(v1.Action)(0),        // 13: weft.core.v1.Action
-	(*v1.Key)(nil),        // 14: weft.core.v1.Key
-	(*v1.Error)(nil),      // 15: weft.core.v1.Error
+	(*Call)(nil),                // 0: weft.hooks.v1.Call
+	(*ParseRequest)(nil),        // 1: weft.hooks.v1.ParseRequest
+	(*ParseReply)(nil),          // 2: weft.hooks.v1.ParseReply
+	(*RenderRequest)(nil),       // 3: weft.hooks.v1.RenderRequest
+	(*Outcome)(nil),             // 4: weft.hooks.v1.Outcome
+	(*Variable)(nil),            // 5: weft.hooks.v1.Variable
+	(*RenderReply)(nil),         // 6: weft.hooks.v1.RenderReply
+	(*PhasesRequest)(nil),       // 7: weft.hooks.v1.PhasesRequest
+	(*PhasesReply)(nil),         // 8: weft.hooks.v1.PhasesReply
+	(*Phase)(nil),               // 9: weft.hooks.v1.Phase
+	(*OptionsRequest)(nil),      // 10: weft.hooks.v1.OptionsRequest
+	(*OptionsReply)(nil),        // 11: weft.hooks.v1.OptionsReply
+	(*Option)(nil),              // 12: weft.hooks.v1.Option
+	(*ParseOptionsRequest)(nil), // 13: weft.hooks.v1.ParseOptionsRequest
+	(*ParseOptionsReply)(nil),   // 14: weft.hooks.v1.ParseOptionsReply
+	nil,                         // 15: weft.hooks.v1.Call.EnvEntry
+	(*v1.Peer)(nil),             // 16: weft.core.v1.Peer
+	(*v1.Intent)(nil),           // 17: weft.core.v1.Intent
+	(v1.Action)(0),              // 18: weft.core.v1.Action
+	(*v1.Key)(nil),              // 19: weft.core.v1.Key
+	(*v1.Error)(nil),            // 20: weft.core.v1.Error
+	(*v11.Request)(nil),         // 21: weft.scheduler.v1.Request
 }
 var file_weft_hooks_v1_hooks_proto_depIdxs = []int32{
-	10, // 0: weft.hooks.v1.Call.env:type_name -> weft.hooks.v1.Call.EnvEntry
-	11, // 1: weft.hooks.v1.Call.peer:type_name -> weft.core.v1.Peer
+	15, // 0: weft.hooks.v1.Call.env:type_name -> weft.hooks.v1.Call.EnvEntry
+	16, // 1: weft.hooks.v1.Call.peer:type_name -> weft.core.v1.Peer
 	0,  // 2: weft.hooks.v1.ParseRequest.call:type_name -> weft.hooks.v1.Call
-	12, // 3: weft.hooks.v1.ParseReply.intent:type_name -> weft.core.v1.Intent
+	17, // 3: weft.hooks.v1.ParseReply.intent:type_name -> weft.core.v1.Intent
 	0,  // 4: weft.hooks.v1.RenderRequest.call:type_name -> weft.hooks.v1.Call
 	4,  // 5: weft.hooks.v1.RenderRequest.outcome:type_name -> weft.hooks.v1.Outcome
-	13, // 6: weft.hooks.v1.Outcome.action:type_name -> weft.core.v1.Action
-	14, // 7: weft.hooks.v1.Outcome.key:type_name -> weft.core.v1.Key
+	18, // 6: weft.hooks.v1.Outcome.action:type_name -> weft.core.v1.Action
+	19, // 7: weft.hooks.v1.Outcome.key:type_name -> weft.core.v1.Key
 	5,  // 8: weft.hooks.v1.Outcome.environment:type_name -> weft.hooks.v1.Variable
-	15, // 9: weft.hooks.v1.Outcome.error:type_name -> weft.core.v1.Error
+	20, // 9: weft.hooks.v1.Outcome.error:type_name -> weft.core.v1.Error
 	9,  // 10: weft.hooks.v1.PhasesReply.phases:type_name -> weft.hooks.v1.Phase
-	13, // 11: weft.hooks.v1.Phase.action:type_name -> weft.core.v1.Action
-	1,  // 12: weft.hooks.v1.Hooks.Parse:input_type -> weft.hooks.v1.ParseRequest
-	3,  // 13: weft.hooks.v1.Hooks.Render:input_type -> weft.hooks.v1.RenderRequest
-	7,  // 14: weft.hooks.v1.Hooks.Phases:input_type -> weft.hooks.v1.PhasesRequest
-	2,  // 15: weft.hooks.v1.Hooks.Parse:output_type -> weft.hooks.v1.ParseReply
-	6,  // 16: weft.hooks.v1.Hooks.Render:output_type -> weft.hooks.v1.RenderReply
-	8,  // 17: weft.hooks.v1.Hooks.Phases:output_type -> weft.hooks.v1.PhasesReply
-	15, // [15:18] is the sub-list for method output_type
-	12, // [12:15] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	18, // 11: weft.hooks.v1.Phase.action:type_name -> weft.core.v1.Action
+	12, // 12: weft.hooks.v1.OptionsReply.options:type_name -> weft.hooks.v1.Option
+	21, // 13: weft.hooks.v1.ParseOptionsReply.request:type_name -> weft.scheduler.v1.Request
+	1,  // 14: weft.hooks.v1.Hooks.Parse:input_type -> weft.hooks.v1.ParseRequest
+	3,  // 15: weft.hooks.v1.Hooks.Render:input_type -> weft.hooks.v1.RenderRequest
+	7,  // 16: weft.hooks.v1.Hooks.Phases:input_type -> weft.hooks.v1.PhasesRequest
+	10, // 17: weft.hooks.v1.Hooks.Options:input_type -> weft.hooks.v1.OptionsRequest
+	13, // 18: weft.hooks.v1.Hooks.ParseOptions:input_type -> weft.hooks.v1.ParseOptionsRequest
+	2,  // 19: weft.hooks.v1.Hooks.Parse:output_type -> weft.hooks.v1.ParseReply
+	6,  // 20: weft.hooks.v1.Hooks.Render:output_type -> weft.hooks.v1.RenderReply
+	8,  // 21: weft.hooks.v1.Hooks.Phases:output_type -> weft.hooks.v1.PhasesReply
+	11, // 22: weft.hooks.v1.Hooks.Options:output_type -> weft.hooks.v1.OptionsReply
+	14, // 23: weft.hooks.v1.Hooks.ParseOptions:output_type -> weft.hooks.v1.ParseOptionsReply
+	19, // [19:24] is the sub-list for method output_type
+	14, // [14:19] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_weft_hooks_v1_hooks_proto_init() }
@@ -787,7 +1060,7 @@ func file_weft_hooks_v1_hooks_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_hooks_v1_hooks_proto_rawDesc), len(file_weft_hooks_v1_hooks_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,9 +21,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Hooks_Parse_FullMethodName  = "/weft.hooks.v1.Hooks/Parse"
-	Hooks_Render_FullMethodName = "/weft.hooks.v1.Hooks/Render"
-	Hooks_Phases_FullMethodName = "/weft.hooks.v1.Hooks/Phases"
+	Hooks_Parse_FullMethodName        = "/weft.hooks.v1.Hooks/Parse"
+	Hooks_Render_FullMethodName       = "/weft.hooks.v1.Hooks/Render"
+	Hooks_Phases_FullMethodName       = "/weft.hooks.v1.Hooks/Phases"
+	Hooks_Options_FullMethodName      = "/weft.hooks.v1.Hooks/Options"
+	Hooks_ParseOptions_FullMethodName = "/weft.hooks.v1.Hooks/ParseOptions"
 )
 
 // HooksClient is the client API for Hooks service.
@@ -36,6 +38,10 @@ type HooksClient interface {
 	Render(ctx context.Context, in *RenderRequest, opts ...grpc.CallOption) (*RenderReply, error)
 	// Phases tells the phases of the scheduler's hooks, after every start; UNIMPLEMENTED where no hook calls for this adapter.
 	Phases(ctx context.Context, in *PhasesRequest, opts ...grpc.CallOption) (*PhasesReply, error)
+	// Options lists what a user of the scheduler can ask of the network; UNIMPLEMENTED where the adapter has no ability "options".
+	Options(ctx context.Context, in *OptionsRequest, opts ...grpc.CallOption) (*OptionsReply, error)
+	// ParseOptions reads options as a user gives them to the scheduler's own command; UNIMPLEMENTED like Options.
+	ParseOptions(ctx context.Context, in *ParseOptionsRequest, opts ...grpc.CallOption) (*ParseOptionsReply, error)
 }
 
 type hooksClient struct {
@@ -76,6 +82,26 @@ func (c *hooksClient) Phases(ctx context.Context, in *PhasesRequest, opts ...grp
 	return out, nil
 }
 
+func (c *hooksClient) Options(ctx context.Context, in *OptionsRequest, opts ...grpc.CallOption) (*OptionsReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OptionsReply)
+	err := c.cc.Invoke(ctx, Hooks_Options_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *hooksClient) ParseOptions(ctx context.Context, in *ParseOptionsRequest, opts ...grpc.CallOption) (*ParseOptionsReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ParseOptionsReply)
+	err := c.cc.Invoke(ctx, Hooks_ParseOptions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // HooksServer is the server API for Hooks service.
 // All implementations must embed UnimplementedHooksServer
 // for forward compatibility.
@@ -86,6 +112,10 @@ type HooksServer interface {
 	Render(context.Context, *RenderRequest) (*RenderReply, error)
 	// Phases tells the phases of the scheduler's hooks, after every start; UNIMPLEMENTED where no hook calls for this adapter.
 	Phases(context.Context, *PhasesRequest) (*PhasesReply, error)
+	// Options lists what a user of the scheduler can ask of the network; UNIMPLEMENTED where the adapter has no ability "options".
+	Options(context.Context, *OptionsRequest) (*OptionsReply, error)
+	// ParseOptions reads options as a user gives them to the scheduler's own command; UNIMPLEMENTED like Options.
+	ParseOptions(context.Context, *ParseOptionsRequest) (*ParseOptionsReply, error)
 	mustEmbedUnimplementedHooksServer()
 }
 
@@ -104,6 +134,12 @@ func (UnimplementedHooksServer) Render(context.Context, *RenderRequest) (*Render
 }
 func (UnimplementedHooksServer) Phases(context.Context, *PhasesRequest) (*PhasesReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Phases not implemented")
+}
+func (UnimplementedHooksServer) Options(context.Context, *OptionsRequest) (*OptionsReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Options not implemented")
+}
+func (UnimplementedHooksServer) ParseOptions(context.Context, *ParseOptionsRequest) (*ParseOptionsReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method ParseOptions not implemented")
 }
 func (UnimplementedHooksServer) mustEmbedUnimplementedHooksServer() {}
 func (UnimplementedHooksServer) testEmbeddedByValue()               {}
@@ -180,6 +216,42 @@ func _Hooks_Phases_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Hooks_Options_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OptionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HooksServer).Options(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Hooks_Options_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HooksServer).Options(ctx, req.(*OptionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Hooks_ParseOptions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ParseOptionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HooksServer).ParseOptions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Hooks_ParseOptions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HooksServer).ParseOptions(ctx, req.(*ParseOptionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Hooks_ServiceDesc is the grpc.ServiceDesc for Hooks service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -198,6 +270,14 @@ var Hooks_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Phases",
 			Handler:    _Hooks_Phases_Handler,
+		},
+		{
+			MethodName: "Options",
+			Handler:    _Hooks_Options_Handler,
+		},
+		{
+			MethodName: "ParseOptions",
+			Handler:    _Hooks_ParseOptions_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
