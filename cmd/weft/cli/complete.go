@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -35,13 +36,17 @@ func (s Suggest) each(cmd *cobra.Command, _ []string, word string) ([]string, co
 	defer cancel()
 	head := word[:strings.LastIndexByte(word, ',')+1]
 	var out []string
+	directive := cobra.ShellCompDirectiveNoFileComp
 	for _, one := range s(ctx) {
 		name, _, _ := strings.Cut(one, "\t")
 		if strings.HasPrefix(head+one, word) && !strings.Contains(","+head, ","+name+",") {
 			out = append(out, head+one)
+			if strings.HasSuffix(name, "=") {
+				directive |= cobra.ShellCompDirectiveNoSpace // its value follows
+			}
 		}
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return out, directive
 }
 
 // NodeNames are the system's nodes.
@@ -67,6 +72,28 @@ func (o *Options) JobNames() Suggest {
 // VNINumbers are the VNIs that are not free.
 func (o *Options) VNINumbers() Suggest {
 	return suggest(o, "vnis", func(v server.VNIRow) string { return fmt.Sprintf("%d\t%s %s", v.VNI, v.State, v.Job) })
+}
+
+// OptionNames are the options of a scheduler's users; open finds the adapter that lists them, and a function to end it.
+func OptionNames(open func(context.Context) (core.RequestParser, func(), error)) Suggest {
+	return func(ctx context.Context) (out []string) {
+		parser, end, err := open(ctx)
+		if err != nil {
+			return nil
+		}
+		defer end()
+		options, _ := parser.Options(ctx)
+		for _, o := range options {
+			assign := ""
+			if o.Value != "" {
+				assign = "="
+			}
+			for _, name := range o.Names {
+				out = append(out, name+assign+"\t"+o.Help)
+			}
+		}
+		return out
+	}
 }
 
 // suggest gives what say makes of each row of a list of the server's, unless it is empty; nothing where the server does not answer at once.

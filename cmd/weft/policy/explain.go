@@ -13,7 +13,6 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/daemon/plugin"
-	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/policy/facts"
@@ -68,7 +67,11 @@ Quotas are shown with their bound; only the server knows what is in use.`,
 	f.StringVar(&a.job.Scheduler, "scheduler", "", "its scheduler's name in the configuration (default: the only one there is)")
 	f.StringVarP(&a.nodes, "nodes", "N", "1", "how many nodes, or which, as a hostlist")
 	f.IntVar(&a.job.Cores, "cores", 1, "cores on each of them")
-	f.StringArrayVar(&a.options, "option", nil, "what its user asks for: as with `weft run --options`, or as with --network where --scheduler is a Slurm")
+	f.StringArrayVar(&a.options, "option", nil, "an option of its user, as the users of --scheduler write it; may be repeated")
+	cli.OptionNames(func(ctx context.Context) (core.RequestParser, func(), error) {
+		r := a.load(nil)
+		return r.parser(ctx, r.scheduler(a.job.Scheduler))
+	}).Flag(cmd, "option")
 	a.Flags(cmd)
 	return o.Listing(cmd)
 }
@@ -107,16 +110,22 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 			return explained{}, err
 		}
 	}
-	if job.Scheduler == "" && len(r.Env.Schedulers) == 1 {
-		job.Scheduler = r.Env.Schedulers[0]
-	}
+	job.Scheduler = r.scheduler(job.Scheduler)
 	switch {
 	case job.Scheduler != "" && !slices.Contains(r.Env.Schedulers, job.Scheduler):
 		return explained{}, cli.Usage(fmt.Errorf("policy explain: the configuration has no scheduler %q; there are: %s", core.Clip(job.Scheduler), orNone(strings.Join(r.Env.Schedulers, ", "))))
 	case a.file == "" && job.Cores < 1:
 		return explained{}, cli.Misuse(cmd, fmt.Errorf("policy explain: --cores %d: a job has at least 1 on each node", job.Cores))
 	}
-	if err := job.Options(a.options, r.parser(job.Scheduler)); err != nil {
+	parse := func(given []string) (core.Request, error) {
+		parser, end, err := r.parser(cmd.Context(), job.Scheduler)
+		if err != nil {
+			return core.Request{}, err
+		}
+		defer end()
+		return parser.ParseRequest(cmd.Context(), given)
+	}
+	if err := job.Options(a.options, parse); err != nil {
 		return explained{}, err
 	}
 	facts, err := r.facts(job)
@@ -142,15 +151,23 @@ func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count()), Topology: r.Env.Topology}}, err
 }
 
-// parser reads what users ask for in the words of a scheduler.
-func (r ruleset) parser(scheduler string) func([]string) (core.Request, error) {
-	for _, s := range r.Config.Schedulers {
-		if s.Name == scheduler {
-			adapter, _ := plugin.Builtin(string(host.Scheduler), s.Type, s.Name)
-			if p, ok := adapter.(core.RequestParser); ok {
-				return func(options []string) (core.Request, error) { return p.ParseRequest(context.Background(), options) }
+// scheduler is the one of that name, or the only one.
+func (r ruleset) scheduler(name string) string {
+	if name == "" && len(r.Env.Schedulers) == 1 {
+		return r.Env.Schedulers[0]
+	}
+	return name
+}
+
+// parser is the adapter of a scheduler, which reads its users' options, and a function that ends it. Without a scheduler
+// the options are those of `weft run`.
+func (r ruleset) parser(ctx context.Context, scheduler string) (core.RequestParser, func(), error) {
+	if r.Config != nil {
+		for _, s := range r.Config.Schedulers {
+			if s.Name == scheduler {
+				return plugin.Parser(ctx, s)
 			}
 		}
 	}
-	return local.ParseOptions
+	return local.New("local"), func() {}, nil
 }

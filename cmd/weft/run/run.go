@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/plugins/local"
 )
@@ -65,6 +66,9 @@ started, or was asked for wrongly; 126 when COMMAND cannot be executed; 127 when
 	o.NodeNames().Flag(cmd, "on")
 	cmd.Flags().StringVar(&r.wish.User, "user", "", "as this user; for root only")
 	cmd.Flags().StringArrayVar(&r.wish.Options, "options", nil, "what the job wants of the network, KEY or KEY=VALUE; may be repeated")
+	cli.OptionNames(func(context.Context) (core.RequestParser, func(), error) {
+		return local.New(r.label), func() {}, nil
+	}).Flag(cmd, "options")
 	cmd.Flags().StringVar(&r.label, "scheduler", "local", "label of the scheduler of type local in config.hcl")
 	return cmd
 }
