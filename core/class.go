@@ -10,7 +10,7 @@ import (
 // Classes is a set of traffic classes, in the bits of SLINGSHOT_TCS (bit i is the kernel's class number i).
 type Classes uint8
 
-// The traffic classes a job can be given. The kernel has a fifth, ETH, that no job gets.
+// The traffic classes that a job can have. The kernel has a fifth, ETH, which no job gets.
 const (
 	DedicatedAccess Classes = 1 << iota
 	LowLatency
@@ -18,7 +18,7 @@ const (
 	BestEffort
 )
 
-// AllClasses is every class a job can be given.
+// AllClasses is every class that a job can have.
 const AllClasses = DedicatedAccess | LowLatency | BulkData | BestEffort
 
 var classNames = [4]string{"DEDICATED_ACCESS", "LOW_LATENCY", "BULK_DATA", "BEST_EFFORT"}
@@ -26,7 +26,8 @@ var classNames = [4]string{"DEDICATED_ACCESS", "LOW_LATENCY", "BULK_DATA", "BEST
 // ClassNames are the names of the classes in bit order.
 func ClassNames() []string { return slices.Clone(classNames[:]) }
 
-// ParseClass reads one class name in any case; a leading TC_ is accepted, as switch/hpe_slingshot does, and CXI_TC_, as the driver's enum cxi_traffic_class.
+// ParseClass reads one class name in any case. It accepts a leading TC_, as switch/hpe_slingshot does, and CXI_TC_,
+// as in the driver's enum cxi_traffic_class. The error is BadRequest.
 func ParseClass(s string) (Classes, error) {
 	name, long := strings.CutPrefix(strings.ToUpper(s), "CXI_TC_")
 	if !long {
@@ -37,7 +38,8 @@ func ParseClass(s string) (Classes, error) {
 			return 1 << i, nil
 		}
 	}
-	return 0, Errorf(BadRequest, "traffic class %q: there is no such class", Clip(s)).WithRemedy("use " + strings.Join(classNames[:], ", "))
+	return 0, Errorf(BadRequest, "traffic class %q: there is no such class", Clip(s)).
+		WithRemedy("use " + strings.Join(classNames[:], ", "))
 }
 
 // Names lists the classes of the set in bit order.

@@ -1,5 +1,7 @@
-// Package core holds Weft's words, its errors, the contracts that plugins implement, and Authority, the server as an agent sees it.
+// Package core holds Weft's words, its errors, the contracts of plugins, and Authority, the contract of the server for
+// agents.
 //
-// It does nothing: no goroutine, no clock, no file, no socket. The packages below it (hostlist, allocator, limits, engine, node) decide; the packages
-// server and agent do. Only the standard library is imported here, and a test says so.
+// It has no effect: no goroutine, no clock, no file, no socket. The packages below it (hostlist, allocator, limits,
+// engine, node) decide. The packages server and agent act. This package imports only the standard library; a test
+// holds it to that.
 package core

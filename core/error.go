@@ -26,7 +26,10 @@ const (
 	Internal                    // Internal
 )
 
-var codeNames = [...]string{"ok", "invalid", "not-found", "conflict", "denied", "exhausted", "busy", "unavailable", "timeout", "unsupported", "corrupt", "internal"}
+var codeNames = [...]string{
+	"ok", "invalid", "not-found", "conflict", "denied", "exhausted", "busy", "unavailable", "timeout", "unsupported",
+	"corrupt", "internal",
+}
 
 func (c Code) String() string { return codeNames[min(int(c), len(codeNames)-1)] }
 
@@ -36,14 +39,14 @@ func (c Code) Error() string { return c.String() }
 // Error is the one error type that crosses Weft's boundaries. It reads "what: which: why".
 type Error struct {
 	Code   Code
-	Reason Reason     // stable: the key of docs/errors.md, of metrics and of what an adapter renders
+	Reason Reason     // stable: the key of docs/errors.md, of metrics and of an adapter's words
 	What   string     // what: which: why
-	Remedy string     // what to do about it; may be empty
-	Short  []Shortage // Exhausted: what a NIC lacked
+	Remedy string     // what the reader can do about it; may be empty
+	Short  []Shortage // Exhausted: the resources that a NIC lacked
 	err    error
 }
 
-// Shortage is one resource that a NIC had too little of. Pool says that it is a pool that is missing, not the entries.
+// Shortage is one resource of which a NIC had too little. Pool says that the NIC lacks a pool, not entries.
 type Shortage struct {
 	Device   string
 	Resource Resource
@@ -64,7 +67,7 @@ func Errorf(r Reason, format string, args ...any) *Error {
 	return e
 }
 
-// once leaves out of a message the parts at the start of its cause that it has already:
+// once cuts the parts at the start of the cause that the message already has.
 // "NIC cxi2: cannot create service: NIC cxi2: EIO" becomes "NIC cxi2: cannot create service: EIO".
 func once(message, cause string) string {
 	before, ends := strings.CutSuffix(message, cause)
@@ -81,13 +84,13 @@ func once(message, cause string) string {
 	}
 }
 
-// WithRemedy sets what to do about it.
-func (e *Error) WithRemedy(mend string) *Error {
-	e.Remedy = mend
+// WithRemedy replaces the remedy of the Reason.
+func (e *Error) WithRemedy(remedy string) *Error {
+	e.Remedy = remedy
 	return e
 }
 
-// WithShort names what was short.
+// WithShort names the resources that were short.
 func (e *Error) WithShort(short ...Shortage) *Error {
 	e.Short = short
 	return e
@@ -95,7 +98,7 @@ func (e *Error) WithShort(short ...Shortage) *Error {
 
 func (e *Error) Error() string { return e.What }
 
-// Line is the error with its mend, for a person.
+// Line is the error with its remedy, for a person.
 func (e *Error) Line() string {
 	if e.Remedy == "" {
 		return e.What
@@ -103,7 +106,7 @@ func (e *Error) Line() string {
 	return e.What + "; " + e.Remedy
 }
 
-// Unwrap gives the cause that Errorf was given with %w.
+// Unwrap returns the cause that Errorf received with %w.
 func (e *Error) Unwrap() error { return e.err }
 
 // Is matches the error's Code.
@@ -112,10 +115,11 @@ func (e *Error) Is(target error) bool {
 	return ok && c == e.Code
 }
 
-// Scope says whom the failure belongs to: see Scope.
+// Scope says who is at fault: see Scope.
 func (e *Error) Scope() Scope { return e.Reason.Scope() }
 
-// AsError finds the Error in err, or makes one: a foreign error is Internal, a context's deadline Timeout, its end Unavailable.
+// AsError finds the Error in err, or makes one. A context's deadline becomes Timeout, a cancelled context
+// Unavailable, and any other foreign error Internal. The message is always that of err.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil

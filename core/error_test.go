@@ -54,7 +54,8 @@ func TestErrorSaysAPartOnce(t *testing.T) {
 	for _, tt := range []struct {
 		format, cause, want string
 	}{
-		{"NIC cxi2: cannot create service: %w", "NIC cxi2: cannot create service: EIO", "NIC cxi2: cannot create service: EIO"},
+		{"NIC cxi2: cannot create service: %w", "NIC cxi2: cannot create service: EIO",
+			"NIC cxi2: cannot create service: EIO"},
 		{"NIC cxi2: cannot create service: %w", "NIC cxi2: EIO", "NIC cxi2: cannot create service: EIO"},
 		{"libcxi: /lib/x.so: cannot load it: %w", "/lib/x.so: invalid ELF header",
 			"libcxi: /lib/x.so: cannot load it: invalid ELF header"},
@@ -81,7 +82,7 @@ func TestErrorLine(t *testing.T) {
 		t.Errorf("Line() = %q, want %q", got, want)
 	}
 	if got, want := e.WithRemedy("").Line(), `node "n9": there is no such node`; got != want {
-		t.Errorf("Line() without a mend = %q, want %q", got, want)
+		t.Errorf("Line() without a remedy = %q, want %q", got, want)
 	}
 }
 
@@ -96,8 +97,10 @@ func TestAsError(t *testing.T) {
 		what   string
 	}{
 		{"itself", base, NICShort, Exhausted, "cxi0: les: 10 left"},
-		{"wrapped: the outer words stay", fmt.Errorf("prepare tioga/7: %w", base), NICShort, Exhausted, "prepare tioga/7: cxi0: les: 10 left"},
-		{"deadline", fmt.Errorf("driver cxi: %w", context.DeadlineExceeded), TimedOut, Timeout, "driver cxi: context deadline exceeded"},
+		{"wrapped: the outer words stay", fmt.Errorf("prepare tioga/7: %w", base), NICShort, Exhausted,
+			"prepare tioga/7: cxi0: les: 10 left"},
+		{"deadline", fmt.Errorf("driver cxi: %w", context.DeadlineExceeded), TimedOut, Timeout,
+			"driver cxi: context deadline exceeded"},
 		{"cancelled", context.Canceled, Cancelled, Unavailable, "context canceled"},
 		{"foreign", io.ErrUnexpectedEOF, InternalFault, Internal, "unexpected EOF"},
 	} {

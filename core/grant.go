@@ -2,14 +2,16 @@ package core
 
 import "fmt"
 
-// Grant is what a reservation gives to one node of its job.
+// Grant is the part of a reservation for one node of its job.
 type Grant struct {
 	Run
-	GID        uint32
-	VNIs       []VNI // grant order; SLINGSHOT_VNIS shows it and it is an ABI: application, job, then services. Empty: no network, no service
+	GID uint32
+	// VNIs are in grant order, an ABI that SLINGSHOT_VNIS shows: application, job, then services. Empty: no network and no
+	// service.
+	VNIs       []VNI
 	Classes    Classes
-	Limits     Limits               // wanted on each NIC of this node
-	Floor      [NumResources]uint16 // reserved may not be fitted below this
+	Limits     Limits               // to reserve on each NIC of this node
+	Floor      [NumResources]uint16 // Weft may not fit a reservation below this
 	MinNICs    int                  // fewest NICs that must carry a service; 0: all of the node's inventory
 	Inventory  []string             // the node's accepted NICs
 	Collective *Collective
@@ -17,7 +19,7 @@ type Grant struct {
 	Head       Head // the store that made it
 }
 
-// Shown is g as an Annotator may have it: without its token.
+// Shown is g without its token, for an Annotator.
 func (g Grant) Shown() Grant {
 	if g.Collective != nil {
 		c := *g.Collective
@@ -27,7 +29,7 @@ func (g Grant) Shown() Grant {
 	return g
 }
 
-// Collective is a job's multicast address reservation. Token is a secret: it is in no log, list or argument.
+// Collective is a job's reservation of multicast addresses. Token is a secret: no log, list or argument has it.
 type Collective struct {
 	JobID     string // FI_CXI_COLL_JOB_ID
 	Token     string // FI_CXI_COLL_MCAST_TOKEN
@@ -36,7 +38,7 @@ type Collective struct {
 	MinNodes  int    // FI_CXI_HWCOLL_MIN_NODES
 }
 
-// String leaves the token out, so that no format verb brings it into a log.
+// String leaves the token out, so a format verb cannot bring it into a log.
 func (c Collective) String() string {
 	return fmt.Sprintf("collective %s with %d addresses", c.JobID, c.Addresses)
 }
@@ -44,22 +46,23 @@ func (c Collective) String() string {
 // GoString is for %#v.
 func (c Collective) GoString() string { return c.String() }
 
-// Fabric is what the fabric manager holds: the truth for the sweep of orphans.
+// Fabric lists all reservations of the fabric manager. The sweep of orphans reads it.
 type Fabric struct {
 	Collectives []Key
 	Addresses   int // in use
 	Total       int
 }
 
-// Head identifies a store and how far it has come. Every frame between agent and server carries the highest seen, so that a store rolled back, imported
-// or made anew is noticed before it grants anything.
+// Head identifies a store and its progress. Every frame between agent and server carries the highest that its sender
+// has seen. So the server notices a rolled back, imported or new store before that store grants anything.
 type Head struct {
 	Store    string // random, made with the store
-	Epoch    uint64 // raised whenever the store's past turned out not to be the newest
+	Epoch    uint64 // raised after each loss of the store's newest past
 	Revision uint64 // raised by every commit
 }
 
-// Before reports whether h is an older state of the same line than g, or of another line (which has no order: true when the stores differ).
+// Before reports whether h is older than g in the same store, or from another store. Heads of different stores have no
+// order: each is before the other.
 func (h Head) Before(g Head) bool {
 	if g.Store == "" {
 		return false

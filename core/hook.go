@@ -1,26 +1,26 @@
 package core
 
-// HookCall is one run of a scheduler's hook: what weft-hook sends. Everything in it but Peer and Received comes from outside.
+// HookCall is one run of a scheduler's hook, as weft-hook sends it. Everything in it except Peer comes from outside.
 type HookCall struct {
 	ID        string // one id from weft-hook to the driver, for logs
 	Scheduler string // the instance's label, or its type while that is unique
 	Phase     string // the scheduler's own word: prolog, taskprolog, epilog, execjob_begin …
 	Args      []string
-	Env       map[string]string // only what the listener said it wants
+	Env       map[string]string // only the variables that the listener wants
 	Stdin     []byte
 	Node      string // this node
 	Began     int64  // CLOCK_BOOTTIME in ns when the hook began; a clean-up covers prepares that began before it
 	Peer      Peer
 }
 
-// Action is what a hook wants of the node.
+// Action is a hook's wish to the node.
 type Action uint8
 
 // The actions of hooks.
 const (
 	Prepare     Action = iota + 1 // make the job's services here
-	Environment                   // tell the job's variables to its owner
-	CleanUp                       // remove whatever this node holds of the job
+	Environment                   // show the job's variables to its owner
+	CleanUp                       // remove everything that this node holds for the job
 	StepEnd                       // a step ended; multicast groups of the step can go
 	Running                       // Alive is the complete list of jobs that the scheduler has on this node
 	Room                          // is there a VNI for one more job? (PBS runjob)
@@ -30,41 +30,41 @@ func (a Action) String() string {
 	return [...]string{"none", "prepare", "environment", "clean-up", "step-end", "running", "room"}[min(int(a), 6)]
 }
 
-// Intent is a HookCall understood.
+// Intent is the meaning of a HookCall.
 type Intent struct {
 	Action Action
 	Key    Key    // Generation counts in Prepare only
 	UID    uint32 // the job's owner as the hook knows it; checked against the caller and the scheduler
 	Step   string
-	Note   []byte // opaque to everybody but the adapter's Describe; at most MaxNote bytes
+	Note   []byte // only the adapter's Describe reads it; at most MaxNote bytes
 	Alive  []Key  // Running
 	Began  int64  // from the HookCall
 	Boot   string // the node's boot id; set by the agent
 	Call   string // call id, for logs
-	Speaks bool   // Prepare: while the server is away, this node and no other of the job's tells the scheduler (see Requeuer)
+	Speaks bool   // Prepare: of the job's nodes this one calls the scheduler while the server is away; see Requeuer
 }
 
-// MaxNote bounds Ask.Note, in bytes.
+// MaxNote bounds Intent.Note, in bytes.
 const MaxNote = 64 << 10
 
-// Outcome is what came of an Ask, to be rendered in the scheduler's way.
+// Outcome is the result of an Intent. The adapter renders it for its scheduler.
 type Outcome struct {
 	Action      Action
 	Key         Key
 	Environment []Variable // in the order to print; Unset ones first
 	Warnings    []string
 	Err         *Error // nil: it worked
-	Pending     bool   // CleanUp: the node is still at it and will go on by itself
+	Pending     bool   // CleanUp: the node still works on it, and goes on without another call
 }
 
-// Variable of a job's environment. Unset says that a value the submitting shell carried must go.
+// Variable of a job's environment. Unset removes a value that the submitting shell carried.
 type Variable struct {
 	Name  string
 	Value string
 	Unset bool
 }
 
-// HookReply is what weft-hook prints and returns to the scheduler.
+// HookReply is the output and exit code of weft-hook.
 type HookReply struct {
 	Stdout []byte
 	Stderr []byte

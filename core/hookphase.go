@@ -5,15 +5,18 @@ import (
 	"time"
 )
 
-// HookPhase is what weft-hook must know of one phase of a scheduler's hooks before it calls: an adapter's data, so that weft-hook knows no scheduler.
+// HookPhase describes one phase of a scheduler's hooks to weft-hook, which knows no scheduler itself.
+// The adapter provides it.
 type HookPhase struct {
-	Name      string        // the scheduler's own word, as HookCall.Phase has it
-	Action    Action        // what Parse makes of it
-	Root      bool          // its hook runs as root and calls at root's socket; else it runs as the job's user and calls at the users'
-	Variables []string      // what Parse reads of the hook's environment; the rest of it is not sent
-	Job       []string      // variables that may hold the job's id; the first that is set does. Empty: only Parse can tell
-	Step      []string      // Environment: the same for the step's id; one that is not set means that there is none
-	Stdin     int           // bytes of standard input that Parse reads at most; 0: it is not read
+	Name   string // the scheduler's own word, as in HookCall.Phase
+	Action Action // the Action that Parse returns
+	// Root says that the hook runs as root and connects to root's socket.
+	// Otherwise it runs as the job's user and connects to the users' socket.
+	Root      bool
+	Variables []string      // environment variables that Parse reads; weft-hook sends no other
+	Job       []string      // variables that may hold the job's id; the first that is set counts. Empty: only Parse knows
+	Step      []string      // Environment: variables that may hold the step's id; none set means no step
+	Stdin     int           // how many bytes of standard input Parse reads at most; 0: none
 	Limit     time.Duration // from exec to exit; below the scheduler's own
 }
 

@@ -1,6 +1,6 @@
 package core
 
-// Job is what a scheduler says of a job once it runs: the facts that policy decides on.
+// Job holds the facts about a running job, from its scheduler. Policy decides on them.
 type Job struct {
 	Run
 	GID        uint32
@@ -8,10 +8,10 @@ type Job struct {
 	Groups     []string
 	Account    string
 	Queue      string // partition, queue
-	Name       string // for people; never decided on
+	Name       string // for people; policy does not see it
 	Placements []Placement
 	Request    Request
-	Gone       bool // the scheduler knows the id, but that run is over
+	Gone       bool // the scheduler knows the id, but this run has ended
 }
 
 // Nodes is how many nodes the job has.
@@ -30,20 +30,21 @@ type Placement struct {
 	Cores int    // the job's cores on each of them
 }
 
-// Request is what a user asked for, in whichever scheduler's words. The zero value asks for what everybody gets.
+// Request is a user's request, translated from the scheduler's words. The zero value asks for the default of each
+// field.
 type Request struct {
 	Off         bool    // no network wanted
-	VNIs        int     // how many VNIs of its own; 0: what policy gives
-	JobVNI      bool    // a VNI for the whole job beside the application's
+	VNIs        int     // how many VNIs; 0: as policy says
+	JobVNI      bool    // a VNI for the whole job as well as the application's
 	SingleNode  bool    // a VNI even on one node
-	Classes     Classes // 0: what policy gives
-	Depth       int     // stands in for share.cores; 0: the cores; at most 1024 (Slurm)
+	Classes     Classes // 0: as policy says
+	Depth       int     // replaces share.cores; 0: the cores; at most 1024 (Slurm)
 	Collectives bool
 	Limits      [NumResources]LimitRequest
-	Warnings    []string // what the adapter accepted and what has no effect
+	Warnings    []string // options that the adapter accepted and that have no effect
 }
 
-// LimitRequest is what a user asked of one resource; nil asks for nothing.
+// LimitRequest is a user's request for one resource. Each nil field asks for nothing.
 type LimitRequest struct {
 	PerCore  *uint16 // def_<r>: reserved a core
 	Reserved *uint16 // res_<r>: reserved on a node, overrides PerCore

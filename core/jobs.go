@@ -1,13 +1,13 @@
 package core
 
-// JobState is where a job stands in its scheduler.
+// JobState is the state of a job in its scheduler.
 type JobState uint8
 
 // The states that matter to a reservation.
 const (
 	JobQueued  JobState = iota + 1 // waiting, or back in the queue
 	JobRunning                     // has nodes: starting, running, suspended or completing
-	JobFinal                       // over, and this generation never comes back
+	JobFinal                       // ended, and this generation never comes back
 )
 
 func (s JobState) String() string {
@@ -32,9 +32,12 @@ type JobStatus struct {
 	Started int64
 }
 
-// Jobs is what a Watch tells. First Asking alone: a question is on its way to the scheduler. Then its Complete answer: every job that the scheduler
-// knows, and a job that is not in it is not there. Then changes, neither Asking nor Complete: only JobFinal of them frees anything, since what else a
-// change says may be older than the newest prepare.
+// Jobs is one message of a Watch. The messages come in this order:
+//
+//   - Asking alone: the Watch now asks the scheduler;
+//   - Complete: the answer, with every job that the scheduler knows. A job that it lacks does not exist;
+//   - changes, neither Asking nor Complete. Among them only a JobFinal frees anything, since all other states may be
+//     older than the newest prepare.
 type Jobs struct {
 	Asking   bool
 	Complete bool

@@ -14,12 +14,13 @@ const (
 	MaxNodeName  = 255 // DNS
 )
 
-// NoUID is (uid_t)-1: nobody. Only a Peer may be nobody. No Run, Job or Grant has it as uid or gid, and the wire refuses
-// it there: an adapter that cannot know a job's user answers an error, or a deny by group would miss the job. The kernel
-// refuses it as a member (EBADR from SHS 13).
+// NoUID is (uid_t)-1, the id of no user. Only a Peer may have it. No Run, Job or Grant has it as uid or gid, and the
+// wire refuses it there. An adapter that cannot know a job's user returns an error, since a deny by group could miss
+// the job. The kernel refuses NoUID as a member (EBADR from SHS 13).
 const NoUID uint32 = 4294967295
 
-// JobID names a job for as long as its scheduler knows it: the scheduler's instance (its label in config.hcl) and the id in the scheduler's own spelling.
+// JobID names a job for as long as its scheduler knows the job. Scheduler is the label of the instance in config.hcl.
+// Job is the id as the scheduler spells it.
 type JobID struct {
 	Scheduler string
 	Job       string
@@ -27,7 +28,8 @@ type JobID struct {
 
 func (j JobID) String() string { return j.Scheduler + "/" + j.Job }
 
-// Key is a job in one of its runs. Generation is Slurm's restart count or PBS's run_count as the prepare saw it; 0 for Flux and local.
+// Key is a job in one of its runs. Generation is Slurm's restart count or PBS's run_count at the prepare; 0 for Flux
+// and local.
 type Key struct {
 	JobID
 	Generation uint32
@@ -40,20 +42,22 @@ func (k Key) String() string {
 	return fmt.Sprintf("%s#%d", k.JobID, k.Generation)
 }
 
-// Fingerprint tells apart two jobs with one Key: ids recur when a cluster is rebuilt. Submitted is in Unix seconds as the scheduler gives it.
+// Fingerprint tells two jobs with the same Key apart: ids recur after a cluster is rebuilt. Submitted is in Unix
+// seconds, from the scheduler.
 type Fingerprint struct {
 	UID       uint32
 	Submitted int64
 }
 
-// Run is one generation of one job, beyond doubt: what a reservation is for.
+// Run is one generation of one job, without doubt. A reservation belongs to one Run.
 type Run struct {
 	Key
 	Fingerprint
 }
 
-// CheckJobID refuses ids that no scheduler gives: empty, longer than MaxJobID, not UTF-8, with a slash, white space or anything that does not print, "."
-// and "..", or with a leading "-": an id becomes part of a path, of a line of a log and of a scheduler's command. Flux's ids begin with "ƒ".
+// CheckJobID refuses an id that no scheduler uses: an id becomes part of a path, a log line and a scheduler's command.
+// It refuses an empty id, "." and "..", a leading "-", and more than MaxJobID bytes. It also refuses slashes, white
+// space, characters that do not print, and text that is not UTF-8. Flux's ids begin with "ƒ". The error is BadCall.
 func CheckJobID(id string) error {
 	switch {
 	case id == "":
@@ -61,18 +65,19 @@ func CheckJobID(id string) error {
 	case len(id) > MaxJobID:
 		return Errorf(BadCall, "job id %q: it is longer than %d bytes", Clip(id), MaxJobID)
 	case id == "." || id == ".." || id[0] == '-':
-		return Errorf(BadCall, "job id %q: it is no job's id", id)
+		return Errorf(BadCall, "job id %q: no scheduler uses such an id", id)
 	}
 	for _, r := range id {
 		if r == ' ' || r == '/' || r == '\\' || r == utf8.RuneError || !unicode.IsPrint(r) {
-			return Errorf(BadCall, "job id %q: the character %q cannot be in a job's id", Clip(id), r)
+			return Errorf(BadCall, "job id %q: it has the character %q, which no job id can have", Clip(id), r)
 		}
 	}
 	return nil
 }
 
-// CheckName refuses names of nodes and schedulers that could not stand in a path or a log line: letters, digits, '.', '_' and '-', at most limit bytes,
-// beginning with a letter or a digit.
+// CheckName refuses a name of a node or scheduler that is not safe in a path or a log line. A name has 1 to limit
+// bytes: letters, digits, '.', '_' and '-', the first a letter or a digit. The error is BadCall; the argument what
+// says which kind of name it is.
 func CheckName(what, name string, limit int) error {
 	if name == "" || len(name) > limit {
 		return Errorf(BadCall, "%s %q: it must have 1 to %d characters", what, Clip(name), limit)
@@ -80,13 +85,13 @@ func CheckName(what, name string, limit int) error {
 	for i, r := range name {
 		alnum := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		if !alnum && (i == 0 || !strings.ContainsRune("._-", r)) {
-			return Errorf(BadCall, "%s %q: the character %q cannot stand there", what, Clip(name), r)
+			return Errorf(BadCall, "%s %q: it has the character %q, which is not allowed there", what, Clip(name), r)
 		}
 	}
 	return nil
 }
 
-// Clip shortens outside text for a message, so that no caller can fill a log line.
+// Clip shortens outside text for a message, so a caller cannot fill a log line.
 func Clip(s string) string {
 	const most = 64
 	if len(s) <= most {

@@ -1,7 +1,8 @@
 package core
 
-// The keys of every log line: a site's tools find a thing under one name, whichever part of Weft speaks of it. A rule of the project's own keeps lines to
-// them. A value is the thing's plain spelling: a job as SCHEDULER/ID (with #GENERATION after a requeue), VNIs as "1024,1030-1033".
+// The keys of all log lines. A site's tools find a thing under one name, from any part of Weft; a test in rules/
+// allows no other key. A value is the plain spelling of the thing: a job is SCHEDULER/ID, with #GENERATION after a
+// requeue, and VNIs are "1024,1030-1033".
 const (
 	LogJob       = "job"
 	LogScheduler = "scheduler" // instance: its label in config.hcl
@@ -16,7 +17,7 @@ const (
 	LogAudit   = "audit"   // true on lines of the audit that share the log
 	LogCount   = "count"
 	LogError   = "err"
-	LogLeftOut = "left_out" // lines of this kind that were not written since the one before
+	LogLeftOut = "left_out" // how many lines of this kind were left out since the previous one
 	LogLimit   = "limit"
 	LogOwner   = "owner" // uid whose job it is; LogUID is who calls
 	LogPanic   = "panic"
@@ -29,8 +30,8 @@ const (
 	LogStream  = "stream" // of a plugin: stdout or stderr
 	LogTook    = "took"
 	LogUID     = "uid"
-	LogVerb    = "verb" // an operator's, or what was asked of a driver or a scheduler
+	LogVerb    = "verb" // of an operator, or of a call to a driver or a scheduler
 	LogVersion = "version"
-	LogWait    = "wait" // until it is tried again
+	LogWait    = "wait" // until the next try
 	LogWhy     = "why"  // in words
 )

@@ -56,7 +56,7 @@ func TestCheckJobID(t *testing.T) {
 	}
 }
 
-// checkRefusal holds a refusal of outside text to what a log can stand: the right code, one short line that prints.
+// checkRefusal checks that a refusal of outside text is safe in a log: it has the right code and is one short line.
 func checkRefusal(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, Invalid) {
@@ -74,7 +74,8 @@ func checkRefusal(t *testing.T, err error) {
 }
 
 func FuzzCheckJobID(f *testing.F) {
-	for _, s := range []string{"4034_17", "ƒ2FxbqJSnx", "../7", "7\n8", "1234[7].pbs", "", "\xff", strings.Repeat("ƒ", 200)} {
+	seeds := []string{"4034_17", "ƒ2FxbqJSnx", "../7", "7\n8", "1234[7].pbs", "", "\xff", strings.Repeat("ƒ", 200)}
+	for _, s := range seeds {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
@@ -82,7 +83,8 @@ func FuzzCheckJobID(f *testing.F) {
 			checkRefusal(t, err)
 			return
 		}
-		if id == "" || len(id) > MaxJobID || id == "." || id == ".." || strings.ContainsAny(id, "/\\ \t\r\n\x00") || id[0] == '-' || !utf8.ValidString(id) {
+		if id == "" || len(id) > MaxJobID || id == "." || id == ".." || id[0] == '-' ||
+			strings.ContainsAny(id, "/\\ \t\r\n\x00") || !utf8.ValidString(id) {
 			t.Errorf("CheckJobID(%q) accepts it", id)
 		}
 	})

@@ -1,6 +1,6 @@
 package core
 
-// Peer is who calls, as the kernel says (SO_PEERCRED) or as the certificate does; never as the caller says.
+// Peer is the caller of a call, from the kernel (SO_PEERCRED) or the certificate. Weft never trusts a caller's claims.
 type Peer struct {
 	UID  uint32
 	GID  uint32

@@ -2,18 +2,20 @@ package core
 
 import "context"
 
-// NICDriver makes, reads and removes CXI services on the NICs of one node. One call is a batch over all of them. Implementations are safe for concurrent
-// use and obey the context's deadline. Never add a method here: add an optional interface.
+// NICDriver creates, reads and removes CXI services on the NICs of one node. One call is a batch over all of them.
+// Implementations are safe for concurrent use and obey the context's deadline. Never add a method here: add an optional
+// interface.
 type NICDriver interface {
-	// Devices lists the NICs with what they have left now.
+	// Devices lists the NICs with their free resources.
 	Devices(ctx context.Context) ([]Device, error)
-	// Services reads every service from every NIC, the system's too; nothing of it is remembered.
+	// Services reads every service from every NIC, the system's too. It never answers from memory.
 	Services(ctx context.Context) ([]Service, error)
-	// Create answers one Created a spec, in order. There is no roll-back; a service equal to its spec that exists already is returned, not doubled; each
-	// is read back from the NIC. The error is for a call that failed as a whole.
+	// Create returns one Created for each spec, in order, read back from the NIC. It does not roll back. It returns an
+	// existing service that equals its spec and creates no second one. The error is for a call that failed as a whole.
 	Create(ctx context.Context, specs []ServiceSpec) ([]Created, error)
-	// Destroy answers one error a service, in order: nil when it is gone, also when it already was; Busy at once while an application uses it; Conflict
-	// when VNIs or owner are not those on the NIC.
+	// Destroy returns one error for each service, in order. The error is nil when the service is gone, also when it was
+	// gone before. It is Busy, at once, while an application uses the service. It is Conflict when VNIs or owner differ
+	// from those on the NIC.
 	Destroy(ctx context.Context, services []Service) ([]error, error)
 }
 
@@ -22,36 +24,38 @@ type FabricBackend interface {
 	Reserve(ctx context.Context, key Key, addresses int) (Collective, error)
 	ReleaseStep(ctx context.Context, key Key, step string) error
 	Release(ctx context.Context, key Key) error
-	// Collectives is the truth, for the sweep of orphans.
+	// Collectives lists all reservations, for the sweep of orphans.
 	Collectives(ctx context.Context) (Fabric, error)
 }
 
-// Hooks is an adapter's half beside the hook: pure translation, with no effect and no state.
+// Hooks translates between a scheduler's hooks and Weft. It has no effect and no state.
 type Hooks interface {
 	Parse(ctx context.Context, call HookCall) (Intent, error)
 	Render(ctx context.Context, call HookCall, outcome Outcome) (HookReply, error)
 }
 
-// Scheduler is an adapter's other half, on the server or on an agent of a scheduler's host. A method may answer Unsupported.
+// Scheduler is the part of an adapter that calls its scheduler. It runs on the server, or with an agent on the
+// scheduler's host. A method may return Unsupported.
 type Scheduler interface {
-	// Describe tells the facts of a job, once a job. Its Run must be the scheduler's truth, not the hook's claim. Job.Gone, or NotFound, when that
-	// generation is over or unknown.
+	// Describe returns the facts about a job; Weft calls it once for each job. The Run comes from the scheduler, never
+	// from the hook. It returns Job.Gone, or NotFound, for a generation that has ended or is unknown.
 	Describe(ctx context.Context, key Key, note []byte, from Peer) (Job, error)
-	// Watch tells that it asks, then the complete answer, then changes, for as long as ctx lives. An error of tell ends it.
+	// Watch calls tell when it asks, then with the complete answer, then with changes, until ctx ends. An error of tell
+	// ends it.
 	Watch(ctx context.Context, tell func(Jobs) error) error
-	// Fail ends a job whose failure is of scope job or system, with the reason where its user sees it.
+	// Fail ends a job whose failure has scope job or system, and shows the reason to its user.
 	Fail(ctx context.Context, key Key, reason string) error
 	// Drain takes a node out of service.
 	Drain(ctx context.Context, node, reason string) error
 }
 
-// Configurable is implemented by a plugin that has a block of its own in config.hcl.
+// Configurable is a plugin that has its own block in config.hcl.
 type Configurable interface {
 	Schema() Schema
 	Configure(ctx context.Context, values Values) error
 }
 
-// Checker is implemented by a plugin that can look for trouble by itself.
+// Checker is a plugin that can look for faults.
 type Checker interface {
 	Check(ctx context.Context) ([]Finding, error)
 }
@@ -61,7 +65,7 @@ type Finding struct {
 	Severity Severity
 	What     string
 	Evidence string
-	Remedy   string // the command or setting that mends it
+	Remedy   string // the command or setting that fixes it
 }
 
 // Severity of a Finding.
@@ -75,10 +79,12 @@ const (
 	Critical
 )
 
-// Authority is the server as an agent sees it: rpc's client, or the value itself in dev and in tests.
+// Authority is the server for an agent: rpc's client, or the server itself in dev and in tests.
 type Authority interface {
-	// Reserve joins node to the job's reservation, made by the first that asks. Idempotent by (Key, node); durable when it returns.
+	// Reserve joins node to the job's reservation; the first call makes the reservation. It is idempotent by (Key, node)
+	// and durable when it returns.
 	Reserve(ctx context.Context, node string, ask Intent, peer Peer) (Grant, error)
-	// Attend reports to the server and is told its orders, until ctx ends or the connection breaks. told must not block for long.
+	// Attend reports to the server and passes its orders to told, until ctx ends or the connection breaks. told must not
+	// block for long.
 	Attend(ctx context.Context, node string, first Report, next <-chan Report, told func(Orders)) error
 }

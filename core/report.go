@@ -1,80 +1,85 @@
 package core
 
-// Report is what a node's agent tells the server. The first of a session is full; later ones hold what changed since.
+// Report is a message of a node's agent to the server. The first of a session is full; later ones hold changes.
 type Report struct {
-	Number  uint64 // from 1 in each session; a repeated or older one is ignored
-	Boot    string // the node's boot id
-	Seen    Head   // the highest head this node has seen
-	Full    bool
-	First   bool            // the agent's first start in this boot, and not all schedulers have told which jobs ran then, or such a job may be over meanwhile: the server is to tell; Full, or with nothing else and no Number
-	Devices []string        // the NICs that are there; Full, or with Changed
-	Held    []Held          // every run this node holds (Full), or those that changed
-	Blind   []string        // those of Devices that could not be read: what stands there is not in Unknown; Full, or with Changed
+	Number uint64 // from 1 in each session; the server ignores a repeated or older one
+	Boot   string // the node's boot id
+	Seen   Head   // the highest head that this node has seen
+	Full   bool
+	// First asks the server which jobs ran at the agent's first start in this boot. It stays set until every scheduler has
+	// answered, and again while such a job may have ended since. Such a report is Full, or has no Number and nothing else.
+	First   bool
+	Devices []string // the NICs of the node; Full, or with Changed
+	Held    []Held   // every run that this node holds (Full), or those that changed
+	// Blind are the Devices that the agent could not read, so Unknown lacks their services. Full, or with Changed.
+	Blind   []string
 	Unknown []Service       // services with no record that are neither system nor default; Full, or with Changed
-	Changed bool            // Devices, Blind and Unknown are given
+	Changed bool            // the report has Devices, Blind and Unknown
 	Fault   string          // why the node should take no job; empty: nothing new
-	Epilogs []JobID         // jobs that a clean-up hook was seen for since the last report
-	Answer  *Forward        // what a Watch on this node told; such a report has no Number and nothing else
-	Reply   *SchedulerReply // what came of one of Orders.Calls; such a report has no Number and nothing else
+	Epilogs []JobID         // jobs whose clean-up hook ran since the last report
+	Answer  *Forward        // a message of a Watch on this node; such a report has no Number and nothing else
+	Reply   *SchedulerReply // the reply to one of Orders.Calls; such a report has no Number and nothing else
 }
 
-// Forward is what the Watch of a scheduler's half on a node told. The agent sends Asking and waits for Orders.Heard before the question leaves, so that the
-// server never takes an answer for younger than it is.
+// Forward is a message of a scheduler plugin's Watch on a node. The agent sends Asking and waits for Orders.Heard
+// before it asks the scheduler. So the server never takes an answer for newer than it is.
 type Forward struct {
 	Scheduler string
-	Ask       uint64 // numbers the question in its session
+	Ask       uint64 // the number of the question in its session
 	Jobs      Jobs
 }
 
-// HeldState is how far a node is with a run.
+// HeldState is the progress of a run on a node.
 type HeldState uint8
 
 // States of a run on a node.
 const (
-	HeldPreparing HeldState = iota + 1 // asked for, or services in the making
-	HeldReady                          // services stand
-	HeldCleaning                       // services are being removed
-	HeldBusy                           // as HeldCleaning, but the NIC says busy for longer than a moment
-	HeldClean                          // none left; kept until an order acknowledges it
+	HeldPreparing HeldState = iota + 1 // requested; the node is creating services
+	HeldReady                          // all services exist
+	HeldCleaning                       // the node is removing services
+	HeldBusy                           // as HeldCleaning, but a NIC has been busy for longer than a moment
+	HeldClean                          // no service is left; kept until an order acknowledges it
 )
 
 func (s HeldState) String() string {
 	return [...]string{"none", "preparing", "ready", "cleaning", "busy", "clean"}[min(int(s), 5)]
 }
 
-// Held is one run as the node holds it.
+// Held is one run that a node holds.
 type Held struct {
 	Run
 	GID      uint32
 	VNIs     []VNI
 	State    HeldState
 	Services []Service
-	Why      string // what a cleaning waits for
+	Why      string // why a cleaning still waits
 }
 
-// Orders are what the server wants of a node. They name generations and are repeated until they are done.
+// Orders are the server's orders to a node. They name generations, and the server repeats them until they are done.
 type Orders struct {
 	Head   Head
 	Clean  []Clean         // remove and confirm, even where nothing is held
-	Heard  uint64          // the newest Forward.Ask that the server has noted
-	Forget []Run           // confirmed clean, and known durably: the record may go
-	Calls  []SchedulerCall // of a scheduler's half on this node; unlike the rest they are not repeated
-	Ran    []Ran           // to a node whose report was First; it is told once, and again when it asks again
+	Heard  uint64          // the newest Forward.Ask that the server has recorded
+	Forget []Run           // confirmed clean, and stored by the server: the node may drop its record
+	Calls  []SchedulerCall // to the scheduler plugin on this node; unlike the rest they come once
+	Ran    []Ran           // the answer to a report that is First; comes once for each such report
 
-	Inventory []string // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
+	Inventory []string // the node's accepted NICs, after a full report and after a change; empty: nothing new
 }
 
 // MaxRan bounds the jobs of a Ran.
 const MaxRan = 1024
 
-// Ran is what a scheduler has on the node by a complete answer that was begun after the node's First report. What runs without a record there ran before Weft.
+// Ran lists a scheduler's jobs on the node, from a complete answer that began after the node's First report. A job of
+// the list without a record ran before Weft.
 type Ran struct {
 	Scheduler string
 	Jobs      []JobStatus // all JobRunning, without Hosts
-	Whole     bool        // none is left out that has no reservation: what Jobs lacks does not run there without one
+	Whole     bool        // Jobs has every job that runs on the node without a reservation
 }
 
-// Clean orders that nothing of Run be left. VNIs and UID let a node whose own record is lost see whether its NICs are clean of it.
+// Clean orders a node to remove everything of Run. With VNIs and UID a node can check its NICs after a loss of its
+// record.
 type Clean struct {
 	Run
 	VNIs []VNI

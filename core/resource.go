@@ -15,8 +15,8 @@ const (
 	TGQ                 // target command queues
 	EQ                  // event queues
 	CT                  // counters
-	LE                  // list entries, of a pool per service where they are reserved
-	TLE                 // trigger list entries, of one of four pools; max is always reserved
+	LE                  // list entries; each service that reserves some takes a pool
+	TLE                 // trigger list entries, from one of four pools; max is always reserved
 	AC                  // addressing contexts
 	NumResources
 )
@@ -38,13 +38,15 @@ func ParseResource(s string) (Resource, error) {
 			return Resource(i), nil
 		}
 	}
-	return 0, Errorf(BadRequest, "NIC resource %q: there is no such resource", Clip(s)).WithRemedy("use " + strings.Join(resourceNames[:], ", "))
+	return 0, Errorf(BadRequest, "NIC resource %q: there is no such resource", Clip(s)).
+		WithRemedy("use " + strings.Join(resourceNames[:], ", "))
 }
 
 // ResourceNames are the names in enum order.
 func ResourceNames() []string { return slices.Clone(resourceNames[:]) }
 
-// Limit of one resource on one NIC, in units of that resource. Reserved is guaranteed to the service, Max is its ceiling; Reserved <= Max.
+// Limit of one resource on one NIC, in units of that resource. Reserved is guaranteed to the service and Max is its
+// ceiling; Reserved <= Max.
 type Limit struct {
 	Max      uint16
 	Reserved uint16

@@ -13,7 +13,7 @@ const (
 	KindBlocks // repeated blocks, held as []Values
 )
 
-// Schema describes a plugin's block as plain data: the host knows HCL, the plugin does not.
+// Schema describes a plugin's block as plain data, since only the host knows HCL.
 type Schema struct {
 	Fields []Field
 }
@@ -23,7 +23,7 @@ type Field struct {
 	Name     string
 	Kind     Kind
 	Required bool
-	Default  any    // of the Go type that Kind says; nil: the zero value
+	Default  any    // of Kind's Go type; nil: the zero value
 	Doc      string // one sentence, with unit and range
 	Labels   int    // KindBlocks: how many labels; held under "label0", "label1"
 	Block    Schema // KindBlocks

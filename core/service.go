@@ -1,11 +1,11 @@
 package core
 
-// OwnerKind says how a service's owner is matched by the kernel.
+// OwnerKind says how the kernel matches a service's owner.
 type OwnerKind uint8
 
 // The kinds of members of a CXI service (enum cxi_svc_member_type).
 const (
-	OwnerNone  OwnerKind = iota // no member: the service is open to everyone, or restricted by nothing that Weft made
+	OwnerNone  OwnerKind = iota // no member: the service is open to everyone, or Weft did not make its restriction
 	OwnerUID                    // effective uid, as the initial user namespace counts it
 	OwnerGID                    // effective gid
 	OwnerNetNS                  // a network namespace's inode; SHS 14 and newer
@@ -17,11 +17,11 @@ type Owner struct {
 	ID   uint32
 }
 
-// UID is the owner that a job's services have.
+// UID is the owner of a job's services.
 func UID(uid uint32) Owner { return Owner{OwnerUID, uid} }
 
-// Service is a CXI service as it stands on a NIC. A NIC has no label for it: it is known again by Device, ID, VNIs and Owner together, since an id is
-// reused at once after it was destroyed.
+// Service is a CXI service on a NIC. A NIC keeps no label for it and may reuse an id at once. So Device, ID, VNIs and
+// Owner together identify it.
 type Service struct {
 	Device  string
 	ID      uint32 // 1 is the default service
@@ -40,7 +40,8 @@ func (s Service) Same(t Service) bool {
 	return s.Device == t.Device && s.ID == t.ID && s.Owner == t.Owner && EqualVNIs(s.VNIs, t.VNIs)
 }
 
-// ServiceSpec is a service to be made. Members, VNIs and classes are always restricted, limits always apply.
+// ServiceSpec describes a service to create. It always restricts members, VNIs and classes, and its limits always
+// apply.
 type ServiceSpec struct {
 	Device  string
 	Owner   Owner
@@ -49,7 +50,7 @@ type ServiceSpec struct {
 	Limits  Limits
 }
 
-// Created is the result of one ServiceSpec: the service as read back from the NIC, or why there is none.
+// Created is the result of one ServiceSpec: the service, read back from the NIC, or the error.
 type Created struct {
 	Service Service
 	Err     error // Exhausted with Short, Conflict, Invalid, Unavailable …

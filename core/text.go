@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// DrainPrefix begins the reason that an adapter gives its scheduler for a drained node. Resume takes back only a drain whose
-// reason begins with it.
+// DrainPrefix begins the reason that an adapter gives its scheduler for a drained node. Resume takes back only a drain
+// whose reason begins with it.
 const DrainPrefix = "weft: "
 
-// OneLine makes outside text one printable line of at most 512 bytes, fit for a scheduler's own record or a hook's output, where a line's end or an
-// escape would forge another entry. instead stands for a text without words.
+// OneLine makes outside text one printable line of at most 512 bytes. It is safe in a scheduler's record or a hook's
+// output, where a line's end or an escape could forge another entry. It returns instead for a text without words.
 func OneLine(text, instead string) string {
 	const most = 512
 	control := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
@@ -24,14 +24,14 @@ func OneLine(text, instead string) string {
 	return text
 }
 
-// Lines are variables for who obeys one line each: `unset NAME` for all that go, then `export NAME=VALUE`. A variable that is no OneLine is an error, and is
-// never left out: half an environment is worse than none.
+// Lines writes variables for a reader that obeys one line each: all `unset NAME` first, then `export NAME=VALUE`. A
+// variable that does not fit in one line is an error, since half an environment is worse than none.
 func Lines(variables []Variable) ([]byte, error) {
 	var unset, export []byte
 	for _, v := range variables {
 		switch {
 		case !v.OneLine():
-			return nil, Errorf(InternalFault, "variable %q cannot be told to a task: a line is one variable", Clip(v.Name))
+			return nil, Errorf(InternalFault, "variable %q: it does not fit in one line, so a task cannot get it", Clip(v.Name))
 		case v.Unset:
 			unset = fmt.Appendf(unset, "unset %s\n", v.Name)
 		default:
@@ -41,8 +41,8 @@ func Lines(variables []Variable) ([]byte, error) {
 	return append(unset, export...), nil
 }
 
-// OneLine reports whether v can stand as NAME=VALUE in a line of its own: its name is of A to Z, 0 to 9 (not first) and _, and its value has no control
-// character, which would begin another variable.
+// OneLine reports whether v fits in one line as NAME=VALUE. Its name has A to Z, _ and, after the first character, 0
+// to 9. Its value has no control character, which could begin another variable.
 func (v Variable) OneLine() bool {
 	for i, r := range v.Name {
 		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {

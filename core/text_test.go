@@ -29,7 +29,9 @@ func TestOneLine(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	got, err := core.Lines([]core.Variable{{Name: "A", Value: "1,2"}, {Name: "B", Unset: true}, {Name: "C"}, {Name: "D", Unset: true}})
+	got, err := core.Lines([]core.Variable{
+		{Name: "A", Value: "1,2"}, {Name: "B", Unset: true}, {Name: "C"}, {Name: "D", Unset: true},
+	})
 	if want := "unset B\nunset D\nexport A=1,2\nexport C=\n"; err != nil || string(got) != want {
 		t.Errorf("%q, %v, not %q", got, err, want)
 	}

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// VNI is a virtual network identifier, the tag on every packet of a job. 1 to 65535; 0 is never valid on a NIC (libcxi: EINVAL).
+// VNI is a virtual network identifier, the tag on every packet of a job: 1 to 65535. A NIC never accepts 0 (libcxi:
+// EINVAL).
 type VNI uint16
 
-// DefaultVNIs are those of the default CXI service (driver parameter default_vnis {1,10}); they are never given to a job.
+// DefaultVNIs belong to the default CXI service (driver parameter default_vnis {1,10}). No job ever gets them.
 var DefaultVNIs = [2]VNI{1, 10}
 
 // IsDefault reports whether v is one of DefaultVNIs.
@@ -18,8 +19,9 @@ func (v VNI) IsDefault() bool { return v == DefaultVNIs[0] || v == DefaultVNIs[1
 // MaxVNIs is how many VNIs one CXI service can name (struct cxi_svc_desc, vnis[4]).
 const MaxVNIs = 4
 
-// IsVNIRange reports whether vnis are a block that a CXI service can have as a VNI range (cxil_svc_set_vni_range): one after another, a power of two of
-// them, the first a multiple of their number. A service of more than MaxVNIs has to be one.
+// IsVNIRange reports whether a CXI service can have vnis as a VNI range (cxil_svc_set_vni_range). They follow one
+// another, their number is a power of two, and the first is a multiple of that number. More than MaxVNIs VNIs must be
+// such a range.
 func IsVNIRange(vnis []VNI) bool {
 	n := len(vnis)
 	if n == 0 || n&(n-1) != 0 || vnis[0] == 0 || int(vnis[0])%n != 0 {
@@ -33,11 +35,12 @@ func IsVNIRange(vnis []VNI) bool {
 	return true
 }
 
-// ParseVNI reads a decimal VNI, 1 to 65535.
+// ParseVNI reads a decimal VNI, 1 to 65535. The error is BadCall.
 func ParseVNI(s string) (VNI, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 {
-		return 0, Errorf(BadCall, "VNI %q: it is not a number from 1 to 65535", Clip(s)).WithRemedy("give one VNI in decimal, such as 4034")
+		return 0, Errorf(BadCall, "VNI %q: it is not a number from 1 to 65535", Clip(s)).
+			WithRemedy("give one VNI in decimal, such as 4034")
 	}
 	return VNI(n), nil
 }

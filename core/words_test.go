@@ -10,13 +10,19 @@ import (
 
 func TestParseClass(t *testing.T) {
 	for i, name := range ClassNames() {
-		for _, s := range []string{name, strings.ToLower(name), "TC_" + name, "tc_" + strings.ToLower(name), "Tc_" + name, "CXI_TC_" + name, "cxi_tc_" + strings.ToLower(name)} {
+		lower := strings.ToLower(name)
+		for _, s := range []string{
+			name, lower, "TC_" + name, "tc_" + lower, "Tc_" + name, "CXI_TC_" + name, "cxi_tc_" + lower,
+		} {
 			if got, err := ParseClass(s); err != nil || got != 1<<i {
 				t.Errorf("ParseClass(%q) = %v, %v; want %s", s, got, err, name)
 			}
 		}
 	}
-	for _, s := range []string{"", "TC_", "ETH", "BEST EFFORT", "BEST_EFFORT\n", "TC_TC_BULK_DATA", "CXI_BULK_DATA", "CXI_TC_TC_BULK_DATA", strings.Repeat("x", 1<<20)} {
+	for _, s := range []string{
+		"", "TC_", "ETH", "BEST EFFORT", "BEST_EFFORT\n", "TC_TC_BULK_DATA", "CXI_BULK_DATA", "CXI_TC_TC_BULK_DATA",
+		strings.Repeat("x", 1<<20),
+	} {
 		_, err := ParseClass(s)
 		if err == nil {
 			t.Fatalf("ParseClass(%q) accepts it", Clip(s))
@@ -76,7 +82,9 @@ func TestParseVNI(t *testing.T) {
 			t.Errorf("ParseVNI(%q) = %d, %v; want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "0", "65536", "-1", "+1", "1_0", "0x10", " 1", "1\n", "1.0", "1e3", "4294967297", strings.Repeat("9", 1<<20)} {
+	for _, s := range []string{
+		"", "0", "65536", "-1", "+1", "1_0", "0x10", " 1", "1\n", "1.0", "1e3", "4294967297", strings.Repeat("9", 1<<20),
+	} {
 		_, err := ParseVNI(s)
 		if err == nil {
 			t.Fatalf("ParseVNI(%q) accepts it", Clip(s))
@@ -216,7 +224,10 @@ func TestIsVNIRange(t *testing.T) {
 		first VNI
 		n     int
 		want  bool
-	}{{2048, 8, true}, {2048, 2048, true}, {7, 1, true}, {8, 0, false}, {2048, 7, false}, {2044, 8, false}, {0, 8, false}, {65528, 8, true}} {
+	}{
+		{2048, 8, true}, {2048, 2048, true}, {7, 1, true}, {65528, 8, true},
+		{8, 0, false}, {2048, 7, false}, {2044, 8, false}, {0, 8, false},
+	} {
 		var v []VNI
 		for i := range c.n {
 			v = append(v, c.first+VNI(i))

@@ -19,22 +19,23 @@ const errorsHead = `# Errors
 
 <!-- Made from core/reason.go by "make golden"; a test compares the two. -->
 
-Every error that Weft reports reads *what: which: why*, and then what to do about it. It has a **reason**, one stable word that scripts, logs and metrics
-can rely on: it never changes its meaning and is never used again for another. This page explains each one.
+Every error of Weft reads *what: which: why*, and then the remedy. It has a **reason**, one stable word for scripts,
+logs and metrics. A reason never changes its meaning, and no later release uses it for another. This page explains each one.
 
-The **scope** says whom a failure belongs to, and so what happens next:
+The **scope** says who is at fault, and so what happens next:
 
-| scope | whose failure it is | the job | the node |
+| scope | who is at fault | the job | the node |
 |---|---|---|---|
-| job | the job asked for what it cannot have | ends with the message, where its user sees it | stays in service |
-| system | Weft cannot serve now | waits or goes back to the queue, where its scheduler can do that | stays in service |
-| node | this node is at fault | starts again elsewhere, as its scheduler does after a failed prolog | drained, with the reason |
+| job | the job asked for more than it may have | ends with the message, which its user sees | stays in service |
+| system | Weft cannot serve now | waits or goes back to the queue, if its scheduler can do that | stays in service |
+| node | this node is at fault | starts again elsewhere, as after any failed prolog | drained, with the reason |
 | none | a call or a file was wrong; no job is concerned | – | – |
 
-Only scope node ever takes a node out of service: a refused user must not cost a site a node. Weft fails closed: whatever the scope, no task runs
-without its isolation. Root's way out while Weft itself is broken is ` + "`weft agent bypass --until TIME`" + `.
+Only scope node takes a node out of service: a refused user must not cost a site a node. Weft fails closed: in every
+scope, no task runs without its isolation. While Weft itself is broken, root can let jobs run without it:
+` + "`weft agent bypass --until TIME`" + `.
 
-The **code** is the kind of an error: the gRPC status that a plugin returns for it, or is given.
+The **code** is the kind of an error. It is the gRPC status between Weft and its plugins.
 
 `
 
@@ -60,9 +61,31 @@ func errorsPage() string {
 		fmt.Fprintf(&b, "\n## %s\n", c.title)
 		for _, a := range core.Reasons() {
 			if a.Scope == c.scope {
-				fmt.Fprintf(&b, "\n### %s\n\nScope %v, code %v.\n\n**It means:** %s.\n\n**What to do:** %s.\n", a.Reason, a.Scope, a.Code, a.Mean, a.Remedy)
+				fmt.Fprintf(&b, "\n### %s\n\nScope %v, code %v.\n\n%s\n\n%s\n", a.Reason, a.Scope, a.Code,
+					filled("**Meaning:** "+a.Mean+"."), filled("**Remedy:** "+a.Remedy+"."))
 			}
 		}
+	}
+	return b.String()
+}
+
+// filled breaks a paragraph into lines of at most 120 bytes.
+func filled(text string) string {
+	const most = 120
+	var b strings.Builder
+	line := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case line+1+len(word) > most:
+			b.WriteByte('\n')
+			line = 0
+		default:
+			b.WriteByte(' ')
+			line++
+		}
+		b.WriteString(word)
+		line += len(word)
 	}
 	return b.String()
 }
