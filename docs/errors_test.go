@@ -20,7 +20,8 @@ const errorsHead = `# Errors
 <!-- Made from core/reason.go by "make golden"; a test compares the two. -->
 
 Every error of Weft reads *what: which: why*, and then the remedy. It has a **reason**, one stable word for scripts,
-logs and metrics. A reason never changes its meaning, and no later release uses it for another. This page explains each one.
+logs and metrics. A reason never changes its meaning, and no later release uses it for another. This page explains
+each one.
 
 The **scope** says who is at fault, and so what happens next:
 

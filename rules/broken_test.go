@@ -185,7 +185,9 @@ var broken = []struct {
 	{"every direct dependency is in docs/dependencies.md", "docs/dependencies.md", "| `example.org/dep/v2` | x |\n", ""},
 
 	{"every folder has its line in CONTRIBUTING.md", "a/a.txt", "", "it does not say what a/ is"},
-	{"every folder has its line in CONTRIBUTING.md", "CONTRIBUTING.md", "`commented/`, `through/x`", ""},
+	{"every folder has its line in CONTRIBUTING.md", "CONTRIBUTING.md", "| `commented/`, `through/` | x |\n", ""},
+	{"every folder has its line in CONTRIBUTING.md", "CONTRIBUTING.md", "`commented/` `through/`\n| `gone/` | x |\n",
+		"there is no gone/"},
 
 	{englishRule, "a/a.go", "package a\n\n// What is left stays.\nvar x int\n", "a/a.go:3: \"What is left stays.\""},
 	{englishRule, "a/a.go", "package a\n\n// x holds what\n// is left, and its record stands in\n// the store.\nvar x int\n", "\"stands in\""},

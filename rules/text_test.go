@@ -49,9 +49,27 @@ var textRules = []rule{
 					broken["CONTRIBUTING.md: it does not say what "+folder+"/ is"] = true
 				}
 			}
+			for _, m := range folders.FindAllStringSubmatch(t.texts["CONTRIBUTING.md"], -1) {
+				if !holds(t, m[1]) {
+					broken["CONTRIBUTING.md: there is no "+m[1]] = true
+				}
+			}
 			return slices.Sorted(maps.Keys(broken))
 		},
 	},
+}
+
+// folders are the paths that begin a row of CONTRIBUTING's table.
+var folders = regexp.MustCompile("(?m)^\\| `([a-z0-9/-]+/)`")
+
+// holds reports whether the tree has a file in the folder.
+func holds(t *tree, folder string) bool {
+	for name := range t.texts {
+		if strings.HasPrefix(name, folder) {
+			return true
+		}
+	}
+	return false
 }
 
 func matching(t *tree, pattern *regexp.Regexp) []string {

@@ -155,6 +155,6 @@ func prefixed(with string, text []byte) string {
 func TestRenderRefusesVariablesThatAreNotOneLine(t *testing.T) {
 	for _, v := range []core.Variable{{Name: "A", Value: "x\nexport LD_PRELOAD=y"}, {Name: "A B", Value: "x"}, {Name: ""}, {Name: "A=B"}, {Name: "1A"}, {Name: "A", Value: "\x00"}, {Name: "A\nunset B", Unset: true}} {
 		_, err := New("tioga").Render(t.Context(), core.HookCall{Phase: PhaseTaskProlog}, core.Outcome{Environment: []core.Variable{v}})
-		checkError(t, err, core.InternalFault, "cannot be told to a task")
+		checkError(t, err, core.InternalFault, "does not fit in one line")
 	}
 }
