@@ -62,14 +62,10 @@ func (s *authorityServer) Reserve(ctx context.Context, req *authorityv1.ReserveR
 	d := &decoder{}
 	ask, peer := d.intent(req.GetIntent()), d.peer(req.GetPeer())
 	peer.Node = node
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	grant, err := s.authority.Reserve(ctx, node, ask, peer)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &authorityv1.ReserveReply{Grant: encodeGrant(grant)}, nil
+	reserve := func(ctx context.Context) (core.Grant, error) { return s.authority.Reserve(ctx, node, ask, peer) }
+	return answered(ctx, d, reserve, func(g core.Grant) *authorityv1.ReserveReply {
+		return &authorityv1.ReserveReply{Grant: encodeGrant(g)}
+	})
 }
 
 type attendServer = grpc.BidiStreamingServer[authorityv1.AttendRequest, authorityv1.AttendReply]

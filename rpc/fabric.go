@@ -30,49 +30,26 @@ type fabricServer struct {
 func (s *fabricServer) Reserve(ctx context.Context, req *fabricv1.ReserveRequest) (*fabricv1.ReserveReply, error) {
 	d := &decoder{}
 	key, n := d.key(req.GetKey()), d.count("addresses", req.GetAddresses())
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	c, err := s.backend.Reserve(ctx, key, n)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &fabricv1.ReserveReply{Collective: encodeCollective(c)}, nil
+	reserve := func(ctx context.Context) (core.Collective, error) { return s.backend.Reserve(ctx, key, n) }
+	return answered(ctx, d, reserve, func(c core.Collective) *fabricv1.ReserveReply {
+		return &fabricv1.ReserveReply{Collective: encodeCollective(c)}
+	})
 }
 
 func (s *fabricServer) ReleaseStep(ctx context.Context, req *fabricv1.ReleaseStepRequest) (*fabricv1.ReleaseStepReply, error) {
 	d := &decoder{}
 	key, step := d.key(req.GetKey()), d.word("step", req.GetStep())
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.backend.ReleaseStep(ctx, key, step); err != nil {
-		return nil, outward(err)
-	}
-	return &fabricv1.ReleaseStepReply{}, nil
+	return &fabricv1.ReleaseStepReply{}, d.then(ctx, func() error { return s.backend.ReleaseStep(ctx, key, step) })
 }
 
 func (s *fabricServer) Release(ctx context.Context, req *fabricv1.ReleaseRequest) (*fabricv1.ReleaseReply, error) {
 	d := &decoder{}
 	key := d.key(req.GetKey())
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.backend.Release(ctx, key); err != nil {
-		return nil, outward(err)
-	}
-	return &fabricv1.ReleaseReply{}, nil
+	return &fabricv1.ReleaseReply{}, d.then(ctx, func() error { return s.backend.Release(ctx, key) })
 }
 
 func (s *fabricServer) Collectives(ctx context.Context, _ *fabricv1.CollectivesRequest) (*fabricv1.CollectivesReply, error) {
-	if err := new(decoder).ready(ctx); err != nil {
-		return nil, err
-	}
-	f, err := s.backend.Collectives(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return encodeFabric(f), nil
+	return answered(ctx, &decoder{}, s.backend.Collectives, encodeFabric)
 }
 
 type fabricClient struct {

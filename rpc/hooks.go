@@ -31,42 +31,27 @@ type hooksServer struct {
 func (s *hooksServer) Parse(ctx context.Context, req *hooksv1.ParseRequest) (*hooksv1.ParseReply, error) {
 	d := &decoder{}
 	call := d.call(req.GetCall())
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	ask, err := s.hooks.Parse(ctx, call)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &hooksv1.ParseReply{Intent: encodeIntent(ask)}, nil
+	parse := func(ctx context.Context) (core.Intent, error) { return s.hooks.Parse(ctx, call) }
+	return answered(ctx, d, parse, func(i core.Intent) *hooksv1.ParseReply {
+		return &hooksv1.ParseReply{Intent: encodeIntent(i)}
+	})
 }
 
 func (s *hooksServer) Render(ctx context.Context, req *hooksv1.RenderRequest) (*hooksv1.RenderReply, error) {
 	d := &decoder{}
 	call, outcome := d.call(req.GetCall()), d.outcome(req.GetOutcome())
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	reply, err := s.hooks.Render(ctx, call, outcome)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return encodeReply(reply), nil
+	render := func(ctx context.Context) (core.HookReply, error) { return s.hooks.Render(ctx, call, outcome) }
+	return answered(ctx, d, render, encodeReply)
 }
 
 func (s *hooksServer) Phases(ctx context.Context, _ *hooksv1.PhasesRequest) (*hooksv1.PhasesReply, error) {
-	if err := new(decoder).ready(ctx); err != nil {
-		return nil, err
-	}
 	phased, ok := s.hooks.(core.Phased)
 	if !ok {
 		return nil, outward(core.Errorf(core.NotSupported, "scheduler adapter: Phases: no hook calls for it"))
 	}
-	phases, err := phased.Phases(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &hooksv1.PhasesReply{Phases: every(phases, encodePhase)}, nil
+	return answered(ctx, &decoder{}, phased.Phases, func(phases []core.HookPhase) *hooksv1.PhasesReply {
+		return &hooksv1.PhasesReply{Phases: every(phases, encodePhase)}
+	})
 }
 
 // encodeReply sends an exit code that no process has as one that no decoder takes.

@@ -31,51 +31,33 @@ type nicServer struct {
 }
 
 func (s *nicServer) Devices(ctx context.Context, _ *nicv1.DevicesRequest) (*nicv1.DevicesReply, error) {
-	if err := new(decoder).ready(ctx); err != nil {
-		return nil, err
-	}
-	devices, err := s.driver.Devices(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &nicv1.DevicesReply{Devices: every(devices, encodeDevice)}, nil
+	return answered(ctx, &decoder{}, s.driver.Devices, func(devices []core.Device) *nicv1.DevicesReply {
+		return &nicv1.DevicesReply{Devices: every(devices, encodeDevice)}
+	})
 }
 
 func (s *nicServer) Services(ctx context.Context, _ *nicv1.ServicesRequest) (*nicv1.ServicesReply, error) {
-	if err := new(decoder).ready(ctx); err != nil {
-		return nil, err
-	}
-	services, err := s.driver.Services(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &nicv1.ServicesReply{Services: every(services, encodeService)}, nil
+	return answered(ctx, &decoder{}, s.driver.Services, func(services []core.Service) *nicv1.ServicesReply {
+		return &nicv1.ServicesReply{Services: every(services, encodeService)}
+	})
 }
 
 func (s *nicServer) Create(ctx context.Context, req *nicv1.CreateRequest) (*nicv1.CreateReply, error) {
 	d := &decoder{}
 	specs := each(d, "services", req.GetSpecs(), maxServices, d.spec)
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	results, err := s.driver.Create(ctx, specs)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &nicv1.CreateReply{Results: every(results, encodeCreated)}, nil
+	create := func(ctx context.Context) ([]core.Created, error) { return s.driver.Create(ctx, specs) }
+	return answered(ctx, d, create, func(results []core.Created) *nicv1.CreateReply {
+		return &nicv1.CreateReply{Results: every(results, encodeCreated)}
+	})
 }
 
 func (s *nicServer) Destroy(ctx context.Context, req *nicv1.DestroyRequest) (*nicv1.DestroyReply, error) {
 	d := &decoder{}
 	services := each(d, "services", req.GetServices(), maxServices, d.service)
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	errs, err := s.driver.Destroy(ctx, services)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &nicv1.DestroyReply{Results: every(errs, func(err error) *nicv1.Destroyed { return &nicv1.Destroyed{Error: encodeError(err)} })}, nil
+	destroy := func(ctx context.Context) ([]error, error) { return s.driver.Destroy(ctx, services) }
+	return answered(ctx, d, destroy, func(errs []error) *nicv1.DestroyReply {
+		return &nicv1.DestroyReply{Results: every(errs, encodeDestroyed)}
+	})
 }
 
 type nicClient struct {
@@ -95,29 +77,19 @@ func (c *nicClient) Services(ctx context.Context) ([]core.Service, error) {
 
 func (c *nicClient) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
 	reply, err := c.pb.Create(ctx, &nicv1.CreateRequest{Specs: every(specs, encodeSpec)}, pluginBound...)
-	if err != nil {
-		return nil, c.inward("Create", err)
-	}
-	d := &decoder{}
-	d.same(len(specs), len(reply.GetResults()))
-	results := each(d, "results", reply.GetResults(), maxServices, func(p *nicv1.Created) core.Created { return d.created(c.remote, p) })
-	return results, c.answer("Create", d)
+	return decoded(c.remote, "Create", err, func(d *decoder) []core.Created {
+		d.same(len(specs), len(reply.GetResults()))
+		created := func(p *nicv1.Created) core.Created { return d.created(c.remote, p) }
+		return each(d, "results", reply.GetResults(), maxServices, created)
+	})
 }
 
 func (c *nicClient) Destroy(ctx context.Context, services []core.Service) ([]error, error) {
 	reply, err := c.pb.Destroy(ctx, &nicv1.DestroyRequest{Services: every(services, encodeService)}, pluginBound...)
-	if err != nil {
-		return nil, c.inward("Destroy", err)
-	}
-	d := &decoder{}
-	d.same(len(services), len(reply.GetResults()))
-	errs := each(d, "results", reply.GetResults(), maxServices, func(p *nicv1.Destroyed) error {
-		if e := c.fault(p.GetError()); e != nil {
-			return e
-		}
-		return nil
+	return decoded(c.remote, "Destroy", err, func(d *decoder) []error {
+		d.same(len(services), len(reply.GetResults()))
+		return each(d, "results", reply.GetResults(), maxServices, c.destroyed)
 	})
-	return errs, c.answer("Destroy", d)
 }
 
 // same refuses an answer that leaves open which result is whose.
@@ -171,6 +143,15 @@ func (d *decoder) spec(p *nicv1.Spec) core.ServiceSpec {
 		d.fail("service on %s: it has no owner, so everybody could use it", s.Device)
 	}
 	return s
+}
+
+func encodeDestroyed(err error) *nicv1.Destroyed { return &nicv1.Destroyed{Error: encodeError(err)} }
+
+func (r remote) destroyed(p *nicv1.Destroyed) error {
+	if e := r.fault(p.GetError()); e != nil {
+		return e
+	}
+	return nil
 }
 
 func encodeCreated(c core.Created) *nicv1.Created {

@@ -96,19 +96,13 @@ type pluginServer struct {
 }
 
 func (s *pluginServer) Info(ctx context.Context, _ *pluginv1.InfoRequest) (*pluginv1.InfoReply, error) {
-	info, err := s.plugin.Info(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return encodeInfo(info), nil
+	return answered(ctx, &decoder{}, s.plugin.Info, encodeInfo)
 }
 
 func (s *pluginServer) Schema(ctx context.Context, _ *pluginv1.SchemaRequest) (*pluginv1.SchemaReply, error) {
-	schema, err := s.plugin.Schema(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &pluginv1.SchemaReply{Schema: encodeSchema(schema)}, nil
+	return answered(ctx, &decoder{}, s.plugin.Schema, func(schema core.Schema) *pluginv1.SchemaReply {
+		return &pluginv1.SchemaReply{Schema: encodeSchema(schema)}
+	})
 }
 
 func (s *pluginServer) Configure(ctx context.Context, req *pluginv1.ConfigureRequest) (*pluginv1.ConfigureReply, error) {
@@ -124,28 +118,17 @@ func (s *pluginServer) Configure(ctx context.Context, req *pluginv1.ConfigureReq
 }
 
 func (s *pluginServer) Check(ctx context.Context, _ *pluginv1.CheckRequest) (*pluginv1.CheckReply, error) {
-	if err := new(decoder).ready(ctx); err != nil {
-		return nil, err
-	}
-	findings, err := s.plugin.Check(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &pluginv1.CheckReply{Findings: every(findings[:min(len(findings), maxTexts)], encodeFinding)}, nil
+	return answered(ctx, &decoder{}, s.plugin.Check, func(findings []core.Finding) *pluginv1.CheckReply {
+		return &pluginv1.CheckReply{Findings: every(findings[:min(len(findings), maxTexts)], encodeFinding)}
+	})
 }
 
 func (s *pluginServer) Health(ctx context.Context, _ *pluginv1.HealthRequest) (*pluginv1.HealthReply, error) {
-	if err := s.plugin.Health(ctx); err != nil {
-		return nil, outward(err)
-	}
-	return &pluginv1.HealthReply{}, nil
+	return &pluginv1.HealthReply{}, new(decoder).then(ctx, func() error { return s.plugin.Health(ctx) })
 }
 
 func (s *pluginServer) Drain(ctx context.Context, _ *pluginv1.DrainRequest) (*pluginv1.DrainReply, error) {
-	if err := s.plugin.Drain(ctx); err != nil {
-		return nil, outward(err)
-	}
-	return &pluginv1.DrainReply{}, nil
+	return &pluginv1.DrainReply{}, new(decoder).then(ctx, func() error { return s.plugin.Drain(ctx) })
 }
 
 type pluginClient struct {

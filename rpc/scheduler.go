@@ -35,14 +35,10 @@ func (s *schedulerServer) Call(
 ) (*schedulerv1.SchedulerReply, error) {
 	d := &decoder{}
 	call := d.schedulerCall(req)
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
-	job, err := s.scheduler.Call(ctx, call)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &schedulerv1.SchedulerReply{Job: encodeAnyJob(job)}, nil
+	do := func(ctx context.Context) (*core.Job, error) { return s.scheduler.Call(ctx, call) }
+	return answered(ctx, d, do, func(job *core.Job) *schedulerv1.SchedulerReply {
+		return &schedulerv1.SchedulerReply{Job: encodeAnyJob(job)}
+	})
 }
 
 func (s *schedulerServer) Watch(stream grpc.BidiStreamingServer[schedulerv1.WatchRequest, schedulerv1.WatchReply]) error {
@@ -66,12 +62,8 @@ func (c *schedulerClient) Call(ctx context.Context, call core.SchedulerCall) (*c
 		return nil, call.Unsupported()
 	}
 	reply, err := c.pb.Call(ctx, encodeSchedulerCall(call), pluginBound...)
+	out, err := decoded(c.remote, string(call.Verb), err, func(d *decoder) *core.SchedulerReply { return d.schedulerReply(reply) })
 	if err != nil {
-		return nil, c.inward(string(call.Verb), err)
-	}
-	d := &decoder{}
-	out := d.schedulerReply(reply)
-	if err := c.answer(string(call.Verb), d); err != nil {
 		return nil, err
 	}
 	if out.Err != nil {

@@ -63,6 +63,30 @@ func outward(err error, more ...protoadapt.MessageV1) error {
 	return s.Err()
 }
 
+// then makes a call that answers nothing, if its request is right and somebody still waits.
+func (d *decoder) then(ctx context.Context, call func() error) error {
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
+	if err := call(); err != nil {
+		return outward(err)
+	}
+	return nil
+}
+
+// answered makes a call, if its request is right and somebody still waits, and encodes its answer.
+func answered[A, P any](ctx context.Context, d *decoder, call func(context.Context) (A, error), encode func(A) *P) (*P, error) {
+	var answer A
+	err := d.then(ctx, func() (err error) {
+		answer, err = call(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return encode(answer), nil
+}
+
 // remote is who a client calls, for its errors.
 type remote struct {
 	who  string      // NIC driver, server
