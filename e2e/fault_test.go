@@ -17,11 +17,6 @@ func (w *site) fault(node string, f sim.Fault) {
 	must(w.t, sim.SetFault(w.t.Context(), w.path(node+".nic"), f))
 }
 
-func (w *site) heal(node string) {
-	w.t.Helper()
-	must(w.t, sim.ClearFaults(w.t.Context(), w.path(node+".nic"), "", ""))
-}
-
 // drained waits until a node is out of service and returns why.
 func (w *site) drained(node string) string {
 	w.t.Helper()

@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -137,25 +135,6 @@ func marked(variable string) []int {
 		}
 	}
 	return pids
-}
-
-// alive reports whether a process is there and is no zombie.
-func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, ok := strings.Cut(string(stat), ") ")
-	return err == nil && ok && rest[0] != 'Z' && rest[0] != 'X'
-}
-
-// exit is a command's exit code.
-func exit(err error) int {
-	var e *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &e):
-		return e.ExitCode()
-	}
-	return -1
 }
 
 // quoted is a text as one word of a shell's.

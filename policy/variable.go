@@ -47,7 +47,6 @@ type scope map[string]cty.Type
 var (
 	ruleScope  = scope{"job": jobType, "system": systemType}
 	limitScope = scope{"job": jobType, "system": systemType, "share": shareType}
-	noScope    = scope{}
 )
 
 // cores are the job's over all its nodes.

@@ -36,15 +36,14 @@ type system struct {
 
 // scheduler describes whatever it is asked for, as its fields say.
 type scheduler struct {
-	mu        sync.Mutex
-	asked     int
-	hang      chan struct{} // Describe waits for it
-	hosts     string
-	uid       uint32
-	failed    []string
-	drained   []string
-	watchErrs atomic.Int32
-	tells     chan core.Jobs
+	mu      sync.Mutex
+	asked   int
+	hang    chan struct{} // Describe waits for it
+	hosts   string
+	uid     uint32
+	failed  []string
+	drained []string
+	tells   chan core.Jobs
 }
 
 func (s *scheduler) Describe(ctx context.Context, key core.Key, _ []byte, _ core.Peer) (core.Job, error) {

@@ -35,7 +35,6 @@ type world struct {
 	stamps  map[core.JobID]int64 // newest clean-up by root that this process has answered
 	number  uint64
 	up      bool
-	gone    []string // NICs that vanished
 	spare   []core.Device
 }
 

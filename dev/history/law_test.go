@@ -31,10 +31,9 @@ type law struct {
 	zombies map[core.Run]bool       // live again by an older store, though they were over
 
 	// The server's process.
-	live     map[uint64]*live
-	asked    time.Duration // Began of the answer at hand
-	may      []uint64      // reservations that the present input allows to drain
-	overruns map[core.Run]bool
+	live  map[uint64]*live
+	asked time.Duration // Began of the answer at hand
+	may   []uint64      // reservations that the present input allows to drain
 }
 
 // held is a reservation as the store has it.

@@ -21,7 +21,6 @@ type hook struct {
 	b      *box
 	began  int64 // boot time, once it began
 	caller uint32
-	answer bool
 }
 
 // life is what users and the scheduler do.

@@ -58,15 +58,16 @@ type desc struct {
 
 // failInfo is struct cxi_svc_fail_info.
 type failInfo struct {
-	avail                             [core.NumResources]uint16
-	noLEPools, noTLEPools, noCntrPool uint8
-	_                                 uint8
+	avail                 [core.NumResources]uint16
+	noLEPools, noTLEPools uint8
+	_                     [2]uint8 // the number of counter pools, and padding
 }
 
 // use is struct cxi_rsrc_use.
 type use struct {
-	id, tlePool uint32
-	inUse       [core.NumResources]uint16
+	id    uint32
+	_     uint32 // the TLE pool
+	inUse [core.NumResources]uint16
 }
 
 // devinfo is struct cxil_devinfo, which a device's handle begins with.

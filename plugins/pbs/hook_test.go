@@ -262,16 +262,6 @@ func (s *site) last(event string) ran {
 	return ran{}
 }
 
-func (s *site) count(event string) int {
-	n := 0
-	for _, line := range s.Past() {
-		if strings.HasPrefix(line, event+" ") {
-			n++
-		}
-	}
-	return n
-}
-
 func (s *site) past(want ...string) {
 	s.t.Helper()
 	if diff := cmp.Diff(want, s.Past()); diff != "" {
