@@ -92,13 +92,13 @@ var bindings = []binding{
 		deep: true,
 	},
 	{
-		name: "plugins and drivers import core, poll, command, people, file and their own subpackages only",
+		name: "plugins and drivers import core, poll, command, people, file, plan and their own subpackages only",
 		why:  "a built-in plugin is written as a third party's is: it knows the contracts, and neither who runs it nor another plugin",
 		on:   in("plugins", "drivers"),
 		may: func(pkg, path string) bool {
 			parts := strings.SplitN(pkg, "/", 3)
 			self := "./" + strings.Join(parts[:min(2, len(parts))], "/")
-			return !under(path, ".") || under(path, "./core", "./poll", "./command", "./people", "./file") || len(parts) > 1 && under(path, self)
+			return !under(path, ".") || under(path, "./core", "./poll", "./command", "./people", "./file", "./plan") || len(parts) > 1 && under(path, self)
 		},
 	},
 	{

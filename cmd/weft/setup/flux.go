@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/flux/install"
 )
 
@@ -55,38 +57,38 @@ func initFlux(o *cli.Options, i install.Options, write, remove bool) error {
 	if err := absolute(&i.Hook, &i.System, &i.Shell, &i.Dir); err != nil {
 		return err
 	}
-	plan := install.New
+	build := install.New
 	if remove {
-		plan = install.Removal
+		build = install.Removal
 	}
-	p, err := plan(i)
+	p, err := build(i)
 	if err != nil {
 		return err
 	}
-	done := (write || remove) && len(p.Findings) == 0
+	done := (write || remove) && !p.Refused()
 	if err := carryOut(p, done); err != nil {
 		return err
 	}
 	if err := cli.Print(o, asFluxShown(p, done), func(w io.Writer, s shownFlux) { printFlux(w, s, remove) }); err != nil {
 		return err
 	}
-	if len(p.Findings) > 0 {
-		return cli.Exit(cli.ExitFailed, fmt.Errorf("init flux: %s; nothing was changed", strings.Join(p.Findings, "; ")))
+	if p.Refused() {
+		return cli.Exit(cli.ExitFailed, errors.New("init flux: a finding refuses; nothing was changed"))
 	}
 	return nil
 }
 
 // shownFlux is a plan as JSON.
 type shownFlux struct {
-	Findings []string      `json:"findings"`
-	Notes    []string      `json:"notes"`
-	Lines    string        `json:"lines"`
-	Changes  []shownChange `json:"changes"`
-	Done     bool          `json:"done"`
+	Findings []plan.Finding `json:"findings"`
+	Notes    []string       `json:"notes"`
+	Lines    string         `json:"lines"`
+	Changes  []shownChange  `json:"changes"`
+	Done     bool           `json:"done"`
 }
 
 func asFluxShown(p *install.Plan, done bool) shownFlux {
-	s := shownFlux{Findings: append([]string{}, p.Findings...), Notes: append([]string{}, p.Notes...), Lines: p.Lines, Done: done, Changes: []shownChange{}}
+	s := shownFlux{Findings: append([]plan.Finding{}, p.Findings...), Notes: append([]string{}, p.Notes...), Lines: p.Lines, Done: done, Changes: []shownChange{}}
 	for _, c := range p.Changes {
 		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Gone})
 	}
@@ -95,7 +97,7 @@ func asFluxShown(p *install.Plan, done bool) shownFlux {
 
 func printFlux(w io.Writer, p shownFlux, remove bool) {
 	for _, f := range p.Findings {
-		fmt.Fprintln(w, "refusal  "+f)
+		fmt.Fprintf(w, "%-8s %s: %s\n%-8s -> %s\n", f.Level, f.Setting, f.What, "", f.Remedy)
 	}
 	for _, n := range p.Notes {
 		fmt.Fprintln(w, "warning  "+n)

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/adapters"
+	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
@@ -73,11 +74,11 @@ func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 	if err != nil {
 		site = nil // what it says is in the plan's findings
 	}
-	plan := install.New
+	build := install.New
 	if i.remove {
-		plan = install.Removal
+		build = install.Removal
 	}
-	p, err := plan(i.Options, site)
+	p, err := build(i.Options, site)
 	if err != nil {
 		return err
 	}
@@ -96,10 +97,10 @@ func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 
 // shownPBS is a plan as JSON.
 type shownPBS struct {
-	Findings []install.Finding `json:"findings"`
-	Lines    []string          `json:"lines"`
-	Changes  []shownChange     `json:"changes"`
-	Done     bool              `json:"done"`
+	Findings []plan.Finding `json:"findings"`
+	Lines    []string       `json:"lines"`
+	Changes  []shownChange  `json:"changes"`
+	Done     bool           `json:"done"`
 }
 
 func asShownPBS(p *install.Plan, done bool) shownPBS {
@@ -108,7 +109,7 @@ func asShownPBS(p *install.Plan, done bool) shownPBS {
 		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), !strings.HasSuffix(c.Path, ".json")})
 	}
 	if s.Findings == nil {
-		s.Findings = []install.Finding{}
+		s.Findings = []plan.Finding{}
 	}
 	if s.Lines == nil {
 		s.Lines = []string{}

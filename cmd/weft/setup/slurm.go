@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/slurm/install"
 )
 
@@ -33,7 +34,7 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 	cmd.Long = `Look at slurm.conf for what stands in Weft's way, and show the lines it would get and the hook files that every node needs.
 
 Nothing is changed without --write, which puts Weft's lines into a marked block, makes comments of the lines they replace, and keeps what the
-file was as slurm.conf` + install.Backup + `. A Prolog, TaskProlog or Epilog of the site's stays in force: the hook files run it too. Writing twice changes nothing.
+file was as slurm.conf` + plan.Backup + `. A Prolog, TaskProlog or Epilog of the site's stays in force: the hook files run it too. Writing twice changes nothing.
 --remove takes out again what --write put in, byte for byte, and changes nothing when any of it was edited by hand.
 
 The hook files must be on every node, at the same path, before the lines are in slurm.conf, and may go only after Slurm has read it without
@@ -59,11 +60,11 @@ func initSlurm(o *cli.Options, i install.Options, write, remove bool) error {
 	if err := absolute(&i.Hook, &i.Conf, &i.Hooks, &i.Dir); err != nil {
 		return err
 	}
-	plan := install.New
+	build := install.New
 	if remove {
-		plan = install.Removal
+		build = install.Removal
 	}
-	p, err := plan(i)
+	p, err := build(i)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func initSlurm(o *cli.Options, i install.Options, write, remove bool) error {
 func refusals(p *install.Plan) string {
 	n, first := 0, ""
 	for _, f := range p.Findings {
-		if f.Level == install.Refusal {
+		if f.Level == plan.Refusal {
 			n++
 			first = cmp.Or(first, f.Setting+": "+f.What)
 		}
@@ -96,18 +97,18 @@ func refusals(p *install.Plan) string {
 
 // shownPlan is a plan as JSON.
 type shownPlan struct {
-	Findings []install.Finding `json:"findings"`
-	Lines    []string          `json:"lines"`
-	Replaced []string          `json:"replaced"`
-	Changes  []shownChange     `json:"changes"`
-	Files    []string          `json:"files"`
-	Done     bool              `json:"done"`
+	Findings []plan.Finding `json:"findings"`
+	Lines    []string       `json:"lines"`
+	Replaced []string       `json:"replaced"`
+	Changes  []shownChange  `json:"changes"`
+	Files    []string       `json:"files"`
+	Done     bool           `json:"done"`
 }
 
 func asShown(p *install.Plan, done bool) shownPlan {
 	s := shownPlan{Findings: p.Findings, Lines: p.Lines, Replaced: p.Replaced, Files: p.Files, Done: done, Changes: []shownChange{}}
 	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Conf || c.Gone})
+		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Site || c.Gone})
 	}
 	for _, list := range []*[]string{&s.Lines, &s.Replaced, &s.Files} {
 		if *list == nil {
@@ -115,7 +116,7 @@ func asShown(p *install.Plan, done bool) shownPlan {
 		}
 	}
 	if s.Findings == nil {
-		s.Findings = []install.Finding{}
+		s.Findings = []plan.Finding{}
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plan"
 )
 
 // Options say what is to be installed where. Paths are absolute.
@@ -35,30 +36,9 @@ const (
 
 // Plan is what an installation, or its removal, finds and would change.
 type Plan struct {
-	Lines    string   // what Flux's configuration must have
-	Findings []string // what keeps Weft out
-	Notes    []string // what a person must see to
-	Changes  []Change
-}
-
-// Change is one file.
-type Change struct {
-	Path string
-	Text []byte
-	Was  []byte // nil: it is new
-	Gone bool   // it is removed
-	mode fs.FileMode
-}
-
-// What is done with the file.
-func (c Change) What() string {
-	switch {
-	case c.Gone:
-		return "remove"
-	case c.Was == nil:
-		return "create"
-	}
-	return "change"
+	plan.Plan
+	Lines string   // what Flux's configuration must have
+	Notes []string // what a person must see to
 }
 
 // maxFile bounds a file that is read, in bytes.
@@ -91,16 +71,16 @@ func (o Options) check() error {
 }
 
 // files are what an installation has, by path.
-func (o Options) files() []Change {
-	all := make([]Change, 0, len(scriptlets)+1)
+func (o Options) files() []plan.Change {
+	all := make([]plan.Change, 0, len(scriptlets)+1)
 	for _, phase := range scriptlets {
-		all = append(all, Change{Path: filepath.Join(o.System, phase+".d", "weft"), Text: o.scriptlet(phase), mode: 0o755})
+		all = append(all, plan.Change{Path: filepath.Join(o.System, phase+".d", "weft"), Text: o.scriptlet(phase), Mode: 0o755})
 	}
-	return append(all, Change{Path: filepath.Join(o.Shell, "weft.lua"), Text: o.plugin(), mode: 0o644})
+	return append(all, plan.Change{Path: filepath.Join(o.Shell, "weft.lua"), Text: o.plugin(), Mode: 0o644})
 }
 
-func (o Options) toml() Change {
-	return Change{Path: filepath.Join(o.System, "conf.d", "weft.toml"), Text: sealed("#", o.lines()), mode: 0o644}
+func (o Options) toml() plan.Change {
+	return plan.Change{Path: filepath.Join(o.System, "conf.d", "weft.toml"), Text: sealed("#", o.lines()), Mode: 0o644}
 }
 
 // New plans an installation. The lines of Flux's configuration get a file of their own unless another has a table job-manager: Flux would take one of the two.
@@ -121,11 +101,11 @@ func New(o Options) (*Plan, error) {
 	}
 	for _, phase := range scriptlets {
 		if _, err := os.Stat(filepath.Join(o.System, phase)); err == nil {
-			p.Findings = append(p.Findings, fmt.Sprintf("%s: Flux runs this file in place of the folder %s.d: move it into the folder", filepath.Join(o.System, phase), phase))
+			p.refuse("move it into the folder", "%s: Flux runs this file in place of the folder %s.d", filepath.Join(o.System, phase), phase)
 		}
 	}
 	if info, err := os.Stat(o.Hook); err != nil || info.Mode().Perm()&0o111 == 0 {
-		p.Findings = append(p.Findings, o.Hook+": there is no such program on this host: install it at that path on every node, or say with --weft-hook where it is")
+		p.refuse("install it at that path on every node, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
 	}
 	for _, f := range files {
 		was, err := read(f.Path)
@@ -157,7 +137,7 @@ func Removal(o Options) (*Plan, error) {
 			continue
 		}
 		p.taken(f.Path, was)
-		p.Changes = append(p.Changes, Change{Path: f.Path, Was: was, Gone: true})
+		p.Changes = append(p.Changes, plan.Change{Path: f.Path, Was: was, Gone: true})
 	}
 	return p, nil
 }
@@ -169,8 +149,14 @@ func (p *Plan) taken(path string, was []byte) {
 		if ours {
 			what = "it was edited by hand since Weft wrote it"
 		}
-		p.Findings = append(p.Findings, path+": "+what+": move it away if it can go")
+		p.refuse("move it away if it can go", "%s: %s", path, what)
 	}
+}
+
+func (p *Plan) refuse(remedy, format string, args ...any) {
+	p.Findings = append(p.Findings, plan.Finding{
+		Level: plan.Refusal, Setting: "files", What: fmt.Sprintf(format, args...), Remedy: remedy,
+	})
 }
 
 // configured are the files of Flux's configuration beside Weft's own that have a table job-manager.
@@ -214,15 +200,7 @@ func read(path string) ([]byte, error) {
 		text, err = os.ReadFile(path) //nolint:gosec // an administrator names it
 	}
 	if err != nil {
-		return nil, core.Errorf(core.BadCall, "%s: %w", path, bare(err))
+		return nil, core.Errorf(core.BadCall, "%s: %w", path, plan.Bare(err))
 	}
 	return append([]byte{}, text...), nil
-}
-
-// bare is an error without the path that stands before it already.
-func bare(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }

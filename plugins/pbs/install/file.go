@@ -12,10 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-
-	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/file"
 )
 
 // Script is the hook file's text, without its seal.
@@ -107,46 +103,4 @@ func read(path string) ([]byte, error) {
 		err = errors.New("it is too long to be Weft's")
 	}
 	return text, err
-}
-
-// Change is one file that changes.
-type Change struct {
-	Path string
-	Text []byte // nil: it is removed
-	Was  []byte // nil: it is new
-}
-
-// What is done with the file.
-func (c Change) What() string {
-	switch {
-	case c.Text == nil:
-		return "remove"
-	case c.Was == nil:
-		return "create"
-	}
-	return "change"
-}
-
-// Write makes the plan's changes, each of which is there whole or not at all.
-func (p *Plan) Write() error {
-	if p.Refused() {
-		return core.Errorf(core.BadCall, "nothing is written while a finding refuses")
-	}
-	for _, c := range p.Changes {
-		var err error
-		if c.Text != nil {
-			if err = os.MkdirAll(filepath.Dir(c.Path), 0o755); err == nil {
-				err = file.Replace(c.Path, c.Text, file.How{Mode: 0o644})
-			}
-		} else {
-			err = file.Remove(c.Path)
-		}
-		if err != nil {
-			return core.Errorf(core.BadCall, "%s: %w", c.Path, err).WithRemedy("run it again once that is mended: what is written already stays right")
-		}
-		if c.Text == nil {
-			_ = syscall.Rmdir(filepath.Dir(c.Path)) // goes only when nothing is in it
-		}
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plan"
 )
 
 // Resource is one by which users ask, as PBS has it.
@@ -26,43 +27,14 @@ type Options struct {
 	Resources []Resource
 }
 
-// Level is how much a finding weighs.
-type Level string
-
-// The levels. One refusal keeps Weft out.
-const (
-	Fine    Level = "ok"
-	Warning Level = "warning"
-	Refusal Level = "refusal"
-)
-
-// Finding is one thing that PBS or this host says about Weft.
-type Finding struct {
-	Level   Level  `json:"level"`
-	Setting string `json:"setting"`
-	What    string `json:"what"`
-	Remedy  string `json:"remedy,omitempty"`
-}
-
 // Plan is what an installation, or its removal, finds and would change.
 type Plan struct {
-	Findings []Finding
-	Lines    []string // for qmgr
-	Changes  []Change
+	plan.Plan
+	Lines []string // for qmgr
 }
 
-// Refused reports whether a finding keeps Weft out.
-func (p *Plan) Refused() bool {
-	for _, f := range p.Findings {
-		if f.Level == Refusal {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *Plan) add(level Level, setting, mend, format string, args ...any) {
-	p.Findings = append(p.Findings, Finding{level, setting, fmt.Sprintf(format, args...), mend})
+func (p *Plan) add(level plan.Level, setting, mend, format string, args ...any) {
+	p.Findings = append(p.Findings, plan.Finding{Level: level, Setting: setting, What: fmt.Sprintf(format, args...), Remedy: mend})
 }
 
 func (o Options) path(name string) string { return filepath.Join(o.Dir, name) }
@@ -122,57 +94,59 @@ func (p *Plan) file(path string, text []byte) {
 	ours, intact := isOurs(path, was)
 	switch {
 	case err != nil:
-		p.add(Refusal, "files", "move it away if it can go", "%s: %v", path, err)
+		p.add(plan.Refusal, "files", "move it away if it can go", "%s: %v", path, err)
 	case was == nil && text == nil, text != nil && bytes.Equal(was, text):
 	case was != nil && !intact && ours:
-		p.add(Refusal, "files", "move it away if it can go", "%s: it was edited by hand since Weft wrote it", path)
+		p.add(plan.Refusal, "files", "move it away if it can go", "%s: it was edited by hand since Weft wrote it", path)
 	case was != nil && !ours && text != nil:
-		p.add(Refusal, "files", "move it away if it can go", "%s: it is there and Weft did not write it", path)
+		p.add(plan.Refusal, "files", "move it away if it can go", "%s: it is there and Weft did not write it", path)
 	case was != nil && !ours:
 	default:
-		p.Changes = append(p.Changes, Change{path, text, was})
+		p.Changes = append(p.Changes, plan.Change{
+			Path: path, Text: text, Was: was, Mode: 0o644, Gone: text == nil, Own: text == nil,
+		})
 	}
 }
 
 // judge looks for what stands in the way.
 func (o Options) judge(p *Plan, s *Site) {
 	if info, err := os.Stat(o.Hook); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		p.add(Refusal, "weft-hook", "install it at that path on every node and on pbs_server's host, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
+		p.add(plan.Refusal, "weft-hook", "install it at that path on every node and on pbs_server's host, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
 	}
 	for _, path := range []string{o.Hook, o.Dir} {
 		if why := loose(path); why != "" {
-			p.add(Refusal, "files", "change its owner or mode, or take another place for it", "%s, which could change what PBS runs as root", why)
+			p.add(plan.Refusal, "files", "change its owner or mode, or take another place for it", "%s, which could change what PBS runs as root", why)
 		}
 	}
 	if s == nil {
-		p.add(Warning, "qmgr", "run this as root on pbs_server's host, with --exec where PBS is not in /opt/pbs", "it cannot be asked here, so nothing is known of this site's PBS; all lines are shown")
+		p.add(plan.Warning, "qmgr", "run this as root on pbs_server's host, with --exec where PBS is not in /opt/pbs", "it cannot be asked here, so nothing is known of this site's PBS; all lines are shown")
 		return
 	}
 	for _, name := range []string{NodeHook, ServerHook} {
 		if h := s.Hooks[name]; h != nil && !ownEvents(h["event"]) {
-			p.add(Refusal, "hook "+name, "rename the site's own hook", "there is one of that name for other events: %s", h["event"])
+			p.add(plan.Refusal, "hook "+name, "rename the site's own hook", "there is one of that name for other events: %s", h["event"])
 		}
 	}
 	for name, h := range s.Hooks {
 		n, err := strconv.Atoi(h["order"])
 		ours, _ := strconv.Atoi(order)
 		if name != NodeHook && name != ServerHook && err == nil && n > ours && h["enabled"] != "false" && strings.Contains(h["event"], "execjob_begin") {
-			p.add(Warning, "hook "+name, "set hook "+NodeHook+" order = a number above "+h["order"], "it runs after Weft's in execjob_begin: where it rejects, what Weft has made is removed again")
+			p.add(plan.Warning, "hook "+name, "set hook "+NodeHook+" order = a number above "+h["order"], "it runs after Weft's in execjob_begin: where it rejects, what Weft has made is removed again")
 		}
 	}
 	for _, r := range o.Resources {
 		if have := s.Resources[r.Name]; have != nil && have["type"] != "" && have["type"] != r.Type {
-			p.add(Warning, "resource "+r.Name, "delete it and create it anew while no job names it", "it has type %s, and Weft's is %s", have["type"], r.Type)
+			p.add(plan.Warning, "resource "+r.Name, "delete it and create it anew while no job names it", "it has type %s, and Weft's is %s", have["type"], r.Type)
 		}
 	}
 	if s.Server["job_history_enable"] != "True" {
-		p.add(Warning, "job_history_enable", "set server job_history_enable = True", "PBS forgets a job when it ends, and with it the comment that says why Weft could not let it run")
+		p.add(plan.Warning, "job_history_enable", "set server job_history_enable = True", "PBS forgets a job when it ends, and with it the comment that says why Weft could not let it run")
 	}
 	if !o.Room {
-		p.add(Warning, "runjob", "leave --no-room out", "without it a job that finds no free VNI is tried 21 times within seconds and then held by PBS")
+		p.add(plan.Warning, "runjob", "leave --no-room out", "without it a job that finds no free VNI is tried 21 times within seconds and then held by PBS")
 	}
 	if len(p.Findings) == 0 {
-		p.add(Fine, "qmgr", "", "nothing stands in the way")
+		p.add(plan.Fine, "qmgr", "", "nothing stands in the way")
 	}
 }
 

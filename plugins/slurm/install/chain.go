@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/weft-hpc/weft/plan"
 )
 
 // chain is how one hook of Weft's joins what the site has.
@@ -28,15 +30,15 @@ func (o Options) chains(c *conf, h host, f *findings) []chain {
 		lines := c.all(hook.key)
 		for _, l := range lines {
 			if l.More {
-				f.add(Refusal, l, hook.key, "write it alone in its line", "more than one setting stands in the line, which Slurm does not read")
+				f.add(plan.Refusal, l, hook.key, "write it alone in its line", "more than one setting stands in the line, which Slurm does not read")
 			}
 		}
 		switch {
 		case len(lines) > 1 && hook.key != "TaskProlog":
-			f.add(Refusal, lines[len(lines)-1], hook.key, "put the programs into one folder and name it by one line, such as "+hook.key+"=/etc/slurm/"+hook.phase+".d/*",
+			f.add(plan.Refusal, lines[len(lines)-1], hook.key, "put the programs into one folder and name it by one line, such as "+hook.key+"=/etc/slurm/"+hook.phase+".d/*",
 				"%d lines: Slurm before 24.05 runs the last one's program only, and 24.05 and newer run all", len(lines))
 		case len(lines) == 0:
-			f.add(Fine, setting{}, hook.key, "", "the site has none")
+			f.add(plan.Fine, setting{}, hook.key, "", "the site has none")
 		default:
 			ch.join(c, h, f, lines)
 		}
@@ -50,7 +52,7 @@ func (ch *chain) join(c *conf, h host, f *findings, lines []setting) {
 	l := lines[len(lines)-1]
 	path := l.Value
 	if path == "" {
-		f.add(Fine, l, ch.key, "", "the site has none")
+		f.add(plan.Fine, l, ch.key, "", "the site has none")
 		ch.replace = lines
 		return
 	}
@@ -61,13 +63,13 @@ func (ch *chain) join(c *conf, h host, f *findings, lines []setting) {
 	case filepath.Clean(path) == ch.file:
 		// Somebody wrote our line by other means; the file may still run what the line named before.
 		ch.set, ch.site = false, siteOf(h.text(ch.file))
-		f.add(Fine, l, ch.key, "", "it names Weft's hook already")
+		f.add(plan.Fine, l, ch.key, "", "it names Weft's hook already")
 	case ch.key != "TaskProlog" && strings.ContainsAny(path, patterned):
 		ch.intoFolder(h, f, l, path)
 	default:
 		ch.site, ch.replace = path, lines
 		if len(lines) > 1 {
-			f.add(Warning, l, ch.key, "take the lines above it out", "%d lines: Slurm runs the last one's program only", len(lines))
+			f.add(plan.Warning, l, ch.key, "take the lines above it out", "%d lines: Slurm runs the last one's program only", len(lines))
 		}
 		order := "runs before Weft's, and Weft's does not run when it fails"
 		switch ch.key {
@@ -76,13 +78,13 @@ func (ch *chain) join(c *conf, h host, f *findings, lines []setting) {
 		case "Epilog":
 			order = "runs after Weft's, whether that fails or not; the first code that is not zero counts"
 		}
-		f.add(Fine, l, ch.key, "", "the site's %s %s", path, order)
+		f.add(plan.Fine, l, ch.key, "", "the site's %s %s", path, order)
 		if !h.there(path) {
 			what := "Slurm drains a node on which it is missing"
 			if ch.key == "TaskProlog" {
 				what = "no task runs on a node on which it is missing"
 			}
-			f.add(Warning, l, ch.key, "see that it is on every node, or take the line out", "%s: there is no such program on this host; %s", path, what)
+			f.add(plan.Warning, l, ch.key, "see that it is on every node, or take the line out", "%s: there is no such program on this host; %s", path, what)
 		}
 	}
 }
@@ -95,10 +97,10 @@ func (ch *chain) intoFolder(h host, f *findings, l setting, path string) {
 	before, after, star := strings.Cut(pattern, "*")
 	switch {
 	case strings.ContainsAny(dir, patterned) || !star || strings.ContainsAny(before+after, patterned+`\`):
-		f.add(Refusal, l, ch.key, "name the folder by one pattern such as /etc/slurm/prolog.d/*", "%s: Weft cannot tell which file of its own this would run", path)
+		f.add(plan.Refusal, l, ch.key, "name the folder by one pattern such as /etc/slurm/prolog.d/*", "%s: Weft cannot tell which file of its own this would run", path)
 		return
 	case !there:
-		f.add(Refusal, l, ch.key, "run this on a node that has the folder, or make it", "%s: there is no such folder on this host", strings.TrimSuffix(dir, "/"))
+		f.add(plan.Refusal, l, ch.key, "run this on a node that has the folder, or make it", "%s: there is no such folder on this host", strings.TrimSuffix(dir, "/"))
 		return
 	}
 	names = matching(names, pattern)
@@ -113,10 +115,10 @@ func (ch *chain) intoFolder(h host, f *findings, l setting, path string) {
 		if !low {
 			order = "it runs before the site's " + programs(len(names)) + ", and none of them runs when it fails"
 		}
-		f.add(Fine, l, ch.key, "", "%s is added: %s", ch.file, order)
+		f.add(plan.Fine, l, ch.key, "", "%s is added: %s", ch.file, order)
 		return
 	}
-	f.add(Refusal, l, ch.key, "rename the site's first and last one", "%s: no name for Weft's file sorts beyond those of the site's", path)
+	f.add(plan.Refusal, l, ch.key, "rename the site's first and last one", "%s: no name for Weft's file sorts beyond those of the site's", path)
 }
 
 // matching are the names that a pattern matches, but for Weft's own.

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plan"
 )
 
 // What one slurm.conf may include.
@@ -77,7 +77,7 @@ func (r *reader) file(path string, depth int) error {
 	}
 	text, err := r.open(path)
 	if err != nil {
-		return core.Errorf(core.BadConfig, "%s: %w", path, bare(err)).WithRemedy("name slurm.conf with --conf, and run this where it and what it includes can be read")
+		return core.Errorf(core.BadConfig, "%s: %w", path, plan.Bare(err)).WithRemedy("name slurm.conf with --conf, and run this where it and what it includes can be read")
 	}
 	if r.size -= len(text); r.size < 0 {
 		return core.Errorf(core.BadConfig, "%s: the files have more than %d bytes in all", path, maxAll)
@@ -192,13 +192,4 @@ func readFile(path string) ([]byte, error) {
 		err = errors.New("it has more than " + strconv.Itoa(maxText) + " bytes")
 	}
 	return text, err
-}
-
-// bare is an error without the path that its message has said already.
-func bare(err error) error {
-	var e *fs.PathError
-	if errors.As(err, &e) {
-		return e.Err
-	}
-	return err
 }

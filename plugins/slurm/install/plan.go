@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plan"
 )
 
 // Options say what is to be installed where. Paths are absolute.
@@ -24,36 +25,11 @@ type Options struct {
 
 // Plan is what an installation, or its removal, finds and would change.
 type Plan struct {
-	Findings []Finding
+	plan.Plan
 	Lines    []string // what the marked block of slurm.conf says
 	Replaced []string // "FILE:LINE: TEXT" of each line that becomes a comment
-	Changes  []Change // in the order in which they are written
 	Files    []string // the hook files that are in force afterwards, on every node; of a removal: those that stay until Slurm has read slurm.conf without them
 }
-
-// Change is one file that changes.
-type Change struct {
-	Path string
-	Text []byte
-	Was  []byte // nil: it is new
-	Conf bool   // it is slurm.conf or a part of it: a backup is kept, and its owner and mode
-	Gone bool   // it is removed
-	own  bool   // its folder is Weft's, and goes with the last file
-}
-
-// What is done with the file.
-func (c Change) What() string {
-	switch {
-	case c.Gone:
-		return "remove"
-	case c.Was == nil:
-		return "create"
-	}
-	return "change"
-}
-
-// Refused reports whether a finding keeps Weft out.
-func (p *Plan) Refused() bool { return findings(p.Findings).refused() }
 
 func (o Options) check() error {
 	for _, path := range []string{o.Conf, o.Hooks, o.Hook} {
@@ -101,7 +77,7 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 		}
 		p.Replaced = append(p.Replaced, fmt.Sprintf("%s:%d: %s=%s", s.File, s.First, s.Key, s.Value))
 	}
-	var scripts, left []Change
+	var scripts, left []plan.Change
 	for _, ch := range chains {
 		if ch.set {
 			p.Lines = append(p.Lines, ch.key+"="+ch.file)
@@ -115,11 +91,11 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 			if ours, intact := isSealed(was); h.taken(ch.file) && !intact {
 				f.foreign(ch.file, ours)
 			}
-			scripts = append(scripts, Change{Path: ch.file, Text: text, Was: was})
+			scripts = append(scripts, plan.Change{Path: ch.file, Text: text, Was: was, Mode: 0o755})
 		}
 		for _, stale := range h.ours(ch.folder) {
 			if stale != ch.file {
-				left = append(left, Change{Path: stale, Was: h.text(stale), Gone: true})
+				left = append(left, plan.Change{Path: stale, Was: h.text(stale), Gone: true})
 			}
 		}
 	}
@@ -140,7 +116,7 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 		confs, p.Lines, p.Replaced = nil, nil, nil
 	}
 	if cached(o.Conf) && len(confs) > 0 {
-		f.add(Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is; then again here, for the hook files", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
+		f.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is; then again here, for the hook files", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
 	}
 	p.Findings = f
 	p.Changes = slices.Concat(scripts, confs, left)
@@ -148,9 +124,9 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 }
 
 // edit plans the new texts of slurm.conf and of what it includes: the included files first, and the block, which tells of them, last.
-func (p *Plan) edit(c *conf, lost map[string]map[int]bool) []Change {
+func (p *Plan) edit(c *conf, lost map[string]map[int]bool) []plan.Change {
 	var told []replaced
-	var out []Change
+	var out []plan.Change
 	for i := len(c.Files) - 1; i >= 0; i-- {
 		f := c.Files[i]
 		text := comment(f.Base, lost[f.Path])
@@ -163,7 +139,7 @@ func (p *Plan) edit(c *conf, lost map[string]map[int]bool) []Change {
 			text = appendBlock(text, b)
 		}
 		if !bytes.Equal(text, f.Now) {
-			out = append(out, Change{Path: f.Path, Text: text, Was: f.Now, Conf: true})
+			out = append(out, plan.Change{Path: f.Path, Text: text, Was: f.Now, Site: true})
 		}
 	}
 	return out
@@ -173,11 +149,11 @@ func (p *Plan) edit(c *conf, lost map[string]map[int]bool) []Change {
 func (o Options) binaries(h host, f *findings) {
 	for _, path := range []string{o.Hook, o.Hooks} {
 		if why := h.guarded(path); why != "" {
-			f.add(Refusal, setting{}, "files", "change its owner or mode, or take another place for it", "%s: %s", path, why)
+			f.add(plan.Refusal, setting{}, "files", "change its owner or mode, or take another place for it", "%s: %s", path, why)
 		}
 	}
 	if !h.there(o.Hook) {
-		f.add(Refusal, setting{}, "weft-hook", "install it at that path on every node, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
+		f.add(plan.Refusal, setting{}, "weft-hook", "install it at that path on every node, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
 	}
 }
 
@@ -187,7 +163,7 @@ func (f *findings) foreign(path string, ours bool) {
 	if ours {
 		what = "%s: it was edited by hand since Weft wrote it"
 	}
-	f.add(Refusal, setting{}, "files", "move it away if it can go", what, path)
+	f.add(plan.Refusal, setting{}, "files", "move it away if it can go", what, path)
 }
 
 // Removal plans to take out whatever an installation has put in: first the lines, then, planned anew, the hook files. Until every slurmd has read slurm.conf
@@ -214,17 +190,17 @@ func Removal(o Options) (*Plan, error) {
 			}
 		}
 		if !bytes.Equal(file.Base, file.Now) {
-			p.Changes = append(p.Changes, Change{Path: file.Path, Text: file.Base, Was: file.Now, Conf: true})
+			p.Changes = append(p.Changes, plan.Change{Path: file.Path, Text: file.Base, Was: file.Now, Site: true})
 		}
 	}
 	if cached(o.Conf) && len(p.Changes) > 0 {
-		f.add(Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
+		f.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
 	}
 	for _, hook := range hooks {
 		for _, s := range c.all(hook.key) {
 			theirs = append(theirs, filepath.Dir(s.Value))
 			if ours, _ := isSealed(h.text(s.Value)); ours {
-				f.add(Refusal, s, hook.key, "take the line out by hand, or name there again what was there before", "%s is Weft's, and the line is not: it is not in the block that Weft marked", s.Value)
+				f.add(plan.Refusal, s, hook.key, "take the line out by hand, or name there again what was there before", "%s is Weft's, and the line is not: it is not in the block that Weft marked", s.Value)
 			}
 		}
 	}
@@ -244,7 +220,7 @@ func Removal(o Options) (*Plan, error) {
 				p.Files = append(p.Files, path)
 				continue
 			}
-			p.Changes = append(p.Changes, Change{Path: path, Was: text, Gone: true, own: i < len(own)})
+			p.Changes = append(p.Changes, plan.Change{Path: path, Was: text, Gone: true, Own: i < len(own)})
 		}
 	}
 	p.Findings = f

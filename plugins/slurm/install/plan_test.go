@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/plan"
 )
 
 // ground is a folder with a slurm.conf and a weft-hook that everybody may run.
@@ -57,7 +59,7 @@ func (g *ground) all() map[string]string {
 	g.t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(g.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, Backup) {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, plan.Backup) {
 			return err
 		}
 		info, err := d.Info()
@@ -121,7 +123,7 @@ func (g *ground) remove() {
 	}
 }
 
-func shown(f []Finding) string {
+func shown(f []plan.Finding) string {
 	var b strings.Builder
 	for _, x := range f {
 		fmt.Fprintf(&b, "%-8s%s %s: %s", x.Level, x.Setting, filepath.Base(x.Place()), x.What)
@@ -174,7 +176,7 @@ func TestInstallAndRemove(t *testing.T) {
 			}
 			before := g.all()
 			g.Files = true // the hook files alone
-			if p := g.install(); len(p.Files) != len(hooks) || len(p.Lines) > 0 || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Conf }) {
+			if p := g.install(); len(p.Files) != len(hooks) || len(p.Lines) > 0 || slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Site }) {
 				t.Errorf("the hook files alone: %+v", p)
 			}
 			if now := g.all(); now["etc/slurm.conf"] != before["etc/slurm.conf"] {
@@ -203,7 +205,7 @@ func TestInstallAndRemove(t *testing.T) {
 					t.Errorf("%s: %v, %v", path, info, err)
 				}
 			}
-			if back, err := os.ReadFile(g.Conf + Backup); tt.lines != nil && (err != nil || !strings.HasSuffix(before["etc/slurm.conf"], "\n"+string(back))) {
+			if back, err := os.ReadFile(g.Conf + plan.Backup); tt.lines != nil && (err != nil || !strings.HasSuffix(before["etc/slurm.conf"], "\n"+string(back))) {
 				t.Errorf("the backup is %q: %v", back, err)
 			}
 			with := g.all()
@@ -399,7 +401,7 @@ func TestSiteProgramMissing(t *testing.T) {
 	}
 	var got []string
 	for _, f := range g.plan().Findings {
-		if f.Level == Warning && strings.Contains(f.What, "there is no such program") {
+		if f.Level == plan.Warning && strings.Contains(f.What, "there is no such program") {
 			got = append(got, f.Setting)
 		}
 	}
