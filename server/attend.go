@@ -43,7 +43,7 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 		return err
 	}
 	if first.First {
-		s.newcomers.wait(s, node, ses)
+		s.firstStarts.wait(s, node, ses)
 	}
 	return s.receive(ses, next)
 }
@@ -110,7 +110,7 @@ func (s *Server) take(ses *session, r core.Report) error {
 		}
 		return nil
 	case r.First && !r.Full:
-		s.newcomers.wait(s, ses.node, ses)
+		s.firstStarts.wait(s, ses.node, ses)
 		return nil
 	case r.Answer != nil:
 		return s.forward(ses, *r.Answer)
@@ -153,7 +153,7 @@ func (s *Server) forward(ses *session, f core.Forward) error {
 	if err == nil && f.Jobs.Complete {
 		s.meter.Answered(f.Scheduler)
 		if all {
-			s.newcomers.answered(f.Scheduler, answered{began, f.Jobs.Jobs})
+			s.firstStarts.answered(f.Scheduler, answered{began, f.Jobs.Jobs})
 		}
 	}
 	return err
@@ -166,7 +166,7 @@ func (s *Server) leave(ses *session) {
 		delete(s.sessions, ses.node)
 	}
 	s.mu.Unlock()
-	s.newcomers.leave(ses.node, ses)
+	s.firstStarts.leave(ses.node, ses)
 	_ = s.insist(context.WithoutCancel(s.context()), work{in: engine.Detach{Node: ses.node, Session: ses.id}})
 }
 

@@ -96,16 +96,16 @@ type Server struct {
 	done       chan struct{}            // closed when the writer has ended
 	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs
 
-	mu        sync.Mutex
-	tellings  tellings
-	duties    map[duty]<-chan struct{} // the writer's: closed when the newest word of a node is told, at most one a node and scheduler
-	newcomers newcomers
-	calls     map[uint64]*call
-	sessions  map[string]*session
-	flights   map[core.Key]*flight
-	serial    uint64 // of calls and sessions
-	beside    sync.WaitGroup
-	ctx       context.Context
+	mu          sync.Mutex
+	tellings    tellings
+	duties      map[duty]<-chan struct{} // the writer's: closed when the newest word of a node is told, at most one a node and scheduler
+	firstStarts firstStarts
+	calls       map[uint64]*call
+	sessions    map[string]*session
+	flights     map[core.Key]*flight
+	serial      uint64 // of calls and sessions
+	beside      sync.WaitGroup
+	ctx         context.Context
 
 	machine *engine.Machine  // the writer's alone
 	alloc   engine.Allocator // likewise
@@ -140,7 +140,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	for name := range s.schedulers {
 		s.notes[name] = make(chan core.Grant, mostNotes)
 		s.slots[name] = make(chan struct{}, s.limits.Describes)
-		s.newcomers.open(name)
+		s.firstStarts.open(name)
 	}
 	s.policy.Store(&decider{needs.Policy, needs.Config.System, needs.Config.Policy})
 	s.names.Store(nameAll(needs.Config.Nodes))
@@ -159,7 +159,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	for name, sched := range s.schedulers {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
-		s.beside.Go(func() { s.tellAll(ctx, name, sched) })
+		s.beside.Go(func() { s.reportAll(ctx, name, sched) })
 		s.beside.Go(func() { s.annotateAll(ctx, name, sched) })
 	}
 	s.write(ctx)

@@ -25,7 +25,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.SchedulerCli
 			err := s.insist(ctx, work{in: engine.Answer{Scheduler: name, Began: began, Jobs: jobs}})
 			if err == nil && jobs.Complete {
 				s.meter.Answered(name)
-				s.newcomers.answered(name, answered{began, jobs.Jobs})
+				s.firstStarts.answered(name, answered{began, jobs.Jobs})
 			}
 			return err
 		})
@@ -34,7 +34,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.SchedulerCli
 			return
 		case err != nil && core.AsError(err).Code == core.Unsupported:
 			if s.needs.At[name] == "" { // else its node forwards what it tells
-				s.newcomers.mute(s, name)
+				s.firstStarts.noWatch(s, name)
 			}
 			return
 		case err != nil:

@@ -12,19 +12,19 @@ import (
 	"github.com/weft-hpc/weft/core/hostlist"
 )
 
-// tellLimit is how long a scheduler may take for the jobs whose nodes its answer does not say, all together.
-const tellLimit = 30 * time.Second
+// reportLimit is how long a scheduler may take for the jobs whose nodes its answer does not say, all together.
+const reportLimit = 30 * time.Second
 
-// newcomers are the nodes whose agent has started for the first time in a boot. Each waits for the complete answer of every scheduler that was begun after
+// firstStarts are the nodes whose agent has started for the first time in a boot. Each waits for the complete answer of every scheduler that was begun after
 // its report came: what runs there by that answer and was never prepared ran before Weft. One answer serves all that wait.
-type newcomers struct {
+type firstStarts struct {
 	mu  sync.Mutex
-	of  map[string]map[string]newcomer // by scheduler, then node
+	of  map[string]map[string]firstStart // by scheduler, then node
 	in  map[string]chan answered
 	not map[string]bool // schedulers that cannot be watched, and tell of no job
 }
 
-type newcomer struct {
+type firstStart struct {
 	ses   *session
 	since time.Duration
 }
@@ -36,15 +36,15 @@ type answered struct {
 }
 
 // open makes room for a scheduler's, before the server runs.
-func (n *newcomers) open(scheduler string) {
+func (n *firstStarts) open(scheduler string) {
 	if n.of == nil {
-		n.of, n.in, n.not = map[string]map[string]newcomer{}, map[string]chan answered{}, map[string]bool{}
+		n.of, n.in, n.not = map[string]map[string]firstStart{}, map[string]chan answered{}, map[string]bool{}
 	}
-	n.of[scheduler], n.in[scheduler] = map[string]newcomer{}, make(chan answered, 1)
+	n.of[scheduler], n.in[scheduler] = map[string]firstStart{}, make(chan answered, 1)
 }
 
 // wait puts a node among those that wait. Of schedulers whose nodes know their own jobs only, it is told nothing.
-func (n *newcomers) wait(s *Server, node string, ses *session) {
+func (n *firstStarts) wait(s *Server, node string, ses *session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	since := s.now().Uptime
@@ -54,13 +54,13 @@ func (n *newcomers) wait(s *Server, node string, ses *session) {
 		case n.not[scheduler]:
 			s.queueOrders(node, ses, core.Orders{Ran: []core.Ran{{Scheduler: scheduler}}})
 		default:
-			all[node] = newcomer{ses, since}
+			all[node] = firstStart{ses, since}
 		}
 	}
 }
 
-// mute says that a scheduler cannot be watched: those that wait for it are told of no job.
-func (n *newcomers) mute(s *Server, scheduler string) {
+// noWatch notes that a scheduler cannot be watched: those that wait for it are told of no job.
+func (n *firstStarts) noWatch(s *Server, scheduler string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.not[scheduler] = true
@@ -71,7 +71,7 @@ func (n *newcomers) mute(s *Server, scheduler string) {
 }
 
 // leave ends the waits of a session.
-func (n *newcomers) leave(node string, ses *session) {
+func (n *firstStarts) leave(node string, ses *session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, all := range n.of {
@@ -82,7 +82,7 @@ func (n *newcomers) leave(node string, ses *session) {
 }
 
 // answered takes a complete answer, unless nobody waits for it or one is worked on already: there will be another.
-func (n *newcomers) answered(scheduler string, a answered) {
+func (n *firstStarts) answered(scheduler string, a answered) {
 	if len(n.waiting(scheduler, a.began)) == 0 {
 		return
 	}
@@ -93,24 +93,24 @@ func (n *newcomers) answered(scheduler string, a answered) {
 }
 
 // waiting are the nodes that an answer begun at a time is for.
-func (n *newcomers) waiting(scheduler string, began time.Duration) map[string]newcomer {
+func (n *firstStarts) waiting(scheduler string, began time.Duration) map[string]firstStart {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var out map[string]newcomer
+	var out map[string]firstStart
 	for node, c := range n.of[scheduler] {
 		if c.since >= began {
 			continue
 		}
 		if out == nil {
-			out = map[string]newcomer{}
+			out = map[string]firstStart{}
 		}
 		out[node] = c
 	}
 	return out
 }
 
-// told ends the wait of a node, unless it has begun another.
-func (n *newcomers) told(scheduler, node string, c newcomer) {
+// done ends the wait of a node, unless it has begun another.
+func (n *firstStarts) done(scheduler, node string, c firstStart) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.of[scheduler][node] == c {
@@ -118,28 +118,28 @@ func (n *newcomers) told(scheduler, node string, c newcomer) {
 	}
 }
 
-// tellAll tells newcomers what a scheduler has on them, for as long as ctx lives.
-func (s *Server) tellAll(ctx context.Context, name string, sched core.SchedulerClient) {
+// reportAll reports to them what a scheduler has on them, for as long as ctx lives.
+func (s *Server) reportAll(ctx context.Context, name string, sched core.SchedulerClient) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case a := <-s.newcomers.in[name]:
-			if err := s.tellRan(ctx, name, sched, a); err != nil && ctx.Err() == nil {
-				s.log.Warn("nodes that are new wait longer to be told which jobs ran there before Weft", core.LogScheduler, name, core.LogError, err)
+		case a := <-s.firstStarts.in[name]:
+			if err := s.reportRan(ctx, name, sched, a); err != nil && ctx.Err() == nil {
+				s.log.Warn("nodes whose agent is new wait longer for the list of jobs that ran there before Weft", core.LogScheduler, name, core.LogError, err)
 			}
 		}
 	}
 }
 
-// tellRan tells those that wait for one answer.
-func (s *Server) tellRan(ctx context.Context, name string, sched core.SchedulerClient, a answered) error {
-	nodes := s.newcomers.waiting(name, a.began)
+// reportRan reports to those that wait for one answer.
+func (s *Server) reportRan(ctx context.Context, name string, sched core.SchedulerClient, a answered) error {
+	nodes := s.firstStarts.waiting(name, a.began)
 	a.jobs = slices.DeleteFunc(slices.Clone(a.jobs), func(j core.JobStatus) bool { return j.State != core.JobRunning || j.Scheduler != name })
 	if err := s.unreserved(ctx, &a); err != nil {
 		return err
 	}
-	within, cancel := context.WithTimeout(ctx, tellLimit)
+	within, cancel := context.WithTimeout(ctx, reportLimit)
 	defer cancel()
 	ran := make(map[string][]core.JobStatus, len(nodes))
 	over, unplaced := 0, 0
@@ -168,7 +168,7 @@ func (s *Server) tellRan(ctx context.Context, name string, sched core.SchedulerC
 		return ctx.Err()
 	}
 	for node, c := range nodes {
-		s.newcomers.told(name, node, c)
+		s.firstStarts.done(name, node, c)
 		s.queueOrders(node, c.ses, core.Orders{Ran: []core.Ran{{Scheduler: name, Jobs: ran[node], Whole: over+unplaced == 0}}})
 	}
 	return nil

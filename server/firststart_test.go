@@ -12,8 +12,8 @@ import (
 	"github.com/weft-hpc/weft/server"
 )
 
-// newcome keeps a session of a node whose agent has started for the first time; what it is told of jobs that ran there comes to the channel.
-func (s *system) newcome(ctx context.Context, node string, next <-chan core.Report) chan core.Ran {
+// firstStart keeps a session of a node whose agent has started for the first time; what it is told of jobs that ran there comes to the channel.
+func (s *system) firstStart(ctx context.Context, node string, next <-chan core.Report) chan core.Ran {
 	ran := make(chan core.Ran, 64)
 	go func() {
 		_ = s.Attend(ctx, node, core.Report{Number: 1, Boot: "b", Full: true, First: true, Devices: []string{"cxi0"}}, next, func(o core.Orders) {
@@ -40,7 +40,7 @@ func jobsOf(r core.Ran) []string {
 	return out
 }
 
-func TestNewcomersAreToldWhatRanThere(t *testing.T) {
+func TestAFirstStartGetsWhatRanThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, func(n *server.Needs) {
 			n.Schedulers["own"], n.Own, n.Config.Schedulers = core.Dispatcher{Of: &scheduler{tells: make(chan core.Jobs)}}, []string{"own"}, []string{"s", "own"}
@@ -49,14 +49,14 @@ func TestNewcomersAreToldWhatRanThere(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s.sched.tells <- core.Jobs{Asking: true}
-		n1 := s.newcome(ctx, "n1", nil)
+		n1 := s.firstStart(ctx, "n1", nil)
 		orders, _ := s.attend(ctx, "n3", "b", nil) // it has started before
 		s.sched.tells <- core.Jobs{Complete: true, Jobs: []core.JobStatus{running("old", "n1")}}
 		synctest.Wait()
 		if len(n1) > 0 {
 			t.Fatalf("an answer that was begun before its report told n1 %v", <-n1)
 		}
-		n2 := s.newcome(ctx, "n2", nil)
+		n2 := s.firstStart(ctx, "n2", nil)
 		if _, err := s.Reserve(ctx, "n3", ask("granted", "b"), core.Peer{}); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestNewcomersAreToldWhatRanThere(t *testing.T) {
 			}
 		}
 		next := make(chan core.Report)
-		again := s.newcome(ctx, "n1", next) // its session broke before it could write
+		again := s.firstStart(ctx, "n1", next) // its session broke before it could write
 		for range 2 {
 			s.sched.tells <- core.Jobs{Asking: true}
 			s.sched.tells <- core.Jobs{Complete: true}
@@ -111,8 +111,8 @@ func TestNewcomersAreToldWhatRanThere(t *testing.T) {
 	})
 }
 
-// TestNewcomersOfASchedulerElsewhere: its half runs on a node, which forwards the answer.
-func TestNewcomersOfASchedulerElsewhere(t *testing.T) {
+// TestFirstStartsOfASchedulerElsewhere: its half runs on a node, which forwards the answer.
+func TestFirstStartsOfASchedulerElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, func(n *server.Needs) { n.Schedulers, n.At = nil, map[string]string{"s": "front"} })
 		defer s.stop()
@@ -120,7 +120,7 @@ func TestNewcomersOfASchedulerElsewhere(t *testing.T) {
 		defer cancel()
 		next := make(chan core.Report)
 		s.attend(ctx, "front", "b", next)
-		n1 := s.newcome(ctx, "n1", nil)
+		n1 := s.firstStart(ctx, "n1", nil)
 		for _, jobs := range []core.Jobs{{Asking: true}, {Complete: true, Jobs: []core.JobStatus{running("a", "n1")}}} {
 			next <- core.Report{Answer: &core.Forward{Scheduler: "s", Ask: 1, Jobs: jobs}}
 		}
@@ -130,8 +130,8 @@ func TestNewcomersOfASchedulerElsewhere(t *testing.T) {
 	})
 }
 
-// TestNewcomersOfASchedulerThatCannotTell are told of no job, and wait no more.
-func TestNewcomersOfASchedulerThatCannotTell(t *testing.T) {
+// TestFirstStartsOfASchedulerThatCannotTell are told of no job, and wait no more.
+func TestFirstStartsOfASchedulerThatCannotTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, func(n *server.Needs) {
 			n.Schedulers = map[string]core.SchedulerClient{"s": core.Dispatcher{Of: unable{}}}
@@ -139,7 +139,7 @@ func TestNewcomersOfASchedulerThatCannotTell(t *testing.T) {
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		if r := <-s.newcome(ctx, "n1", nil); r.Scheduler != "s" || len(r.Jobs) > 0 || r.Whole {
+		if r := <-s.firstStart(ctx, "n1", nil); r.Scheduler != "s" || len(r.Jobs) > 0 || r.Whole {
 			t.Errorf("told %+v", r)
 		}
 	})
