@@ -204,8 +204,8 @@ func (s *Server) placed(ctx context.Context, sched core.SchedulerClient, j core.
 		return hostlist.List{}, nil
 	}
 	hosts := make([]string, 0, len(job.Placements))
-	for _, share := range job.Placements {
-		hosts = append(hosts, share.Hosts)
+	for _, placement := range job.Placements {
+		hosts = append(hosts, placement.Hosts)
 	}
 	return hostlist.Parse(strings.Join(hosts, ","))
 }

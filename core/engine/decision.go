@@ -37,7 +37,7 @@ type Decision struct {
 	Deny        *core.Error // nil: granted
 	VNIs        []Wanted    // in grant order; none: no reservation, no service, variables unset
 	Classes     core.Classes
-	Limits      []core.Limits // one a Share of the job, in order
+	Limits      []core.Limits // one a Placement of the job, in order
 	Floor       [core.NumResources]uint16
 	MinNICs     int  // 0: all of the node's inventory
 	Collectives int  // multicast addresses; 0: none

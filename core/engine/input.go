@@ -21,25 +21,25 @@ type Reserve struct {
 
 // Said is what came of a Describe.
 type Said struct {
-	Began    time.Duration // Moment.Run when the scheduler was asked
-	Job      core.Job
-	Decision Decision    // by policy, of Job
-	Policy   Text        // that policy: by the time of the Step another may be in force, or the third already
-	Err      *core.Error // instead of both
-	shares   []hosts     // of Job, parsed
+	Began      time.Duration // Moment.Run when the scheduler was asked
+	Job        core.Job
+	Decision   Decision    // by policy, of Job
+	Policy     Text        // that policy: by the time of the Step another may be in force, or the third already
+	Err        *core.Error // instead of both
+	placements []hosts     // of Job, parsed
 }
 
 // NewSaid is what came of a Describe. It reads the job's hostlists, which can take a while, in the caller's time rather than the writer's.
 func NewSaid(began time.Duration, job core.Job, decision Decision, by Text) *Said {
-	return &Said{Began: began, Job: job, Decision: decision, Policy: by, shares: parseAll(job)}
+	return &Said{Began: began, Job: job, Decision: decision, Policy: by, placements: parseAll(job)}
 }
 
-// share is the index of the share of Job that lists node, or -1.
-func (s *Said) share(node string) int {
-	if s.shares == nil {
-		s.shares = parseAll(s.Job)
+// placement is the index of the placement of Job that lists node, or -1.
+func (s *Said) placement(node string) int {
+	if s.placements == nil {
+		s.placements = parseAll(s.Job)
 	}
-	return index(s.shares, node)
+	return index(s.placements, node)
 }
 
 // Report is what a node told in a session. Sessions are numbered by the server as they begin, so that nothing of an older one counts.

@@ -44,27 +44,27 @@ type Machine struct {
 // reservation is a Reservation with what changes.
 type reservation struct {
 	Reservation
-	next     *reservation  // of the same job id, made earlier
-	since    time.Time     // wall, for people
-	entered  time.Duration // running time, for rules
-	why      string
-	joins    joins
-	prepared time.Duration // newest prepare; of a loaded one, when it was loaded
-	shown    time.Duration // when the newest answer that shows it was asked for
-	missed   time.Duration // when the newest answer that lacks it was asked for
-	vanished time.Duration // when the alarm was raised for it; 0: not
-	ordered  time.Duration
-	shares   []hosts
-	counted  []counted // its part of its quotas' tallies, while it counts
-	unclean  int32     // joins that are not clean
-	stuck    int32     // joins that are stuck
-	state    State
-	known    bool   // shown counts
-	answer   uint32 // the newest complete answer that has its id
-	verdict  verdict
-	missing  uint8 // complete answers in a row that lack it, begun after prepared; at most 2
-	hooked   bool  // a clean-up hook was seen on a node of it
-	stale    bool  // what is stuck has changed since why was written
+	next       *reservation  // of the same job id, made earlier
+	since      time.Time     // wall, for people
+	entered    time.Duration // running time, for rules
+	why        string
+	joins      joins
+	prepared   time.Duration // newest prepare; of a loaded one, when it was loaded
+	shown      time.Duration // when the newest answer that shows it was asked for
+	missed     time.Duration // when the newest answer that lacks it was asked for
+	vanished   time.Duration // when the alarm was raised for it; 0: not
+	ordered    time.Duration
+	placements []hosts
+	counted    []counted // its part of its quotas' tallies, while it counts
+	unclean    int32     // joins that are not clean
+	stuck      int32     // joins that are stuck
+	state      State
+	known      bool   // shown counts
+	answer     uint32 // the newest complete answer that has its id
+	verdict    verdict
+	missing    uint8 // complete answers in a row that lack it, begun after prepared; at most 2
+	hooked     bool  // a clean-up hook was seen on a node of it
+	stale      bool  // what is stuck has changed since why was written
 }
 
 // node is what is known of a node.

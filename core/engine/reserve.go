@@ -87,7 +87,7 @@ func (m *Machine) fresh(in Reserve, n *node) *reservation {
 		if j := r.joins.of(n); j != nil && j.clean {
 			continue
 		}
-		if m.now.Uptime-r.shown <= m.rules.Fresh && r.share(n.Name) >= 0 {
+		if m.now.Uptime-r.shown <= m.rules.Fresh && r.placement(n.Name) >= 0 {
 			return r
 		}
 	}
@@ -106,7 +106,7 @@ func (m *Machine) believe(in Reserve, job core.Job) *core.Error {
 		return core.Errorf(core.NotAllowed, "job %s: node %s: the hook says uid %d, the scheduler says %d", k, in.Node, in.Ask.UID, job.UID).
 			WithRemedy("a forged or stale hook environment; nothing was granted")
 	}
-	if in.Said.share(in.Node) >= 0 {
+	if in.Said.placement(in.Node) >= 0 {
 		return nil
 	}
 	return core.Errorf(core.NotPlaced, "job %s: node %s: the scheduler has not placed it there", k, in.Node).
@@ -189,13 +189,13 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	m.place(r)
 	m.join(r, rec.First)
 	m.write(rec)
-	r.shares = in.Said.shares
+	r.placements = in.Said.placements
 	r.prepared, r.known, r.shown = m.now.Uptime, true, in.Said.Began
 	granted.VNIs = r.vnis()
 	m.do(granted)
 	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, nil), First: true, Degraded: degraded})
 	if job.Nodes() <= 1 {
-		r.shares = nil // nobody else will come
+		r.placements = nil // nobody else will come
 	}
 }
 
@@ -232,7 +232,7 @@ func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, said)})
 }
 
-// grant is what r gives to n. The floor of policy is one for the whole job, and a small share may want less than it: what is wanted is floor enough.
+// grant is what r gives to n. The floor of policy is one for the whole job, and a small placement may want less than it: what is wanted is floor enough.
 func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	d := &r.Grant
 	if r.Adopted && said != nil { // the decision that made it is lost
@@ -248,11 +248,11 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	return g
 }
 
-// limits are those of n's share. A node that came late gets what the first share with as many cores got; failing that, what policy says now.
+// limits are those of n's placement. A node that came late gets what the first placement with as many cores got; failing that, what policy says now.
 func (r *reservation) limits(n *node, said *Said) core.Limits {
-	i := r.share(n.Name)
+	i := r.placement(n.Name)
 	if i < 0 && said != nil {
-		if k := said.share(n.Name); k >= 0 {
+		if k := said.placement(n.Name); k >= 0 {
 			i = slices.IndexFunc(r.Job.Placements, func(o core.Placement) bool { return o.Cores == said.Job.Placements[k].Cores })
 			if i < 0 && k < len(said.Decision.Limits) {
 				return said.Decision.Limits[k]

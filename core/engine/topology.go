@@ -42,8 +42,8 @@ func (t *Topology) Spread(job core.Job) int {
 	}
 	seen := make([]bool, t.groups+1)
 	n := 0
-	for _, share := range job.Placements {
-		list, err := hostlist.Parse(share.Hosts)
+	for _, placement := range job.Placements {
+		list, err := hostlist.Parse(placement.Hosts)
 		if err != nil {
 			return 0
 		}

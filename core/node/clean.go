@@ -9,7 +9,7 @@ import (
 )
 
 // clean begins to remove the run. A Create that is under way is waited for.
-func (m *Machine) clean(r *run, why string) {
+func (m *Machine) clean(r *holding, why string) {
 	if r.State == Ready {
 		m.withdraw(r) // no task must start on what goes
 	}
@@ -21,14 +21,14 @@ func (m *Machine) clean(r *run, why string) {
 	m.write(r.Entry)
 	m.watch(r)
 	m.changed(r)
-	if r.call == idle {
+	if r.activity == idle {
 		m.look(r)
 	}
 }
 
 // mine reports whether s is a service that was made for r: owner and VNIs, and the id where it is recorded. Where a Create was cut short no id is, and
 // the spec is all there is to know it by.
-func mine(r *run, s *core.Service) bool {
+func mine(r *holding, s *core.Service) bool {
 	if s.System || s.Default || s.Owner != core.UID(r.Grant.UID) || !core.EqualVNIs(s.VNIs, r.Grant.VNIs) {
 		return false
 	}
@@ -53,7 +53,7 @@ func mine(r *run, s *core.Service) bool {
 }
 
 // foreign reports whether s holds a VNI of r and was not made for it.
-func foreign(r *run, s *core.Service) bool {
+func foreign(r *holding, s *core.Service) bool {
 	return !s.System && !s.Default && sharesVNI(s.VNIs, r.Grant.VNIs) && !mine(r, s)
 }
 
@@ -67,7 +67,7 @@ func sharesVNI(a, b []core.VNI) bool {
 }
 
 // prove looks whether anything is left, and removes it. The reading began after the run's last driver call ended, since a run has one call at a time.
-func (m *Machine) prove(r *run, in Read) {
+func (m *Machine) prove(r *holding, in Read) {
 	if in.Err != nil {
 		m.stay(r, r.busy, "the NICs cannot be read: "+in.Err.What)
 		return
@@ -110,7 +110,7 @@ func describe(s *core.Service) string {
 }
 
 // destroy removes services of the run; they are recorded as made first.
-func (m *Machine) destroy(r *run, left []core.Service) {
+func (m *Machine) destroy(r *holding, left []core.Service) {
 	services := r.Services
 	for i := range left {
 		if !slices.ContainsFunc(services, left[i].Same) {
@@ -156,7 +156,7 @@ func (m *Machine) removed(in Removed) {
 }
 
 // stay notes what the run waits for, and tries again later.
-func (m *Machine) stay(r *run, busy bool, waits string) {
+func (m *Machine) stay(r *holding, busy bool, waits string) {
 	if busy != r.busy || waits != r.waits {
 		r.busy, r.waits = busy, waits
 		m.changed(r)
@@ -165,7 +165,7 @@ func (m *Machine) stay(r *run, busy bool, waits string) {
 }
 
 // cleaned ends a run: a reading proved that nothing of it is left.
-func (m *Machine) cleaned(r *run) {
+func (m *Machine) cleaned(r *holding) {
 	if len(r.waiters) > 0 {
 		err := r.err
 		if err == nil {
@@ -189,7 +189,7 @@ func (m *Machine) cleaned(r *run) {
 }
 
 // stuck is what happens when the NICs have kept a run for too long; it goes on for ever all the same.
-func (m *Machine) stuck(r *run) {
+func (m *Machine) stuck(r *holding) {
 	r.drained, r.drainAt = true, never
 	var what string
 	switch {

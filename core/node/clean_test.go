@@ -441,7 +441,7 @@ func TestBounds(t *testing.T) {
 
 func TestMine(t *testing.T) {
 	made := core.Service{Device: "cxi0", ID: 7, Owner: core.UID(1000), VNIs: []core.VNI{20, 21}}
-	recorded := &run{Entry: Entry{Specs: []core.ServiceSpec{{Device: "cxi0"}, {Device: "cxi1"}}, Services: []core.Service{made}}}
+	recorded := &holding{Entry: Entry{Specs: []core.ServiceSpec{{Device: "cxi0"}, {Device: "cxi1"}}, Services: []core.Service{made}}}
 	recorded.Grant.UID, recorded.Grant.VNIs = 1000, made.VNIs
 	for _, test := range []struct {
 		name  string

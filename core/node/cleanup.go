@@ -58,7 +58,7 @@ func (m *Machine) cleanUp(h Hook) {
 }
 
 // mayCleanUp judges a caller that is not root.
-func (m *Machine) mayCleanUp(h Hook, rs []*run) *core.Error {
+func (m *Machine) mayCleanUp(h Hook, rs []*holding) *core.Error {
 	ok := m.selfService(h.Ask.Key)
 	for _, r := range rs {
 		ok = ok && r.UID == h.Peer.UID
@@ -70,7 +70,7 @@ func (m *Machine) mayCleanUp(h Hook, rs []*run) *core.Error {
 }
 
 // cleanFor begins to clean one run of a job on behalf of a hook.
-func (m *Machine) cleanFor(r *run, c *cleaner, origin string) {
+func (m *Machine) cleanFor(r *holding, c *cleaner, origin string) {
 	r.origin = origin
 	m.cancel(r, core.Cancelled, "a clean-up hook of the job came")
 	if r.State == Cleaning {
@@ -80,7 +80,7 @@ func (m *Machine) cleanFor(r *run, c *cleaner, origin string) {
 }
 
 // cancel ends a run that is not over, for the reason given to those who still wait for it.
-func (m *Machine) cancel(r *run, reason core.Reason, why string) {
+func (m *Machine) cancel(r *holding, reason core.Reason, why string) {
 	switch r.State {
 	case Asking: // whatever the server grants is cleaned when it comes
 		r.cancelled = true
@@ -97,7 +97,7 @@ func (m *Machine) cancel(r *run, reason core.Reason, why string) {
 }
 
 // cleanersDone tells the clean-ups that wait for r that it is clean.
-func (m *Machine) cleanersDone(r *run) {
+func (m *Machine) cleanersDone(r *holding) {
 	for _, c := range r.cleaners {
 		c.left--
 		if c.left > 0 {

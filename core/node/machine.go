@@ -56,9 +56,9 @@ type Machine struct {
 	now time.Duration
 	due time.Duration // nothing is due before; it may be too early, never too late
 
-	runs    []*run // by ID
-	jobs    map[core.JobID][]*run
-	flights map[Attempt]*run // who awaits which result
+	runs    []*holding // by ID
+	jobs    map[core.JobID][]*holding
+	flights map[Attempt]*holding // who awaits which result
 	attempt Attempt
 	id      uint64 // the newest given
 	seen    core.Head
@@ -85,7 +85,7 @@ const never = time.Duration(1<<63 - 1)
 func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []Action) {
 	m := &Machine{
 		cfg: cfg.withDefaults(), now: now.Uptime, due: never,
-		jobs: map[core.JobID][]*run{}, flights: map[Attempt]*run{},
+		jobs: map[core.JobID][]*holding{}, flights: map[Attempt]*holding{},
 		tombs: newGraveyard(), stamps: newStamps(), refused: newRefusals(), survey: survey{next: never},
 	}
 	m.load(records)
@@ -107,7 +107,7 @@ func (m *Machine) load(records []Record) {
 	for _, rec := range records {
 		switch rec := rec.(type) {
 		case Entry:
-			m.add(&run{Entry: rec, retry: never, drainAt: never})
+			m.add(&holding{Entry: rec, retry: never, drainAt: never})
 			m.id = max(m.id, rec.ID)
 		case Tombstone:
 			tombs = append(tombs, rec)
@@ -117,9 +117,9 @@ func (m *Machine) load(records []Record) {
 			m.id = max(m.id, rec.ID)
 		}
 	}
-	slices.SortFunc(m.runs, func(a, b *run) int { return int(a.ID) - int(b.ID) })
+	slices.SortFunc(m.runs, func(a, b *holding) int { return int(a.ID) - int(b.ID) })
 	for _, rs := range m.jobs {
-		slices.SortFunc(rs, func(a, b *run) int { return int(a.ID) - int(b.ID) })
+		slices.SortFunc(rs, func(a, b *holding) int { return int(a.ID) - int(b.ID) })
 	}
 	slices.SortFunc(tombs, func(a, b Tombstone) int { return int(a.ID) - int(b.ID) })
 	for _, t := range tombs {
@@ -128,7 +128,7 @@ func (m *Machine) load(records []Record) {
 }
 
 // resume goes on with a run that an earlier process left.
-func (m *Machine) resume(r *run) {
+func (m *Machine) resume(r *holding) {
 	switch r.State {
 	case Making:
 		m.watch(r)

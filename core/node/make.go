@@ -29,7 +29,7 @@ func (m *Machine) read(in Read) {
 }
 
 // create makes what is not made yet.
-func (m *Machine) create(r *run) {
+func (m *Machine) create(r *holding) {
 	todo := r.Specs
 	if len(r.Services) > 0 {
 		todo = nil
@@ -114,7 +114,7 @@ func result(spec core.ServiceSpec, res core.Created) *core.Error {
 }
 
 // refit makes smaller what a NIC had too little for, which somebody else took since it was read.
-func (m *Machine) refit(r *run, sent []core.ServiceSpec, short []*core.Error) {
+func (m *Machine) refit(r *holding, sent []core.ServiceSpec, short []*core.Error) {
 	specs := append([]core.ServiceSpec(nil), r.Specs...)
 	for i, e := range short {
 		if e == nil {
@@ -148,7 +148,7 @@ func (m *Machine) refit(r *run, sent []core.ServiceSpec, short []*core.Error) {
 }
 
 // ready ends a prepare that succeeded.
-func (m *Machine) ready(r *run) {
+func (m *Machine) ready(r *holding) {
 	if len(r.Services) > 1 {
 		services := make([]core.Service, 0, len(r.Specs))
 		for _, spec := range r.Specs {
@@ -167,7 +167,7 @@ func (m *Machine) ready(r *run) {
 }
 
 // fail rolls back: all NICs or none. Who waits is answered when that is done, or soon.
-func (m *Machine) fail(r *run, err *core.Error) {
+func (m *Machine) fail(r *holding, err *core.Error) {
 	r.err = err
 	m.act(Say{Bad: true, Run: r.Grant.Run, Origin: r.origin, Text: err.What})
 	if err.Scope() == core.ScopeNode {

@@ -9,7 +9,7 @@ import (
 )
 
 // plan decides which services to make.
-func (m *Machine) plan(r *run, in Read) {
+func (m *Machine) plan(r *holding, in Read) {
 	if in.Err != nil { // a driver that is just being started must not cost a node
 		r.err = driverError(in.Err, "cannot read the NICs")
 		m.again(r)
@@ -42,7 +42,7 @@ func (m *Machine) plan(r *run, in Read) {
 }
 
 // usable picks the NICs that the run can have, in the order of the inventory, and warns of what is amiss.
-func (m *Machine) usable(r *run, devices []core.Device) ([]core.Device, *core.Error) {
+func (m *Machine) usable(r *holding, devices []core.Device) ([]core.Device, *core.Error) {
 	var usable []core.Device
 	var missing, warnings []string
 	take := func(name string, d *core.Device) {
@@ -116,7 +116,7 @@ func device(devices []core.Device, name string) *core.Device {
 }
 
 // fit makes the specs of a run.
-func (m *Machine) fit(r *run) *core.Error {
+func (m *Machine) fit(r *holding) *core.Error {
 	specs := make([]core.ServiceSpec, 0, len(r.devices))
 	for _, d := range r.devices {
 		got, warnings, err := limits.Fit(r.Grant.Limits, r.Grant.Floor, d)
@@ -133,7 +133,7 @@ func (m *Machine) fit(r *run) *core.Error {
 }
 
 // adopt takes what an earlier process made and had no time to record.
-func (r *run) adopt(there []core.Service) *core.Error {
+func (r *holding) adopt(there []core.Service) *core.Error {
 	services := r.Services[:len(r.Services):len(r.Services)]
 	for _, spec := range r.Specs {
 		if r.made(spec.Device) != nil {
@@ -156,7 +156,7 @@ func (r *run) adopt(there []core.Service) *core.Error {
 }
 
 // made finds a recorded service on a NIC.
-func (r *run) made(device string) *core.Service {
+func (r *holding) made(device string) *core.Service {
 	for i := range r.Services {
 		if r.Services[i].Device == device {
 			return &r.Services[i]

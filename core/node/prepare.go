@@ -35,7 +35,7 @@ func (m *Machine) prepare(h Hook) {
 		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: this node holds %d runs that are not over or not yet acknowledged by the server", key, len(m.runs)))
 		return
 	}
-	r := &run{
+	r := &holding{
 		Entry:  Entry{ID: m.nextID(), Key: key, UID: h.Ask.UID, Began: h.Ask.Began, State: Asking},
 		origin: h.Ask.Call, retry: never, drainAt: never,
 	}
@@ -45,7 +45,7 @@ func (m *Machine) prepare(h Hook) {
 }
 
 // ask the server.
-func (m *Machine) ask(r *run, h Hook) {
+func (m *Machine) ask(r *holding, h Hook) {
 	ask := h.Ask
 	ask.Boot = m.cfg.Boot
 	r.patience, r.hook, r.link = h.Until, h, m.links
@@ -71,7 +71,7 @@ func (m *Machine) selfService(k core.Key) bool {
 }
 
 // newest run of the key.
-func (m *Machine) newest(key core.Key) *run {
+func (m *Machine) newest(key core.Key) *holding {
 	rs := m.jobs[key.JobID]
 	for i := len(rs) - 1; i >= 0; i-- {
 		if rs[i].Key == key {

@@ -14,7 +14,7 @@ type session struct {
 	full    bool    // the full report has been told
 	number  uint64  // of the last report
 	store   string  // whose orders came in this session
-	dirty   []*run
+	dirty   []*holding
 	clean   []core.Held  // confirmed without a record
 	changed bool         // devices or unknown services
 	epilogs []core.JobID // kept while there is no session
@@ -36,7 +36,7 @@ func (m *Machine) link(up bool) {
 }
 
 // changed has the server told of a run.
-func (m *Machine) changed(r *run) {
+func (m *Machine) changed(r *holding) {
 	if r.networked() && !r.dirty && m.session.full {
 		r.dirty = true
 		m.session.dirty = append(m.session.dirty, r)
@@ -107,7 +107,7 @@ func (m *Machine) tell(r core.Report) {
 }
 
 // held is the run as the server is told of it.
-func (r *run) held() core.Held {
+func (r *holding) held() core.Held {
 	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services}
 	switch r.State {
 	case Ready:

@@ -65,10 +65,10 @@ func (m *Machine) reserved(in Reserved) {
 // overlooked reports whether a full report has gone without r, which was asked for in an earlier session. The server may have lost its store in between,
 // taken the report for all that this node holds, and given the VNIs to somebody else: only an answer to a new question counts. That session need not be
 // the present one.
-func (m *Machine) overlooked(r *run) bool { return r.link < m.fullLink }
+func (m *Machine) overlooked(r *holding) bool { return r.link < m.fullLink }
 
 // checkGrant refuses what must not be acted upon. What the server holds for a grant that is refused here is cleaned by its own order.
-func (m *Machine) checkGrant(r *run, g core.Grant) *core.Error {
+func (m *Machine) checkGrant(r *holding, g core.Grant) *core.Error {
 	switch {
 	case g.Key != r.Key:
 		return core.Errorf(core.InternalFault, "prepare of %v: the server answered for %v", r.Key, g.Key)
@@ -93,7 +93,7 @@ func (m *Machine) checkGrant(r *run, g core.Grant) *core.Error {
 }
 
 // merge ends the asking r, whose grant turned out to be what o is for.
-func (m *Machine) merge(r, o *run) {
+func (m *Machine) merge(r, o *holding) {
 	switch {
 	case r.cancelled:
 	case o.State == Making:
@@ -116,7 +116,7 @@ func (m *Machine) merge(r, o *run) {
 }
 
 // supersede cleans what has r's key and is another job: the id recurred.
-func (m *Machine) supersede(r *run) {
+func (m *Machine) supersede(r *holding) {
 	for _, o := range slices.Clone(m.jobs[r.Key.JobID]) {
 		if o != r && o.Key == r.Key && (o.State == Making || o.State == Ready) {
 			m.clean(o, fmt.Sprintf("its id was given to another job: uid %d, submitted at %d", r.Grant.UID, r.Grant.Submitted))

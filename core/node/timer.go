@@ -30,7 +30,7 @@ func (m *Machine) expire() {
 		if r.drainAt <= m.now {
 			m.stuck(r)
 		}
-		if r.retry <= m.now && r.call == idle {
+		if r.retry <= m.now && r.activity == idle {
 			m.look(r)
 		}
 	}
@@ -52,7 +52,7 @@ func (m *Machine) expire() {
 }
 
 // expireWaiters answers the prepares whose scheduler waits no longer; what was begun goes on, and the job's clean-up ends it.
-func (m *Machine) expireWaiters(r *run) {
+func (m *Machine) expireWaiters(r *holding) {
 	if len(r.waiters) == 0 {
 		return
 	}

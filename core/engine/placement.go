@@ -5,10 +5,10 @@ import (
 	"github.com/weft-hpc/weft/core/hostlist"
 )
 
-// hosts is a share's hostlist, parsed once.
+// hosts is a placement's hostlist, parsed once.
 type hosts = hostlist.Set
 
-// parse reads a share's hostlist; one that cannot be read contains nothing, so that no node joins by it.
+// parse reads a placement's hostlist; one that cannot be read contains nothing, so that no node joins by it.
 func parse(s core.Placement) hosts {
 	set, err := hostlist.ParseSet(s.Hosts)
 	if err != nil {
@@ -35,16 +35,16 @@ func index(sets []hosts, node string) int {
 	return -1
 }
 
-// share is the index of the share that lists node, or -1.
-func (r *reservation) share(node string) int {
-	shares := r.shares
-	if shares == nil {
-		shares = parseAll(r.Job)
+// placement is the index of the placement that lists node, or -1.
+func (r *reservation) placement(node string) int {
+	placements := r.placements
+	if placements == nil {
+		placements = parseAll(r.Job)
 	}
 	if r.Job.Nodes() > 1 { // others will ask
-		r.shares = shares
+		r.placements = placements
 	}
-	return index(shares, node)
+	return index(placements, node)
 }
 
 // granted are the VNIs that the job was given, in grant order.

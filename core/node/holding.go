@@ -7,25 +7,25 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// call is what of a run is under way; there is at most one.
-type call uint8
+// activity is what the node does for a run outside the machine; there is at most one at a time.
+type activity uint8
 
 const (
-	idle call = iota
+	idle activity = iota
 	reserving
 	looking
 	creating
 	destroying
 )
 
-// run is an Entry with what need not outlive the process. The slices of the Entry are never changed in place: records share them.
-type run struct {
+// holding is an Entry with what need not outlive the process. The slices of the Entry are never changed in place: records share them.
+type holding struct {
 	Entry
 	waiters  []waiter   // prepares
 	cleaners []*cleaner // clean-ups that wait for it
 
 	origin    string // the id of the hook's call that it works for
-	call      call
+	activity  activity
 	flight    Attempt
 	patience  time.Duration      // reserving: until when
 	hook      Hook               // reserving: on whose behalf
@@ -62,20 +62,20 @@ type waiter struct {
 }
 
 // networked reports whether the run has services at all. One without is between the node and its hooks: the server holds nothing for it.
-func (r *run) networked() bool { return len(r.Grant.VNIs) > 0 }
+func (r *holding) networked() bool { return len(r.Grant.VNIs) > 0 }
 
-func (m *Machine) add(r *run) {
+func (m *Machine) add(r *holding) {
 	m.runs = append(m.runs, r)
 	m.jobs[r.Key.JobID] = append(m.jobs[r.Key.JobID], r)
 }
 
 // drop forgets a run.
-func (m *Machine) drop(r *run) {
+func (m *Machine) drop(r *holding) {
 	if r.flight != 0 {
 		delete(m.flights, r.flight)
-		r.flight, r.call = 0, idle
+		r.flight, r.activity = 0, idle
 	}
-	if i, found := slices.BinarySearchFunc(m.runs, r.ID, func(r *run, id uint64) int { return int(r.ID) - int(id) }); found {
+	if i, found := slices.BinarySearchFunc(m.runs, r.ID, func(r *holding, id uint64) int { return int(r.ID) - int(id) }); found {
 		m.runs = slices.Delete(m.runs, i, i+1)
 	}
 	rs := m.jobs[r.Key.JobID]
@@ -92,7 +92,7 @@ func (m *Machine) drop(r *run) {
 }
 
 // find the run by its identity.
-func (m *Machine) find(id core.Run) *run {
+func (m *Machine) find(id core.Run) *holding {
 	for _, r := range m.jobs[id.JobID] {
 		if r.State != Asking && r.Grant.Run == id {
 			return r
@@ -101,31 +101,31 @@ func (m *Machine) find(id core.Run) *run {
 	return nil
 }
 
-// start begins a call of the run and gives its number.
-func (m *Machine) start(r *run, c call) Attempt {
+// start begins an activity of the run and gives its number.
+func (m *Machine) start(r *holding, c activity) Attempt {
 	m.attempt++
-	r.call, r.flight, r.retry = c, m.attempt, never
+	r.activity, r.flight, r.retry = c, m.attempt, never
 	m.flights[m.attempt] = r
 	return m.attempt
 }
 
-// end finds whose call it was that ended; nil when nobody awaits it.
-func (m *Machine) end(a Attempt, c call) *run {
+// end finds the run whose activity ended; nil when none awaits it.
+func (m *Machine) end(a Attempt, c activity) *holding {
 	r := m.flights[a]
-	if r == nil || r.call != c {
+	if r == nil || r.activity != c {
 		return nil
 	}
 	delete(m.flights, a)
-	r.call, r.flight = idle, 0
+	r.activity, r.flight = idle, 0
 	return r
 }
 
-func (m *Machine) look(r *run) {
+func (m *Machine) look(r *holding) {
 	m.act(Look{Attempt: m.start(r, looking), Run: r.Grant.Run, Origin: r.origin})
 }
 
 // again looks at the NICs once more after a while.
-func (m *Machine) again(r *run) {
+func (m *Machine) again(r *holding) {
 	most := backoffMost
 	if r.drained {
 		most = backoffDrained
@@ -136,24 +136,24 @@ func (m *Machine) again(r *run) {
 }
 
 // watch begins to count how long the NICs keep the run.
-func (m *Machine) watch(r *run) {
+func (m *Machine) watch(r *holding) {
 	r.since, r.drainAt, r.drained, r.backoff = m.now, m.now+m.cfg.BusyDrain, false, 0
 	m.due = min(m.due, r.drainAt)
 }
 
 // rest is the end of watch.
-func (r *run) rest() {
+func (r *holding) rest() {
 	r.retry, r.drainAt, r.devices, r.busy, r.waits, r.claimed = never, never, nil, false, "", false
 }
 
 // wait adds a prepare to those that wait for the run.
-func (m *Machine) wait(r *run, h Hook) {
+func (m *Machine) wait(r *holding, h Hook) {
 	if len(r.waiters) >= m.cfg.MaxWaiters {
 		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: %d hooks wait for it already", h.Ask.Key, len(r.waiters)))
 		return
 	}
 	r.Began = max(r.Began, h.Ask.Began)
-	if r.call == reserving && h.Until > r.patience && (r.later == nil || h.Until > r.later.Until) {
+	if r.activity == reserving && h.Until > r.patience && (r.later == nil || h.Until > r.later.Until) {
 		r.later = &h
 	}
 	r.waiters = append(r.waiters, waiter{h.Call, h.Ask.Key, h.Until})
@@ -161,14 +161,14 @@ func (m *Machine) wait(r *run, h Hook) {
 }
 
 // answer ends every prepare that waits: with the environment, or with err.
-func (m *Machine) answer(r *run, err *core.Error) {
+func (m *Machine) answer(r *holding, err *core.Error) {
 	for _, w := range r.waiters {
 		m.answerOne(w, r, err)
 	}
 	r.waiters = nil
 }
 
-func (m *Machine) answerOne(w waiter, r *run, err *core.Error) {
+func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 	o := core.Outcome{Action: core.Prepare, Key: w.key, Err: err}
 	if err == nil {
 		o.Environment = Environment(r.Entry)
@@ -180,15 +180,15 @@ func (m *Machine) answerOne(w waiter, r *run, err *core.Error) {
 	m.reply(w.call, o)
 }
 
-func (r *run) allWarnings() []string {
+func (r *holding) allWarnings() []string {
 	if len(r.Warnings) == 0 {
 		return r.Grant.Warnings
 	}
 	return append(slices.Clip(r.Grant.Warnings), r.Warnings...)
 }
 
-func (m *Machine) publish(r *run) {
+func (m *Machine) publish(r *holding) {
 	m.act(Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry)})
 }
 
-func (m *Machine) withdraw(r *run) { m.act(Withdraw{Run: r.Grant.Run}) }
+func (m *Machine) withdraw(r *holding) { m.act(Withdraw{Run: r.Grant.Run}) }
