@@ -232,11 +232,7 @@ func schedulers(ctx context.Context, site *settings.Site, plugins *host.Host, in
 		if started == nil {
 			return halves{}, err
 		}
-		half, err := plugins.Scheduler(p.Name)
-		if err != nil {
-			return halves{}, err
-		}
-		out.here[p.Name] = plugin.AliasesOf(p).Scheduler(half)
+		out.here[p.Name] = plugin.AliasesOf(p).Scheduler(started.Scheduler())
 	}
 	return out, nil
 }

@@ -85,7 +85,7 @@ func (p *Plugin) clientConfig(proc *process, folder string) *plugin.ClientConfig
 		AutoMTLS:         p.spec.AutoMTLS,
 		StartTimeout:     p.limits.Start,
 		GRPCDialOptions:  append(rpc.PluginDial(), grpc.WithStatsHandler(watcher{})),
-		Logger:           machinery{log: p.log},
+		Logger:           machinery(p.log),
 		SyncStdout:       &lines{output: proc.output, stream: "stdout"},
 		SyncStderr:       &lines{output: proc.output, stream: "stderr"},
 	}

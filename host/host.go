@@ -95,68 +95,6 @@ func (h *Host) Plugin(kind Kind, name string) *Plugin {
 	return h.plugins[Spec{Kind: kind, Name: name}.title()]
 }
 
-// NIC is the driver of a name.
-func (h *Host) NIC(name string) (core.NICDriver, error) {
-	p, err := h.find(Driver, name)
-	if err != nil {
-		return nil, err
-	}
-	return p.NIC(), nil
-}
-
-// Fabric is the fabric backend of a name.
-func (h *Host) Fabric(name string) (core.FabricBackend, error) {
-	p, err := h.find(Fabric, name)
-	if err != nil {
-		return nil, err
-	}
-	return p.Fabric(), nil
-}
-
-// Hooks is the half beside the hook of the scheduler instance of a name.
-func (h *Host) Hooks(name string) (core.Hooks, error) {
-	p, err := h.find(Scheduler, name)
-	if err != nil {
-		return nil, err
-	}
-	return p.Hooks(), nil
-}
-
-// Scheduler is the other half of the scheduler instance of a name.
-func (h *Host) Scheduler(name string) (core.SchedulerClient, error) {
-	p, err := h.find(Scheduler, name)
-	if err != nil {
-		return nil, err
-	}
-	return p.Scheduler(), nil
-}
-
-func (h *Host) find(kind Kind, name string) (*Plugin, error) {
-	if p := h.Plugin(kind, name); p != nil {
-		return p, nil
-	}
-	return nil, core.Errorf(core.NotThere, "plugin %s %q: there is none", kind, core.Clip(name)).WithRemedy("`weft plugin list` shows those that there are")
-}
-
-// Remove stops a plugin for good, as a reload does that no longer has it.
-func (h *Host) Remove(ctx context.Context, kind Kind, name string) error {
-	p, err := h.find(kind, name)
-	if err != nil {
-		return err
-	}
-	p.halt()
-	select {
-	case <-p.over:
-	case <-ctx.Done():
-		return core.Errorf(core.TimedOut, "%s: its process does not die: %w", p.spec.title(), ctx.Err())
-	}
-	h.mu.Lock()
-	delete(h.plugins, p.spec.title())
-	h.mu.Unlock()
-	h.tell(p.Status())
-	return nil
-}
-
 // States lists every plugin, by kind and name.
 func (h *Host) States() []Status {
 	h.mu.Lock()

@@ -42,9 +42,6 @@ func (s State) String() string {
 	return [...]string{"unknown", "starting", "ready", "degraded", "backoff", "failed", "stopped"}[min(int(s), 6)]
 }
 
-// States lists them, for metrics.
-func States() []State { return []State{Starting, Ready, Degraded, Backoff, Failed, Stopped} }
-
 // Status is how a plugin is, for `weft plugin list`, metrics and the log.
 type Status struct {
 	Kind      Kind

@@ -64,23 +64,16 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 			if len(findings) > 0 {
 				return a, config.AsError(findings)
 			}
-			if started, err := plugins.Start(ctx, s); started == nil {
+			started, err := plugins.Start(ctx, s)
+			if started == nil {
 				return a, err
 			}
 			names := plugin.AliasesOf(p)
-			hooks, err := plugins.Hooks(p.Name)
-			if err != nil {
-				return a, err
-			}
-			a.Hooks[p.Name] = names.Hooks(hooks)
+			a.Hooks[p.Name] = names.Hooks(started.Hooks())
 			if p.At != "" && p.At != name { // the scheduler's commands are elsewhere
 				continue
 			}
-			half, err := plugins.Scheduler(p.Name)
-			if err != nil {
-				return a, err
-			}
-			half = names.Scheduler(half)
+			half := names.Scheduler(started.Scheduler())
 			a.Requeuers[p.Name] = half
 			if p.At == name {
 				a.Schedulers[p.Name] = half

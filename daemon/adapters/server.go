@@ -35,11 +35,7 @@ func NewServer(ctx context.Context, srv *server.Server, site *settings.Site, plu
 		if p.Type == "local" || p.At != "" {
 			continue
 		}
-		hooks, err := plugins.Hooks(p.Name)
-		if err != nil {
-			return nil, err
-		}
-		t.hooks[p.Name], t.types[p.Name] = hooks, p.Type
+		t.hooks[p.Name], t.types[p.Name] = plugins.Plugin(host.Scheduler, p.Name).Hooks(), p.Type
 	}
 	if len(t.hooks) == 0 {
 		return nil, nil

@@ -24,7 +24,7 @@ func StartDriver(ctx context.Context, c *config.Config, plugins *host.Host, in *
 	s.Needed = true
 	started, err := plugins.Start(ctx, s)
 	if err == nil {
-		return plugins.NIC(block.Name)
+		return started.NIC(), nil
 	}
 	if wrong := in.complaints(block, err); wrong != nil {
 		return nil, config.AsError(wrong)
@@ -32,7 +32,7 @@ func StartDriver(ctx context.Context, c *config.Config, plugins *host.Host, in *
 	if e := core.AsError(err); started == nil || e.Reason == core.BadConfig || e.Reason == core.BadVersion {
 		return nil, config.AsError(block.Complain(&core.PathError{Path: []string{blamed(s.Program)}, Err: err}))
 	}
-	return plugins.NIC(block.Name)
+	return started.NIC(), nil
 }
 
 // blamed is the attribute of a block because of which its program cannot be run.
