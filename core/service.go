@@ -1,5 +1,7 @@
 package core
 
+import "fmt"
+
 // OwnerKind says how the kernel matches a service's owner.
 type OwnerKind uint8
 
@@ -15,6 +17,20 @@ const (
 type Owner struct {
 	Kind OwnerKind
 	ID   uint32
+}
+
+// String is the owner in words, such as "uid 1000".
+func (o Owner) String() string {
+	switch o.Kind {
+	case OwnerUID:
+		return fmt.Sprint("uid ", o.ID)
+	case OwnerGID:
+		return fmt.Sprint("gid ", o.ID)
+	case OwnerNetNS:
+		return fmt.Sprint("network namespace ", o.ID)
+	case OwnerNone:
+	}
+	return "nobody"
 }
 
 // UID is the owner of a job's services.

@@ -37,7 +37,7 @@ func (n *nic) remove(s *core.Service) error {
 		return failure(s.Device, "cannot read service", s.ID, ecanceled)
 	case !s.Same(now):
 		return core.Errorf(core.NICConflict, "NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
-			s.Device, s.ID, core.FormatVNIs(now.VNIs), owner(now.Owner), core.FormatVNIs(s.VNIs), owner(s.Owner))
+			s.Device, s.ID, core.FormatVNIs(now.VNIs), now.Owner, core.FormatVNIs(s.VNIs), s.Owner)
 	case now.System || now.Default:
 		return core.Errorf(core.NICConflict, "NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)
 	}

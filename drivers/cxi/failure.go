@@ -94,22 +94,9 @@ func taken(spec *core.ServiceSpec, services []core.Service, exact bool) *core.Er
 		for _, v := range s.VNIs {
 			if slices.Contains(spec.VNIs, v) {
 				return core.Errorf(core.NICConflict, "NIC %s: cannot create service: VNIs %s: service %d of %s has VNI %d already: %w",
-					spec.Device, core.FormatVNIs(spec.VNIs), s.ID, owner(s.Owner), v, eexist)
+					spec.Device, core.FormatVNIs(spec.VNIs), s.ID, s.Owner, v, eexist)
 			}
 		}
 	}
 	return failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, eexist)
-}
-
-func owner(o core.Owner) string {
-	switch o.Kind {
-	case core.OwnerUID:
-		return fmt.Sprintf("uid %d", o.ID)
-	case core.OwnerGID:
-		return fmt.Sprintf("gid %d", o.ID)
-	case core.OwnerNetNS:
-		return fmt.Sprintf("network namespace %d", o.ID)
-	case core.OwnerNone:
-	}
-	return "nobody"
 }

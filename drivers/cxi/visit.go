@@ -3,6 +3,7 @@ package cxi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -100,17 +101,14 @@ const grace = 50 * time.Millisecond
 // late is the error of a NIC that did not answer before the call was over.
 func late(ctx context.Context, name, what string, start time.Time, why string) *core.Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return core.Errorf(core.Cancelled, "NIC %s: %s: %w", name, what, context.Canceled)
+		return ended(ctx, "NIC "+name+": "+what)
 	}
 	return core.Errorf(core.NICFailed, "NIC %s: %s: %s within %v: %w", name, what, why, time.Since(start).Round(time.Millisecond), context.DeadlineExceeded)
 }
 
 // ended is the error of a call whose context was over before it began.
 func ended(ctx context.Context, what string) *core.Error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return core.Errorf(core.Cancelled, "%s: %w", what, context.Canceled)
-	}
-	return core.Errorf(core.TimedOut, "%s: %w", what, context.DeadlineExceeded)
+	return core.AsError(fmt.Errorf("%s: %w", what, ctx.Err()))
 }
 
 // beforeEnd is a context that ends a little before ctx's deadline: a call answers for the NICs that did work while its caller is still listening.

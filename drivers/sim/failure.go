@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -73,7 +72,7 @@ func taken(spec core.ServiceSpec, services []core.Service, exact bool) *core.Err
 		for _, v := range s.VNIs {
 			if slices.Contains(spec.VNIs, v) {
 				return core.Errorf(core.NICConflict, "NIC %s: cannot create service: VNIs %s: service %d of %s has VNI %d already: %w",
-					spec.Device, core.FormatVNIs(spec.VNIs), s.ID, owner(s.Owner), v, kernel.EEXIST)
+					spec.Device, core.FormatVNIs(spec.VNIs), s.ID, s.Owner, v, kernel.EEXIST)
 			}
 		}
 	}
@@ -82,8 +81,5 @@ func taken(spec core.ServiceSpec, services []core.Service, exact bool) *core.Err
 
 // ended is the error of a call whose context is over.
 func ended(ctx context.Context, what string) *core.Error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return core.Errorf(core.Cancelled, "%s: %w", what, context.Canceled)
-	}
-	return core.Errorf(core.TimedOut, "%s: %w", what, context.DeadlineExceeded)
+	return core.AsError(fmt.Errorf("%s: %w", what, ctx.Err()))
 }

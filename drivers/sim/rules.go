@@ -87,7 +87,7 @@ func DestroyOn(n *kernel.NIC, s core.Service) error {
 	if !Same(s, held) {
 		now := View(s.Device, held)
 		return core.Errorf(core.NICConflict, "NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
-			s.Device, s.ID, core.FormatVNIs(now.VNIs), owner(now.Owner), core.FormatVNIs(s.VNIs), owner(s.Owner))
+			s.Device, s.ID, core.FormatVNIs(now.VNIs), now.Owner, core.FormatVNIs(s.VNIs), s.Owner)
 	}
 	if held.System || held.ID == kernel.DefaultID {
 		return core.Errorf(core.NICConflict, "NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)

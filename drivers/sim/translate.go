@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"fmt"
-
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
@@ -95,17 +93,4 @@ func memberOwner(s kernel.Service) core.Owner {
 		return core.Owner{Kind: core.OwnerNetNS, ID: s.NetNS}
 	}
 	return core.Owner{}
-}
-
-func owner(o core.Owner) string {
-	switch o.Kind {
-	case core.OwnerUID:
-		return fmt.Sprintf("uid %d", o.ID)
-	case core.OwnerGID:
-		return fmt.Sprintf("gid %d", o.ID)
-	case core.OwnerNetNS:
-		return fmt.Sprintf("network namespace %d", o.ID)
-	case core.OwnerNone:
-	}
-	return "nobody"
 }
