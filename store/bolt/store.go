@@ -83,6 +83,11 @@ func Open(path string, o Options) (_ *Store, err error) {
 		s.seen = s.head
 		s.seen.Revision++
 	}
+	// A process that was killed after its last commit may not have noted it. Without this, one killed after another leaves
+	// the witness any number of commits behind.
+	if !s.head.Before(s.seen) && s.head != s.seen {
+		s.witness.note(s.head)
+	}
 	return s, nil
 }
 
