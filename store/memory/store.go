@@ -18,30 +18,28 @@ import (
 type Store struct {
 	mu     sync.Mutex
 	state  state
-	lent   bool  // a Snapshot has state's maps: copy them before the next write
-	owner  *byte // marks the members that only this Store has
 	closed bool
 }
 
 type state struct {
 	head  core.Head
-	slots map[engine.Slot]engine.Record // all but joins
-	joins map[uint64]*members           // by serial, so that a reservation's go without a search
+	slots map[engine.Slot]engine.Record     // all but joins
+	joins map[uint64]map[string]engine.Join // by serial and node, so that a reservation's go without a search
 }
 
-type members struct {
-	owner *byte
-	nodes map[string]engine.Join
+func (s state) clone() state {
+	joins := make(map[uint64]map[string]engine.Join, len(s.joins))
+	for serial, nodes := range s.joins {
+		joins[serial] = maps.Clone(nodes)
+	}
+	return state{s.head, maps.Clone(s.slots), joins}
 }
 
 var _ engine.Store = (*Store)(nil)
 
 // New is an empty store.
 func New() *Store {
-	return &Store{
-		state: state{slots: map[engine.Slot]engine.Record{}, joins: map[uint64]*members{}},
-		owner: new(byte),
-	}
+	return &Store{state: state{slots: map[engine.Slot]engine.Record{}, joins: map[uint64]map[string]engine.Join{}}}
 }
 
 // Load tells every record in order of table, serial and name. It holds no lock while it tells.
@@ -75,9 +73,6 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	if err != nil {
 		return err
 	}
-	if s.lent {
-		s.state.slots, s.state.joins, s.lent = maps.Clone(s.state.slots), maps.Clone(s.state.joins), false
-	}
 	s.state.head = head
 	for _, r := range batch {
 		s.put(r)
@@ -105,8 +100,8 @@ func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.state.slots)
-	for _, m := range s.state.joins {
-		n += len(m.nodes)
+	for _, nodes := range s.state.joins {
+		n += len(nodes)
 	}
 	return n
 }
@@ -125,18 +120,14 @@ func (s *Store) put(r engine.Record) {
 	at := r.Slot()
 	switch r := r.(type) {
 	case engine.Join:
-		s.own(at.Serial)[at.Name] = r
+		if s.state.joins[at.Serial] == nil {
+			s.state.joins[at.Serial] = map[string]engine.Join{}
+		}
+		s.state.joins[at.Serial][at.Name] = r
 	case engine.Delete:
 		switch at.Table {
 		case engine.TableJoin:
-			if s.state.joins[at.Serial] == nil {
-				return
-			}
-			nodes := s.own(at.Serial)
-			delete(nodes, at.Name)
-			if len(nodes) == 0 {
-				delete(s.state.joins, at.Serial)
-			}
+			delete(s.state.joins[at.Serial], at.Name)
 			return
 		case engine.TableReservation:
 			delete(s.state.slots, engine.Slot{Table: engine.TablePhase, Serial: at.Serial})
@@ -149,26 +140,13 @@ func (s *Store) put(r engine.Record) {
 	}
 }
 
-// own is the set of a reservation's joins, copied first where a Snapshot may have it.
-func (s *Store) own(serial uint64) map[string]engine.Join {
-	m := s.state.joins[serial]
-	switch {
-	case m == nil:
-		m = &members{s.owner, map[string]engine.Join{}}
-	case m.owner != s.owner:
-		m = &members{s.owner, maps.Clone(m.nodes)}
-	}
-	s.state.joins[serial] = m
-	return m.nodes
-}
-
 func (s state) sorted() []engine.Record {
 	all := make([]engine.Record, 0, len(s.slots)+len(s.joins))
 	for _, r := range s.slots {
 		all = append(all, r)
 	}
-	for _, m := range s.joins {
-		for _, j := range m.nodes {
+	for _, nodes := range s.joins {
+		for _, j := range nodes {
 			all = append(all, j)
 		}
 	}
