@@ -20,7 +20,7 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -161,7 +161,7 @@ func start(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{
 		server: &authority{orders: make(chan core.Orders)}, driver: &driver{NICDriver: sim.New(sim.Options{NICs: 2, Boot: "b"})},
-		store: &broken{Store: &ledger.Memory{}}, dir: t.TempDir(),
+		store: &broken{Store: &storetest.Ledger{}}, dir: t.TempDir(),
 		log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	r.begin(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // tasks is an adapter whose every hook asks for the environment of the job that it names.
@@ -77,7 +77,7 @@ func TestWhatWentByWithoutWeftIsInTheAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		audit := &lines{}
 		a, err := agent.New(t.Context(), agent.Needs{
-			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: &authority{orders: make(chan core.Orders)}, Store: &ledger.Memory{},
+			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: &authority{orders: make(chan core.Orders)}, Store: &storetest.Ledger{},
 			Rundir: dir, Hooks: map[string]core.Hooks{"s": tasks{}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Audit: slog.New(slog.NewJSONHandler(audit, nil)),
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // half is a scheduler's half that runs on the node.
@@ -61,7 +61,7 @@ func withHalf(t *testing.T, h core.Scheduler) (*authority, func()) {
 	t.Helper()
 	server := &authority{orders: make(chan core.Orders)}
 	a, err := agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Machine: node.Config{},
+		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &storetest.Ledger{}, Machine: node.Config{},
 		Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: h}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

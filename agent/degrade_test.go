@@ -16,7 +16,7 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // refuser is a server that gives an error, or never answers.
@@ -75,7 +75,7 @@ func TestDegrade(t *testing.T) {
 				}
 				counts, server := &degrades{}, &refuser{&authority{}, c.says}
 				a, err := agent.New(t.Context(), agent.Needs{
-					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Meter: counts,
+					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &storetest.Ledger{}, Meter: counts,
 					Hooks: map[string]core.Hooks{"s": &adapter{}}, Environ: d.Environs(), Rundir: d, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 					Degrade: func() bool { return !c.off },
 				})

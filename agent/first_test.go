@@ -15,7 +15,7 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // counting is an adapter whose job has been started so often before.
@@ -59,7 +59,7 @@ func begins(t *testing.T, d rundir.Dir, untold ...string) *firstAgent {
 		t.Fatal(err)
 	}
 	n.Agent, err = agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: n.server, Store: &ledger.Memory{}, Hooks: hooks, First: f,
+		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: n.server, Store: &storetest.Ledger{}, Hooks: hooks, First: f,
 		Environ: d.Environs(), Rundir: d, HookTable: table, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // adapter says in lines what it is to say, and hangs or fails on demand.
@@ -94,7 +94,7 @@ func fronted(t *testing.T, a *adapter, server core.Authority) (*agent.Agent, run
 		t.Fatal(err)
 	}
 	ag, err := agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &ledger.Memory{}, Hooks: hooks,
+		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &storetest.Ledger{}, Hooks: hooks,
 		Environ: d.Environs(), Rundir: d, HookTable: table, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

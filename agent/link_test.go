@@ -11,7 +11,7 @@ import (
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // asker is a scheduler's half that asks once, and tells how long it waited for the server to note that.
@@ -41,7 +41,7 @@ func TestAQuestionEndsWithItsSession(t *testing.T) {
 		q := &asker{waited: make(chan time.Duration, 1)}
 		server := &authority{orders: make(chan core.Orders), cut: make(chan error)}
 		a, err := agent.New(t.Context(), agent.Needs{
-			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &ledger.Memory{},
+			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &storetest.Ledger{},
 			Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: q}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // away is a server that does not answer, or that refuses.
@@ -85,7 +85,7 @@ func TestAwayServersJobGoesBackIntoTheQueue(t *testing.T) {
 				s := &c.adapter
 				a, err := agent.New(t.Context(), agent.Needs{
 					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: away{&authority{orders: make(chan core.Orders)}, c.says},
-					Store: &ledger.Memory{}, Hooks: map[string]core.Hooks{"s": s}, Requeuers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+					Store: &storetest.Ledger{}, Hooks: map[string]core.Hooks{"s": s}, Requeuers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/server"
-	"github.com/weft-hpc/weft/store/ledger"
 	"github.com/weft-hpc/weft/store/memory"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // oneVNI is a policy that grants every job one VNI.
@@ -118,7 +118,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, err := agent.New(t.Context(), agent.Needs{
-			Node: name, Boot: name, Driver: sim.New(sim.Options{NICs: 1, Boot: name}), Authority: way, Store: &ledger.Memory{}, Schedulers: half,
+			Node: name, Boot: name, Driver: sim.New(sim.Options{NICs: 1, Boot: name}), Authority: way, Store: &storetest.Ledger{}, Schedulers: half,
 			Log: log, Limits: agent.Limits{Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
 		})
 		if err != nil {

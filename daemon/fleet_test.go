@@ -25,7 +25,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/poll"
 	"github.com/weft-hpc/weft/rpc"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // fleet is the nodes of a benchmark in a process of their own, each with a connection and a session of its own: one process may not hold both ends of 11,136
@@ -134,7 +134,7 @@ func (f *fleet) connect(agents bool) error {
 	f.agents = make([]*agent.Agent, f.nodes)
 	for i := range f.agents {
 		a, err := agent.New(ctx, agent.Needs{
-			Node: nodeName(i), Boot: nodeName(i), Driver: sim.New(sim.Options{Boot: nodeName(i)}), Authority: f.to[i], Store: &ledger.Memory{},
+			Node: nodeName(i), Boot: nodeName(i), Driver: sim.New(sim.Options{Boot: nodeName(i)}), Authority: f.to[i], Store: &storetest.Ledger{},
 			Log: slog.New(slog.DiscardHandler), Limits: agent.Limits{Driver: 5 * time.Minute},
 		})
 		if err != nil {

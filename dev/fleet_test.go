@@ -12,7 +12,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // elCapitan is how many nodes El Capitan has.
@@ -33,7 +33,7 @@ func newFleet(b *testing.B, n int, to core.Authority) *fleet {
 	for i := range f.agents {
 		name := nodeName(i)
 		a, err := agent.New(ctx, agent.Needs{
-			Node: name, Boot: name, Driver: sim.New(sim.Options{Boot: name}), Authority: to, Store: &ledger.Memory{}, Log: slog.New(slog.DiscardHandler),
+			Node: name, Boot: name, Driver: sim.New(sim.Options{Boot: name}), Authority: to, Store: &storetest.Ledger{}, Log: slog.New(slog.DiscardHandler),
 			Limits: agent.Limits{Driver: 5 * time.Minute},
 		})
 		if err != nil {

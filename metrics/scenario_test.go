@@ -19,8 +19,8 @@ import (
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/server"
-	"github.com/weft-hpc/weft/store/ledger"
 	"github.com/weft-hpc/weft/store/memory"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // token is the secret of every job's collective here.
@@ -172,7 +172,7 @@ type system struct {
 	agent      *agent.Agent
 	verbs      *server.Verbs
 	node       *agent.Verbs
-	store      *memory.Hooked
+	store      *storetest.Hooked
 	disk       disk
 	sched      *scheduler
 	driver     *driver
@@ -186,7 +186,7 @@ type system struct {
 func start(t *testing.T) *system {
 	t.Helper()
 	s := &system{
-		t: t, store: &memory.Hooked{Store: memory.New()}, sched: &scheduler{tells: make(chan core.Jobs)}, log: &buffer{}, audit: &buffer{},
+		t: t, store: &storetest.Hooked{Store: memory.New()}, sched: &scheduler{tells: make(chan core.Jobs)}, log: &buffer{}, audit: &buffer{},
 		driver: &driver{NICDriver: sim.New(sim.Options{NICs: 2, Boot: "b"})},
 	}
 	s.store.Before = s.disk.before
@@ -219,7 +219,7 @@ func start(t *testing.T) *system {
 	}
 	s.serverPage.Watch(s.server)
 	s.agent, err = agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: s.driver, Hooks: map[string]core.Hooks{"tioga": hooks{}}, Authority: fabric{s.server}, Store: &ledger.Memory{},
+		Node: "n1", Boot: "b", Driver: s.driver, Hooks: map[string]core.Hooks{"tioga": hooks{}}, Authority: fabric{s.server}, Store: &storetest.Ledger{},
 		Environ: t.TempDir(), Log: log, Audit: audit, Meter: s.agentPage,
 	})
 	if err != nil {

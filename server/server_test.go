@@ -20,6 +20,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/memory"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // system is a server in a bubble of fake time, with what is around it in the test's hands.
 type system struct {
 	*server.Server
-	store *memory.Hooked
+	store *storetest.Hooked
 	sched *scheduler
 	stop  func()
 
@@ -104,7 +105,7 @@ func (g generous) Decide(f engine.Facts) engine.Decision {
 func start(t *testing.T, change func(*server.Needs)) *system {
 	t.Helper()
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1099}}}}
-	s := &system{store: &memory.Hooked{Store: memory.New()}, sched: &scheduler{hosts: "n[1-400]", uid: 1000, tells: make(chan core.Jobs)}}
+	s := &system{store: &storetest.Hooked{Store: memory.New()}, sched: &scheduler{hosts: "n[1-400]", uid: 1000, tells: make(chan core.Jobs)}}
 	needs := server.Needs{
 		Store: s.store, Policy: generous{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Schedulers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s.sched}},

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/sdk"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // actAs makes the test's own binary a plugin.
@@ -76,7 +76,7 @@ func TestHooksAreWhatThePluginOfNowSays(t *testing.T) {
 	if err := f.Write(); err != nil {
 		t.Fatal(err)
 	}
-	if a.Agent, err = agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1}), Store: &ledger.Memory{}, HookTable: f.Hooks(), Log: log}); err != nil {
+	if a.Agent, err = agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1}), Store: &storetest.Ledger{}, HookTable: f.Hooks(), Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	wants := func(pid int) bool {

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/host"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -138,7 +138,7 @@ func TestADriverThatIsStartedAgainHasItsNICsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		server := &reportReader{}
-		a, err := agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: driver.NIC(), Authority: server, Store: &ledger.Memory{}, Log: log})
+		a, err := agent.New(t.Context(), agent.Needs{Node: "n1", Boot: "b", Driver: driver.NIC(), Authority: server, Store: &storetest.Ledger{}, Log: log})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,8 @@ import (
 	"github.com/weft-hpc/weft/plugins/slurm"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/server"
-	"github.com/weft-hpc/weft/store/ledger"
 	"github.com/weft-hpc/weft/store/memory"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // names are the nodes, on which every job of every scheduler runs: the same NICs serve them all.
@@ -58,7 +58,7 @@ type world struct {
 type member struct {
 	agent   atomic.Pointer[agent.Agent]
 	driver  *driver
-	ledger  *ledger.Memory
+	ledger  *storetest.Ledger
 	boot    string
 	halt    func()
 	stopped chan struct{} // the agent of now
@@ -118,7 +118,7 @@ func newWorld(t testing.TB, sc scenario, b breaks, makers ...maker) *world {
 	w.start()
 	t.Cleanup(func() { w.halt() })
 	for _, name := range names {
-		m := &member{ledger: &ledger.Memory{}, boot: name}
+		m := &member{ledger: &storetest.Ledger{}, boot: name}
 		m.driver = &driver{Driver: w.nic(name), world: w, node: name}
 		w.nodes[name] = m
 		w.boot(name)
@@ -155,7 +155,7 @@ func (w *world) start() {
 	}
 	last := core.VNI(firstVNI + w.vnis - 1) //nolint:gosec // a few
 	s, err := server.New(w.Context(), server.Needs{
-		Store: &memory.Hooked{Store: w.forgetting(w.store), Before: w.before, After: w.after}, Policy: refusing{decides, w}, Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
+		Store: &storetest.Hooked{Store: w.forgetting(w.store), Before: w.before, After: w.after}, Policy: refusing{decides, w}, Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
 		Allocator: func(engine.Config) (engine.Allocator, error) {
 			a, err := allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: firstVNI, Last: last}}}})
 			return w.allocating(a), err
@@ -225,7 +225,7 @@ func (w *world) killServer() (back func()) {
 func (w *world) reboot(name string) {
 	m := w.nodes[name]
 	m.boot += "'"
-	m.ledger = &ledger.Memory{}
+	m.ledger = &storetest.Ledger{}
 	m.driver.swap(w.nic(m.boot))
 	w.boot(name)
 }

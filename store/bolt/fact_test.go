@@ -10,8 +10,8 @@ import (
 
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
-	"github.com/weft-hpc/weft/store/conformance"
 	"github.com/weft-hpc/weft/store/record"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // laterFact is in a record of a later release, behind its fields.
@@ -44,7 +44,7 @@ func TestFactsOfALaterReleaseStay(t *testing.T) {
 	}
 	s := open(t, path, bolt.Options{})
 	var batch []engine.Record
-	for _, r := range conformance.All(t, s) {
+	for _, r := range storetest.All(t, s) {
 		switch r := r.(type) {
 		case engine.Node:
 			r.Drained = "a fan"

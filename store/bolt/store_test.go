@@ -14,13 +14,13 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
-	"github.com/weft-hpc/weft/store/conformance"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	dir, n := t.TempDir(), 0
-	conformance.Run(t, func() conformance.Opener {
+	storetest.Run(t, func() storetest.Opener {
 		n++
 		path := filepath.Join(dir, fmt.Sprint(n, ".db"))
 		return func(t rapid.TB) engine.Store {

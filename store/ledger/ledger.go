@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
@@ -107,41 +106,3 @@ func (f *File) Commit(_ context.Context, records []node.Record) error {
 
 // Close gives the file back.
 func (f *File) Close() error { return f.db.Close() }
-
-// Memory is a node.Store that lives as long as its value, for tests and for systems of thousands of simulated nodes.
-type Memory struct {
-	mu      sync.Mutex
-	records map[string]node.Record
-}
-
-// Load tells every record, in no order.
-func (m *Memory) Load(_ context.Context, tell func(node.Record) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, r := range m.records {
-		if err := tell(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Commit keeps all records.
-func (m *Memory) Commit(_ context.Context, records []node.Record) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.records == nil {
-		m.records = map[string]node.Record{}
-	}
-	for _, r := range records {
-		if d, ok := r.(node.Delete); ok {
-			delete(m.records, d.Of)
-		} else {
-			m.records[r.Name()] = r
-		}
-	}
-	return nil
-}
-
-// Close does nothing.
-func (m *Memory) Close() error { return nil }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 func records(t *testing.T, s node.Store) map[string]node.Record {
@@ -27,7 +28,7 @@ func TestFileRemembersWhatMemoryDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Memory{}
+	m := &storetest.Ledger{}
 	run := core.Run{Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: "1"}, Generation: 2}, Fingerprint: core.Fingerprint{UID: 7, Submitted: 8}}
 	batches := [][]node.Record{
 		{

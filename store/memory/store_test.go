@@ -147,20 +147,6 @@ func TestClosedStoreRefuses(t *testing.T) {
 	}
 }
 
-func TestHooked(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	s := memory.New()
-	h := &memory.Hooked{Store: s, Before: func([]engine.Record) error { return broken }}
-	if err := h.Commit(t.Context(), []engine.Record{meta(1)}); !errors.Is(err, broken) || s.Len() != 0 {
-		t.Errorf("Before: %v, %d records", err, s.Len())
-	}
-	h.Before, h.After = nil, func([]engine.Record) error { return broken }
-	if err := h.Commit(t.Context(), []engine.Record{meta(1)}); !errors.Is(err, broken) || s.Len() != 1 {
-		t.Errorf("After: %v, %d records", err, s.Len())
-	}
-}
-
 func BenchmarkSnapshotCommitRestore(b *testing.B) {
 	s := memory.New()
 	for i := range uint64(50) {

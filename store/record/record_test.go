@@ -17,8 +17,8 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
-	"github.com/weft-hpc/weft/store/conformance"
 	"github.com/weft-hpc/weft/store/record"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 var update = flag.Bool("update", false, "write testdata anew; only before a version is released")
@@ -28,7 +28,7 @@ var whole = cmpopts.IgnoreUnexported(core.Error{})
 
 func full(zero engine.Record) engine.Record {
 	v := reflect.New(reflect.TypeOf(zero))
-	conformance.Fill(v.Interface(), new(conformance.Counting))
+	storetest.Fill(v.Interface(), new(storetest.Counting))
 	return v.Elem().Interface().(engine.Record)
 }
 
@@ -55,7 +55,7 @@ func roundTrip(t interface{ Fatalf(string, ...any) }, r engine.Record) engine.Re
 // TestNoFieldIsLost fills every field by reflection: one that is added to a record without a place in its form fails here.
 func TestNoFieldIsLost(t *testing.T) {
 	t.Parallel()
-	for _, zero := range conformance.Zeros() {
+	for _, zero := range storetest.Zeros() {
 		if d := cmp.Diff(zero, roundTrip(t, zero), whole); d != "" {
 			t.Errorf("zero %T: %s", zero, d)
 		}
@@ -69,7 +69,7 @@ func TestNoFieldIsLost(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := conformance.Record(t)
+		r := storetest.Record(t)
 		if d := cmp.Diff(r, roundTrip(t, r), whole); d != "" {
 			t.Fatalf("%s", d)
 		}
@@ -78,7 +78,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestFactsAreNumbered fills every field: a form writes all its facts, and newest names the last.
 func TestFactsAreNumbered(t *testing.T) {
-	for _, zero := range conformance.Zeros() {
+	for _, zero := range storetest.Zeros() {
 		b, err := record.Append(nil, full(zero))
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestTimes(t *testing.T) {
 func TestVersion1(t *testing.T) {
 	t.Parallel()
 	var lines []string
-	for _, zero := range conformance.Zeros() {
+	for _, zero := range storetest.Zeros() {
 		b, err := record.Append(nil, full(zero))
 		if err != nil {
 			t.Fatal(err)
@@ -126,11 +126,11 @@ func TestVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := strings.Fields(string(golden))
-	if len(old) != len(conformance.Zeros()) {
+	if len(old) != len(storetest.Zeros()) {
 		t.Fatalf("%s has %d records", path, len(old))
 	}
 	var d record.Decoder
-	for i, zero := range conformance.Zeros() {
+	for i, zero := range storetest.Zeros() {
 		b, err := hex.DecodeString(old[i])
 		if err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestDecoderMakesEqualStringsOne(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, zero := range conformance.Zeros() {
+	for _, zero := range storetest.Zeros() {
 		for _, r := range []engine.Record{zero, full(zero)} {
 			b, err := record.Append(nil, r)
 			if err != nil {

@@ -1,4 +1,4 @@
-package conformance
+package storetest
 
 import (
 	"fmt"
@@ -73,7 +73,7 @@ func fill(v reflect.Value, from Source, path string) {
 			}
 		}
 	default:
-		panic(fmt.Sprintf("conformance: %s is a %s, which no record can hold", path, v.Type()))
+		panic(fmt.Sprintf("storetest: %s is a %s, which no record can hold", path, v.Type()))
 	}
 }
 

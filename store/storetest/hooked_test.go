@@ -1,0 +1,26 @@
+package storetest_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/memory"
+	"github.com/weft-hpc/weft/store/storetest"
+)
+
+func TestHooked(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	batch := []engine.Record{engine.Meta{Head: core.Head{Store: "a", Epoch: 1, Revision: 1}}}
+	s := memory.New()
+	h := &storetest.Hooked{Store: s, Before: func([]engine.Record) error { return broken }}
+	if err := h.Commit(t.Context(), batch); !errors.Is(err, broken) || s.Len() != 0 {
+		t.Errorf("Before: %v, %d records", err, s.Len())
+	}
+	h.Before, h.After = nil, func([]engine.Record) error { return broken }
+	if err := h.Commit(t.Context(), batch); !errors.Is(err, broken) || s.Len() != 1 {
+		t.Errorf("After: %v, %d records", err, s.Len())
+	}
+}
