@@ -113,7 +113,7 @@ func (c *commits) Committed(inputs int, reason core.Reason, took time.Duration) 
 func openStation(b testing.TB, sched *batch) *station {
 	b.Helper()
 	dir := b.TempDir()
-	files, findings := policy.Read("../policy")
+	files, _, findings := policy.Gather([]string{"../policy"})
 	if findings != nil {
 		b.Fatal(findings)
 	}

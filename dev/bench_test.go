@@ -38,7 +38,7 @@ func pools() []allocator.Pool {
 // shipped is the policy as it is shipped.
 func shipped(b testing.TB) *policy.Policy {
 	b.Helper()
-	files, findings := policy.Read("../policy")
+	files, _, findings := policy.Gather([]string{"../policy"})
 	if findings != nil {
 		b.Fatal(findings)
 	}

@@ -1,7 +1,6 @@
 package hclfile
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -21,17 +20,6 @@ func Text(w io.Writer, findings []Finding, colour bool) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// JSON writes findings as one array; an empty one when there is nothing to say.
-func JSON(w io.Writer, findings []Finding) error {
-	if findings == nil {
-		findings = []Finding{}
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(findings)
 }
 
 func (f Finding) text(b *strings.Builder, colour bool) {

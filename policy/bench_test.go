@@ -13,7 +13,7 @@ import (
 var sink engine.Decision
 
 func BenchmarkDefault(b *testing.B) {
-	files, findings := policy.Read(".")
+	files, _, findings := policy.Gather([]string{"."})
 	if findings != nil {
 		b.Fatal(text(findings))
 	}

@@ -92,7 +92,7 @@ func limits(set map[core.Resource]core.Limit) core.Limits {
 var app = engine.Wanted{Name: "app", Pool: "jobs"}
 
 func TestDefaultPolicy(t *testing.T) {
-	files, findings := policy.Read(".")
+	files, _, findings := policy.Gather([]string{"."})
 	if findings != nil || len(files) != 1 {
 		t.Fatalf("%d files, %+v", len(files), findings)
 	}
@@ -383,7 +383,7 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, findings := policy.Read(dir)
+	files, _, findings := policy.Gather([]string{dir})
 	var names []string
 	for _, f := range files {
 		names = append(names, filepath.Base(f.Name))
@@ -392,14 +392,14 @@ func TestRead(t *testing.T) {
 		t.Error(diff, findings)
 	}
 	for _, bad := range []string{t.TempDir(), filepath.Join(dir, "none")} {
-		if _, findings := policy.Read(bad); len(findings) != 1 {
+		if _, _, findings := policy.Gather([]string{bad}); len(findings) != 1 {
 			t.Errorf("%s: %+v", bad, findings)
 		}
 	}
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "d.policy.hcl"), 0o700), os.WriteFile(filepath.Join(dir, "e.policy.hcl"), make([]byte, 2<<20), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if files, findings := policy.Read(dir); len(files) != 2 || len(findings) != 2 {
+	if files, _, findings := policy.Gather([]string{dir}); len(files) != 2 || len(findings) != 2 {
 		t.Errorf("%d files, %s", len(files), text(findings))
 	}
 }

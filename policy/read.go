@@ -19,13 +19,8 @@ const (
 // NoFile is the summary of the finding that there is nothing to read.
 const NoFile = "there is no policy file in the folder"
 
-// Read reads a policy's files from its folder, in the order of their names. Folders in it are not looked into.
-func Read(dir string) ([]hclfile.Source, []hclfile.Finding) {
-	files, _, findings := Gather([]string{dir})
-	return files, findings
-}
-
-// Gather reads a policy's files and those of its tests. Each path is a file, or a folder of which all are meant.
+// Gather reads a policy's files and those of its tests. A path is a file or a folder. Of a folder it reads the files in
+// the order of their names, and looks into no folder in it.
 func Gather(paths []string) (files, tests []hclfile.Source, findings []hclfile.Finding) {
 	for _, path := range paths {
 		names, more := within(path)

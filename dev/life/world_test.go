@@ -145,7 +145,7 @@ func (w *world) start() {
 			own = append(own, localName)
 		}
 	}
-	files, findings := policy.Read("../../policy")
+	files, _, findings := policy.Gather([]string{"../../policy"})
 	if findings != nil {
 		w.Fatal(findings)
 	}
