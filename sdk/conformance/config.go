@@ -22,15 +22,11 @@ var configCases = []Case{
 	{"it takes its block again, and works as before", "K1", OfAll, func(t *T) {
 		t.schema()
 		values, err := t.run.values(t.ctx, t.Instance)
-		if err != nil {
-			t.Fatalf("its block: %v", err)
-		}
+		t.must(err, "its block")
 		other := t.Another() // the first keeps what its cases made
 		was := names(t.ctx, other)
 		for range 2 {
-			if err := other.Configure(t.ctx, values); err != nil {
-				t.Errorf("Configure with the same block: %v", err)
-			}
+			t.should(other.Configure(t.ctx, values), "Configure with the same block")
 		}
 		if now := names(t.ctx, other); was != now {
 			t.Errorf("it had %s and has %s", was, now)
@@ -42,9 +38,7 @@ var configCases = []Case{
 			t.Skipf("its block has no field")
 		}
 		values, err := t.run.values(t.ctx, t.Instance)
-		if err != nil {
-			t.Fatalf("its block: %v", err)
-		}
+		t.must(err, "its block")
 		other := t.Another()
 		refused := 0
 		for _, f := range schema.Fields {
@@ -66,9 +60,7 @@ var configCases = []Case{
 				}
 			}
 		}
-		if err := other.Configure(t.ctx, values); err != nil {
-			t.Errorf("Configure with its own block after %d refusals: %v", refused, err)
-		}
+		t.should(other.Configure(t.ctx, values), "Configure with its own block after %d refusals", refused)
 		if refused == 0 {
 			t.Skipf("it refuses no value that was tried")
 		}
@@ -79,9 +71,7 @@ var configCases = []Case{
 		}
 		found, err := t.Checker.Check(t.ctx)
 		t.here("Check", err)
-		if err != nil {
-			t.Fatalf("Check: %v", err)
-		}
+		t.must(err, "Check")
 		for _, f := range found {
 			if f.What == "" || f.Severity > core.Critical || f.Severity > core.Notice && f.Remedy == "" {
 				t.Errorf("finding %+v: it needs words, a severity, and where it is a warning a mend", f)
@@ -97,9 +87,7 @@ func (t *T) schema() core.Schema {
 	}
 	s, err := t.Schema(t.ctx)
 	t.unsupported("Schema", err)
-	if err != nil {
-		t.Fatalf("Schema: %v", err)
-	}
+	t.must(err, "Schema")
 	return s
 }
 

@@ -32,9 +32,7 @@ var fabricCases = []Case{
 		for range 8 {
 			t.beside(&all, func() {
 				c, err := t.Fabric.Reserve(t.ctx, key, 1)
-				if err != nil {
-					t.Errorf("Reserve: %v", err)
-				}
+				t.should(err, "Reserve")
 				mu.Lock()
 				got = append(got, c)
 				mu.Unlock()
@@ -59,9 +57,7 @@ var fabricCases = []Case{
 		if first.JobID == second.JobID || first.JobID == third.JobID {
 			t.Errorf("%s, %s and %s are %s, %s and %s", a, b, c, first.JobID, second.JobID, third.JobID)
 		}
-		if err := t.Fabric.Release(t.ctx, b); err != nil {
-			t.Fatalf("Release: %v", err)
-		}
+		t.must(t.Fabric.Release(t.ctx, b), "Release")
 		if t.holds(a) != 1 || t.holds(b) != 0 || t.holds(c) != 1 {
 			t.Errorf("of three, the second was released, and Collectives has them %d, %d and %d times", t.holds(a), t.holds(b), t.holds(c))
 		}
@@ -78,9 +74,7 @@ var fabricCases = []Case{
 		if n := t.holds(key); n != 1 {
 			t.Errorf("Collectives has a reserved key %d times: an orphan would never be found", n)
 		}
-		if err := t.Fabric.Release(t.ctx, key); err != nil {
-			t.Fatalf("Release: %v", err)
-		}
+		t.must(t.Fabric.Release(t.ctx, key), "Release")
 		if n := t.holds(key); n != 0 {
 			t.Errorf("Collectives has a released key %d times", n)
 		}
@@ -103,34 +97,24 @@ var fabricCases = []Case{
 	{"what is not reserved is released, and so is a step of it", "F3", OfFabric, func(t *T) {
 		key := t.key()
 		for range 2 {
-			if err := t.Fabric.Release(t.ctx, key); err != nil {
-				t.Errorf("Release of what was never reserved: %v", err)
-			}
-			if err := t.Fabric.ReleaseStep(t.ctx, key, "0"); err != nil {
-				t.Errorf("ReleaseStep of what was never reserved: %v", err)
-			}
+			t.should(t.Fabric.Release(t.ctx, key), "Release of what was never reserved")
+			t.should(t.Fabric.ReleaseStep(t.ctx, key, "0"), "ReleaseStep of what was never reserved")
 		}
 		t.reserve(key)
 		for range 2 {
-			if err := t.Fabric.ReleaseStep(t.ctx, key, "0"); err != nil {
-				t.Errorf("ReleaseStep of a step that has nothing: %v", err)
-			}
+			t.should(t.Fabric.ReleaseStep(t.ctx, key, "0"), "ReleaseStep of a step that has nothing")
 		}
 		if n := t.holds(key); n != 1 {
 			t.Errorf("Collectives has the key %d times after a step of it was released", n)
 		}
 		for n := range 3 {
-			if err := t.Fabric.Release(t.ctx, key); err != nil {
-				t.Errorf("Release, time %d: %v", n+1, err)
-			}
+			t.should(t.Fabric.Release(t.ctx, key), "Release, time %d", n+1)
 		}
 	}},
 	{"more addresses than there are is told as exhausted", "F4", OfFabric, func(t *T) {
 		f, err := t.Fabric.Collectives(t.ctx)
 		t.here("Collectives", err)
-		if err != nil {
-			t.Fatalf("Collectives: %v", err)
-		}
+		t.must(err, "Collectives")
 		if f.Total < 1 {
 			t.Skipf("it does not tell how many addresses there are")
 		}
@@ -168,9 +152,7 @@ var fabricCases = []Case{
 func (t *T) key() core.Key {
 	k := core.Key{JobID: core.JobID{Scheduler: "weft-verify", Job: "v" + strings.ToLower(rand.Text())}}
 	t.Cleanup(func(ctx context.Context) {
-		if err := t.Fabric.Release(ctx, k); err != nil {
-			t.Errorf("what the case reserved may be left: Release %s: %v", k, err)
-		}
+		t.should(t.Fabric.Release(ctx, k), "what the case reserved may be left: Release %s", k)
 	})
 	return k
 }
@@ -182,18 +164,14 @@ func (t *T) reserve(k core.Key) core.Collective {
 	if err != nil && errors.Is(core.AsError(err), core.Exhausted) {
 		t.Skipf("the fabric has no address left: %v", err)
 	}
-	if err != nil {
-		t.Fatalf("Reserve: %v", err)
-	}
+	t.must(err, "Reserve")
 	return c
 }
 
 // holds is how often the fabric manager has a key.
 func (t *T) holds(k core.Key) int {
 	f, err := t.Fabric.Collectives(t.ctx)
-	if err != nil {
-		t.Fatalf("Collectives: %v", err)
-	}
+	t.must(err, "Collectives")
 	if f.Addresses > f.Total {
 		t.Errorf("Collectives: %d addresses are in use of %d", f.Addresses, f.Total)
 	}

@@ -14,9 +14,7 @@ func (t *T) phases() []core.HookPhase {
 	}
 	all, err := t.Phased.Phases(t.ctx)
 	t.unsupported("Phases", err)
-	if err != nil {
-		t.Fatalf("Phases: %v", err)
-	}
+	t.must(err, "Phases")
 	if len(all) == 0 {
 		t.Errorf("Phases: there are none, so weft-hook could call for nothing")
 	}

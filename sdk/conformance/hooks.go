@@ -270,25 +270,13 @@ func (p parsed) String() string {
 	return fmt.Sprintf("%v of %s by uid %d, note %q", p.ask.Action, p.ask.Key, p.ask.UID, core.Clip(string(p.ask.Note)))
 }
 
-type panicError struct{ error }
-
 // parse calls Parse with a copy of the call and sees that it leaves it alone.
 func (t *T) parse(h core.Hooks, c core.HookCall) (out parsed) {
 	given := copied(c)
-	err := guarded("Parse", func() (err error) {
-		panicking := true
-		defer func() {
-			if panicking {
-				err = &panicError{fmt.Errorf("it panicked: %v", recover())}
-			}
-		}()
-		out.ask, out.err = h.Parse(t.ctx, given)
-		panicking = false
-		return nil
+	out.err = guarded("Parse", func() (err error) {
+		out.ask, err = h.Parse(t.ctx, given)
+		return err
 	})
-	if err != nil {
-		out.err = err
-	}
 	if e := core.AsError(out.err); e != nil && e.Reason == core.InternalFault && strings.Contains(e.What, "panicked") {
 		out.err = &panicError{out.err} // of a program
 	}
@@ -311,8 +299,6 @@ func (t *T) options() []core.Option {
 		t.Skipf("it has no ability %s", core.AbleOptions)
 	}
 	all, err := t.Parser.Options(t.ctx)
-	if err != nil {
-		t.Fatalf("Options: %v", err)
-	}
+	t.must(err, "Options")
 	return all
 }

@@ -53,9 +53,7 @@ func (r *run) remove(ctx context.Context) error {
 // nics are the NICs that can be used; the case is skipped where there are fewer than n.
 func (t *T) nics(n int) []core.Device {
 	all, err := t.NIC.Devices(t.ctx)
-	if err != nil {
-		t.Fatalf("Devices: %v", err)
-	}
+	t.must(err, "Devices")
 	all = slices.DeleteFunc(all, func(d core.Device) bool { return d.Fault != "" })
 	if len(all) < n {
 		t.Skipf("it needs %d NICs that can be used, and there are %d", n, len(all))
@@ -93,13 +91,35 @@ func (t *T) spec(d core.Device, n int) core.ServiceSpec {
 // create makes services; one result each is the least that a driver owes.
 func (t *T) create(specs ...core.ServiceSpec) []core.Created {
 	out, err := t.NIC.Create(t.ctx, specs)
-	if err != nil {
-		t.Fatalf("Create of %d services failed as a whole: %v", len(specs), err)
-	}
+	t.must(err, "Create of %d services failed as a whole", len(specs))
 	if len(out) != len(specs) {
 		t.Fatalf("Create answered %d results for %d services", len(out), len(specs))
 	}
 	return out
+}
+
+// createOne makes one service; its error is the call's or its own.
+func createOne(ctx context.Context, driver core.NICDriver, spec core.ServiceSpec) (core.Service, error) {
+	out, err := driver.Create(ctx, []core.ServiceSpec{spec})
+	if err != nil {
+		return core.Service{}, err
+	}
+	if len(out) != 1 {
+		return core.Service{}, fmt.Errorf("%d results for one service", len(out))
+	}
+	return out[0].Service, out[0].Err
+}
+
+// destroyOne removes one service; its error is the call's or its own.
+func destroyOne(ctx context.Context, driver core.NICDriver, s core.Service) error {
+	out, err := driver.Destroy(ctx, []core.Service{s})
+	if err != nil {
+		return err
+	}
+	if len(out) != 1 {
+		return fmt.Errorf("%d results for one service", len(out))
+	}
+	return out[0]
 }
 
 // made makes one service that must succeed.
@@ -117,9 +137,7 @@ func (t *T) made(spec core.ServiceSpec) core.Service {
 // services reads every NIC.
 func (t *T) services() []core.Service {
 	all, err := t.NIC.Services(t.ctx)
-	if err != nil {
-		t.Fatalf("Services: %v", err)
-	}
+	t.must(err, "Services")
 	return all
 }
 
@@ -140,9 +158,7 @@ func (t *T) ourOwn(all []core.Service) []core.Service {
 // destroy removes services; one result each is the least that a driver owes.
 func (t *T) destroy(services ...core.Service) []error {
 	out, err := t.NIC.Destroy(t.ctx, services)
-	if err != nil {
-		t.Fatalf("Destroy of %d services failed as a whole: %v", len(services), err)
-	}
+	t.must(err, "Destroy of %d services failed as a whole", len(services))
 	if len(out) != len(services) {
 		t.Fatalf("Destroy answered %d results for %d services", len(out), len(services))
 	}
@@ -202,9 +218,7 @@ func (t *T) heedful() {
 	if _, stands := on(t.services(), s); err == nil || !stands {
 		t.Fatalf("it is not tried: Destroy does not look at VNIs, so it could remove a job's service")
 	}
-	if err := t.destroy(s)[0]; err != nil {
-		t.Fatalf("Destroy %s/%d: %v", s.Device, s.ID, err)
-	}
+	t.must(t.destroy(s)[0], "Destroy %s/%d", s.Device, s.ID)
 	t.run.mu.Lock()
 	t.run.careful = true
 	t.run.mu.Unlock()

@@ -17,12 +17,11 @@ var nicCallCases = []Case{
 			spec := t.spec(d, n)
 			t.beside(&all, func() {
 				for range 5 {
-					out, err := t.NIC.Create(t.ctx, []core.ServiceSpec{spec})
-					if err != nil || len(out) != 1 || out[0].Err != nil {
-						t.Errorf("Create: %+v, %v", out, err)
+					s, err := createOne(t.ctx, t.NIC, spec)
+					if err != nil {
+						t.Errorf("Create: %v", err)
 						return
 					}
-					s := out[0].Service
 					if !core.EqualVNIs(s.VNIs, spec.VNIs) {
 						t.Errorf("Create with VNIs %s returned VNIs %s", core.FormatVNIs(spec.VNIs), core.FormatVNIs(s.VNIs))
 					}
@@ -30,17 +29,16 @@ var nicCallCases = []Case{
 					if held, ok := on(list, s); err != nil || !ok || !held.Same(s) {
 						t.Errorf("Services: %v, and %s/%d is listed as %+v", err, s.Device, s.ID, held)
 					}
-					if errs, err := t.NIC.Destroy(t.ctx, []core.Service{s}); err != nil || len(errs) != 1 || errs[0] != nil {
-						t.Errorf("Destroy: %v, %v", errs, err)
+					if err := destroyOne(t.ctx, t.NIC, s); err != nil {
+						t.Errorf("Destroy: %v", err)
 						return
 					}
 				}
 			})
 			t.beside(&all, func() {
 				for range 5 {
-					if _, err := t.NIC.Devices(t.ctx); err != nil {
-						t.Errorf("Devices: %v", err)
-					}
+					_, err := t.NIC.Devices(t.ctx)
+					t.should(err, "Devices")
 				}
 			})
 		}
@@ -58,10 +56,7 @@ var nicCallCases = []Case{
 		spec := t.spec(t.nics(1)[0], 0)
 		over, cancel := context.WithDeadline(t.ctx, time.Now().Add(-time.Second))
 		defer cancel()
-		out, err := t.NIC.Create(over, []core.ServiceSpec{spec})
-		if err == nil && len(out) == 1 {
-			err = out[0].Err
-		}
+		_, err := createOne(over, t.NIC, spec)
 		t.code("Create after its deadline", err, core.Timeout, core.Unavailable)
 		t.nothingComes("Create after its deadline")
 	}},
@@ -69,12 +64,10 @@ var nicCallCases = []Case{
 		spec := t.spec(t.nics(1)[0], 0)
 		for _, d := range []time.Duration{time.Microsecond, time.Millisecond} {
 			brief, cancel := context.WithTimeout(t.ctx, d)
-			out, err := t.NIC.Create(brief, []core.ServiceSpec{spec})
+			s, err := createOne(brief, t.NIC, spec)
 			cancel()
-			if err == nil && len(out) == 1 && out[0].Err == nil { // it was quick enough
-				if err := t.destroy(out[0].Service)[0]; err != nil {
-					t.Fatalf("Destroy: %v", err)
-				}
+			if err == nil { // it was quick enough
+				t.must(t.destroy(s)[0], "Destroy")
 				continue
 			}
 			t.nothingComes("Create that failed after " + d.String())
@@ -121,22 +114,16 @@ var nicCallCases = []Case{
 		spec := t.spec(t.nics(1)[0], 0)
 		s := t.made(spec)
 		next := t.Another()
-		out, err := next.NIC.Create(t.ctx, []core.ServiceSpec{spec})
-		switch {
-		case err != nil || len(out) != 1 || out[0].Err != nil:
-			t.Errorf("the next one's Create of the same: %+v, %v", out, err)
-		case !out[0].Service.Same(s):
-			t.Errorf("the next one's Create made %s/%d, and the first had made %s/%d", out[0].Service.Device, out[0].Service.ID, s.Device, s.ID)
+		again, err := createOne(t.ctx, next.NIC, spec)
+		t.should(err, "the next one's Create of the same")
+		if err == nil && !again.Same(s) {
+			t.Errorf("the next one's Create made %s/%d, and the first had made %s/%d", again.Device, again.ID, s.Device, s.ID)
 		}
 		if own := t.ourOwn(t.services()); len(own) != 1 {
 			t.Errorf("the NIC holds %d services of one spec", len(own))
 		}
-		if errs, err := next.NIC.Destroy(t.ctx, []core.Service{s}); err != nil || len(errs) != 1 || errs[0] != nil {
-			t.Errorf("the next one's Destroy: %v, %v", errs, err)
-		}
-		if errs := t.destroy(s); errs[0] != nil {
-			t.Errorf("Destroy of what another instance has removed: %v", errs[0])
-		}
+		t.should(destroyOne(t.ctx, next.NIC, s), "the next one's Destroy")
+		t.should(t.destroy(s)[0], "Destroy of what another instance has removed")
 	}},
 }
 
@@ -170,11 +157,6 @@ func (t *T) nothingComes(what string) {
 			t.Errorf("%s made %s", what, oneService(own[0]))
 			return
 		}
-		timer := time.NewTimer(50 * time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-t.ctx.Done():
-			timer.Stop()
-		}
+		within(t.ctx.Done(), 50*time.Millisecond)
 	}
 }

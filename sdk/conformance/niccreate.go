@@ -84,9 +84,7 @@ var nicCreateCases = []Case{
 			if s.Classes != c {
 				t.Errorf("asked for %s, got %s", c, s.Classes)
 			}
-			if err := t.destroy(s)[0]; err != nil {
-				t.Fatalf("Destroy: %v", err)
-			}
+			t.must(t.destroy(s)[0], "Destroy")
 		}
 	}},
 	{"a group can own a service", "D4", OfNIC, func(t *T) {
@@ -155,19 +153,16 @@ var nicCreateCases = []Case{
 			spec = t.spec(d, 1)
 		}
 		spec.Limits[core.TXQ] = core.Limit{Max: total, Reserved: total}
-		out, err := t.NIC.Create(t.ctx, []core.ServiceSpec{spec})
-		if err != nil || len(out) != 1 {
-			t.Fatalf("Create failed as a whole: %v", err)
-		}
-		t.code("all TXQs", out[0].Err, core.Exhausted)
-		if out[0].Err == nil {
+		err := t.create(spec)[0].Err
+		t.code("all TXQs", err, core.Exhausted)
+		if err == nil {
 			return
 		}
-		short := core.AsError(out[0].Err).Short
+		short := core.AsError(err).Short
 		i := slices.IndexFunc(short, func(s core.Shortage) bool { return s.Device == d.Name && s.Resource == core.TXQ })
 		switch {
 		case i < 0:
-			t.Errorf("%v: Short is %+v and does not name txqs of %s", out[0].Err, short, d.Name)
+			t.Errorf("%v: Short is %+v and does not name txqs of %s", err, short, d.Name)
 		case short[i].Want != total || short[i].Have >= total:
 			t.Errorf("Short says %d wanted and %d there, want %d and fewer", short[i].Want, short[i].Have, total)
 		case len(short) > 1:
@@ -199,9 +194,6 @@ var nicCreateCases = []Case{
 
 // refused is the error of a service that cannot be: of itself or, where it was seen before any was made, of the call.
 func (t *T) refused(bad core.ServiceSpec) error {
-	out, err := t.NIC.Create(t.ctx, []core.ServiceSpec{bad})
-	if err == nil && len(out) == 1 {
-		err = out[0].Err
-	}
+	_, err := createOne(t.ctx, t.NIC, bad)
 	return err
 }

@@ -24,9 +24,7 @@ var nicDestroyCases = []Case{
 		d := t.nics(1)[0]
 		t.vnis(2)
 		s, other := t.made(t.spec(d, 0)), t.made(t.spec(d, 1))
-		if err := t.destroy(s)[0]; err != nil {
-			t.Fatalf("Destroy: %v", err)
-		}
+		t.must(t.destroy(s)[0], "Destroy")
 		all := t.services()
 		if held, ok := on(all, s); ok && held.Same(s) {
 			t.Errorf("Services still has %s/%d, which Destroy told as gone", s.Device, s.ID)
@@ -39,14 +37,10 @@ var nicDestroyCases = []Case{
 		t.heedful()
 		s := t.made(t.spec(t.nics(1)[0], 0))
 		for i := range 3 {
-			if err := t.destroy(s)[0]; err != nil {
-				t.Errorf("Destroy, time %d: %v", i+1, err)
-			}
+			t.should(t.destroy(s)[0], "Destroy, time %d", i+1)
 		}
 		for i, err := range t.destroy(s, s) {
-			if err != nil {
-				t.Errorf("Destroy of it twice in one call, result %d: %v", i+1, err)
-			}
+			t.should(err, "Destroy of it twice in one call, result %d", i+1)
 		}
 	}},
 	{"a service in use is told as busy at once, and stays", "D5", OfNIC, func(t *T) {
@@ -57,9 +51,7 @@ var nicDestroyCases = []Case{
 		ctx, cancel := context.WithTimeout(t.ctx, t.Site.Patience/2) // the case's other half is the plugin's
 		release, err := t.Site.Hold(ctx, s)
 		cancel()
-		if err != nil {
-			t.Fatalf("the application that was to hold %s/%d: %v", s.Device, s.ID, err)
-		}
+		t.must(err, "the application that was to hold %s/%d", s.Device, s.ID)
 		free := once(release)
 		defer free()
 		for range 2 {
@@ -69,9 +61,7 @@ var nicDestroyCases = []Case{
 			t.Errorf("%s/%d is gone, with an application in it", s.Device, s.ID)
 		}
 		free()
-		if err := t.destroy(s)[0]; err != nil {
-			t.Errorf("Destroy when nobody uses it any more: %v", err)
-		}
+		t.should(t.destroy(s)[0], "Destroy when nobody uses it any more")
 	}},
 	{"an attempt to remove the system's services is refused", "D6", OfNIC, func(t *T) {
 		if !t.Site.Expendable {

@@ -21,17 +21,12 @@ var nicReadCases = []Case{
 		t.vnis(2)
 		t.services() // what is remembered from here on is wrong
 		other := t.Another()
-		made, err := other.NIC.Create(t.ctx, []core.ServiceSpec{t.spec(d, 0)})
-		if err != nil || len(made) != 1 || made[0].Err != nil {
-			t.Fatalf("another instance: Create: %+v, %v", made, err)
-		}
-		s := made[0].Service
+		s, err := createOne(t.ctx, other.NIC, t.spec(d, 0))
+		t.must(err, "another instance: Create")
 		if got, ok := on(t.services(), s); !ok || !got.Same(s) {
 			t.Errorf("Services does not show what another instance made as %s/%d: it is not read from the NIC (NICs in a process's memory: --in-memory)", s.Device, s.ID)
 		}
-		if errs, err := other.NIC.Destroy(t.ctx, []core.Service{s}); err != nil || len(errs) != 1 || errs[0] != nil {
-			t.Fatalf("another instance: Destroy: %v, %v", errs, err)
-		}
+		t.must(destroyOne(t.ctx, other.NIC, s), "another instance: Destroy")
 		if got, ok := on(t.services(), s); ok && got.Same(s) {
 			t.Errorf("Services shows %s/%d, which another instance removed: it is not read from the NIC", s.Device, s.ID)
 		}
@@ -43,16 +38,14 @@ var nicReadCases = []Case{
 			t.Skipf("its NICs have no capacity that could become less")
 		}
 		t.untilQuiet("free "+core.TXQ.String(), func() string {
-			was := t.device(before.Name)
+			free := func() uint16 { return t.device(before.Name).Capacity[core.TXQ].Free }
+			was := free()
 			s := t.made(spec)
-			with := t.device(before.Name)
-			if err := t.destroy(s)[0]; err != nil {
-				t.Fatalf("Destroy: %v", err)
-			}
-			after := t.device(before.Name)
-			least := spec.Limits[core.TXQ].Reserved
-			if was.Capacity[core.TXQ].Free-with.Capacity[core.TXQ].Free != least || after.Capacity[core.TXQ].Free != was.Capacity[core.TXQ].Free {
-				return fmt.Sprintf("%d before, %d with a service that reserves %d, %d after", was.Capacity[core.TXQ].Free, with.Capacity[core.TXQ].Free, least, after.Capacity[core.TXQ].Free)
+			with := free()
+			t.must(t.destroy(s)[0], "Destroy")
+			after := free()
+			if least := spec.Limits[core.TXQ].Reserved; was-with != least || after != was {
+				return fmt.Sprintf("%d before, %d with a service that reserves %d, %d after", was, with, least, after)
 			}
 			return ""
 		})
@@ -81,9 +74,7 @@ var nicReadCases = []Case{
 		spec := t.spec(t.nics(1)[0], 0)
 		before := lasting(t.services())
 		s := t.made(spec)
-		if err := t.destroy(s)[0]; err != nil {
-			t.Errorf("Destroy: %v", err)
-		}
+		t.should(t.destroy(s)[0], "Destroy")
 		if after := lasting(t.services()); !reflect.DeepEqual(before, after) {
 			t.Errorf("they were %v and are %v", before, after)
 		}
@@ -95,9 +86,7 @@ func (t *T) stable() {
 	var names [2][]string
 	for i := range names {
 		all, err := t.NIC.Devices(t.ctx)
-		if err != nil {
-			t.Fatalf("Devices: %v", err)
-		}
+		t.must(err, "Devices")
 		for _, d := range all {
 			if d.Name == "" || slices.Contains(names[i], d.Name) {
 				t.Errorf("Devices: a NIC is called %q, and each has a name of its own", d.Name)
@@ -137,12 +126,7 @@ func (t *T) untilQuiet(what string, look func() string) {
 		if said = look(); said == "" {
 			return
 		}
-		timer := time.NewTimer(100 * time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-t.ctx.Done():
-			timer.Stop()
-		}
+		within(t.ctx.Done(), 100*time.Millisecond)
 	}
 	t.Errorf("%s: %s", what, said)
 }

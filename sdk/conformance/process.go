@@ -23,9 +23,7 @@ var processCases = []Case{
 		}
 	}},
 	{"it takes messages of nearly 64 MiB", "P2", OfProcess, func(t *T) {
-		if err := t.Process.Large(t.ctx, 63<<20); err != nil {
-			t.Errorf("a request of 63 MiB: %v", err)
-		}
+		t.should(t.Process.Large(t.ctx, 63<<20), "a request of 63 MiB")
 	}},
 	{"it ends when its standard input ends", "P3", OfProcess, func(t *T) {
 		p := t.bare()
@@ -35,9 +33,7 @@ var processCases = []Case{
 	{"it stays at SIGINT, SIGTERM and SIGHUP", "P4", OfProcess, func(t *T) {
 		p := t.bare()
 		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-			if err := p.Signal(s); err != nil {
-				t.Errorf("signal %v: %v", s, err)
-			}
+			t.should(p.Signal(s), "signal %v", s)
 		}
 		for range 5 { // a signal is handled when it can be, not when it is sent
 			_, err := p.Info(t.ctx)
@@ -48,12 +44,8 @@ var processCases = []Case{
 	}},
 	{"it names itself before it is configured", "P5", OfProcess, func(t *T) {
 		info, err := t.bare().Info(t.ctx)
-		if err != nil {
-			t.Fatalf("Info: %v", err)
-		}
-		if err := core.CheckName("name", info.Name, core.MaxScheduler); err != nil {
-			t.Errorf("Info: %v", err)
-		}
+		t.must(err, "Info")
+		t.should(core.CheckName("name", info.Name, core.MaxScheduler), "Info")
 		if info.Version == "" || len(info.Services) == 0 {
 			t.Errorf("Info: version %q, services %q", info.Version, info.Services)
 		}
@@ -113,9 +105,7 @@ var processCases = []Case{
 // bare opens a process that nobody configures.
 func (t *T) bare() *Process {
 	i, err := t.run.subject.Open(t.ctx)
-	if err != nil {
-		t.Fatalf("another process beside the first: %v", err)
-	}
+	t.must(err, "another process beside the first")
 	t.Cleanup(func(context.Context) { i.close() })
 	return i.Process
 }

@@ -246,11 +246,14 @@ func (i *Instance) close() {
 	}
 }
 
+// panicError is a panic as an error.
+type panicError struct{ error }
+
 // guarded makes an error of a panic.
 func guarded(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: it panicked: %v", what, p)
+			err = &panicError{fmt.Errorf("%s: it panicked: %v", what, p)}
 		}
 	}()
 	return f()

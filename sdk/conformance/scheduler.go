@@ -32,9 +32,7 @@ var schedulerCases = []Case{
 		j := t.job()
 		job, err := core.Describe(t.ctx, t.Scheduler, j.Key, j.Note, j.From)
 		t.unsupported("Describe", err)
-		if err != nil {
-			t.Fatalf("Describe: %v", err)
-		}
+		t.must(err, "Describe")
 		if job.Run != j.Run || job.Gone || len(job.Placements) == 0 {
 			t.Errorf("Describe: %+v, gone %v, %d shares; want %+v with its nodes", job.Run, job.Gone, len(job.Placements), j.Run)
 		}
@@ -144,13 +142,9 @@ var schedulerCases = []Case{
 		fail := core.SchedulerCall{Scheduler: j.Scheduler, Verb: core.CallFail, Key: j.Key, Reason: "weft: verified"}
 		err := t.call(fail)
 		t.unsupported("Fail", err)
-		if err != nil {
-			t.Fatalf("Fail: %v", err)
-		}
+		t.must(err, "Fail")
 		for n := range 2 {
-			if err := t.call(fail); err != nil {
-				t.Errorf("Fail of a job that it ended, time %d: %v", n+2, err)
-			}
+			t.should(t.call(fail), "Fail of a job that it ended, time %d", n+2)
 		}
 		requeue := fail
 		requeue.Verb = core.CallRequeue

@@ -48,6 +48,20 @@ func (t *T) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
+// must ends the case if err is not nil; the text says what failed.
+func (t *T) must(err error, format string, args ...any) {
+	if err != nil {
+		t.Fatalf(format+": %v", append(args, err)...)
+	}
+}
+
+// should says that err is not nil; the case goes on.
+func (t *T) should(err error, format string, args ...any) {
+	if err != nil {
+		t.Errorf(format+": %v", append(args, err)...)
+	}
+}
+
 // Skipf ends the case, which does not count, and says why. What was wrong already stays wrong.
 func (t *T) Skipf(format string, args ...any) {
 	t.mu.Lock()
@@ -77,9 +91,7 @@ func (t *T) beside(all *sync.WaitGroup, f func()) {
 // Another opens one more instance and configures it; it is ended with the case.
 func (t *T) Another() *Instance {
 	i, err := t.run.open(t.ctx)
-	if err != nil {
-		t.Fatalf("another instance beside the first: %v", err)
-	}
+	t.must(err, "another instance beside the first")
 	t.Cleanup(func(context.Context) { i.close() })
 	return i
 }
