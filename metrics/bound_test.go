@@ -33,10 +33,10 @@ func (*stuck) Failure() *core.Error     { return nil }
 
 type none map[string]int
 
-func (none) Take(string, int, bool) ([]core.VNI, error) { return nil, nil }
-func (none) Hold(string, core.VNI)                      {}
-func (none) Give(core.VNI)                              {}
-func (n none) Use() map[string]int                      { return n }
+func (none) Take(string) (core.VNI, error) { return 0, nil }
+func (none) Hold(core.VNI)                 {}
+func (none) Give(core.VNI)                 {}
+func (n none) Use() map[string]int         { return n }
 
 func TestAStuckWriterIsSeenByItsOldFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -7,11 +7,7 @@
 // An Allocator is not safe for concurrent use: its owner is the server's one writer.
 package allocator
 
-import (
-	"fmt"
-
-	"github.com/weft-hpc/weft/core"
-)
+import "github.com/weft-hpc/weft/core"
 
 // Allocator holds the pools of a system and which of their VNIs are taken. The zero value has no pool; use New.
 type Allocator struct {
@@ -45,71 +41,28 @@ func New(pools []Pool) (*Allocator, error) {
 	return a, nil
 }
 
-// Sizes are how many VNIs each of pools has; of pools that New refuses, none.
-func Sizes(pools []Pool) map[string]int {
-	out := map[string]int{}
-	a, err := New(pools)
-	if err != nil {
-		return out
-	}
-	for _, p := range pools {
-		out[p.Name] = a.Size(p.Name)
-	}
-	return out
-}
-
-// Take takes n VNIs from the pool and holds each once. Aligned asks for a block: n must be a power of two, and the VNIs are consecutive from a multiple
-// of n (the form that cxil_svc_set_vni_range accepts). It takes all n or none: core.PoolEmpty says how many the pool has and how many are in use.
-func (a *Allocator) Take(name string, n int, aligned bool) ([]core.VNI, error) {
+// Take takes a VNI from the pool and holds it once. core.PoolEmpty says how many the pool has and how many are in use.
+func (a *Allocator) Take(name string) (core.VNI, error) {
 	p := a.byName[name]
-	if p == nil {
-		return nil, core.Errorf(core.NotThere, "pool %q: no pool has this name", core.Clip(name)).WithRemedy("name a pool of config.hcl in the policy")
+	switch {
+	case p == nil:
+		return 0, core.Errorf(core.NotThere, "pool %q: no pool has this name", core.Clip(name)).
+			WithRemedy("name a pool of config.hcl in the policy")
+	case p.free == 0:
+		return 0, core.Errorf(core.PoolEmpty, "pool %q: no VNI is free: it has %d and %d are in use", name, p.size, p.size)
 	}
-	if n < 1 {
-		return nil, core.Errorf(core.BadCall, "pool %q: %d VNIs are wanted: give a number above 0", name, n)
+	v := p.oldest
+	if p.fresh > 0 {
+		v = p.next()
 	}
-	if aligned && n&(n-1) != 0 {
-		return nil, core.Errorf(core.BadCall, "pool %q: a block of %d VNIs is wanted: its size must be a power of two", name, n)
-	}
-	if n > p.free {
-		return nil, p.empty(n)
-	}
-	if aligned && n > 1 {
-		first, ok := a.block(p, n)
-		if !ok {
-			return nil, core.Errorf(core.PoolEmpty, "pool %q: no aligned block of %d VNIs is free: it has %d and %d are in use", name, n, p.size, p.size-p.free)
-		}
-		out := make([]core.VNI, n)
-		for i := range out {
-			out[i] = first + core.VNI(i)
-			a.Hold(name, out[i])
-		}
-		return out, nil
-	}
-	out := make([]core.VNI, n)
-	for i := range out {
-		if p.fresh > 0 {
-			out[i] = p.next()
-		} else {
-			out[i] = p.oldest
-		}
-		a.hold(p, out[i])
-	}
-	return out, nil
+	a.hold(p, v)
+	return v, nil
 }
 
-func (p *pool) empty(n int) error {
-	want := "no VNI is free"
-	if p.free > 0 {
-		want = fmt.Sprintf("%d VNIs are wanted and %d are free", n, p.free)
-	}
-	return core.Errorf(core.PoolEmpty, "pool %q: %s: it has %d and %d are in use", p.name, want, p.size, p.size-p.free)
-}
-
-// Hold holds v once more, whoever holds it already. It is how reservations are loaded and how services of unknown origin keep their VNIs. The pool named
-// is the one v was taken from; v may lie outside it or outside every pool by now, and is then held for the day that a resize brings it back. The pool
-// that has v goes on behind v, so that after a restart it does not begin with what was given last. VNI 0 is none and is not held.
-func (a *Allocator) Hold(_ string, v core.VNI) {
+// Hold holds v once more, whoever holds it already. It is how reservations are loaded and how services of unknown origin keep their VNIs. V may
+// lie outside every pool, and is then held for the day that a resize brings it back. The pool that has v goes on behind v,
+// so that after a restart it does not begin with what was given last. VNI 0 is none and is not held.
+func (a *Allocator) Hold(v core.VNI) {
 	s := a.slot(v)
 	switch {
 	case v == 0:
@@ -134,7 +87,6 @@ func (a *Allocator) hold(p *pool, v core.VNI) {
 	} else {
 		a.unlink(p, s)
 	}
-	p.open.clear(p.at(v))
 	p.free--
 	s.holds++
 }
@@ -164,7 +116,6 @@ func (a *Allocator) Give(v core.VNI) {
 	s.returned = a.clock
 	if s.pool > 0 {
 		p := a.pools[s.pool-1]
-		p.open.set(p.at(v))
 		p.free++
 		a.link(p, v, s)
 	}

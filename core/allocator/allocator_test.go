@@ -23,112 +23,131 @@ func jobs(t testing.TB, ranges string) *Allocator {
 	return a
 }
 
-func take(t testing.TB, a *Allocator, n int, aligned bool) []core.VNI {
+func take(t testing.TB, a *Allocator, n int) []core.VNI {
 	t.Helper()
-	v, err := a.Take("jobs", n, aligned)
-	if err != nil {
-		t.Fatal(err)
+	out := make([]core.VNI, n)
+	for i := range out {
+		v, err := a.Take("jobs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = v
 	}
-	return v
+	return out
+}
+
+// count is how many VNIs the pool has and how many are free; 0 for a pool that does not exist.
+func count(a *Allocator, name string) (size, free int) {
+	if p := a.byName[name]; p != nil {
+		return p.size, p.free
+	}
+	return 0, 0
+}
+
+// holds is how often v is held, in a pool or outside.
+func holds(a *Allocator, v core.VNI) int {
+	if s := a.slot(v); s != nil {
+		return int(s.holds)
+	}
+	return int(a.away[v].holds)
+}
+
+// outside lists the VNIs in ascending order that are held and lie outside every pool.
+func outside(a *Allocator) []core.VNI {
+	var out []core.VNI
+	for i := range last {
+		v := core.VNI(i + 1)
+		if s := a.slot(v); (s == nil || s.pool == 0) && holds(a, v) > 0 {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func TestDefaultVNIsAreNeverGiven(t *testing.T) {
 	a := jobs(t, "1-12")
-	if got, want := take(t, a, 10, false), []core.VNI{2, 3, 4, 5, 6, 7, 8, 9, 11, 12}; !slices.Equal(got, want) {
+	if got, want := take(t, a, 10), []core.VNI{2, 3, 4, 5, 6, 7, 8, 9, 11, 12}; !slices.Equal(got, want) {
 		t.Errorf("took %v, want %v", got, want)
 	}
-	a.Hold("jobs", 1)
+	a.Hold(1)
 	a.Give(1)
-	if v, err := a.Take("jobs", 1, false); err == nil {
+	if v, err := a.Take("jobs"); err == nil {
 		t.Errorf("took %v out of an empty pool", v)
 	}
 }
 
 func TestPoolEmptyNamesItAndItsUse(t *testing.T) {
 	a := jobs(t, "2000-2003")
-	take(t, a, 3, false)
+	take(t, a, 4)
 	for _, test := range []struct {
-		pool    string
-		n       int
-		aligned bool
-		code    core.Code
-		what    string
+		pool string
+		code core.Code
+		what string
 	}{
-		{"jobs", 2, false, core.Exhausted, `pool "jobs": 2 VNIs are wanted and 1 are free: it has 4 and 3 are in use`},
-		{"jobs", 1 << 40, true, core.Exhausted, `pool "jobs": 1099511627776 VNIs are wanted and 1 are free: it has 4 and 3 are in use`},
-		{"jobs", 3, true, core.Invalid, `pool "jobs": a block of 3 VNIs is wanted: its size must be a power of two`},
-		{"jobs", 0, false, core.Invalid, `pool "jobs": 0 VNIs are wanted: give a number above 0`},
-		{"jobs", -8, true, core.Invalid, `pool "jobs": -8 VNIs are wanted: give a number above 0`},
-		{"job", 1, false, core.NotFound, `pool "job": no pool has this name`},
+		{"jobs", core.Exhausted, `pool "jobs": no VNI is free: it has 4 and 4 are in use`},
+		{"job", core.NotFound, `pool "job": no pool has this name`},
 	} {
-		_, err := a.Take(test.pool, test.n, test.aligned)
-		if !errors.Is(err, test.code) || err.Error() != test.what {
-			t.Errorf("take %d: %v, want %v %s", test.n, err, test.code, test.what)
+		if _, err := a.Take(test.pool); !errors.Is(err, test.code) || err.Error() != test.what {
+			t.Errorf("take: %v, want %v %s", err, test.code, test.what)
 		}
 	}
-	take(t, a, 1, false)
-	if _, err := a.Take("jobs", 1, false); core.AsError(err).Reason != core.PoolEmpty || err.Error() != `pool "jobs": no VNI is free: it has 4 and 4 are in use` {
+	if _, err := a.Take("jobs"); core.AsError(err).Reason != core.PoolEmpty {
 		t.Errorf("take of an empty pool: %v", err)
-	}
-	a.Give(2001)
-	a.Give(2003)
-	if _, err := a.Take("jobs", 2, true); err == nil || err.Error() != `pool "jobs": no aligned block of 2 VNIs is free: it has 4 and 2 are in use` {
-		t.Errorf("take of a block: %v", err)
 	}
 }
 
 func TestRestartGoesOnBehindWhatWasGiven(t *testing.T) {
 	a := jobs(t, "1024-65535")
 	for _, v := range []core.VNI{4000, 4001, 4002} {
-		a.Hold("jobs", v)
+		a.Hold(v)
 	}
-	if got := take(t, a, 2, false); got[0] != 4003 || got[1] != 4004 {
+	if got := take(t, a, 2); got[0] != 4003 || got[1] != 4004 {
 		t.Errorf("took %v, want 4003 and 4004", got)
 	}
-	a.Hold("jobs", 65535)
-	if got := take(t, a, 1, false); got[0] != 1024 {
+	a.Hold(65535)
+	if got := take(t, a, 1); got[0] != 1024 {
 		t.Errorf("took %v behind the end, want 1024", got)
 	}
 	a.Give(4001)
-	if a.Hold("jobs", 4001); a.Holds(4001) != 1 {
-		t.Errorf("held %d times, want once", a.Holds(4001))
+	if a.Hold(4001); holds(a, 4001) != 1 {
+		t.Errorf("held %d times, want once", holds(a, 4001))
 	}
-	if got := take(t, a, 1, false); got[0] != 1025 {
+	if got := take(t, a, 1); got[0] != 1025 {
 		t.Errorf("took %v: holding what came back moved the cursor", got)
 	}
 }
 
 func TestHoldsAreCounted(t *testing.T) {
 	a := jobs(t, "100-101")
-	v := take(t, a, 1, false)[0]
-	a.Hold("jobs", v)
-	a.Hold("elsewhere", v)
+	v := take(t, a, 1)[0]
+	a.Hold(v)
+	a.Hold(v)
 	for want := 2; want >= 0; want-- {
 		a.Give(v)
-		if a.Holds(v) != want || (a.Free("jobs") == 2) != (want == 0) {
-			t.Errorf("held %d times with %d free, want %d", a.Holds(v), a.Free("jobs"), want)
+		if _, free := count(a, "jobs"); holds(a, v) != want || (free == 2) != (want == 0) {
+			t.Errorf("held %d times with %d free, want %d", holds(a, v), free, want)
 		}
 	}
 	a.Give(v)
-	if a.Holds(v) != 0 || a.Free("jobs") != 2 {
+	if _, free := count(a, "jobs"); holds(a, v) != 0 || free != 2 {
 		t.Error("giving what is free changed something")
 	}
 }
 
 func TestResizeKeepsWhatIsHeld(t *testing.T) {
 	a := jobs(t, "100-109")
-	take(t, a, 4, false) // 100 to 103
+	take(t, a, 4) // 100 to 103
 	a.Give(101)
 	if err := a.Resize([]Pool{{"jobs", []Range{{104, 109}}}, {"dirt", []Range{{109, 120}}}}); !errors.Is(err, core.Invalid) {
 		t.Fatalf("overlapping pools: %v", err)
 	}
-	if a.Size("jobs") != 10 || len(a.Pools()) != 1 {
+	if size, _ := count(a, "jobs"); size != 10 || len(a.pools) != 1 {
 		t.Fatal("a refused resize changed the pools")
 	}
 	if err := a.Resize([]Pool{{"jobs", []Range{{103, 109}}}}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]core.VNI{100, 102}, a.Outside()); diff != "" {
+	if diff := cmp.Diff([]core.VNI{100, 102}, outside(a)); diff != "" {
 		t.Error(diff)
 	}
 	if got := a.Use()["jobs"]; got != 1 {
@@ -138,48 +157,17 @@ func TestResizeKeepsWhatIsHeld(t *testing.T) {
 	if err := a.Resize([]Pool{{"jobs", []Range{{100, 104}}}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := take(t, a, 3, false); !slices.Equal(got, []core.VNI{104, 101, 100}) {
+	if got := take(t, a, 3); !slices.Equal(got, []core.VNI{104, 101, 100}) {
 		t.Errorf("took %v, want the new one and then the returned in their order", got)
 	}
-	if _, err := a.Take("jobs", 1, false); err == nil {
+	if _, err := a.Take("jobs"); err == nil {
 		t.Error("102 and 103 are held and were given")
 	}
 	if err := a.Resize(nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := a.Outside(); len(got) != 5 {
+	if got := outside(a); len(got) != 5 {
 		t.Errorf("without a pool %v stay held, want 100 to 104", got)
-	}
-}
-
-func TestBlocksPreferWhatWasNeverGiven(t *testing.T) {
-	a := jobs(t, "1000-1300")
-	first := take(t, a, 64, true)
-	if first[0] != 1024 || first[63] != 1087 {
-		t.Fatalf("block %d-%d, want 1024-1087", first[0], first[63])
-	}
-	for _, v := range first {
-		a.Give(v)
-	}
-	for _, want := range []core.VNI{1088, 1152, 1216, 1024} {
-		if got := take(t, a, 64, true); got[0] != want {
-			t.Errorf("block from %d, want %d", got[0], want)
-		}
-	}
-	if got := take(t, a, 4, true); got[0] != 1280 {
-		t.Errorf("block from %d, want 1280", got[0])
-	}
-	for _, from := range []core.VNI{1152, 1024} {
-		for v := from; v < from+64; v++ {
-			a.Give(v)
-		}
-	}
-	if got := take(t, a, 64, true); got[0] != 1152 {
-		t.Errorf("block from %d, want 1152, which is free for longer than 1024", got[0])
-	}
-	b := jobs(t, "1-65535")
-	if got, err := b.Take("jobs", 32768, true); err != nil || got[0] != 32768 {
-		t.Errorf("half of all: %v", err)
 	}
 }
 
@@ -201,6 +189,18 @@ func TestPoolsThatAreRefused(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, test.what)
 		}
 	}
+}
+
+// formatRanges writes ranges as ParseRanges reads them.
+func formatRanges(ranges []Range) string {
+	var b strings.Builder
+	for i, r := range ranges {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(r.String())
+	}
+	return b.String()
 }
 
 func TestParseRanges(t *testing.T) {
@@ -231,7 +231,7 @@ func TestParseRanges(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || FormatRanges(got) != test.want {
+		if err != nil || formatRanges(got) != test.want {
 			t.Errorf("%q: %v %v", test.in, got, err)
 		}
 	}
@@ -249,7 +249,7 @@ func FuzzParseRanges(f *testing.F) {
 			}
 			return
 		}
-		again, err := ParseRanges(FormatRanges(ranges))
+		again, err := ParseRanges(formatRanges(ranges))
 		if diff := cmp.Diff(ranges, again); err != nil || diff != "" {
 			t.Errorf("%q read, written and read again: %v %s", s, err, diff)
 		}
@@ -258,8 +258,11 @@ func FuzzParseRanges(f *testing.F) {
 			total += int(r.Last) - int(r.First) + 1
 		}
 		a, err := New([]Pool{{"p", ranges}})
-		if err == nil && (a.Size("p") > total || a.Size("p") < total-2) {
-			t.Errorf("%q: pool of %d out of %d VNIs", s, a.Size("p"), total)
+		if err != nil {
+			return
+		}
+		if size, _ := count(a, "p"); size > total || size < total-2 {
+			t.Errorf("%q: pool of %d out of %d VNIs", s, size, total)
 		}
 	})
 }

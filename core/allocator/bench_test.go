@@ -15,15 +15,15 @@ func BenchmarkTake(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			a := jobs(b, "1024-65535")
 			if bench.live > 0 {
-				take(b, a, bench.live, false)
+				take(b, a, bench.live)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				v, err := a.Take("jobs", 1, false)
+				v, err := a.Take("jobs")
 				if err != nil {
 					b.Fatal(err)
 				}
-				a.Give(v[0])
+				a.Give(v)
 			}
 		})
 	}
@@ -33,9 +33,9 @@ func BenchmarkTake(b *testing.B) {
 func BenchmarkScattered(b *testing.B) {
 	a := jobs(b, "1-65535")
 	for v := 2; v < 65535; v++ {
-		a.Hold("jobs", core.VNI(v))
+		a.Hold(core.VNI(v))
 	}
-	a.Hold("jobs", 2)
+	a.Hold(2)
 	b.ReportAllocs()
 	p := a.byName["jobs"]
 	p.cursor = 2
@@ -46,27 +46,12 @@ func BenchmarkScattered(b *testing.B) {
 	}
 }
 
-func BenchmarkBlock64(b *testing.B) {
-	a := jobs(b, "1024-65535")
-	take(b, a, 60000, false)
-	b.ReportAllocs()
-	for b.Loop() {
-		block, err := a.Take("jobs", 64, true)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, v := range block {
-			a.Give(v)
-		}
-	}
-}
-
 // BenchmarkRestart loads 60,000 reservations.
 func BenchmarkRestart(b *testing.B) {
 	for b.Loop() {
 		a := jobs(b, "1024-65535")
 		for v := 1024; v < 61024; v++ {
-			a.Hold("jobs", core.VNI(v))
+			a.Hold(core.VNI(v))
 		}
 	}
 }

@@ -23,20 +23,3 @@ func (b bitmap) next(i int) int {
 	}
 	return w<<6 | bits.TrailingZeros64(word)
 }
-
-// full reports whether i to i+n-1 are all in the set; n is a power of two and i a multiple of it.
-func (b bitmap) full(i, n int) bool {
-	if i+n > len(b)<<6 {
-		return false
-	}
-	if n < 64 {
-		mask := uint64(1)<<n - 1
-		return b[i>>6]>>(i&63)&mask == mask
-	}
-	for _, word := range b[i>>6 : (i+n)>>6] {
-		if word != 1<<64-1 {
-			return false
-		}
-	}
-	return true
-}

@@ -12,15 +12,41 @@ type Pool struct {
 	Ranges []Range
 }
 
-// pool is a Pool at work. Its bitmaps begin at a multiple of 64, so that blocks of up to 64 lie within a word.
+// Size is how many VNIs the pool can give when nothing is held. 1 and 10 do not count.
+func (p Pool) Size() int {
+	size := 0
+	for _, r := range p.Ranges {
+		size += int(r.Last) - int(r.First) + 1
+		for _, v := range core.DefaultVNIs {
+			if r.First <= v && v <= r.Last {
+				size--
+			}
+		}
+	}
+	return size
+}
+
+// Contains reports whether v lies in the pool's ranges.
+func (p Pool) Contains(v core.VNI) bool {
+	return slices.ContainsFunc(p.Ranges, func(r Range) bool { return r.First <= v && v <= r.Last })
+}
+
+// Sizes are how many VNIs each of pools has.
+func Sizes(pools []Pool) map[string]int {
+	out := make(map[string]int, len(pools))
+	for _, p := range pools {
+		out[p.Name] = p.Size()
+	}
+	return out
+}
+
+// pool is a Pool at work.
 type pool struct {
 	name           string
-	ranges         []Range
 	start          core.VNI // VNI of bit 0
 	size           int      // VNIs it can give in all
 	free           int      // VNIs it can give now
 	fresh          int      // of these, how many it never gave
-	open           bitmap   // free
 	unused         bitmap   // free and never given
 	cursor         core.VNI // newest of the never given that was taken
 	oldest, newest core.VNI // ends of the queue of returned VNIs; 0: empty
@@ -37,11 +63,11 @@ func (p *pool) next() core.VNI {
 	return p.start + core.VNI(i)
 }
 
-// Pools are the pools as they were given, in that order.
-func (a *Allocator) Pools() []Pool {
-	out := make([]Pool, len(a.pools))
-	for i, p := range a.pools {
-		out[i] = Pool{p.name, slices.Clone(p.ranges)}
+// Use is how many VNIs of each pool are held. Every pool has an entry.
+func (a *Allocator) Use() map[string]int {
+	out := make(map[string]int, len(a.pools))
+	for _, p := range a.pools {
+		out[p.name] = p.size - p.free
 	}
 	return out
 }

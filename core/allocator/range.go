@@ -28,18 +28,6 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.First, r.Last)
 }
 
-// FormatRanges writes ranges as ParseRanges reads them.
-func FormatRanges(ranges []Range) string {
-	var b strings.Builder
-	for i, r := range ranges {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(r.String())
-	}
-	return b.String()
-}
-
 // ParseRanges reads VNIs and ranges of VNIs, such as "1024-65535" or "2000-2999,4000", in the order written. A VNI is a decimal number from 1 to 65535;
 // no VNI may be named twice. Blanks around numbers and commas are accepted. At most 64 KiB and 4,096 ranges.
 func ParseRanges(s string) ([]Range, error) {

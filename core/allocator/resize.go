@@ -58,14 +58,12 @@ func (a *Allocator) span(pools []Pool) {
 
 // add makes the pool out of the slots, which are marked already. It goes on where the pool of its name stood.
 func (a *Allocator) add(given Pool, was *pool) {
-	p := &pool{name: given.Name, ranges: slices.Clone(given.Ranges)}
-	low, high := p.ranges[0].First, p.ranges[0].Last
-	for _, r := range p.ranges {
-		low, high = min(low, r.First), max(high, r.Last)
+	p := &pool{name: given.Name, start: last, size: given.Size()}
+	high := core.VNI(0)
+	for _, r := range given.Ranges {
+		p.start, high = min(p.start, r.First), max(high, r.Last)
 	}
-	p.start = low &^ 63
-	words := p.at(high)>>6 + 1
-	p.open, p.unused = make(bitmap, words), make(bitmap, words)
+	p.unused = make(bitmap, p.at(high)>>6+1)
 	if was != nil && p.at(was.cursor) >= 0 && was.cursor <= high {
 		p.cursor = was.cursor
 	}
@@ -73,7 +71,7 @@ func (a *Allocator) add(given Pool, was *pool) {
 	a.byName[p.name] = p
 
 	var back []core.VNI
-	for _, r := range p.ranges {
+	for _, r := range given.Ranges {
 		for i := int(r.First); i <= int(r.Last); i++ {
 			v := core.VNI(i)
 			if v.IsDefault() {
@@ -81,12 +79,10 @@ func (a *Allocator) add(given Pool, was *pool) {
 			}
 			s := a.slot(v)
 			s.pool = uint16(len(a.pools))
-			p.size++
 			if s.holds > 0 {
 				continue
 			}
 			p.free++
-			p.open.set(p.at(v))
 			if s.returned == 0 {
 				p.fresh++
 				p.unused.set(p.at(v))
@@ -120,20 +116,13 @@ func check(pools []Pool) error {
 		if len(p.Ranges) > maxRanges {
 			return core.Errorf(core.BadConfig, "pool %q: %d ranges are more than the %d allowed", core.Clip(p.Name), len(p.Ranges), maxRanges)
 		}
-		gives := 0
 		for _, r := range p.Ranges {
 			if r.First == 0 || r.Last < r.First {
 				return core.Errorf(core.BadConfig, "pool %q: VNI range %v: VNIs go from 1 to 65535, the lower first", core.Clip(p.Name), r)
 			}
-			gives += int(r.Last) - int(r.First) + 1
-			for _, v := range core.DefaultVNIs {
-				if r.First <= v && v <= r.Last {
-					gives--
-				}
-			}
 			pieces = append(pieces, piece{r, p.Name})
 		}
-		if gives == 0 {
+		if p.Size() == 0 {
 			return core.Errorf(core.BadConfig, "pool %q: it has no VNI to give: 1 and 10 belong to the default service", core.Clip(p.Name)).
 				WithRemedy(`give it a range, such as vnis = "1024-65535"`)
 		}

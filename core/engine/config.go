@@ -8,8 +8,8 @@ import (
 
 // Allocator gives VNIs out of pools. core/allocator implements it.
 type Allocator interface {
-	Take(pool string, n int, aligned bool) ([]core.VNI, error)
-	Hold(pool string, v core.VNI)
+	Take(pool string) (core.VNI, error)
+	Hold(v core.VNI)
 	Give(v core.VNI)
 	Use() map[string]int
 }

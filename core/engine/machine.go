@@ -213,7 +213,7 @@ func (m *Machine) load(records []Record) {
 		for _, s := range serials {
 			if r := m.serials[s]; granted == !(r.Adopted || r.Unknown) {
 				for _, t := range r.VNIs {
-					m.alloc.Hold(t.Pool, t.VNI)
+					m.alloc.Hold(t.VNI)
 				}
 			}
 		}
@@ -222,7 +222,7 @@ func (m *Machine) load(records []Record) {
 		m.place(m.serials[s])
 	}
 	for _, c := range m.meta.Cursors {
-		m.alloc.Hold(c.Pool, c.VNI)
+		m.alloc.Hold(c.VNI)
 		m.alloc.Give(c.VNI)
 		m.cursors[c.Pool] = c.VNI
 	}

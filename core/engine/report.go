@@ -237,7 +237,7 @@ func (m *Machine) holdAll(r *reservation, taken []Taken) {
 		if other := m.holder(t.VNI, r); other != nil && !other.Unknown && !r.Unknown {
 			m.do(Say{Level: Alarm, Run: r.Job.Run, VNIs: []core.VNI{t.VNI}, Text: "this VNI is also held by " + other.Job.Key.String()})
 		}
-		m.alloc.Hold(t.Pool, t.VNI)
+		m.alloc.Hold(t.VNI)
 	}
 }
 

@@ -203,14 +203,14 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 func (m *Machine) take(wanted []Wanted) ([]Taken, *core.Error) {
 	taken := make([]Taken, 0, len(wanted))
 	for _, w := range wanted {
-		vs, err := m.alloc.Take(w.Pool, 1, false)
+		v, err := m.alloc.Take(w.Pool)
 		if err != nil {
 			for _, t := range taken {
 				m.alloc.Give(t.VNI)
 			}
 			return nil, core.AsError(err)
 		}
-		taken = append(taken, Taken{vs[0], w.Pool, w.Name})
+		taken = append(taken, Taken{v, w.Pool, w.Name})
 	}
 	for _, t := range taken {
 		m.cursors[t.Pool] = t.VNI

@@ -56,7 +56,9 @@ func newWorld(t failer, vnis core.VNI, nodes ...string) *world {
 
 // pool is the engine's side of an allocator's pool.
 func (w *world) pool(name string, quarantine time.Duration) Pool {
-	return Pool{Name: name, Quarantine: quarantine, Contains: func(v core.VNI) bool { p, ok := w.alloc.PoolOf(v); return ok && p == name }}
+	return Pool{Name: name, Quarantine: quarantine, Contains: func(v core.VNI) bool {
+		return slices.ContainsFunc(w.pools, func(p allocator.Pool) bool { return p.Name == name && p.Contains(v) })
+	}}
 }
 
 // load builds the machine from the store, as the server does when it starts.

@@ -25,9 +25,5 @@ func Examined(of func() *Site, checks map[string]core.Checker) agent.Site {
 
 // has reports whether a VNI is of one of the pools, or of a service's block.
 func (s *Site) has(v core.VNI) bool {
-	return !v.IsDefault() && slices.ContainsFunc(s.Pools, func(p allocator.Pool) bool { return contains(p, v) })
-}
-
-func contains(p allocator.Pool, v core.VNI) bool {
-	return slices.ContainsFunc(p.Ranges, func(r allocator.Range) bool { return v >= r.First && v <= r.Last })
+	return !v.IsDefault() && slices.ContainsFunc(s.Pools, func(p allocator.Pool) bool { return p.Contains(v) })
 }

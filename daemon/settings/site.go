@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/config"
-	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/hostlist"
@@ -91,7 +90,7 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 		if quarantine > 0 {
 			q = quarantine
 		}
-		s.Engine.Pools = append(s.Engine.Pools, engine.Pool{Name: p.Name, Quarantine: q, Contains: func(v core.VNI) bool { return contains(p, v) }})
+		s.Engine.Pools = append(s.Engine.Pools, engine.Pool{Name: p.Name, Quarantine: q, Contains: p.Contains})
 	}
 	return s, findings
 }

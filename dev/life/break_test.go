@@ -17,7 +17,7 @@ import (
 
 // breaks are what is wrong with a world on purpose, so that it is seen that scenarios find it. Nothing is, in TestLife.
 type breaks struct {
-	takes    func(next func() ([]core.VNI, error)) ([]core.VNI, error)
+	takes    func(next func() (core.VNI, error)) (core.VNI, error)
 	keeps    bool          // VNIs that are given back
 	forgets  bool          // what the store holds of reservations, and nodes do not say what they hold
 	leaks    bool          // services that are to be removed, and says that they are
@@ -35,8 +35,8 @@ type broken struct {
 
 func (w *world) allocating(a engine.Allocator) engine.Allocator { return broken{a, w.breaks} }
 
-func (b broken) Take(pool string, n int, aligned bool) ([]core.VNI, error) {
-	next := func() ([]core.VNI, error) { return b.Allocator.Take(pool, n, aligned) }
+func (b broken) Take(pool string) (core.VNI, error) {
+	next := func() (core.VNI, error) { return b.Allocator.Take(pool) }
 	if b.takes == nil {
 		return next()
 	}
@@ -116,11 +116,11 @@ func (b breaks) judging(o core.Outcome) core.Outcome {
 }
 
 // again takes what the turn-th Take took once more, instead of something new, from the one after it on.
-func again(turn int) func(func() ([]core.VNI, error)) ([]core.VNI, error) {
+func again(turn int) func(func() (core.VNI, error)) (core.VNI, error) {
 	var mu sync.Mutex
 	var turns int
-	var taken []core.VNI
-	return func(next func() ([]core.VNI, error)) ([]core.VNI, error) {
+	var taken core.VNI
+	return func(next func() (core.VNI, error)) (core.VNI, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if turns++; turns > turn {

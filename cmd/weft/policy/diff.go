@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/history"
 	"github.com/weft-hpc/weft/plugins/slurm"
 	"github.com/weft-hpc/weft/policy/compare"
@@ -48,11 +47,7 @@ Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a p
 			if len(rows) == 0 {
 				return cli.Usage(fmt.Errorf("policy diff: there is no job in %s", jobs))
 			}
-			pools, err := after.pools()
-			if err != nil {
-				return cli.Usage(err)
-			}
-			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, after.Env.Topology, pools, rows)
+			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, after.Env.Topology, after.pools(), rows)
 			report.Caveats = caveats
 			if err := cli.Print(o, report, printDiff); err != nil {
 				return err
@@ -106,18 +101,14 @@ func (r ruleset) past(path string) (rows []history.Row, caveats []string, err er
 }
 
 // pools are those of the configuration, the services' blocks with them.
-func (r ruleset) pools() ([]compare.Pool, error) {
+func (r ruleset) pools() []compare.Pool {
 	all := r.Config.Allocator()
-	in, err := allocator.New(all)
-	if err != nil {
-		return nil, err
-	}
 	rest := r.Config.Quarantines()
 	out := make([]compare.Pool, 0, len(all))
 	for _, p := range all {
-		out = append(out, compare.Pool{Name: p.Name, Size: in.Size(p.Name), Quarantine: rest[p.Name].Seconds()})
+		out = append(out, compare.Pool{Name: p.Name, Size: p.Size(), Quarantine: rest[p.Name].Seconds()})
 	}
-	return out, nil
+	return out
 }
 
 func printDiff(w io.Writer, r compare.Report) {
