@@ -467,7 +467,7 @@ func TestWriteSeesAnother(t *testing.T) {
 	g := newGround(t, "A=1\n", nil)
 	p := g.plan()
 	g.file("etc/slurm.conf", "A=2\n", 0o644)
-	if err := p.Write(); err == nil || !strings.Contains(err.Error(), "somebody else") {
+	if err := p.Write(); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("%v", err)
 	}
 	if got, _ := os.ReadFile(g.Conf); string(got) != "A=2\n" {
