@@ -55,6 +55,8 @@ type Change struct {
 	Mode fs.FileMode // of a file of Weft's; 0 where Site is set
 	Site bool        // it is the site's: it keeps owner, mode and link, and Backup keeps the old text
 	Own  bool        // its folder is Weft's, and goes with the last file
+
+	Brief bool // a person need not read Text
 }
 
 // The kind of the change: "remove", "create" or "change".

@@ -1,32 +1,28 @@
 package setup
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/flux/install"
 )
 
 func newInitFlux(o *cli.Options) *cobra.Command {
 	i := install.Options{}
-	var write, remove bool
+	m := mode{}
 	cmd := &cobra.Command{
 		Use: "flux", Short: "Print or write the scriptlets, the shell plugin and the lines of configuration that Flux needs; or take them out", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if write && remove {
-				return cli.Misuse(cmd, fmt.Errorf("init flux: give one of --write and --remove"))
+			if err := m.check(cmd); err != nil {
+				return err
 			}
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir
 			}
-			return initFlux(o, i, write, remove)
+			return initFlux(o, i, m)
 		},
 	}
 	cmd.Long = `Print the prolog, epilog and housekeeping scriptlets that every node needs, the plugin of Flux's job shell, and the lines of Flux's configuration.
@@ -48,77 +44,44 @@ that cannot be read.`
 	f.StringVar(&i.URI, "uri", "local:///run/flux/local", "the system instance's socket on every node")
 	f.DurationVar(&i.Wait, "wait", 10*time.Minute, "how long a prolog waits for what Weft cannot give now: its server is away, or no VNI is free")
 	f.DurationVar(&i.Try, "prolog-timeout", 5*time.Minute, "how long one try of it may take: prolog_timeout of the scheduler's block in config.hcl")
-	f.BoolVar(&write, "write", false, "write what is shown")
-	f.BoolVar(&remove, "remove", false, "take it out again")
+	m.flags(cmd, "write what is shown", "take it out again")
 	return o.Listing(cmd)
 }
 
-func initFlux(o *cli.Options, i install.Options, write, remove bool) error {
+func initFlux(o *cli.Options, i install.Options, m mode) error {
 	if err := absolute(&i.Hook, &i.System, &i.Shell, &i.Dir); err != nil {
 		return err
 	}
-	build := install.New
-	if remove {
-		build = install.Removal
+	build, g := install.New, guide{
+		none: "Everything is in place already.",
+		next: "Bring the files to every node, at the same paths; see that the agents run; " +
+			"then run `flux config reload` on every broker.",
+	}
+	if m.remove {
+		build, g = install.Removal, guide{
+			none: "Nothing of Weft's is there.",
+			next: "Now run `flux config reload` on every broker, and remove the files from the other nodes too.",
+		}
 	}
 	p, err := build(i)
 	if err != nil {
 		return err
 	}
-	done := (write || remove) && !p.Refused()
-	if err := carryOut(p, done); err != nil {
-		return err
+	if p.ByHand {
+		g.sections = []section{{"Flux's configuration needs:", indented(p.Lines)}}
 	}
-	if err := cli.Print(o, asFluxShown(p, done), func(w io.Writer, s shownFlux) { printFlux(w, s, remove) }); err != nil {
-		return err
-	}
-	if p.Refused() {
-		return cli.Exit(cli.ExitFailed, errors.New("init flux: a finding refuses; nothing was changed"))
-	}
-	return nil
+	return carryOut(o, "flux", p.Plan, m, g, func(s shown) any {
+		return struct {
+			shown
+			Lines string `json:"lines"`
+		}{s, p.Lines}
+	})
 }
 
-// shownFlux is a plan as JSON.
-type shownFlux struct {
-	Findings []plan.Finding `json:"findings"`
-	Notes    []string       `json:"notes"`
-	Lines    string         `json:"lines"`
-	Changes  []shownChange  `json:"changes"`
-	Done     bool           `json:"done"`
-}
-
-func asFluxShown(p *install.Plan, done bool) shownFlux {
-	s := shownFlux{Findings: append([]plan.Finding{}, p.Findings...), Notes: append([]string{}, p.Notes...), Lines: p.Lines, Done: done, Changes: []shownChange{}}
-	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Gone})
+func indented(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		out = append(out, "| "+strings.TrimSuffix(line, "\n"))
 	}
-	return s
-}
-
-func printFlux(w io.Writer, p shownFlux, remove bool) {
-	for _, f := range p.Findings {
-		fmt.Fprintf(w, "%-8s %s: %s\n%-8s -> %s\n", f.Level, f.Setting, f.What, "", f.Remedy)
-	}
-	for _, n := range p.Notes {
-		fmt.Fprintln(w, "warning  "+n)
-	}
-	printChanges(w, p.Changes, p.Done)
-	if len(p.Notes) > 0 {
-		fmt.Fprintln(w, "\nFlux's configuration needs:")
-		for line := range strings.Lines(p.Lines) {
-			fmt.Fprint(w, "  | "+line)
-		}
-	}
-	switch {
-	case len(p.Changes) == 0 && remove:
-		fmt.Fprintln(w, "Nothing of Weft's is there.")
-	case len(p.Changes) == 0:
-		fmt.Fprintln(w, "Everything is in place already.")
-	case !p.Done:
-		fmt.Fprintln(w, "\nNothing is changed yet.")
-	case remove:
-		fmt.Fprintln(w, "\nNow run `flux config reload` on every broker, and remove the files from the other nodes too.")
-	default:
-		fmt.Fprintln(w, "\nBring the files to every node, at the same paths; see that the agents run; then run `flux config reload` on every broker.")
-	}
+	return out
 }

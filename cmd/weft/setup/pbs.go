@@ -2,11 +2,7 @@ package setup
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +10,6 @@ import (
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/adapters"
-	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/pbs"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
@@ -24,8 +19,7 @@ type pbsInit struct {
 	install.Options
 	exec   string // PBS_EXEC
 	noRoom bool
-	write  bool
-	remove bool
+	mode
 }
 
 func newInitPBS(o *cli.Options) *cobra.Command {
@@ -33,8 +27,8 @@ func newInitPBS(o *cli.Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pbs", Short: "Print or write PBS's hook file and its configuration, and show the lines for qmgr; or take them out", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if i.write && i.remove {
-				return cli.Misuse(cmd, fmt.Errorf("init pbs: give one of --write and --remove"))
+			if err := i.mode.check(cmd); err != nil {
+				return err
 			}
 			if cmd.Flags().Changed("dir") {
 				i.Agent = o.Dir
@@ -56,8 +50,7 @@ Exit codes: 0 nothing stands in the way, and with --write or --remove it is done
 	f.StringVar(&i.Server, "server-dir", filepath.Join(filepath.Dir(config.DefaultServerSocket), adapters.HooksFolder), "where the Weft server listens for hooks of pbs_server: the folder "+adapters.HooksFolder+" beside its socket")
 	f.BoolVar(&i.noRoom, "no-room", false, "do not ask in runjob whether a VNI is free: for a Weft server that is not on pbs_server's host")
 	f.StringVar(&i.exec, "exec", "/opt/pbs", "PBS_EXEC, whose bin has qmgr")
-	f.BoolVar(&i.write, "write", false, "write the files")
-	f.BoolVar(&i.remove, "remove", false, "take them out again")
+	i.flags(cmd, "write the files", "take them out again")
 	return o.Listing(cmd)
 }
 
@@ -74,76 +67,27 @@ func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 	if err != nil {
 		site = nil // what it says is in the plan's findings
 	}
-	build := install.New
+	build, g := install.New, guide{
+		none: "The files are in place already.",
+		next: "See that weft-hook and the agents are on every node; then run `qmgr < " +
+			filepath.Join(i.Options.Dir, "install.qmgr") + "`. Lines that qmgr has already may stay.",
+	}
 	if i.remove {
-		build = install.Removal
+		build, g = install.Removal, guide{
+			none: "None of Weft's files is there.",
+			next: "Now give these lines to qmgr. A resource that a job names, also one of PBS's history, " +
+				"cannot go yet, and harms nobody.",
+		}
 	}
 	p, err := build(i.Options, site)
 	if err != nil {
 		return err
 	}
-	done := (i.write || i.remove) && !p.Refused()
-	if err := carryOut(p, done); err != nil {
-		return err
-	}
-	if err := cli.Print(o, asShownPBS(p, done), func(w io.Writer, s shownPBS) { printPBS(w, s, i) }); err != nil {
-		return err
-	}
-	if p.Refused() {
-		return cli.Exit(cli.ExitFailed, errors.New("init pbs: a finding refuses; nothing was changed"))
-	}
-	return nil
-}
-
-// shownPBS is a plan as JSON.
-type shownPBS struct {
-	Findings []plan.Finding `json:"findings"`
-	Lines    []string       `json:"lines"`
-	Changes  []shownChange  `json:"changes"`
-	Done     bool           `json:"done"`
-}
-
-func asShownPBS(p *install.Plan, done bool) shownPBS {
-	s := shownPBS{Findings: p.Findings, Lines: p.Lines, Changes: []shownChange{}, Done: done}
-	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), !strings.HasSuffix(c.Path, ".json")})
-	}
-	if s.Findings == nil {
-		s.Findings = []plan.Finding{}
-	}
-	if s.Lines == nil {
-		s.Lines = []string{}
-	}
-	return s
-}
-
-func printPBS(w io.Writer, p shownPBS, i pbsInit) {
-	for _, f := range p.Findings {
-		fmt.Fprintf(w, "%-8s %s: %s\n", f.Level, f.Setting, f.What)
-		if f.Remedy != "" {
-			fmt.Fprintf(w, "%-8s -> %s\n", "", f.Remedy)
-		}
-	}
-	printChanges(w, p.Changes, p.Done)
-	switch {
-	case len(p.Changes) > 0:
-	case i.remove:
-		fmt.Fprintln(w, "None of Weft's files is there.")
-	default:
-		fmt.Fprintln(w, "The files are in place already.")
-	}
-	if len(p.Lines) > 0 {
-		fmt.Fprintln(w, "\nFor qmgr, as root on pbs_server's host:")
-		for _, l := range p.Lines {
-			fmt.Fprintln(w, "  "+l)
-		}
-	}
-	switch {
-	case !p.Done:
-		fmt.Fprintln(w, "\nNothing is changed yet.")
-	case i.remove && len(p.Lines) > 0:
-		fmt.Fprintln(w, "\nNow give these lines to qmgr. A resource that a job names, also one of PBS's history, cannot go yet, and harms nobody.")
-	case !i.remove:
-		fmt.Fprintln(w, "\nSee that weft-hook and the agents are on every node; then run `qmgr < "+filepath.Join(i.Options.Dir, "install.qmgr")+"`. What qmgr says is there already may stay.")
-	}
+	g.sections = []section{{"For qmgr, as root on pbs_server's host:", p.Lines}}
+	return carryOut(o, "pbs", p.Plan, i.mode, g, func(s shown) any {
+		return struct {
+			shown
+			Lines []string `json:"lines"`
+		}{s, append([]string{}, p.Lines...)}
+	})
 }

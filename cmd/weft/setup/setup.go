@@ -2,11 +2,8 @@
 package setup
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,39 +48,4 @@ func absolute(hook *string, paths ...*string) error {
 		*path = abs
 	}
 	return nil
-}
-
-// carryOut writes a plan that is to be written.
-func carryOut(p interface{ Write() error }, wanted bool) error {
-	if wanted {
-		if err := p.Write(); err != nil {
-			return cli.Exit(cli.ExitFailed, err)
-		}
-	}
-	return nil
-}
-
-// shownChange is a change of a plan, as JSON.
-type shownChange struct {
-	Path  string `json:"path"`
-	What  string `json:"what"`
-	Text  string `json:"text,omitempty"`
-	brief bool   // a person does not need its text
-}
-
-// printChanges says what was done, or what would be, with the text of it.
-func printChanges(w io.Writer, changes []shownChange, done bool) {
-	past := map[string]string{"create": "created", "change": "changed", "remove": "removed"}
-	for _, c := range changes {
-		if done {
-			fmt.Fprintf(w, "%s: %s\n", c.Path, past[c.What])
-			continue
-		}
-		fmt.Fprintf(w, "%s: to %s\n", c.Path, c.What)
-		if !c.brief {
-			for line := range strings.Lines(c.Text) {
-				fmt.Fprint(w, "  | "+line)
-			}
-		}
-	}
 }

@@ -1,10 +1,9 @@
 package setup
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,20 +14,20 @@ import (
 
 func newInitSlurm(o *cli.Options) *cobra.Command {
 	i := install.Options{}
-	var write, remove bool
+	m := mode{}
 	cmd := &cobra.Command{
 		Use: "slurm", Short: "Look at slurm.conf, and print or write the lines and hook files that Weft needs; or take them out", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case write && remove:
-				return cli.Misuse(cmd, fmt.Errorf("init slurm: give one of --write and --remove"))
-			case i.Files && remove:
+			if err := m.check(cmd); err != nil {
+				return err
+			}
+			if i.Files && m.remove {
 				return cli.Misuse(cmd, fmt.Errorf("init slurm: --files goes with --write; --remove takes the hook files when slurm.conf names them no more"))
 			}
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir
 			}
-			return initSlurm(o, i, write, remove)
+			return initSlurm(o, i, m)
 		},
 	}
 	cmd.Long = `Look at slurm.conf for what stands in Weft's way, and show the lines it would get and the hook files that every node needs.
@@ -50,130 +49,50 @@ slurm.conf that cannot be read, or one in which Weft's own lines were edited.`
 	f.StringVar(&i.Scheduler, "scheduler", "", "the scheduler's label in config.hcl (default: what the hook files there say, or slurm, its type, while that is unique)")
 	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node (default: "+libexecHook+", or beside weft)")
 	f.BoolVar(&i.Alloc, "alloc", false, "set PrologFlags=Alloc too, so that Prolog runs on each node as soon as a job gets it")
-	f.BoolVar(&write, "write", false, "write what is shown")
 	f.BoolVar(&i.Files, "files", false, "leave slurm.conf as it is: show or write the hook files alone, to have them on every node first")
-	f.BoolVar(&remove, "remove", false, "take it out again")
+	m.flags(cmd, "write what is shown", "take it out again")
 	return o.Listing(cmd)
 }
 
-func initSlurm(o *cli.Options, i install.Options, write, remove bool) error {
+func initSlurm(o *cli.Options, i install.Options, m mode) error {
 	if err := absolute(&i.Hook, &i.Conf, &i.Hooks, &i.Dir); err != nil {
 		return err
 	}
-	build := install.New
-	if remove {
-		build = install.Removal
+	build, none := install.New, "Everything is in place already."
+	if m.remove {
+		build, none = install.Removal, "Nothing of Weft's is there."
 	}
 	p, err := build(i)
 	if err != nil {
 		return err
 	}
-	done := (write || remove) && !p.Refused()
-	if err := carryOut(p, done); err != nil {
-		return err
-	}
-	if err := cli.Print(o, asShown(p, done), func(w io.Writer, s shownPlan) { printPlan(w, p, s, remove, i.Files) }); err != nil {
-		return err
-	}
-	if p.Refused() {
-		return cli.Exit(cli.ExitFailed, fmt.Errorf("init slurm: %s: %s; nothing was changed", i.Conf, refusals(p)))
-	}
-	return nil
+	g := guide{none: none, next: afterSlurm(p, m.remove, i.Files), sections: []section{
+		{"These lines become comments:", p.Replaced},
+		{"These lines stand at the end of slurm.conf:", p.Lines},
+	}}
+	return carryOut(o, "slurm: "+i.Conf, p.Plan, m, g, func(s shown) any {
+		return struct {
+			shown
+			Lines    []string `json:"lines"`
+			Replaced []string `json:"replaced"`
+			Files    []string `json:"files"`
+		}{s, append([]string{}, p.Lines...), append([]string{}, p.Replaced...), append([]string{}, p.Files...)}
+	})
 }
 
-func refusals(p *install.Plan) string {
-	n, first := 0, ""
-	for _, f := range p.Findings {
-		if f.Level == plan.Refusal {
-			n++
-			first = cmp.Or(first, f.Setting+": "+f.What)
-		}
-	}
-	if n == 1 {
-		return first
-	}
-	return fmt.Sprintf("%d findings refuse: %s …", n, first)
-}
-
-// shownPlan is a plan as JSON.
-type shownPlan struct {
-	Findings []plan.Finding `json:"findings"`
-	Lines    []string       `json:"lines"`
-	Replaced []string       `json:"replaced"`
-	Changes  []shownChange  `json:"changes"`
-	Files    []string       `json:"files"`
-	Done     bool           `json:"done"`
-}
-
-func asShown(p *install.Plan, done bool) shownPlan {
-	s := shownPlan{Findings: p.Findings, Lines: p.Lines, Replaced: p.Replaced, Files: p.Files, Done: done, Changes: []shownChange{}}
-	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Site || c.Gone})
-	}
-	for _, list := range []*[]string{&s.Lines, &s.Replaced, &s.Files} {
-		if *list == nil {
-			*list = []string{}
-		}
-	}
-	if s.Findings == nil {
-		s.Findings = []plan.Finding{}
-	}
-	return s
-}
-
-func printPlan(w io.Writer, p *install.Plan, s shownPlan, remove, files bool) {
-	for _, f := range p.Findings {
-		place := f.Place()
-		if place != "" {
-			place = " (" + place + ")"
-		}
-		fmt.Fprintf(w, "%-8s %s%s: %s\n", f.Level, f.Setting, place, f.What)
-		if f.Remedy != "" {
-			fmt.Fprintf(w, "%-8s %s\n", "", "-> "+f.Remedy)
-		}
-	}
-	if len(p.Replaced) > 0 {
-		fmt.Fprintln(w, "\nThese lines become comments:")
-		for _, l := range p.Replaced {
-			fmt.Fprintln(w, "  "+l)
-		}
-	}
-	if len(p.Lines) > 0 {
-		fmt.Fprintln(w, "\nThese lines stand at the end of slurm.conf:")
-		for _, l := range p.Lines {
-			fmt.Fprintln(w, "  "+l)
-		}
-	}
-	printOutcome(w, p, s, remove, files)
-}
-
-func printOutcome(w io.Writer, p *install.Plan, s shownPlan, remove, files bool) {
-	if len(p.Findings) > 0 {
-		fmt.Fprintln(w)
-	}
-	if len(p.Changes) == 0 {
-		if remove {
-			fmt.Fprintln(w, "Nothing of Weft's is there.")
-		} else {
-			fmt.Fprintln(w, "Everything is in place already.")
-		}
-		return
-	}
-	printChanges(w, s.Changes, s.Done)
+// afterSlurm says what to do once a plan is carried out.
+func afterSlurm(p *install.Plan, remove, files bool) string {
 	switch {
-	case !s.Done:
-		fmt.Fprintln(w, "\nNothing is changed yet.")
 	case remove && len(p.Files) > 0:
-		fmt.Fprintln(w, "\nThese hook files stay until Slurm has read slurm.conf without them, since it drains a node whose Prolog it cannot find:")
-		for _, path := range p.Files {
-			fmt.Fprintln(w, "  "+path)
-		}
-		fmt.Fprintf(w, "\nNow run `scontrol reconfigure`; then this again, here and on every node, with --hooks %s.\n", filepath.Dir(p.Files[0]))
+		return "These hook files stay until Slurm has read slurm.conf without them, since it drains a node whose Prolog " +
+			"it cannot find:\n  " + strings.Join(p.Files, "\n  ") + "\n\nNow run `scontrol reconfigure`; then this again, " +
+			"here and on every node, with --hooks " + filepath.Dir(p.Files[0]) + "."
 	case remove:
-		fmt.Fprintln(w, "\nRun this on every node that has the hook files; then Weft itself can go.")
+		return "Run this on every node that has the hook files; then Weft itself can go."
 	case files:
-		fmt.Fprintln(w, "\nWhen every node has the hook files, at the same paths, and its agent runs, slurm.conf may name them: run this without --files.")
-	default:
-		fmt.Fprintln(w, "\nRun `scontrol reconfigure` now: new steps obey TaskProlog already, and fail where no Prolog has run for their job. Every node needs the hook files, at the same paths, and its agent.")
+		return "When every node has the hook files, at the same paths, and its agent runs, slurm.conf may name them: " +
+			"run this without --files."
 	}
+	return "Run `scontrol reconfigure` now: new steps obey TaskProlog already, and fail where no Prolog has run for their job. " +
+		"Every node needs the hook files, at the same paths, and its agent."
 }

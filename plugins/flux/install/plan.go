@@ -37,8 +37,8 @@ const (
 // Plan is what an installation, or its removal, finds and would change.
 type Plan struct {
 	plan.Plan
-	Lines string   // what Flux's configuration must have
-	Notes []string // what a person must see to
+	Lines  string // what Flux's configuration must have
+	ByHand bool   // a person must bring Lines in, which a finding says
 }
 
 // maxFile bounds a file that is read, in bytes.
@@ -97,7 +97,11 @@ func New(o Options) (*Plan, error) {
 	if len(others) == 0 {
 		files = append(files, o.toml())
 	} else {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s has job-manager already: bring the lines in there by hand, beside what stands there", strings.Join(others, ", ")))
+		p.ByHand = true
+		p.Findings = append(p.Findings, plan.Finding{
+			Level: plan.Warning, Setting: "configuration", What: strings.Join(others, ", ") + " has job-manager already",
+			Remedy: "bring the lines in there by hand, beside the lines there",
+		})
 	}
 	for _, phase := range scriptlets {
 		if _, err := os.Stat(filepath.Join(o.System, phase)); err == nil {

@@ -64,7 +64,7 @@ func TestInAndOutAgain(t *testing.T) {
 	h := newHost(t, "")
 	before := texts(t, h.dir)
 	p, err := New(h.o)
-	if err != nil || len(p.Changes) != 0 || len(p.Findings) != 0 || len(p.Notes) != 0 || len(before) != 7 {
+	if err != nil || len(p.Changes) != 0 || len(p.Findings) != 0 || p.ByHand || len(before) != 7 {
 		t.Fatalf("written again: %+v, %v, %d files", p, err, len(before))
 	}
 	r, err := Removal(h.o)
@@ -126,8 +126,8 @@ func TestASitesOwnConfiguration(t *testing.T) {
 		for _, c := range p.Changes {
 			own = own || strings.HasSuffix(c.Path, "weft.toml")
 		}
-		if own == theirs || (len(p.Notes) > 0) != theirs || !strings.Contains(p.Lines, "per-rank = true") {
-			t.Errorf("%q: weft.toml %v, notes %q", text, own, p.Notes)
+		if own == theirs || p.ByHand != theirs || (len(p.Findings) > 0) != theirs || !strings.Contains(p.Lines, "per-rank = true") {
+			t.Errorf("%q: weft.toml %v, findings %v", text, own, p.Findings)
 		}
 	}
 }

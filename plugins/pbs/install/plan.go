@@ -104,6 +104,7 @@ func (p *Plan) file(path string, text []byte) {
 	default:
 		p.Changes = append(p.Changes, plan.Change{
 			Path: path, Text: text, Was: was, Mode: 0o644, Gone: text == nil, Own: text == nil,
+			Brief: !strings.HasSuffix(path, ".json"),
 		})
 	}
 }
