@@ -35,7 +35,7 @@ func (e *evaluation) spread() int {
 func (e *evaluation) context() *hcl.EvalContext {
 	if e.made == nil {
 		e.made = &hcl.EvalContext{
-			Variables: map[string]cty.Value{"job": jobValue(e.facts.Job, e.spread()), "system": systemValue(e.facts.System)},
+			Variables: objects(e.valueOf, cty.ObjectVal),
 			Functions: functions,
 		}
 	}
@@ -45,7 +45,9 @@ func (e *evaluation) context() *hcl.EvalContext {
 // shareContext adds the values of one share.
 func (e *evaluation) shareContext(cores int) *hcl.EvalContext {
 	context := e.context().NewChild()
-	context.Variables = map[string]cty.Value{"share": shareValue(cores)}
+	context.Variables = map[string]cty.Value{
+		"share": cty.ObjectVal(map[string]cty.Value{"cores": cty.NumberIntVal(int64(cores))}),
+	}
 	return context
 }
 

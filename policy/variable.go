@@ -1,105 +1,123 @@
 package policy
 
 import (
+	"strings"
+
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/engine"
 )
 
-// The variables and their types. Names that come from a scheduler are texts as it spells them.
-var (
-	requestType = cty.Object(map[string]cty.Type{
-		"off":             cty.Bool,             // no network wanted
-		"vnis":            cty.Number,           // VNIs of its own asked for; 0: none in particular
-		"job_vni":         cty.Bool,             // a second VNI for the whole job
-		"single_node_vni": cty.Bool,             // a VNI even on one node
-		"traffic_classes": cty.List(cty.String), // empty: none in particular
-		"depth":           cty.Number,           // stands in for share.cores; 0: not given
-		"collectives":     cty.Bool,             // hardware collectives
-		"limits":          cty.List(cty.String), // resources of which a limit was asked for: txqs …
-	})
-	jobType = cty.Object(map[string]cty.Type{
-		"id":        cty.String,
-		"scheduler": cty.String, // the instance's name in config.hcl
-		"user":      cty.String,
-		"uid":       cty.Number,
-		"gid":       cty.Number,
-		"groups":    cty.List(cty.String),
-		"account":   cty.String,
-		"queue":     cty.String, // partition, queue
-		"nodes":     cty.Number,
-		"cores":     cty.Number, // over all nodes
-		"spread":    cty.Number, // groups of config.hcl's topology that its nodes are in; 0: not known
-		"request":   requestType,
-	})
-	systemType = cty.Object(map[string]cty.Type{
-		"nodes": cty.Number, // that config.hcl declares
-	})
-	shareType = cty.Object(map[string]cty.Type{
-		"cores": cty.Number, // the job's cores on a node, or the depth that the user asked for
-	})
+// A variable is one of these: how it is read of a job.
+type (
+	truth  func(*evaluation) bool
+	amount func(*evaluation) int64
+	word   func(*evaluation) string
+	list   func(*evaluation) []string
 )
+
+// variables are all that an expression may name, but share.cores. Texts that come from a scheduler are as it spells
+// them.
+var variables = map[string]any{
+	"job.id": word(func(e *evaluation) string { return e.facts.Job.JobID.Job }),
+	// The instance's name in config.hcl.
+	"job.scheduler": word(func(e *evaluation) string { return e.facts.Job.Scheduler }),
+	"job.user":      word(func(e *evaluation) string { return e.facts.Job.User }),
+	"job.uid":       amount(func(e *evaluation) int64 { return int64(e.facts.Job.UID) }),
+	"job.gid":       amount(func(e *evaluation) int64 { return int64(e.facts.Job.GID) }),
+	"job.groups":    list(func(e *evaluation) []string { return e.facts.Job.Groups }),
+	"job.account":   word(func(e *evaluation) string { return e.facts.Job.Account }),
+	"job.queue":     word(func(e *evaluation) string { return e.facts.Job.Queue }), // partition, queue
+	"job.nodes":     amount(func(e *evaluation) int64 { return int64(e.facts.Job.Nodes()) }),
+	"job.cores":     amount(cores), // over all nodes
+	// Groups of config.hcl's topology that its nodes are in; 0: not known.
+	"job.spread": amount(func(e *evaluation) int64 { return int64(e.spread()) }),
+
+	"job.request.off": truth(func(e *evaluation) bool { return e.facts.Job.Request.Off }),
+	// Of its own; 0: none in particular.
+	"job.request.vnis": amount(func(e *evaluation) int64 { return int64(e.facts.Job.Request.VNIs) }),
+	// A second VNI for the whole job.
+	"job.request.job_vni":         truth(func(e *evaluation) bool { return e.facts.Job.Request.JobVNI }),
+	"job.request.single_node_vni": truth(func(e *evaluation) bool { return e.facts.Job.Request.SingleNode }),
+	// Empty: none in particular.
+	"job.request.traffic_classes": list(func(e *evaluation) []string { return e.facts.Job.Request.Classes.Names() }),
+	// It stands in for share.cores; 0: not given.
+	"job.request.depth":       amount(func(e *evaluation) int64 { return int64(e.facts.Job.Request.Depth) }),
+	"job.request.collectives": truth(func(e *evaluation) bool { return e.facts.Job.Request.Collectives }),
+	// Resources of which a limit was asked for: txqs ….
+	"job.request.limits": list(limited),
+
+	// That config.hcl declares.
+	"system.nodes": amount(func(e *evaluation) int64 { return int64(e.facts.System.Nodes) }),
+}
+
+// cores are the job's over all its nodes.
+func cores(e *evaluation) int64 {
+	n := 0
+	for _, share := range e.facts.Job.Placements {
+		n += share.Nodes * share.Cores
+	}
+	return int64(n)
+}
+
+func limited(e *evaluation) []string {
+	var out []string
+	for i, limit := range e.facts.Job.Request.Limits {
+		if asked(limit) {
+			out = append(out, core.Resource(i).String())
+		}
+	}
+	return out
+}
 
 // scope is the variables that an expression may name.
 type scope map[string]cty.Type
 
 var (
-	ruleScope  = scope{"job": jobType, "system": systemType}
-	limitScope = scope{"job": jobType, "system": systemType, "share": shareType}
+	ruleScope  = objects(typeOf, cty.Object)
+	limitScope = scope{
+		"job": ruleScope["job"], "system": ruleScope["system"],
+		// The job's cores on a node, or the depth that the user asked for.
+		"share": cty.Object(map[string]cty.Type{"cores": cty.Number}),
+	}
 )
 
-// cores are the job's over all its nodes.
-func cores(job core.Job) int {
-	n := 0
-	for _, share := range job.Placements {
-		n += share.Nodes * share.Cores
+// objects makes one thing of each variable, and objects of these: job, with a request in it, and system.
+func objects[T any](of func(variable any) T, object func(map[string]T) T) map[string]T {
+	fields := map[string]map[string]T{"job": {}, "job.request": {}, "system": {}}
+	for name, variable := range variables {
+		last := strings.LastIndexByte(name, '.')
+		fields[name[:last]][name[last+1:]] = of(variable)
 	}
-	return n
+	fields["job"]["request"] = object(fields["job.request"])
+	return map[string]T{"job": object(fields["job"]), "system": object(fields["system"])}
 }
 
-func jobValue(job core.Job, spread int) cty.Value {
-	return cty.ObjectVal(map[string]cty.Value{
-		"id":        cty.StringVal(job.JobID.Job),
-		"scheduler": cty.StringVal(job.Scheduler),
-		"user":      cty.StringVal(job.User),
-		"uid":       cty.NumberUIntVal(uint64(job.UID)),
-		"gid":       cty.NumberUIntVal(uint64(job.GID)),
-		"groups":    textList(job.Groups),
-		"account":   cty.StringVal(job.Account),
-		"queue":     cty.StringVal(job.Queue),
-		"nodes":     cty.NumberIntVal(int64(job.Nodes())),
-		"cores":     cty.NumberIntVal(int64(cores(job))),
-		"spread":    cty.NumberIntVal(int64(spread)),
-		"request":   requestValue(job.Request),
-	})
-}
-
-func requestValue(r core.Request) cty.Value {
-	var limits []string
-	for i, limit := range r.Limits {
-		if asked(limit) {
-			limits = append(limits, core.Resource(i).String())
-		}
+func typeOf(variable any) cty.Type {
+	switch variable.(type) {
+	case truth:
+		return cty.Bool
+	case amount:
+		return cty.Number
+	case word:
+		return cty.String
 	}
-	return cty.ObjectVal(map[string]cty.Value{
-		"off":             cty.BoolVal(r.Off),
-		"vnis":            cty.NumberIntVal(int64(r.VNIs)),
-		"job_vni":         cty.BoolVal(r.JobVNI),
-		"single_node_vni": cty.BoolVal(r.SingleNode),
-		"traffic_classes": textList(r.Classes.Names()),
-		"depth":           cty.NumberIntVal(int64(r.Depth)),
-		"collectives":     cty.BoolVal(r.Collectives),
-		"limits":          textList(limits),
-	})
+	return cty.List(cty.String)
 }
 
-func systemValue(system engine.System) cty.Value {
-	return cty.ObjectVal(map[string]cty.Value{"nodes": cty.NumberIntVal(int64(system.Nodes))})
-}
-
-func shareValue(cores int) cty.Value {
-	return cty.ObjectVal(map[string]cty.Value{"cores": cty.NumberIntVal(int64(cores))})
+// valueOf is a variable's value for the job.
+func (e *evaluation) valueOf(variable any) cty.Value {
+	switch of := variable.(type) {
+	case truth:
+		return cty.BoolVal(of(e))
+	case amount:
+		return cty.NumberIntVal(of(e))
+	case word:
+		return cty.StringVal(of(e))
+	case list:
+		return textList(of(e))
+	}
+	return cty.NilVal
 }
 
 func textList(texts []string) cty.Value {
