@@ -9,53 +9,55 @@ import (
 	"github.com/weft-hpc/weft/hclfile"
 )
 
-func (l *loader) server(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "server", Attributes: []string{"listen", "socket", "store", "admin_group", "tls", "metrics", "audit", "history"}})...)
-	s := &l.config.Server
-	for name, attr := range block.Body.Attributes {
-		what := "server: " + name
-		switch name {
-		case "listen":
-			l.address(attr, what, &s.Listen)
-		case "socket":
-			l.place(attr, what, &s.Socket)
-		case "store":
-			if text, ok := l.text(attr, what); ok && text == MemoryStore {
-				s.Store = MemoryStore
-			} else if ok {
-				s.Store = l.path(text)
-			}
-		case "tls":
-			l.place(attr, what, &s.TLS)
-		case "metrics":
-			l.address(attr, what, &s.Metrics)
-		case "audit":
-			l.place(attr, what, &s.Audit)
-		case "history":
-			l.place(attr, what, &s.History)
-		case "admin_group":
-			if text, ok := l.text(attr, what); ok {
-				s.AdminGroup = text
-			}
+// setting is an attribute of a daemon's block. Each reads a text.
+type setting struct {
+	name string
+	read func(l *loader, attr *hclsyntax.Attribute, what string, to *string)
+	of   func(*Config) *string
+	live bool // a reload puts it in force
+}
+
+var serverSettings = []setting{
+	{name: "listen", read: (*loader).address, of: func(c *Config) *string { return &c.Server.Listen }},
+	{name: "socket", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Socket }},
+	{name: "store", read: (*loader).store, of: func(c *Config) *string { return &c.Server.Store }},
+	{name: "tls", read: (*loader).place, of: func(c *Config) *string { return &c.Server.TLS }},
+	{name: "metrics", read: (*loader).address, of: func(c *Config) *string { return &c.Server.Metrics }},
+	{name: "audit", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Audit }},
+	{name: "history", read: (*loader).place, of: func(c *Config) *string { return &c.Server.History }},
+	{name: "admin_group", read: (*loader).word, of: func(c *Config) *string { return &c.Server.AdminGroup }},
+}
+
+var agentSettings = []setting{
+	{name: "server", read: (*loader).address, of: func(c *Config) *string { return &c.Agent.Server }, live: true},
+	{name: "dir", read: (*loader).place, of: func(c *Config) *string { return &c.Agent.Dir }},
+	{name: "tls", read: (*loader).place, of: func(c *Config) *string { return &c.Agent.TLS }},
+	{name: "metrics", read: (*loader).address, of: func(c *Config) *string { return &c.Agent.Metrics }},
+	{name: "audit", read: (*loader).place, of: func(c *Config) *string { return &c.Agent.Audit }},
+}
+
+// daemon reads the block of the server or of the agent.
+func (l *loader) daemon(block *hclsyntax.Block, settings []setting) {
+	shape := hclfile.Shape{Where: block.Type}
+	for _, s := range settings {
+		shape.Attributes = append(shape.Attributes, s.name)
+		if attr := block.Body.Attributes[s.name]; attr != nil {
+			s.read(l, attr, block.Type+": "+s.name, s.of(l.config))
 		}
+	}
+	l.add(l.file.Check(block.Body, shape)...)
+}
+
+func (l *loader) word(attr *hclsyntax.Attribute, what string, to *string) {
+	if text, ok := l.text(attr, what); ok {
+		*to = text
 	}
 }
 
-func (l *loader) agent(block *hclsyntax.Block) {
-	l.add(l.file.Check(block.Body, hclfile.Shape{Where: "agent", Attributes: []string{"server", "dir", "tls", "metrics", "audit"}})...)
-	for name, attr := range block.Body.Attributes {
-		switch name {
-		case "server":
-			l.address(attr, "agent: server", &l.config.Agent.Server)
-		case "dir":
-			l.place(attr, "agent: dir", &l.config.Agent.Dir)
-		case "tls":
-			l.place(attr, "agent: tls", &l.config.Agent.TLS)
-		case "metrics":
-			l.address(attr, "agent: metrics", &l.config.Agent.Metrics)
-		case "audit":
-			l.place(attr, "agent: audit", &l.config.Agent.Audit)
-		}
+// store reads a path, or MemoryStore.
+func (l *loader) store(attr *hclsyntax.Attribute, what string, to *string) {
+	if l.word(attr, what, to); *to != MemoryStore {
+		*to = l.path(*to)
 	}
 }
 

@@ -59,21 +59,12 @@ func Diff(of Daemon, a, b *Config) []Difference {
 	out = append(out, pools("service", of, a.Services, b.Services)...)
 	out = append(out, plugins("scheduler", of, of, a.Schedulers, b.Schedulers)...)
 	out = append(out, plugins("driver", of, OfAgent, a.Drivers, b.Drivers)...)
-	x, y := a.Server, b.Server
-	add("server: listen", OfServer, false, x.Listen, y.Listen)
-	add("server: socket", OfServer, false, x.Socket, y.Socket)
-	add("server: store", OfServer, false, x.Store, y.Store)
-	add("server: tls", OfServer, false, x.TLS, y.TLS)
-	add("server: metrics", OfServer, false, x.Metrics, y.Metrics)
-	add("server: audit", OfServer, false, x.Audit, y.Audit)
-	add("server: history", OfServer, false, x.History, y.History)
-	add("server: admin_group", OfServer, false, x.AdminGroup, y.AdminGroup)
-	v, w := a.Agent, b.Agent
-	add("agent: server", OfAgent, true, v.Server, w.Server)
-	add("agent: dir", OfAgent, false, v.Dir, w.Dir)
-	add("agent: tls", OfAgent, false, v.TLS, w.TLS)
-	add("agent: metrics", OfAgent, false, v.Metrics, w.Metrics)
-	add("agent: audit", OfAgent, false, v.Audit, w.Audit)
+	for _, s := range serverSettings {
+		add("server: "+s.name, OfServer, s.live, *s.of(a), *s.of(b))
+	}
+	for _, s := range agentSettings {
+		add("agent: "+s.name, OfAgent, s.live, *s.of(a), *s.of(b))
+	}
 	return out
 }
 

@@ -92,9 +92,9 @@ func (l *loader) top(body *hclsyntax.Body) {
 				l.plugin(block)
 			}
 		case "server":
-			l.server(block)
+			l.daemon(block, serverSettings)
 		case "agent":
-			l.agent(block)
+			l.daemon(block, agentSettings)
 		}
 	}
 	for _, kind := range []string{"pool", kindScheduler, kindDriver} {
