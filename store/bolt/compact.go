@@ -21,7 +21,7 @@ const compactStep = 16 << 20
 
 // wasteful reports whether more than half of the file is free: it never shrinks by itself.
 func (s shape) wasteful() bool {
-	return s.pages*uint64(s.pageSize) > compactAbove && s.used*2 < s.pages
+	return s.pages*pageSize > compactAbove && s.used*2 < s.pages
 }
 
 // compact puts a copy without free pages in the file's place.

@@ -10,7 +10,7 @@ import (
 
 // The layout of a bbolt file (magic, version 2), as far as it must be known to tell whether it is sound. Numbers are in the machine's byte order.
 const (
-	pageSize   = 4096 // of the files made here, so that they can move between machines
+	pageSize   = 4096 // of every store, so that they can move between machines
 	pageHead   = 16   // id u64, flags u16, count u16, overflow u32
 	elemSize   = 16   // leaf: flags, pos, ksize, vsize u32; branch: pos, ksize u32, id u64
 	bucketHead = 16   // root u64, sequence u64
@@ -29,7 +29,6 @@ var order = binary.NativeEndian
 // superblock is a bbolt meta page.
 type superblock struct {
 	layout   uint32
-	pageSize uint32
 	root     uint64
 	freelist uint64
 	high     uint64 // the first page that was never used
@@ -46,36 +45,24 @@ func readSuper(r io.ReaderAt, off int64) (m superblock, ok bool) {
 	h := fnv.New64a()
 	_, _ = h.Write(b[:metaSize-8])
 	m = superblock{
-		layout: order.Uint32(b[4:]), pageSize: order.Uint32(b[8:]),
-		root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]), high: order.Uint64(b[40:]), txid: order.Uint64(b[48:]),
+		layout: order.Uint32(b[4:]), root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]), high: order.Uint64(b[40:]), txid: order.Uint64(b[48:]),
 	}
-	return m, order.Uint32(b) == fileMagic && order.Uint64(b[56:]) == h.Sum64() && m.pageSize >= 1024 && m.pageSize <= 65536 && m.pageSize&(m.pageSize-1) == 0
+	return m, order.Uint32(b) == fileMagic && order.Uint64(b[56:]) == h.Sum64() && order.Uint32(b[8:]) == pageSize
 }
 
 // superblocks gives the newest sound meta page, and whether the other is sound too.
 func superblocks(r io.ReaderAt) (newest superblock, both, ok bool) {
 	a, aok := readSuper(r, 0)
-	sizes := []int64{pageSize, 1024, 2048, 8192, 16384, 32768, 65536}
-	if aok {
-		sizes = []int64{int64(a.pageSize)}
+	b, bok := readSuper(r, pageSize)
+	if !bok || aok && a.txid > b.txid {
+		return a, aok && bok, aok
 	}
-	for _, size := range sizes {
-		b, bok := readSuper(r, size)
-		if !bok || int64(b.pageSize) != size {
-			continue
-		}
-		if aok && a.txid > b.txid {
-			return a, true, true
-		}
-		return b, aok, true
-	}
-	return a, false, aok
+	return b, aok, true
 }
 
 // walker reads pages and believes nothing of them.
 type walker struct {
 	from  io.ReaderAt
-	size  int
 	high  uint64
 	seen  []uint64 // a bit a page
 	used  uint64
@@ -83,7 +70,7 @@ type walker struct {
 }
 
 func newWalker(from io.ReaderAt, m superblock) *walker {
-	return &walker{from: from, size: int(m.pageSize), high: m.high, seen: make([]uint64, m.high/64+1)}
+	return &walker{from: from, high: m.high, seen: make([]uint64, m.high/64+1)}
 }
 
 type damage struct {
@@ -101,8 +88,8 @@ func (w *walker) read(id uint64, depth int) (page, error) {
 	if id < 2 || id >= w.high {
 		return page{}, damage{id, "it is outside the file's used part"}
 	}
-	b := w.grown(depth, w.size)
-	if _, err := w.from.ReadAt(b, int64(id)*int64(w.size)); err != nil {
+	b := w.grown(depth, pageSize)
+	if _, err := w.from.ReadAt(b, int64(id)*pageSize); err != nil {
 		return page{}, fmt.Errorf("page %d: %w", id, err)
 	}
 	if order.Uint64(b) != id {
@@ -120,8 +107,8 @@ func (w *walker) read(id uint64, depth int) (page, error) {
 	}
 	w.used += more + 1
 	if more > 0 {
-		b = w.grown(depth, w.size*int(more+1))
-		if _, err := w.from.ReadAt(b, int64(id)*int64(w.size)); err != nil {
+		b = w.grown(depth, pageSize*int(more+1))
+		if _, err := w.from.ReadAt(b, int64(id)*pageSize); err != nil {
 			return page{}, fmt.Errorf("page %d: %w", id, err)
 		}
 	}

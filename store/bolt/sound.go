@@ -56,9 +56,8 @@ func tail(value []byte) uint32 { return binary.BigEndian.Uint32(value[len(value)
 // shape is what is known of a file once it is verified.
 type shape struct {
 	pages, used uint64 // used: reachable; the rest is free
-	pageSize    int
-	one         bool // one of the two meta pages is damaged: the file may be a commit behind
-	foreign     bool // another program wrote a freelist into it, which nobody verified
+	one         bool   // one of the two meta pages is damaged: the file may be a commit behind
+	foreign     bool   // another program wrote a freelist into it, which nobody verified
 }
 
 // verify reads the whole file and refuses one that is damaged or of a newer release, before bbolt maps it.
@@ -104,8 +103,8 @@ func examine(f io.ReaderAt, size int64) (shape, error) {
 		return shape{}, core.Errorf(core.StoreNewer, "its pages are of layout %d, this release knows %d", m.layout, fileLayout)
 	case m.layout < fileLayout:
 		return shape{}, core.Errorf(core.StoreCorrupt, "its pages are of layout %d, which no release wrote", m.layout)
-	case m.high < 2 || m.high > uint64(size)/uint64(m.pageSize):
-		return shape{}, core.Errorf(core.StoreCorrupt, "it is cut short: it has %d bytes, its meta page says %d pages of %d", size, m.high, m.pageSize)
+	case m.high < 2 || m.high > uint64(size)/pageSize:
+		return shape{}, core.Errorf(core.StoreCorrupt, "it is cut short: it has %d bytes, its meta page says %d pages of %d", size, m.high, pageSize)
 	}
 	w := newWalker(f, m)
 	var about *bucket
@@ -148,7 +147,7 @@ func examine(f io.ReaderAt, size int64) (shape, error) {
 	if got != want {
 		return shape{}, core.Errorf(core.StoreCorrupt, "it has %d records where its seal says %d, or others than were written", got.count, want.count)
 	}
-	return shape{pages: m.high, used: w.used + 2, pageSize: int(m.pageSize), one: !both, foreign: m.freelist != noFreelist}, nil
+	return shape{pages: m.high, used: w.used + 2, one: !both, foreign: m.freelist != noFreelist}, nil
 }
 
 // bucket visits a bucket that holds no other.
