@@ -66,6 +66,19 @@ func newExporter(p Process) exporter {
 	return exporter{r, promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, ErrorHandling: promhttp.ContinueOnError})}
 }
 
+func (e exporter) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	e.registry.MustRegister(v)
+	return v
+}
+
+// seconds are histograms of latencies.
+func (e exporter) seconds(name string, buckets []float64, help string, labels ...string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	e.registry.MustRegister(v)
+	return v
+}
+
 // desc describes a figure that is read at a scrape.
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("weft_"+name, help, labels, nil)

@@ -58,22 +58,6 @@ type Server struct {
 func NewServer(o ServerOptions) *Server {
 	s := &Server{
 		exporter: newExporter(o.Process), options: o, schedulers: map[string]time.Time{},
-		reserves: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "weft_reserve_calls_total",
-			Help: "Prepares of nodes that were answered: granted, denied (the job asked for what it cannot have) or refused (Weft or the node is at fault), and the reason as in docs/errors.md.",
-		}, []string{"scheduler", "outcome", "reason"}),
-		reserved: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "weft_reserve_duration_seconds",
-			Help: "How long a node's prepare waited for the server, its scheduler's answer and the disk included.", Buckets: callBuckets,
-		}, []string{"outcome"}),
-		described: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "weft_describe_duration_seconds",
-			Help: "How long a scheduler took to describe a job. It is asked once for each run of a job.", Buckets: callBuckets,
-		}, []string{"scheduler"}),
-		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "weft_describe_failures_total",
-			Help: "Jobs that a scheduler did not describe, and why.",
-		}, []string{"scheduler", "reason"}),
 		committed: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "weft_commit_duration_seconds",
 			Help: "How long the store took to make a batch durable. Every prepare waits for one.", Buckets: commitBuckets,
@@ -82,25 +66,28 @@ func NewServer(o ServerOptions) *Server {
 			Name: "weft_commit_inputs",
 			Help: "How many inputs shared a commit. The busier the server, the more.", Buckets: batchBuckets,
 		}),
-		uncommit: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "weft_commit_failures_total",
-			Help: "Commits that failed. Nothing is granted from the first until one succeeds.",
-		}, []string{"reason"}),
-		denies: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "weft_policy_denies_total",
-			Help: "Jobs that a deny of policy was for, by its name and its enforce: deny refused them; warn and dry_run would have.",
-		}, []string{"deny", "enforce"}),
-		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "weft_quota_exceeded_total",
-			Help: "Jobs that went beyond a quota, by its name and its enforce: deny refused them; warn and dry_run would have.",
-		}, []string{"quota", "enforce"}),
-		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "weft_degraded_jobs_total",
-			Help: "Jobs that run without isolation, since no VNI was free for them and policy has on_failure = degrade.",
-		}, []string{"scheduler"}),
 	}
 	s.Configure(o.Schedulers)
-	s.registry.MustRegister(s.reserves, s.reserved, s.described, s.failed, s.committed, s.batch, s.uncommit, s.denies, s.exceeded, s.degraded, s)
+	s.reserves = s.counters("weft_reserve_calls_total",
+		"Prepares of nodes that were answered: granted, denied (the job asked for what it cannot have) or refused "+
+			"(Weft or the node is at fault), and the reason as in docs/errors.md.", "scheduler", "outcome", "reason")
+	s.reserved = s.seconds("weft_reserve_duration_seconds", callBuckets,
+		"How long a node's prepare waited for the server, its scheduler's answer and the disk included.", "outcome")
+	s.described = s.seconds("weft_describe_duration_seconds", callBuckets,
+		"How long a scheduler took to describe a job. It is asked once for each run of a job.", "scheduler")
+	s.failed = s.counters("weft_describe_failures_total",
+		"Jobs that a scheduler did not describe, and why.", "scheduler", "reason")
+	s.uncommit = s.counters("weft_commit_failures_total",
+		"Commits that failed. Nothing is granted from the first until one succeeds.", "reason")
+	s.denies = s.counters("weft_policy_denies_total",
+		"Jobs that a deny of policy was for, by its name and its enforce: deny refused them; warn and dry_run "+
+			"would have.", "deny", "enforce")
+	s.exceeded = s.counters("weft_quota_exceeded_total",
+		"Jobs that went beyond a quota, by its name and its enforce: deny refused them; warn and dry_run would "+
+			"have.", "quota", "enforce")
+	s.degraded = s.counters("weft_degraded_jobs_total",
+		"Jobs that run without isolation, since no VNI was free for them and policy has on_failure = degrade.", "scheduler")
+	s.registry.MustRegister(s.committed, s.batch, s)
 	return s
 }
 
