@@ -87,7 +87,7 @@ func (w *world) losePast() {
 		if known {
 			witness = s.highest
 		}
-		s.store.Restore(s.snaps[at])
+		s.store = s.snaps[at].Clone()
 		s.snaps = s.snaps[:at+1]
 		w.say("the store is put back from %v to %v, and it is known (%v)", s.highest, s.store.Head(), known)
 		if !known {
@@ -97,8 +97,7 @@ func (w *world) losePast() {
 	default:
 		at := w.rng.IntN(len(s.snaps))
 		s.stores++
-		old := memory.New()
-		old.Restore(s.snaps[at])
+		old := s.snaps[at]
 		w.say("an export of %v is imported into a new store", old.Head())
 		s.store, s.snaps, s.highest = memory.New(), nil, core.Head{}
 		s.imported = old

@@ -23,7 +23,7 @@ type server struct {
 	store    *memory.Store
 	stores   int
 	highest  core.Head // that was ever committed to this store, as a monitor beside it would know
-	snaps    []memory.Snapshot
+	snaps    []*memory.Store
 	imported *memory.Store // an export that the first commit of a new store brings in
 
 	records  []engine.Record // stepped and not yet committed
@@ -143,7 +143,7 @@ func (s *server) flush() {
 		w.law.committed(batch)
 		w.law.pool(s.m)
 		if w.chance(80) { // somebody keeps a copy
-			s.snaps = append(s.snaps, s.store.Snapshot())
+			s.snaps = append(s.snaps, s.store.Clone())
 		}
 		switch {
 		case w.chance(4):

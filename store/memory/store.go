@@ -80,6 +80,13 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	return nil
 }
 
+// Clone is another store with the same content, open even where s is closed: a restart, or a backup.
+func (s *Store) Clone() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Store{state: s.state.clone()}
+}
+
 // Close makes further calls fail. A Clone taken before or after goes on.
 func (s *Store) Close() error {
 	s.mu.Lock()

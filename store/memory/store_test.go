@@ -95,12 +95,12 @@ func TestRefusedCommitWritesNothing(t *testing.T) {
 	}
 }
 
-func TestSnapshotsAreOfTheirMoment(t *testing.T) {
+func TestClonesAreOfTheirMoment(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
-	var shots []memory.Snapshot
+	var clones []*memory.Store
 	var want [][]engine.Record
-	keep := func() { shots, want = append(shots, s.Snapshot()), append(want, load(t, s)) }
+	keep := func() { clones, want = append(clones, s.Clone()), append(want, load(t, s)) }
 	keep()
 	for i := range uint64(6) {
 		batch := []engine.Record{meta(i + 1), engine.Join{Serial: 7, Node: fmt.Sprint("n", i)}, engine.Reservation{Serial: i}}
@@ -113,21 +113,12 @@ func TestSnapshotsAreOfTheirMoment(t *testing.T) {
 		commit(t, s, batch...)
 		keep()
 	}
-	for i, shot := range shots {
-		s.Restore(shot)
-		c := s.Clone()
-		commit(t, s, meta(100), engine.Join{Serial: 7, Node: "later"})
-		if d := cmp.Diff(want[i], load(t, c)); d != "" {
-			t.Errorf("snapshot %d, of a clone: %s", i, d)
+	for i, clone := range clones {
+		other := clone.Clone()
+		commit(t, other, meta(100), engine.Join{Serial: 7, Node: "later"})
+		if d := cmp.Diff(want[i], load(t, clone)); d != "" {
+			t.Errorf("clone %d: %s", i, d)
 		}
-		s.Restore(shot)
-		if d := cmp.Diff(want[i], load(t, s)); d != "" {
-			t.Errorf("snapshot %d: %s", i, d)
-		}
-	}
-	s.Restore(memory.Snapshot{})
-	if s.Len() != 0 || s.Head() != (core.Head{}) {
-		t.Errorf("the zero Snapshot restored %d records at %+v", s.Len(), s.Head())
 	}
 }
 
@@ -144,17 +135,5 @@ func TestClosedStoreRefuses(t *testing.T) {
 	}
 	if d := cmp.Diff([]engine.Record{meta(1)}, load(t, s.Clone())); d != "" {
 		t.Error(d)
-	}
-}
-
-func BenchmarkSnapshotCommitRestore(b *testing.B) {
-	s := memory.New()
-	for i := range uint64(50) {
-		commit(b, s, meta(i+1), engine.Reservation{Serial: i}, engine.Transition{Serial: i}, engine.Join{Serial: i, Node: "a"})
-	}
-	shot := s.Snapshot()
-	for b.Loop() {
-		commit(b, s, meta(100), engine.Join{Serial: 1, Node: "b"})
-		s.Restore(shot)
 	}
 }
