@@ -96,11 +96,10 @@ func (n *NIC) overlaps(min, max uint16) bool {
 				return true
 			}
 		}
-		a := s.enforced()
-		if !a.RestrictedVNIs || n.b.Overlap == OverlapExact && min == max {
+		if !s.RestrictedVNIs || n.b.Overlap == OverlapExact && min == max {
 			continue
 		}
-		for _, v := range a.VNIs[:a.NumVNIs] {
+		for _, v := range s.VNIs[:s.NumVNIs] {
 			if min <= v && v <= max {
 				return true
 			}

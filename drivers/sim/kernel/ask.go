@@ -15,19 +15,6 @@ func (n *NIC) VNIRange(id uint32) (min, max uint16, err Errno) {
 	return s.VNIMin, s.VNIMax, OK
 }
 
-// ExclusiveCP is whether a service's communication profiles are its own (cxil_svc_get_exclusive_cp): EINVAL unknown and before SHS 13.1, ENOENT for a
-// service with no VNI.
-func (n *NIC) ExclusiveCP(id uint32) (bool, Errno) {
-	s := n.find(id)
-	switch {
-	case !n.b.knows(OpGetExclusiveCP) || s == nil:
-		return false, EINVAL
-	case s.VNIMin == 0 && (!s.RestrictedVNIs || s.NumVNIs == 0):
-		return false, ENOENT
-	}
-	return s.ExclusiveCP, OK
-}
-
 // NetNS is the network namespace that a service admits (cxil_svc_get_netns): EINVAL unknown, for none, and before SHS 14.0.
 func (n *NIC) NetNS(id uint32) (uint32, Errno) {
 	s := n.find(id)

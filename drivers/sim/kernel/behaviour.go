@@ -15,13 +15,11 @@ type Op uint8
 
 // The commands that releases differ in.
 const (
-	OpSetExclusiveCP Op = 78
-	OpGetExclusiveCP Op = 79
-	OpEnable         Op = 80
-	OpSetVNIRange    Op = 81
-	OpGetVNIRange    Op = 82
-	OpSetNetNS       Op = 84
-	OpGetNetNS       Op = 85
+	OpEnable      Op = 80
+	OpSetVNIRange Op = 81
+	OpGetVNIRange Op = 82
+	OpSetNetNS    Op = 84
+	OpGetNetNS    Op = 85
 )
 
 // Behaviour is what differs between releases of the driver.
@@ -40,20 +38,18 @@ type Behaviour struct {
 	PoolsInFailInfo bool // no_le_pools and no_tle_pools are set
 	OpenDisabled    bool // without restricted_vnis a service is made disabled: a VNI range must be set first
 	OwnVNIsOnly     bool // an LNI may use its service's VNIs; else those of every enabled service that admits the process
-	UpdateEnforced  bool // an update changes who and which VNIs are let in; else the description only
 }
 
 // R120 is SHS 12.0, the oldest release whose source is public.
 var R120 = Behaviour{
-	Release:        "12.0",
-	Ops:            77,
-	Overlap:        OverlapAllowed,
-	NeedVNI:        true,
-	MemberTypes:    NetNS,
-	AnyGroup:       true,
-	LEPoolByMax:    true,
-	OwnVNIsOnly:    true,
-	UpdateEnforced: true,
+	Release:     "12.0",
+	Ops:         77,
+	Overlap:     OverlapAllowed,
+	NeedVNI:     true,
+	MemberTypes: NetNS,
+	AnyGroup:    true,
+	LEPoolByMax: true,
+	OwnVNIsOnly: true,
 }
 
 // R130 is SHS 13.0: VNIs became the NIC's, each one service's alone.

@@ -47,7 +47,7 @@ func (n *NIC) idle(c Caller, id uint32) (*Service, Errno) {
 }
 
 // Enable switches a service on or off (cxil_svc_enable), the default one too: EPERM, EINVAL unknown, EBUSY in use. Before SHS 13.1 the command is unknown
-// (EINVAL), and Update does it.
+// (EINVAL).
 func (n *NIC) Enable(c Caller, id uint32, on bool) Errno {
 	if !n.b.knows(OpEnable) {
 		return EINVAL
@@ -93,51 +93,6 @@ func (n *NIC) SetVNIRange(c Caller, id, min, max uint32) Errno {
 	s = n.find(id)
 	s.VNIMin, s.VNIMax, s.NumVNIs = uint16(min), uint16(max), 1
 	n.ranges++
-	return OK
-}
-
-// SetExclusiveCP keeps a service's communication profiles to itself (cxil_svc_set_exclusive_cp): EINVAL with restricted_vnis or without a range, EBUSY
-// while it is enabled.
-func (n *NIC) SetExclusiveCP(c Caller, id uint32, on bool) Errno {
-	s := n.find(id)
-	switch {
-	case !n.b.knows(OpSetExclusiveCP):
-		return EINVAL
-	case !c.Admin:
-		return EPERM
-	case s == nil || s.RestrictedVNIs || s.VNIMin == 0:
-		return EINVAL
-	case s.Enable:
-		return EBUSY
-	}
-	n.own()
-	n.find(id).ExclusiveCP = on
-	return OK
-}
-
-// Update replaces a service's description (cxil_update_svc): EPERM, EINVAL for what Alloc would refuse, an unknown service and other resource_limits; EBUSY
-// in use. Limits stay as they are. It switches the service on or off. From SHS 13.0 on the members, VNIs and classes that are enforced stay as the
-// service was made, whatever the description says now.
-func (n *NIC) Update(c Caller, d *Desc) Errno {
-	if !c.Admin {
-		return EPERM
-	}
-	if err := n.validate(d); err != OK {
-		return err
-	}
-	s, err := n.idle(c, d.ID)
-	if err != OK {
-		return err
-	}
-	if s.ResourceLimits != d.ResourceLimits {
-		return EINVAL
-	}
-	if !n.b.UpdateEnforced && !s.Updated {
-		s.Updated, s.Made = true, s.access()
-	}
-	limits, system, cntr := s.Limits, s.System, s.CntrPoolID
-	s.Desc = *d
-	s.Limits, s.System, s.CntrPoolID = limits, system, cntr
 	return OK
 }
 

@@ -49,41 +49,12 @@ type Desc struct {
 // Service is a service as the driver holds it: its descriptor and what later calls set.
 type Service struct {
 	Desc
-	VNIMin, VNIMax uint16 // the VNI range; 0, 0: none
-	NetNS          uint32 // inode of the network namespace; 0: none
-	LPR            uint8  // LNIs per RGID, 1 to 8
-	ExclusiveCP    bool
+	VNIMin, VNIMax uint16                    // the VNI range; 0, 0: none
+	NetNS          uint32                    // inode of the network namespace; 0: none
+	LPR            uint8                     // LNIs per RGID, 1 to 8
 	LEPool         int8                      // 1 to 15; 0: the shared pool
 	TLEPool        int8                      // 0 to 3; -1: none
-	Updated        bool                      `json:",omitzero"` // an update changed the description only: Made is what is enforced
-	Made           Access                    `json:",omitzero"`
 	InUse          [core.NumResources]uint16 `json:"-"` // what LNIs have allocated; LE and TLE are counted by the hardware and stay 0 here
-}
-
-// Access is the part of a descriptor that says who is let in, with which VNIs and classes.
-type Access struct {
-	RestrictedMembers bool
-	RestrictedVNIs    bool
-	RestrictedTCs     bool
-	NumVNIs           uint8
-	VNIs              [MaxVNIs]uint16
-	TCs               [NumTCs]bool
-	Members           [MaxMembers]Member
-}
-
-func (d *Desc) access() Access {
-	return Access{
-		RestrictedMembers: d.RestrictedMembers, RestrictedVNIs: d.RestrictedVNIs, RestrictedTCs: d.RestrictedTCs,
-		NumVNIs: d.NumVNIs, VNIs: d.VNIs, TCs: d.TCs, Members: d.Members,
-	}
-}
-
-// enforced is who the driver lets in, which an update need not have changed.
-func (s *Service) enforced() Access {
-	if s.Updated {
-		return s.Made
-	}
-	return s.access()
 }
 
 // Caller is the process that calls, as the driver sees it. Ids are those of the initial user namespace.

@@ -98,11 +98,10 @@ func (n *NIC) Busy(service uint32) bool {
 // admits reports whether c may open the service: without restricted_members everybody, else by effective uid, effective gid (with SHS 12.0 any group of
 // the process) or network namespace. With SHS 13.0 an Ignore member lets everybody in.
 func (b *Behaviour) admits(s *Service, c Caller) bool {
-	a := s.enforced()
-	if !a.RestrictedMembers {
+	if !s.RestrictedMembers {
 		return true
 	}
-	for _, m := range a.Members {
+	for _, m := range s.Members {
 		switch m.Type {
 		case Ignore:
 			if b.OpenIgnore {

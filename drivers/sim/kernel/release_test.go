@@ -168,39 +168,6 @@ func TestReleases(t *testing.T) {
 			return n.UseVNI(owner, l, 9, 1)
 		}, [5]kernel.Errno{ok, noent, noent, noent, noent}},
 
-		// update
-		{"update: without privilege", func(n *kernel.NIC) kernel.Errno { return n.Update(owner, updated(made(n))) }, every(perm)},
-		{"update: an unknown service", func(n *kernel.NIC) kernel.Errno { return n.Update(kernel.Root, updated(99)) }, every(invalid)},
-		{"update: what alloc would refuse", func(n *kernel.NIC) kernel.Errno { return n.Update(kernel.Root, updated(made(n), vnis(0))) }, every(invalid)},
-		{"update: another resource_limits", func(n *kernel.NIC) kernel.Errno {
-			return n.Update(kernel.Root, updated(made(n), func(d *kernel.Desc) { d.ResourceLimits = false }))
-		}, every(invalid)},
-		{"update: in use", func(n *kernel.NIC) kernel.Errno { id, _ := withLNI(n); return n.Update(kernel.Root, updated(id)) }, every(busy)},
-		{"update: a new member may open it", func(n *kernel.NIC) kernel.Errno {
-			id := made(n, members(uid1000, second))
-			if err := n.Update(kernel.Root, updated(id, members(kernel.Member{ID: 1001, Type: kernel.UID}, second))); err != ok {
-				return err
-			}
-			_, err := n.AllocLNI(stranger, id)
-			return err
-		}, [5]kernel.Errno{ok, perm, perm, perm, perm}},
-		{"update: the old member may still open it", func(n *kernel.NIC) kernel.Errno {
-			id := made(n, members(uid1000, second))
-			_ = n.Update(kernel.Root, updated(id, members(kernel.Member{ID: 1001, Type: kernel.UID}, second)))
-			_, err := n.AllocLNI(owner, id)
-			return err
-		}, [5]kernel.Errno{perm, ok, ok, ok, ok}},
-		{"update: a VNI that was taken away can still not be given", func(n *kernel.NIC) kernel.Errno {
-			_ = n.Update(kernel.Root, updated(made(n, vnis(7)), vnis(8)))
-			return alloc(vnis(7))(n)
-		}, [5]kernel.Errno{ok, exists, exists, exists, ok}},
-		{"update: it disables", func(n *kernel.NIC) kernel.Errno {
-			id := made(n)
-			_ = n.Update(kernel.Root, updated(id, func(d *kernel.Desc) { d.Enable = false }))
-			_, err := n.AllocLNI(owner, id)
-			return err
-		}, every(revoked)},
-
 		// destroy
 		{"destroy: without privilege", func(n *kernel.NIC) kernel.Errno { return n.Destroy(owner, made(n)) }, every(perm)},
 		{"destroy: the default service", func(n *kernel.NIC) kernel.Errno { return n.Destroy(kernel.Root, 1) }, every(invalid)},
@@ -246,20 +213,6 @@ func TestReleases(t *testing.T) {
 			return err
 		}, [5]kernel.Errno{invalid, invalid, ok, ok, ok}},
 		{"range: read of a service with exact VNIs", func(n *kernel.NIC) kernel.Errno { _, _, err := n.VNIRange(made(n)); return err }, every(invalid)},
-		{"exclusive_cp: read of the default service", func(n *kernel.NIC) kernel.Errno { _, err := n.ExclusiveCP(1); return err }, [5]kernel.Errno{invalid, invalid, ok, ok, ok}},
-		{"exclusive_cp: with restricted_vnis", func(n *kernel.NIC) kernel.Errno { return n.SetExclusiveCP(kernel.Root, made(n), true) }, every(invalid)},
-		{"exclusive_cp: without a range", func(n *kernel.NIC) kernel.Errno { return n.SetExclusiveCP(kernel.Root, made(n, unrestricted), true) }, every(invalid)},
-		{"exclusive_cp: with a range", func(n *kernel.NIC) kernel.Errno {
-			id := made(n, unrestricted)
-			_ = n.SetVNIRange(kernel.Root, id, 2048, 2055)
-			return n.SetExclusiveCP(kernel.Root, id, true)
-		}, [5]kernel.Errno{invalid, invalid, ok, ok, ok}},
-		{"exclusive_cp: while enabled", func(n *kernel.NIC) kernel.Errno {
-			id := made(n, unrestricted)
-			_ = n.SetVNIRange(kernel.Root, id, 2048, 2055)
-			_ = n.Enable(kernel.Root, id, true)
-			return n.SetExclusiveCP(kernel.Root, id, true)
-		}, [5]kernel.Errno{invalid, invalid, busy, busy, busy}},
 		{"netns: disabled, both members ignored", inNetNS(false), [5]kernel.Errno{invalid, invalid, invalid, ok, ok}},
 		{"netns: while enabled", inNetNS(true), [5]kernel.Errno{invalid, invalid, invalid, busy, busy}},
 		{"netns: beside a uid", func(n *kernel.NIC) kernel.Errno { return n.SetNetNS(kernel.Root, made(n), 7) }, [5]kernel.Errno{invalid, invalid, invalid, exists, exists}},
@@ -293,15 +246,6 @@ func TestReleases(t *testing.T) {
 			})
 		}
 	}
-}
-
-// updated is the description of a service that stays enabled, but for change.
-func updated(id uint32, change ...func(*kernel.Desc)) *kernel.Desc {
-	d := desc(func(d *kernel.Desc) { d.ID, d.Enable = id, true })
-	for _, f := range change {
-		f(d)
-	}
-	return d
 }
 
 func ranged(from, to uint32) func(*kernel.NIC) kernel.Errno {

@@ -16,8 +16,7 @@ func (n *NIC) UseVNI(c Caller, lni uint32, vni uint16, tc uint8) Errno {
 		return EINVAL
 	}
 	if n.b.OwnVNIsOnly {
-		a := own.enforced()
-		if a.RestrictedVNIs && !own.has(vni) || !a.allows(tc) {
+		if own.RestrictedVNIs && !own.has(vni) || !own.allows(tc) {
 			return EINVAL
 		}
 		return OK
@@ -28,13 +27,12 @@ func (n *NIC) UseVNI(c Caller, lni uint32, vni uint16, tc uint8) Errno {
 		if !s.Enable || !s.has(vni) {
 			continue
 		}
-		a := s.enforced()
 		switch {
 		case !n.b.admits(s, c):
 			if err == ENOENT {
 				err = EPERM
 			}
-		case !a.allows(tc):
+		case !s.allows(tc):
 			err = EINVAL
 		default:
 			return OK
@@ -51,11 +49,10 @@ func (s *Service) has(vni uint16) bool {
 	if s.VNIMin != 0 && s.VNIMin <= vni && vni <= s.VNIMax {
 		return true
 	}
-	a := s.enforced()
-	if !a.RestrictedVNIs {
+	if !s.RestrictedVNIs {
 		return false
 	}
-	for _, v := range a.VNIs[:min(a.NumVNIs, MaxVNIs)] {
+	for _, v := range s.VNIs[:min(s.NumVNIs, MaxVNIs)] {
 		if v == vni {
 			return true
 		}
@@ -63,4 +60,4 @@ func (s *Service) has(vni uint16) bool {
 	return false
 }
 
-func (a *Access) allows(tc uint8) bool { return !a.RestrictedTCs || a.TCs[tc] }
+func (d *Desc) allows(tc uint8) bool { return !d.RestrictedTCs || d.TCs[tc] }

@@ -52,13 +52,10 @@ const (
 	opSetLPR
 	opGetLPR
 	opEnable
-	opSetCP
-	opGetCP
 	opSetRange
 	opGetRange
 	opSetNetNS
 	opGetNetNS
-	opUpdate
 	opDevices
 	opOpenLNI
 	opCloseLNI
@@ -296,14 +293,6 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 		return number(k.LPR(id))
 	case opEnable:
 		return -int32(k.Enable(who, id, a != 0)), nil
-	case opSetCP:
-		return -int32(k.SetExclusiveCP(who, id, a != 0)), nil
-	case opGetCP:
-		on, err := k.ExclusiveCP(id)
-		if on {
-			return number(1, err)
-		}
-		return number(0, err)
 	case opSetRange:
 		return -int32(k.SetVNIRange(who, id, a, b)), nil
 	case opGetRange:
@@ -313,9 +302,6 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 		return -int32(k.SetNetNS(who, id, a)), nil
 	case opGetNetNS:
 		return number(k.NetNS(id))
-	case opUpdate:
-		d := decode(raw)
-		return -int32(k.Update(who, &d)), encodeFail(kernel.FailInfo{})
 	case opOpenLNI:
 		return number(k.AllocLNI(kernel.Caller{EUID: a, EGID: b}, id))
 	case opCloseLNI:

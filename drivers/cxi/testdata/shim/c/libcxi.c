@@ -19,8 +19,8 @@
 enum { DESC = 68, USE = 24, FAIL = 20, INFO = 152 };
 
 enum op {
-	OPEN = 1, ALLOC, DESTROY, LIST, GET, USE_LIST, USE_ONE, SET_LPR, GET_LPR, ENABLE, SET_CP, GET_CP,
-	SET_RANGE, GET_RANGE, SET_NETNS, GET_NETNS, UPDATE, DEVICES, OPEN_LNI, CLOSE_LNI
+	OPEN = 1, ALLOC, DESTROY, LIST, GET, USE_LIST, USE_ONE, SET_LPR, GET_LPR, ENABLE,
+	SET_RANGE, GET_RANGE, SET_NETNS, GET_NETNS, DEVICES, OPEN_LNI, CLOSE_LNI
 };
 
 struct request {
@@ -268,16 +268,6 @@ int cxil_get_svc(struct device *d, unsigned id, void *desc)
 	return call(d, &r, desc, DESC);
 }
 
-int cxil_update_svc(struct device *d, const void *desc, void *fail)
-{
-	struct request r = {.op = UPDATE};
-
-	if (!desc)
-		return -EINVAL;
-	memcpy(r.desc, desc, DESC);
-	return call(d, &r, fail, FAIL);
-}
-
 int cxil_get_svc_rsrc_list(struct device *d, void **out) { return list(d, USE_LIST, USE, 4, out); }
 void cxil_free_svc_rsrc_list(void *l) { free(l); }
 
@@ -310,24 +300,6 @@ int cxil_svc_enable(struct device *d, unsigned id, bool on)
 	struct request r = {.op = ENABLE, .id = id, .a = on};
 
 	return id ? call(d, &r, NULL, 0) : -EINVAL;
-}
-
-int cxil_svc_set_exclusive_cp(struct device *d, unsigned id, bool on)
-{
-	struct request r = {.op = SET_CP, .id = id, .a = on};
-
-	return id ? call(d, &r, NULL, 0) : -EINVAL;
-}
-
-int cxil_svc_get_exclusive_cp(struct device *d, unsigned id, bool *on)
-{
-	struct request r = {.op = GET_CP, .id = id};
-	uint32_t value;
-	int code = call(d, &r, &value, sizeof(value));
-
-	if (!code)
-		*on = value;
-	return code;
 }
 
 int cxil_svc_set_vni_range(struct device *d, unsigned id, uint16_t from, uint16_t to)
