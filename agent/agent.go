@@ -28,7 +28,7 @@ type Needs struct {
 	Store      node.Store
 	Environ    string       // folder for the jobs' environments, Rundir.Environs(); empty: none is left
 	Rundir     rundir.Dir   // where the exempt list lies; empty: nobody is exempt
-	First      *First       // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
+	First      *FirstStart  // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
 	HookTable  rundir.Hooks // what weft-hook was told; empty: tasks are told nothing by the jobs' files
 	Degrade    func() bool  // whether policy has on_failure = "degrade"; nil: it has not
 	Log        *slog.Logger

@@ -100,7 +100,7 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 
 // ExemptRunning lets the tasks of jobs run on that began before this node's agent first started in this boot. It returns which schedulers the server must
 // still ask; nil: none.
-func (a *Node) ExemptRunning(ctx context.Context, run rundir.Dir, boot string, log, audit *slog.Logger) (*agent.First, error) {
+func (a *Node) ExemptRunning(ctx context.Context, run rundir.Dir, boot string, log, audit *slog.Logger) (*agent.FirstStart, error) {
 	return exemptRunning(ctx, run, a.node, boot, asked{a.Schedulers, slices.Sorted(maps.Keys(a.Hooks)), a.Own}, log, audit)
 }
 

@@ -1,17 +1,19 @@
 package agent
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/poll"
 )
 
-// First is what a node has still to be told after its agent's first start in a boot: which jobs ran there before, by schedulers whose half is elsewhere. Until
+// FirstStart is what a node has still to be told after its agent's first start in a boot: which jobs ran there before, by schedulers whose half is elsewhere. Until
 // a scheduler has told, tasks of its jobs that have no record fail.
-type First struct {
+type FirstStart struct {
 	Start  rundir.Start
 	Untold []string // labels of the schedulers
 
@@ -42,6 +44,24 @@ func AgeOf(started, booted, first time.Time) Age {
 		return Older
 	}
 	return Settled
+}
+
+// Exempt lets the tasks of a job that runs on the node run on without a record, unless the job is younger than the agent's
+// first start. It reports whether it made the exemption, and fails where run cannot keep it.
+func Exempt(run rundir.Dir, j core.JobStatus, age func(started time.Time) Age) (made bool, err error) {
+	of := Older // a job whose start is unknown: its prepare may be waiting for this agent, and must not be passed over
+	if j.Started != 0 {
+		of = age(time.Unix(j.Started, 0))
+	}
+	switch of {
+	case Older:
+		err = run.Exempt(j.JobID)
+	case Settled:
+		err = run.ExemptRun(j.Run)
+	default:
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // first reports whether schedulers have still to tell.
@@ -91,23 +111,15 @@ func (a *Agent) ran(r core.Ran, m *node.Machine) {
 // exempt lets the tasks of one job run on without a record, where it has run here since before the agent did. One that came later was, or will be, prepared.
 func (a *Agent) exempt(scheduler string, j core.JobStatus, m *node.Machine) (made bool, err error) {
 	d := a.needs.Rundir
-	switch {
-	case j.Scheduler != scheduler || j.State != core.JobRunning || m.Known(j.Run):
+	if j.Scheduler != scheduler || j.State != core.JobRunning || m.Known(j.Run) || d.Exempted(j.JobID) {
 		return false, nil
-	case j.Started != 0 && a.needs.First.Age(time.Unix(j.Started, 0)) == Younger:
-		return false, nil
-	case d.Exempted(j.JobID): // it went by, or was told before
-		return false, nil
-	case j.Started != 0 && a.needs.First.Age(time.Unix(j.Started, 0)) == Settled:
-		err = d.ExemptRun(j.Run)
-	default: // it may be about to be prepared here, which then must not be passed over
-		err = d.Exempt(j.JobID)
 	}
-	if err == nil {
+	made, err = Exempt(d, j, a.needs.First.Age)
+	if made {
 		a.audit.Warn(auditBypass, core.LogJob, j.Key.String(), core.LogOwner, j.UID,
 			core.LogWhy, "the job ran here before the agent did: its tasks run on without variables and without isolation of their own")
 	}
-	return err == nil, err
+	return made, err
 }
 
 // prepare is the input of a prepare; nil where the job ran before Weft did and stays without VNI in all its parts: without PrologFlags=Alloc a Prolog of Slurm
@@ -129,4 +141,54 @@ func (a *Agent) prepare(h node.Hook) node.Input {
 	a.log.Info("the job ran here before Weft did: it stays without VNI, and its prepare does nothing", core.LogJob, key.String(), core.LogCall, h.Ask.Call)
 	a.reply(node.Reply{Call: h.Call, Outcome: core.Outcome{Action: h.Ask.Action, Key: key, Environment: node.Environment(node.Entry{})}})
 	return nil
+}
+
+// ranBefore reports whether a job that ran here before Weft may still be exempt. One that is over before a hook of Weft's is called for it has no Epilog that
+// would end that, so the server is asked.
+func (a *Agent) ranBefore() bool {
+	return a.needs.Rundir != "" && len(a.needs.Rundir.ExemptedRuns()) > 0
+}
+
+// askAgain asks the server now and then, for as long as a session lasts, while such jobs are left.
+func (a *Agent) askAgain(ctx context.Context, s *session) {
+	for poll.Pause(ctx, a.limits.Ran) {
+		if !a.ranBefore() {
+			continue // one may yet be told of in this session
+		}
+		select {
+		case s.reports <- core.Report{First: true}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// over ends the exemptions of a scheduler's runs that its answer lacks. The answer was begun after this node asked, and the runs are older than that. It is
+// worked in the writer's turn, as is whatever else ends or makes one.
+func (a *Agent) over(r core.Ran) {
+	if a.needs.Rundir == "" || !r.Whole {
+		return
+	}
+	for _, run := range a.needs.Rundir.ExemptedRuns() {
+		if run.Scheduler != r.Scheduler || slices.ContainsFunc(r.Jobs, func(j core.JobStatus) bool { return j.Run == run }) {
+			continue
+		}
+		a.unexempt(run.JobID)
+		a.log.Info("a job that ran here before Weft is over: its exemption ends", core.LogJob, run.Key.String())
+	}
+}
+
+// exempted reports whether root's list lets tasks of a job run although this node holds nothing for it.
+func (a *Agent) exempted(job core.JobID) bool {
+	return a.needs.Rundir != "" && a.needs.Rundir.Exempted(job)
+}
+
+// unexempt ends that: the job was prepared, or is over.
+func (a *Agent) unexempt(job core.JobID) {
+	if a.needs.Rundir == "" {
+		return
+	}
+	if err := a.needs.Rundir.Unexempt(job); err != nil {
+		a.log.Warn("the job stays exempt: its tasks would run without a record", core.LogJob, job.String(), core.LogError, err)
+	}
 }

@@ -28,7 +28,7 @@ type asked struct {
 // exemptRunning lets the tasks of jobs run on that began before this agent first started in this boot: nothing was prepared for them, and their next step
 // would fail. Adapters whose scheduler's half is on this node tell which those are before the first hook is answered. What they cannot tell, and what others
 // have, the agent is told by the server, which asks each scheduler once for all nodes; nil: nothing is left to be told.
-func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from asked, log, audit *slog.Logger) (*agent.First, error) {
+func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from asked, log, audit *slog.Logger) (*agent.FirstStart, error) {
 	now := hook.Boottime()
 	start, first, err := run.FirstStart(boot, now)
 	if err != nil || !first {
@@ -47,24 +47,19 @@ func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from 
 			}
 		}
 		for _, j := range jobs {
-			switch started := time.Unix(j.Started, 0); {
-			case j.Started == 0 || age(started) == agent.Older: // its prepare may be waiting for this agent
-				err = run.Exempt(j.JobID)
-			case age(started) == agent.Settled:
-				err = run.ExemptRun(j.Run)
-			default:
-				continue
-			}
+			made, err := agent.Exempt(run, j, age)
 			if err != nil {
 				return nil, err
 			}
-			audit.Warn("the job ran before the agent did: its tasks run on without variables and without isolation of their own", core.LogJob, j.Key.String())
+			if made {
+				audit.Warn("the job ran before the agent did: its tasks run on without variables and without isolation of their own", core.LogJob, j.Key.String())
+			}
 		}
 		if err := run.NoteTold(&start, name); err != nil {
 			return nil, err
 		}
 	}
-	out := &agent.First{Start: start, Age: age}
+	out := &agent.FirstStart{Start: start, Age: age}
 	for _, name := range from.all {
 		if !slices.Contains(start.Told, name) && !slices.Contains(from.own, name) {
 			out.Untold = append(out.Untold, name)
