@@ -156,7 +156,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 		t.Errorf("an error of the half: %v", out.Err)
 	}
 	taken := func() (n int) {
-		if err := srv.Look(ctx, func(m *engine.Machine) { n = m.Use()["jobs"] }); err != nil {
+		if err := srv.Look(ctx, func(m *engine.Machine) { n = m.Figures().Used["jobs"] }); err != nil {
 			t.Fatal(err)
 		}
 		return n

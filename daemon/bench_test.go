@@ -215,7 +215,7 @@ func (s *station) until(b testing.TB, every time.Duration, ok func(*engine.Machi
 
 func (s *station) settled(b testing.TB) {
 	b.Helper()
-	s.until(b, 2*time.Millisecond, func(m *engine.Machine) bool { return m.Use()["jobs"] == 0 })
+	s.until(b, 2*time.Millisecond, func(m *engine.Machine) bool { return m.Figures().Used["jobs"] == 0 })
 }
 
 // cpu is the processor time that this process has taken so far.

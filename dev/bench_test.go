@@ -228,7 +228,7 @@ func (r *running) until(b testing.TB, every time.Duration, ok func(*engine.Machi
 // settle waits until so many VNIs are taken.
 func (r *running) settle(b testing.TB, taken int) {
 	b.Helper()
-	r.until(b, time.Millisecond, func(m *engine.Machine) bool { return m.Use()["jobs"] == taken })
+	r.until(b, time.Millisecond, func(m *engine.Machine) bool { return m.Figures().Used["jobs"] == taken })
 }
 
 // confirmed waits until the server knows that every node of the job is clean.

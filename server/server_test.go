@@ -398,7 +398,7 @@ func TestAForwardedQuestionIsHeardBeforeItsAnswerCounts(t *testing.T) {
 
 func live(t *testing.T, s *system, state engine.State) (n int) {
 	t.Helper()
-	if err := s.Look(t.Context(), func(m *engine.Machine) { n = m.Live()[state] }); err != nil {
+	if err := s.Look(t.Context(), func(m *engine.Machine) { n = m.Figures().Reservations[state] }); err != nil {
 		t.Fatal(err)
 	}
 	return n

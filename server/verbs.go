@@ -133,23 +133,14 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		h := m.Head()
 		s.Store, s.Epoch, s.Revision = h.Store, h.Epoch, h.Revision
-		s.Recovering, s.Awaited, s.Policy = m.Recovering(), m.Awaited(), m.Policy()
-		s.Vanished = m.Vanished()
-		for state, n := range m.Live() {
+		f := m.Figures()
+		s.Recovering, s.Awaited, s.Policy, s.Vanished = f.Recovering, f.Awaited, f.Policy, f.Vanished
+		s.Nodes, s.Attached, s.Drained = f.Nodes, f.Attached, f.Drained
+		for state, n := range f.Reservations {
 			s.Live[state.String()] = n
 		}
-		for _, n := range m.Nodes() {
-			s.Nodes++
-			if n.Attached {
-				s.Attached++
-			}
-			if n.Drained != "" {
-				s.Drained++
-			}
-		}
-		use := m.Use()
 		for name, size := range d.Sizes() {
-			s.Pools = append(s.Pools, PoolRow{name, size, use[name], size - use[name]})
+			s.Pools = append(s.Pools, PoolRow{name, size, f.Used[name], size - f.Used[name]})
 		}
 	})
 	slices.SortFunc(s.Pools, func(a, b PoolRow) int { return cmp.Compare(a.Pool, b.Pool) })

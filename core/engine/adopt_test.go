@@ -106,7 +106,7 @@ func TestHeldWithOtherVNIs(t *testing.T) {
 		w.tell(n, heldAs(core.HeldClean, j.Run))
 	}
 	w.tick(time.Hour)
-	if got := w.m.Use()["jobs"]; got != 0 {
+	if got := w.m.Figures().Used["jobs"]; got != 0 {
 		t.Errorf("%d are in use at the end", got)
 	}
 }
@@ -157,7 +157,7 @@ func TestUnknownServices(t *testing.T) {
 	}
 	w.more("n1", gone)
 	w.tick(time.Hour)
-	if got := w.m.Use()["jobs"]; got != 1 || len(w.views()) != 1 {
+	if got := w.m.Figures().Used["jobs"]; got != 1 || len(w.views()) != 1 {
 		t.Errorf("%d are in use, %v", got, w.views())
 	}
 }

@@ -139,7 +139,7 @@ func crowded(t *testing.T, n, hooked int) (*world, []core.Job) {
 	return w, jobs
 }
 
-func (w *world) counts() map[State]int { return w.m.Live() }
+func (w *world) counts() map[State]int { return w.m.Figures().Reservations }
 
 func statuses(jobs []core.Job) []core.JobStatus {
 	var out []core.JobStatus
@@ -173,7 +173,7 @@ func TestVanishAlarm(t *testing.T) {
 			if got := w.counts()[Draining]; got != tt.drained {
 				t.Errorf("%d drain, want %d", got, tt.drained)
 			}
-			if got := w.m.Vanished(); got != tt.alarmed {
+			if got := w.m.Figures().Vanished; got != tt.alarmed {
 				t.Errorf("%d are of the alarm, want %d", got, tt.alarmed)
 			}
 			loud := 0
@@ -203,7 +203,7 @@ func TestVanishOfWhatIsClean(t *testing.T) {
 		w.pass(time.Second)
 		w.complete()
 	}
-	if got := w.m.Vanished(); got != 0 || w.counts()[Active] != 0 {
+	if got := w.m.Figures().Vanished; got != 0 || w.counts()[Active] != 0 {
 		t.Errorf("20 vanished and 30 are clean: %d are of the alarm, %v", got, w.counts())
 	}
 
@@ -215,7 +215,7 @@ func TestVanishOfWhatIsClean(t *testing.T) {
 		w.pass(time.Second)
 		w.complete()
 	}
-	if got := w.m.Vanished(); got != 49 || w.counts()[Active] != 49 {
+	if got := w.m.Figures().Vanished; got != 49 || w.counts()[Active] != 49 {
 		t.Errorf("49 vanished and one is clean: %d are of the alarm, %v", got, w.counts())
 	}
 }
@@ -229,7 +229,7 @@ func TestVanishEnds(t *testing.T) {
 	}
 	w.pass(DefaultRules.VanishWait - 1)
 	w.complete(running(jobs[0].Run))
-	if got := w.m.Vanished(); got != 49 || w.counts()[Active] != 50 {
+	if got := w.m.Figures().Vanished; got != 49 || w.counts()[Active] != 50 {
 		t.Fatalf("%d are of the alarm, %v", got, w.counts())
 	}
 	w.restart()
@@ -238,12 +238,12 @@ func TestVanishEnds(t *testing.T) {
 		w.pass(time.Second)
 		w.complete(running(jobs[0].Run))
 	}
-	if got := w.m.Vanished(); got != 49 {
+	if got := w.m.Figures().Vanished; got != 49 {
 		t.Fatalf("after a restart %d are of the alarm", got)
 	}
 	w.pass(DefaultRules.VanishWait - 1)
 	w.complete(running(jobs[0].Run))
-	if got := w.m.Vanished(); got != 49 {
+	if got := w.m.Figures().Vanished; got != 49 {
 		t.Fatalf("%d are of the alarm", got)
 	}
 	w.pass(1)

@@ -26,7 +26,7 @@ func crowd(b *testing.B, n int) *world {
 		in.Said = NewSaid(w.now.Uptime, j, app(), Text{})
 		w.m.Step(w.now, in)
 	}
-	if got := w.m.Use()["jobs"]; got != n {
+	if got := w.m.Figures().Used["jobs"]; got != n {
 		b.Fatalf("%d VNIs are in use, want %d", got, n)
 	}
 	return w
@@ -58,7 +58,7 @@ func BenchmarkStep(b *testing.B) {
 				}
 			}
 			m.Step(w.now, Tick{})
-			if got := m.Use()["jobs"]; got != live {
+			if got := m.Figures().Used["jobs"]; got != live {
 				b.Fatalf("%d VNIs are in use, want %d", got, live)
 			}
 		})

@@ -542,7 +542,7 @@ func (m *model) Check(t *rapid.T) {
 			t.Fatalf("VNI %d is in %d reservations", v, n)
 		}
 	}
-	if got := m.m.Use()["jobs"]; got != len(held) {
+	if got := m.m.Figures().Used["jobs"]; got != len(held) {
 		t.Fatalf("%d VNIs are in use, %d are held", got, len(held))
 	}
 	if d := cmp.Diff(m.m.recount(), m.m.tallies(), cmp.AllowUnexported(tally{})); d != "" {
@@ -589,7 +589,7 @@ func (m *model) reload(t *rapid.T, views []View) {
 		what      string
 		now, then any
 	}{
-		{"head", m.m.Head(), other.Head()}, {"use", m.m.Use(), other.Use()}, {"tallies", m.m.tallies(), other.tallies()}, {"tombstones", m.m.ended, other.ended},
+		{"head", m.m.Head(), other.Head()}, {"use", m.m.Figures().Used, other.Figures().Used}, {"tallies", m.m.tallies(), other.tallies()}, {"tombstones", m.m.ended, other.ended},
 		{"texts", m.m.texts, other.texts}, {"kept texts", m.m.kept, other.kept}, {"serial", m.m.meta.Serial, other.meta.Serial}, {"cursors", m.m.cursors, other.cursors},
 	} {
 		if d := cmp.Diff(c.now, c.then, cmp.AllowUnexported(tally{}), cmpopts.EquateEmpty()); d != "" {

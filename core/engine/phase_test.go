@@ -40,13 +40,13 @@ func TestDrainToFree(t *testing.T) {
 	w.want(run, Quarantined)
 	w.tick(time.Minute - 1)
 	w.want(run, Quarantined)
-	if got := w.m.Use()["jobs"]; got != 1 {
+	if got := w.m.Figures().Used["jobs"]; got != 1 {
 		t.Errorf("%d VNIs are in use during the quarantine", got)
 	}
 	w.now.Wall = w.now.Wall.Add(-1000 * time.Hour) // a jump of the clock changes nothing
 	w.tick(1)
 	w.want(run, 0)
-	if got := w.m.Use()["jobs"]; got != 0 {
+	if got := w.m.Figures().Used["jobs"]; got != 0 {
 		t.Errorf("%d VNIs are in use after all", got)
 	}
 	w.refused("n1", job("7", "n[1-2]"), app(), core.JobEnded)
@@ -240,11 +240,11 @@ func TestManyQuarantinesEndInTurn(t *testing.T) {
 	w.m.Step(w.now, Report{"n1", 99, core.Report{Number: 1, Full: true, Boot: "n1-boot2"}})
 	w.pass(time.Hour)
 	w.m.Step(w.now, Tick{})
-	if got := w.m.Use()["jobs"]; got != 10 {
+	if got := w.m.Figures().Used["jobs"]; got != 10 {
 		t.Errorf("%d are left after one tick, want 10", got)
 	}
 	w.m.Step(w.now, Tick{})
-	if got := w.m.Use()["jobs"]; got != 0 {
+	if got := w.m.Figures().Used["jobs"]; got != 0 {
 		t.Errorf("%d are left after two ticks", got)
 	}
 }

@@ -19,8 +19,8 @@ func lost(t *testing.T) *world {
 // A new store grants nothing until every node has reported in full.
 func TestRecoverNewStore(t *testing.T) {
 	w := lost(t)
-	if !w.m.Recovering() || w.m.Awaited() != 3 {
-		t.Fatalf("recovering %v, %d awaited", w.m.Recovering(), w.m.Awaited())
+	if !w.m.Recovering() || w.m.Figures().Awaited != 3 {
+		t.Fatalf("recovering %v, %d awaited", w.m.Recovering(), w.m.Figures().Awaited)
 	}
 	w.attach("n1")
 	w.attach("n2")
@@ -45,7 +45,7 @@ func TestRecoverCountsWhoHasReported(t *testing.T) {
 	w.attach("n1")
 	w.detach("n1")
 	w.step(Configure{w.cfg})
-	if got := w.m.Awaited(); got != 2 {
+	if got := w.m.Figures().Awaited; got != 2 {
 		t.Errorf("%d are awaited, want 2", got)
 	}
 }

@@ -20,7 +20,7 @@ func TestReserveMakesAndJoins(t *testing.T) {
 	if !core.EqualVNIs(first.VNIs, again.VNIs) || !core.EqualVNIs(first.VNIs, other.VNIs) {
 		t.Errorf("one job has VNIs %v, %v and %v", first.VNIs, again.VNIs, other.VNIs)
 	}
-	if got := w.m.Use()["jobs"]; got != 1 {
+	if got := w.m.Figures().Used["jobs"]; got != 1 {
 		t.Errorf("%d VNIs are in use, want 1", got)
 	}
 	two := w.granted("n3", job("8", "n3"), app())
@@ -135,7 +135,7 @@ func TestReserveRefuses(t *testing.T) {
 					t.Errorf("class %v: the job may come again: %v", tt.why.Scope(), f.Again)
 				}
 			}
-			if len(w.written) != 0 || len(w.views()) != 0 || w.m.Use()["jobs"] != 0 {
+			if len(w.written) != 0 || len(w.views()) != 0 || w.m.Figures().Used["jobs"] != 0 {
 				t.Errorf("a refusal left %v, %v", w.written, w.views())
 			}
 		})
@@ -156,7 +156,7 @@ func TestReserveTakesAllOrNothing(t *testing.T) {
 	d := app()
 	d.VNIs = []Wanted{{"app", "jobs"}, {"job", "jobs"}, {"daos", "jobs"}}
 	w.refused("n1", job("2", "n1"), d, core.PoolEmpty)
-	if got := w.m.Use()["jobs"]; got != 1 {
+	if got := w.m.Figures().Used["jobs"]; got != 1 {
 		t.Errorf("%d VNIs are in use, want 1", got)
 	}
 	d.VNIs = d.VNIs[:2]
@@ -193,7 +193,7 @@ func TestReserveDegradesWhereThePoolIsEmpty(t *testing.T) {
 	if acts := all[Granted](w.last); acts[0].Degraded {
 		t.Error("it is counted twice")
 	}
-	if got := w.m.Use()["jobs"]; got != 0 {
+	if got := w.m.Figures().Used["jobs"]; got != 0 {
 		t.Errorf("%d VNIs are in use, and the job has none", got)
 	}
 	if g := w.granted("n3", job("8", "n3"), d); len(g.VNIs) != 1 {

@@ -127,21 +127,6 @@ func (m *Machine) Open(name string) int {
 	return 0
 }
 
-// Use is how many VNIs of each pool are taken.
-func (m *Machine) Use() map[string]int { return m.alloc.Use() }
-
-// Awaited is how many nodes must report before anything is granted.
-func (m *Machine) Awaited() int { return len(m.awaited) }
-
-// Live counts reservations by state.
-func (m *Machine) Live() map[State]int {
-	out := map[State]int{}
-	for _, r := range m.serials {
-		out[r.state]++
-	}
-	return out
-}
-
 func (m *Machine) view(r *reservation) View {
 	v := View{Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0}
 	for _, j := range r.joins.list {
@@ -177,14 +162,3 @@ func (m *Machine) System() System { return m.cfg.System }
 
 // PoolOf is the pool that v is of, or empty.
 func (m *Machine) PoolOf(v core.VNI) string { return m.pooled([]core.VNI{v})[0].Pool }
-
-// Vanished counts the reservations of the alarm.
-func (m *Machine) Vanished() int {
-	n := 0
-	for _, r := range m.serials {
-		if r.state == Active && r.vanished > 0 {
-			n++
-		}
-	}
-	return n
-}

@@ -32,10 +32,10 @@ func (m *Machine) cleanUp(h Hook) {
 			return
 		}
 	} else if began != 0 {
-		m.stamps.put(job, began)
+		m.stamps.put(job, max(m.stamps.of[job], began))
 	}
 	if h.Peer.Root() || len(rs) > 0 {
-		m.refused.drop(job)
+		m.refusals.drop(job)
 	}
 	if h.Peer.Root() || len(rs) > 0 {
 		m.epilog(job)

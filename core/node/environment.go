@@ -91,7 +91,7 @@ func (m *Machine) environment(h Hook) {
 			return
 		}
 	}
-	if err := m.refused.tell(h.Ask.Key.JobID, h.Peer); err != nil {
+	if err := m.whyRefused(h.Ask.Key.JobID, h.Peer); err != nil {
 		m.refuse(h, err)
 		return
 	}

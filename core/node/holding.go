@@ -173,9 +173,9 @@ func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 	if err == nil {
 		o.Environment = Environment(r.Entry)
 		o.Warnings = r.allWarnings()
-		m.refused.drop(w.key.JobID)
+		m.refusals.drop(w.key.JobID)
 	} else {
-		m.refused.put(w.key.JobID, r.UID, err)
+		m.refused(w.key.JobID, r.UID, err)
 	}
 	m.reply(w.call, o)
 }

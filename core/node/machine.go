@@ -63,9 +63,9 @@ type Machine struct {
 	id      uint64 // the newest given
 	seen    core.Head
 
-	tombs    graveyard
-	stamps   stamps
-	refused  refusals
+	tombs    recent[core.Run, Tombstone]
+	stamps   recent[core.JobID, int64] // CLOCK_BOOTTIME of the newest clean-up hook
+	refusals recent[core.JobID, refusal]
 	cleaners []*cleaner
 	survey   survey
 	session  session
@@ -86,7 +86,8 @@ func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []A
 	m := &Machine{
 		cfg: cfg.withDefaults(), now: now.Uptime, due: never,
 		jobs: map[core.JobID][]*holding{}, flights: map[Attempt]*holding{},
-		tombs: newGraveyard(), stamps: newStamps(), refused: newRefusals(), survey: survey{next: never},
+		tombs: newRecent[core.Run, Tombstone](MaxTombstones), stamps: newRecent[core.JobID, int64](maxStamps),
+		refusals: newRecent[core.JobID, refusal](maxRefusals), survey: survey{next: never},
 	}
 	m.load(records)
 	for _, r := range slices.Clone(m.runs) {
@@ -123,7 +124,7 @@ func (m *Machine) load(records []Record) {
 	}
 	slices.SortFunc(tombs, func(a, b Tombstone) int { return int(a.ID) - int(b.ID) })
 	for _, t := range tombs {
-		m.tombs.add(t)
+		m.entomb(t)
 	}
 }
 
@@ -226,7 +227,7 @@ func (m *Machine) reply(call uint64, o core.Outcome) { m.act(Reply{Call: call, O
 
 func (m *Machine) refuse(h Hook, err *core.Error) {
 	if h.Ask.Action == core.Prepare && h.Peer.Root() {
-		m.refused.put(h.Ask.Key.JobID, h.Ask.UID, err)
+		m.refused(h.Ask.Key.JobID, h.Ask.UID, err)
 	}
 	m.reply(h.Call, core.Outcome{Action: h.Ask.Action, Key: h.Ask.Key, Err: err})
 }

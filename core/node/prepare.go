@@ -13,7 +13,7 @@ func (m *Machine) prepare(h Hook) {
 		m.refuse(h, err)
 		return
 	}
-	if m.stamps.covers(key.JobID, h.Ask.Began) {
+	if m.covers(key.JobID, h.Ask.Began) {
 		m.refuse(h, core.Errorf(core.JobEnded, "prepare of %v: a clean-up of the job that began later was here first", key))
 		return
 	}

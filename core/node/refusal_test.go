@@ -61,28 +61,28 @@ func TestRefusalsEndWithTheirJob(t *testing.T) {
 }
 
 func TestRefusalsAreBounded(t *testing.T) {
-	f := newRefusals()
+	m, _, _ := New(Config{}, nil, core.Moment{})
 	err := core.Errorf(core.PoolEmpty, "pool jobs: it is empty")
 	name := func(i int) core.JobID { return core.JobID{Scheduler: "slurm", Job: fmt.Sprint(i)} }
 	for i := range 2 * maxRefusals {
-		f.put(name(i), 1000, err)
-		f.put(name(i), 1000, err)
+		m.refused(name(i), 1000, err)
+		m.refused(name(i), 1000, err)
 		if i%2 == 0 {
-			f.drop(name(i))
-			f.drop(name(i))
+			m.refusals.drop(name(i))
+			m.refusals.drop(name(i))
 		}
 	}
 	for i := range 2 * maxRefusals {
-		f.put(name(i), 1000, err)
+		m.refused(name(i), 1000, err)
 	}
-	if len(f.of) != maxRefusals || len(f.order) != maxRefusals {
-		t.Errorf("%d and %d are kept, want %d", len(f.of), len(f.order), maxRefusals)
+	if len(m.refusals.of) != maxRefusals || len(m.refusals.order) != maxRefusals {
+		t.Errorf("%d and %d are kept, want %d", len(m.refusals.of), len(m.refusals.order), maxRefusals)
 	}
-	f.put(core.JobID{Scheduler: "slurm", Job: "a/b"}, 1000, err)
-	if f.tell(core.JobID{Scheduler: "slurm", Job: "a/b"}, core.Peer{}) != nil {
+	m.refused(core.JobID{Scheduler: "slurm", Job: "a/b"}, 1000, err)
+	if m.whyRefused(core.JobID{Scheduler: "slurm", Job: "a/b"}, core.Peer{}) != nil {
 		t.Error("what is no job's id is kept")
 	}
-	if last := name(2*maxRefusals - 1); f.tell(last, core.Peer{UID: 1000}) == nil || f.tell(name(0), core.Peer{UID: 1000}) != nil {
+	if last := name(2*maxRefusals - 1); m.whyRefused(last, core.Peer{UID: 1000}) == nil || m.whyRefused(name(0), core.Peer{UID: 1000}) != nil {
 		t.Error("not the newest are kept")
 	}
 }

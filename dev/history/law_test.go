@@ -359,7 +359,7 @@ func (l *law) pool(m *engine.Machine) {
 			want++
 		}
 	}
-	if got := m.Use()[poolName]; got != want {
+	if got := m.Figures().Used[poolName]; got != want {
 		text := ""
 		for _, h := range l.held {
 			text += fmt.Sprintf("\n  %v %v %v", h.Job.Run, h.state, taken(h.VNIs))

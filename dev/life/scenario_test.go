@@ -381,7 +381,7 @@ func (c *trial) once() {
 				n++
 			}
 		}
-		if used := m.Use()["jobs"]; used != n {
+		if used := m.Figures().Used["jobs"]; used != n {
 			c.Errorf("%d VNIs are in use, and reservations have %d", used, n)
 		}
 	})
@@ -396,7 +396,7 @@ func (c *trial) settled(faulty string) {
 	c.until("no reservation", func() bool {
 		left := 0
 		return c.look(func(m *engine.Machine) {
-			left = m.Use()["jobs"]
+			left = m.Figures().Used["jobs"]
 			for range m.Reservations(0) {
 				left++
 			}
