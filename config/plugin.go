@@ -2,7 +2,7 @@ package config
 
 import (
 	"fmt"
-	"iter"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -65,13 +65,12 @@ func (p Plugin) Names() map[string]string {
 		if err != nil || bad != nil {
 			continue // Load refused it
 		}
-		next, stop := iter.Pull(ours.Expand())
-		for name := range theirs.Expand() {
-			if to, ok := next(); ok {
-				names[name] = to
+		to := slices.Collect(ours.Expand())
+		for i, name := range slices.Collect(theirs.Expand()) {
+			if i < len(to) {
+				names[name] = to[i]
 			}
 		}
-		stop()
 	}
 	return names
 }
