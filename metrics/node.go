@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"context"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weft-hpc/weft/core/node"
@@ -57,13 +55,7 @@ func (a *Agent) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	w := *p
-	f, old, fresh, ever := a.state.read(func(ctx context.Context) (f nodeFigures, err error) {
-		got := make(chan nodeFigures, 1)
-		if err = w.Look(ctx, func(m *node.Machine) { got <- figuresOf(m) }); err == nil {
-			f = <-got
-		}
-		return f, err
-	})
+	f, old, fresh, ever := a.state.read(w.Look, figuresOf)
 	freshness(ch, old, fresh, ever)
 	nics := w.NICs()
 	for _, d := range nics {

@@ -37,7 +37,7 @@ type Server struct {
 	exporter
 	options ServerOptions
 	of      atomic.Pointer[Authority]
-	state   reading[engine.Figures]
+	state   reading[*engine.Machine, engine.Figures]
 
 	reserves  *prometheus.CounterVec
 	reserved  *prometheus.HistogramVec

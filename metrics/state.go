@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"context"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weft-hpc/weft/core"
@@ -76,13 +74,7 @@ func (s *Server) Collect(ch chan<- prometheus.Metric) {
 	now, most := srv.Waiting()
 	gauge(ch, queueLength, float64(now))
 	gauge(ch, queueLimit, float64(most))
-	f, old, fresh, ever := s.state.read(func(ctx context.Context) (f engine.Figures, err error) {
-		got := make(chan engine.Figures, 1)
-		if err = srv.Look(ctx, func(m *engine.Machine) { got <- m.Figures() }); err == nil {
-			f = <-got
-		}
-		return f, err
-	})
+	f, old, fresh, ever := s.state.read(srv.Look, (*engine.Machine).Figures)
 	gauge(ch, storeUp, truth(srv.Failure() == nil))
 	freshness(ch, old, fresh, ever)
 	if ever {
