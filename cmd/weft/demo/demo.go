@@ -71,13 +71,3 @@ func demoEnd(ctx context.Context, err error, dir string) error {
 	}
 	return os.RemoveAll(dir)
 }
-
-// play is the story, chapter by chapter.
-func (s *story) play() error {
-	for _, chapter := range []func() error{s.begin, s.twoUsers, s.denied, s.nicFails, s.busy, s.serverStops, s.account} {
-		if err := chapter(); err != nil {
-			return err
-		}
-	}
-	return nil
-}

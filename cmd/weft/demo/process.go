@@ -2,120 +2,80 @@ package demo
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strings"
+	"sync"
 )
 
-// launched is a `weft run` of the story, its command waiting for its standard input to close.
+// launched is a program of the story. It ends when its standard input is closed.
 type launched struct {
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	out   *bytes.Buffer
-	errs  *bytes.Buffer
-	lines chan string
-	done  chan struct{}
-	err   error
+	cmd       *exec.Cmd
+	stdin     io.WriteCloser
+	out, errs buffer
+	done      chan struct{}
+}
+
+// buffer is the text that a program has written so far.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(text)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // weft starts this program beside the story.
-func (s *story) weft(args ...string) (*launched, error) {
+func (s *story) weft(args ...string) *launched {
 	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	j := &launched{out: &bytes.Buffer{}, errs: &bytes.Buffer{}, lines: make(chan string, 64), done: make(chan struct{})}
+	check(err)
+	j := &launched{done: make(chan struct{})}
 	j.cmd = exec.CommandContext(s.ctx, self, append([]string{"--dir", s.dir}, args...)...)
-	j.cmd.Stdout, j.cmd.Stderr = &liner{to: j.lines, copy: j.out}, j.errs
-	if j.stdin, err = j.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := j.cmd.Start(); err != nil {
-		return nil, err
-	}
+	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.errs
+	j.stdin, err = j.cmd.StdinPipe()
+	check(err)
+	check(j.cmd.Start())
 	s.jobs = append(s.jobs, j)
 	go func() {
-		j.err = j.cmd.Wait()
+		_ = j.cmd.Wait()
 		close(j.done)
 	}()
-	return j, nil
+	return j
 }
 
-func (j *launched) ready(ctx context.Context) error {
-	for {
-		select {
-		case line := <-j.lines:
-			if line == "READY" {
-				return nil
-			}
-		case <-j.done:
-			return fmt.Errorf("a job ended before it was ready: %w: %s", j.err, j.errs)
-		case <-ctx.Done():
-			return fmt.Errorf("a job was not ready in time: %w: %s", ctx.Err(), j.errs)
-		}
-	}
-}
-
-// printed is what the job's command said, without its READY.
-func (j *launched) printed() string { return strings.ReplaceAll(j.out.String(), "READY\n", "") }
-
-// finish lets the command end, and waits for it.
-func (j *launched) finish(ctx context.Context) error {
+// finish lets a program end, and gives its exit code; -1 where a signal ended it.
+func (s *story) finish(j *launched) int {
 	_ = j.stdin.Close()
 	select {
 	case <-j.done:
-		return j.err
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-s.ctx.Done():
+		check(s.ctx.Err())
+	}
+	return j.cmd.ProcessState.ExitCode()
+}
+
+// finishAll lets jobs end, which must end well.
+func (s *story) finishAll(jobs ...*launched) {
+	for _, j := range jobs {
+		if code := s.finish(j); code != 0 {
+			deviate("a job ended with exit code %d: %s", code, &j.errs)
+		}
 	}
 }
 
 // end leaves no process behind.
 func (s *story) end() {
 	for _, j := range s.jobs {
-		select {
-		case <-j.done:
-		default:
-			_ = j.cmd.Process.Kill()
-			<-j.done
-		}
+		_ = j.cmd.Process.Kill()
+		<-j.done
 	}
-}
-
-// liner hands on whole lines.
-type liner struct {
-	to   chan<- string
-	copy *bytes.Buffer
-	rest []byte
-}
-
-func (l *liner) Write(b []byte) (int, error) {
-	l.copy.Write(b)
-	l.rest = append(l.rest, b...)
-	for {
-		i := bytes.IndexByte(l.rest, '\n')
-		if i < 0 {
-			return len(b), nil
-		}
-		select {
-		case l.to <- string(l.rest[:i]):
-		default:
-		}
-		l.rest = l.rest[i+1:]
-	}
-}
-
-// exitOf is a command's exit code, or -1.
-func exitOf(err error) int {
-	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		return e.ExitCode()
-	}
-	if err == nil {
-		return 0
-	}
-	return -1
 }
