@@ -6,9 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
@@ -67,7 +67,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 		return job, nil
 	}
 	for what, name := range map[string]string{"queue": s.Queue, "bank": s.Bank} {
-		if len(name) > maxAttribute || !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		if len(name) > maxAttribute || !scheduler.Printable(name) {
 			return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s %q is no name", key.JobID, what, core.Clip(name))
 		}
 	}

@@ -1,10 +1,12 @@
 package flux
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
@@ -46,34 +48,24 @@ func (p *Plugin) Schema() core.Schema {
 // Configure puts a block in force. It is called before anything else is.
 func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 	s := defaults()
-	bad := func(field, format string, args ...any) error {
-		return &core.PathError{Path: []string{field}, Err: core.Errorf(core.BadConfig, field+": "+format, args...)}
-	}
 	if v, given := values[fieldURI].(string); given {
 		if _, err := broker.Path(v); err != nil {
-			return bad(fieldURI, "%w", err)
+			return scheduler.Bad(fieldURI, "%w", err)
 		}
 		s.uri = v
 	}
 	if v, given := values[fieldUser].(string); given && v != "" {
 		if err := core.CheckName("user", v, maxUser); err != nil {
-			return bad(fieldUser, "%w", err)
+			return scheduler.Bad(fieldUser, "%w", err)
 		}
 		s.user = v
 	}
-	for _, f := range []struct {
-		name string
-		to   *time.Duration
-		most time.Duration
-	}{{fieldEvery, &s.every, 5 * time.Minute}, {fieldProlog, &s.prolog, time.Hour}, {fieldPatient, &s.patient, time.Minute}} {
-		v, given := values[f.name].(time.Duration)
-		if !given {
-			continue
-		}
-		if v < time.Second || v > f.most {
-			return bad(f.name, "%s is not from 1s to %s", v, f.most)
-		}
-		*f.to = v
+	if err := cmp.Or(
+		scheduler.Duration(values, fieldEvery, &s.every, 5*time.Minute),
+		scheduler.Duration(values, fieldProlog, &s.prolog, time.Hour),
+		scheduler.Duration(values, fieldPatient, &s.patient, time.Minute),
+	); err != nil {
+		return err
 	}
 	p.settings = s
 	p.link.close()

@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // maxNodes bounds a job.
@@ -75,15 +75,5 @@ func (r *resources) shares() ([]core.Placement, error) {
 	for i, rank := range slices.Sorted(maps.Keys(cores)) {
 		on[names[i]] += cores[rank]
 	}
-	by := map[int][]string{}
-	for name, n := range on {
-		n = max(n, 1) // a job of GPUs alone
-		by[n] = append(by[n], name)
-	}
-	var all []core.Placement
-	for _, n := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
-		slices.SortFunc(by[n], hostlist.Compare)
-		all = append(all, core.Placement{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
-	}
-	return all, nil
+	return scheduler.Placements(on), nil
 }

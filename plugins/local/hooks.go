@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // The phases of `weft run`.
@@ -95,7 +96,7 @@ func (p *Plugin) Render(_ context.Context, _ core.HookCall, o core.Outcome) (cor
 		return core.HookReply{Stderr: errs.Bytes(), Exit: ExitFailed}, nil
 	}
 	if o.Pending {
-		line(&errs, "warning: ", fmt.Sprintf("job %s: its services are still in use; the node goes on removing them", o.Key.Job))
+		line(&errs, "warning: ", scheduler.Pending(o))
 	}
 	a := Answer{Job: o.Key.Job}
 	for _, v := range o.Environment {

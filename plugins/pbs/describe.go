@@ -3,11 +3,9 @@ package pbs
 import (
 	"context"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // Describe tells a job's facts as qstat has them. Inside of runjob and jobobit, where pbs_server waits for the hook and answers nobody, they are those that the
@@ -96,7 +94,7 @@ func (p *Plugin) claimed(ctx context.Context, key core.Key, f facts) (core.Job, 
 // checkWords refuses what is no name: policy would decide on something else than what a person sees.
 func checkWords(job string, words ...string) error {
 	for _, w := range words {
-		if !utf8.ValidString(w) || strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		if !scheduler.Printable(w) {
 			return core.Errorf(core.BadRequest, "job %s: its account or queue %q is no name", job, core.Clip(w))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // noteVersion is raised when a note could no longer be understood by the release before.
@@ -40,17 +41,8 @@ func (n note) encode() ([]byte, error) {
 
 func readNote(text []byte) (note, error) {
 	var n note
-	if len(text) > core.MaxNote {
-		return n, core.Errorf(core.BadCall, "note: it has %d bytes and there may be %d", len(text), core.MaxNote)
-	}
-	if err := json.Unmarshal(text, &n); err != nil {
-		return note{}, core.Errorf(core.BadCall, "note: %w", err)
-	}
-	if n.Version > noteVersion {
-		return note{}, core.Errorf(core.BadVersion, "note: it has version %d and this release reads %d", n.Version, noteVersion)
-	}
-	if n.Version < 1 {
-		return note{}, core.Errorf(core.BadCall, "note: it has no version")
+	if err := scheduler.ReadNote(text, noteVersion, &n); err != nil {
+		return note{}, err
 	}
 	return n, nil
 }

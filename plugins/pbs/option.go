@@ -1,11 +1,12 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // The fields of a block `scheduler "pbs" "NAME"`.
@@ -48,31 +49,19 @@ func (p *Plugin) Schema() core.Schema {
 // Configure puts a block in force. It is called before anything else is.
 func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 	s := defaults()
-	if v, given := values[fieldExec].(string); given {
-		if !filepath.IsAbs(v) || filepath.Clean(v) != v {
-			return &core.PathError{Path: []string{fieldExec}, Err: core.Errorf(core.BadConfig, "%s: %q is no absolute path", fieldExec, core.Clip(v))}
-		}
-		s.exec = v
+	if err := cmp.Or(
+		scheduler.Path(values, fieldExec, &s.exec),
+		scheduler.Duration(values, fieldEvery, &s.every, 5*time.Minute),
+		scheduler.Duration(values, fieldBegin, &s.begin, mostBegin),
+		scheduler.Duration(values, fieldPatient, &s.patient, time.Minute),
+	); err != nil {
+		return err
 	}
 	if v, _ := values[fieldServer].(string); v != "" {
 		if err := core.CheckName(fieldServer, v, core.MaxNodeName); err != nil {
 			return &core.PathError{Path: []string{fieldServer}, Err: core.Errorf(core.BadConfig, "%w", err)}
 		}
 		s.server = v
-	}
-	for _, f := range []struct {
-		name string
-		to   *time.Duration
-		most time.Duration
-	}{{fieldEvery, &s.every, 5 * time.Minute}, {fieldBegin, &s.begin, mostBegin}, {fieldPatient, &s.patient, time.Minute}} {
-		v, given := values[f.name].(time.Duration)
-		if !given {
-			continue
-		}
-		if v < time.Second || v > f.most {
-			return &core.PathError{Path: []string{f.name}, Err: core.Errorf(core.BadConfig, "%s: %s is not from 1s to %s", f.name, v, f.most)}
-		}
-		*f.to = v
 	}
 	p.settings = s
 	if !p.fixed {

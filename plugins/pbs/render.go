@@ -3,10 +3,10 @@ package pbs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // What the hook file is told to do.
@@ -38,7 +38,7 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 		a.Log = append(a.Log, core.OneLine(w, "a warning without words"))
 	}
 	if o.Pending {
-		a.Log = append(a.Log, fmt.Sprintf("job %s: its services are still in use; the node goes on removing them", o.Key.Job))
+		a.Log = append(a.Log, scheduler.Pending(o))
 	}
 	if o.Err != nil {
 		a.Do, a.Say = verdict(call.Phase, o.Err), "weft: "+core.OneLine(o.Err.Line(), "it failed")

@@ -1,14 +1,12 @@
 package pbs
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // maxNodes bounds a job.
@@ -24,17 +22,11 @@ func shares(job, hosts string) ([]core.Placement, error) {
 }
 
 func grouped(chunks []hostlist.Chunk) []core.Placement {
-	by := map[int][]string{}
+	cores := make(map[string]int, len(chunks))
 	for _, c := range chunks {
-		n := max(c.Cores, 1) // a chunk may ask for no core
-		by[n] = append(by[n], c.Host)
+		cores[c.Host] = c.Cores
 	}
-	var all []core.Placement
-	for _, n := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
-		slices.SortFunc(by[n], hostlist.Compare)
-		all = append(all, core.Placement{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
-	}
-	return all
+	return scheduler.Placements(cores)
 }
 
 // vnodes reads exec_vnode, "(n1[0]:ncpus=2:mem=1gb+n1[1]:ncpus=2)+(n2:ncpus=4)": the only list that a job has before it runs. Vnodes of one host, told by the

@@ -3,11 +3,10 @@ package slurm
 import (
 	"context"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // Describe tells a job's facts as squeue has them; of the note it takes how the job's CPUs are spread over its nodes, which squeue does not tell.
@@ -87,7 +86,7 @@ func (r row) readable() error {
 			return core.Errorf(core.BadRequest, "job %s: its %s is longer than 256 bytes", r.job, strings.ToLower(c))
 		}
 	}
-	if !utf8.ValidString(r.account) || strings.ContainsFunc(r.account, func(c rune) bool { return !unicode.IsPrint(c) }) {
+	if !scheduler.Printable(r.account) {
 		return core.Errorf(core.BadRequest, "job %s: its account %q is no name", r.job, core.Clip(r.account))
 	}
 	return nil

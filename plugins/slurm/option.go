@@ -1,11 +1,12 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // The fields of a block `scheduler "slurm" "NAME"`.
@@ -47,36 +48,18 @@ func (p *Plugin) Schema() core.Schema {
 // Configure puts a block in force. It is called before anything else is.
 func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 	s := defaults()
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{{fieldBin, &s.bin}, {fieldConf, &s.conf}} {
-		v, given := values[f.name].(string)
-		if !given {
-			continue
-		}
-		if f.name == fieldConf && v == "" {
-			*f.to = ""
-			continue
-		}
-		if !filepath.IsAbs(v) || filepath.Clean(v) != v {
-			return &core.PathError{Path: []string{f.name}, Err: core.Errorf(core.BadConfig, "%s: %q is no absolute path", f.name, core.Clip(v))}
-		}
-		*f.to = v
+	if err := cmp.Or(
+		scheduler.Path(values, fieldBin, &s.bin),
+		scheduler.Duration(values, fieldEvery, &s.every, 5*time.Minute),
+		scheduler.Duration(values, fieldProlog, &s.prolog, 2*time.Minute),
+		scheduler.Duration(values, fieldPatient, &s.patient, time.Minute),
+	); err != nil {
+		return err
 	}
-	for _, f := range []struct {
-		name string
-		to   *time.Duration
-		most time.Duration
-	}{{fieldEvery, &s.every, 5 * time.Minute}, {fieldProlog, &s.prolog, 2 * time.Minute}, {fieldPatient, &s.patient, time.Minute}} {
-		v, given := values[f.name].(time.Duration)
-		if !given {
-			continue
+	if values[fieldConf] != "" {
+		if err := scheduler.Path(values, fieldConf, &s.conf); err != nil {
+			return err
 		}
-		if v < time.Second || v > f.most {
-			return &core.PathError{Path: []string{f.name}, Err: core.Errorf(core.BadConfig, "%s: %s is not from 1s to %s", f.name, v, f.most)}
-		}
-		*f.to = v
 	}
 	p.settings, p.run = s, commands(s)
 	return nil

@@ -1,12 +1,9 @@
 package slurm
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // maxNodes bounds a job.
@@ -41,16 +38,7 @@ func shares(parts []row, n note) ([]core.Placement, error) {
 	if len(on) > maxNodes {
 		return nil, core.Errorf(core.NotSupported, "job %s: it has more than %d nodes", n.Job, maxNodes)
 	}
-	by := map[int][]string{}
-	for name, cpus := range on {
-		by[cpus] = append(by[cpus], name)
-	}
-	var all []core.Placement
-	for _, cpus := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
-		slices.SortFunc(by[cpus], hostlist.Compare)
-		all = append(all, core.Placement{Hosts: hostlist.Fold(by[cpus]), Nodes: len(by[cpus]), Cores: cpus})
-	}
-	return all, nil
+	return scheduler.Placements(on), nil
 }
 
 // spread is how many CPUs the note says the job has on each node; nothing where its lists do not match.
