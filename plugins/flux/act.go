@@ -22,20 +22,14 @@ func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
 	if err != nil {
 		return err
 	}
-	err = p.link.call(ctx, "job-manager.raise", broker.AnyNode, struct {
-		ID       uint64 `json:"id"`
-		Type     string `json:"type"`
-		Severity int    `json:"severity"`
-		Note     string `json:"note"`
-	}{id, Exception, 0, core.OneLine(reason, "it cannot run")}, nil)
+	err = p.link.call(ctx, "job-manager.raise", broker.AnyNode, object{
+		"id": id, "type": Exception, "severity": 0, "note": core.OneLine(reason, "it cannot run"),
+	}, nil)
 	if isFault(err, syscall.ENOENT) {
 		return nil
 	}
 	return p.away("job "+key.JobID.String()+": exception", err)
 }
-
-// The modes of resource.drain. Without one a node that is drained already is EEXIST.
-const modeOverwrite = "overwrite"
 
 // fluxsOwn begin the reasons that Flux gives by itself, and that say less than ours.
 var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", core.DrainPrefix}
@@ -45,15 +39,9 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
 	}
-	drain := func(mode string) error {
-		// Only rank 0 knows of drained nodes; from another's socket AnyNode finds no such service.
-		return p.link.call(ctx, "resource.drain", 0, struct {
-			Targets string `json:"targets"`
-			Reason  string `json:"reason"`
-			Mode    string `json:"mode,omitempty"`
-		}{node, core.DrainPrefix + core.OneLine(reason, "its NICs are at fault"), mode}, nil)
-	}
-	err := drain("")
+	drain := object{"targets": node, "reason": core.DrainPrefix + core.OneLine(reason, "its NICs are at fault")}
+	// Only rank 0 knows of drained nodes; from another's socket AnyNode finds no such service.
+	err := p.link.call(ctx, "resource.drain", 0, drain, nil)
 	if isFault(err, syscall.EEXIST) {
 		was, known, asked := p.drained(ctx, node)
 		if asked != nil {
@@ -61,7 +49,8 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 		}
 		err = nil
 		if known && replaceable(was) {
-			err = drain(modeOverwrite)
+			drain["mode"] = "overwrite" // without it a node that is drained already is EEXIST
+			err = p.link.call(ctx, "resource.drain", 0, drain, nil)
 		}
 	}
 	if isFault(err, syscall.EINVAL) {
@@ -82,9 +71,7 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 	if !known || !strings.HasPrefix(was, core.DrainPrefix) {
 		return nil
 	}
-	return p.away("node "+node+": undrain", p.link.call(ctx, "resource.undrain", 0, struct {
-		Targets string `json:"targets"`
-	}{node}, nil))
+	return p.away("node "+node+": undrain", p.link.call(ctx, "resource.undrain", 0, object{"targets": node}, nil))
 }
 
 func replaceable(reason string) bool {
@@ -111,15 +98,9 @@ func (p *Plugin) drained(ctx context.Context, node string) (reason string, known
 	if err != nil {
 		return "", false, err
 	}
-	rank := 0
-	at := map[int]bool{}
-	for name := range list.Expand() { // the instance's R has every rank
-		if name == node {
-			at[rank] = true
-		}
-		if rank++; rank > maxNodes {
-			break
-		}
+	names, err := list.ExpandMax(maxIDs) // the instance's R has every rank
+	if err != nil {
+		return "", false, err
 	}
 	for ranks, d := range s.Drain {
 		spans, err := parseIDs(ranks)
@@ -127,10 +108,8 @@ func (p *Plugin) drained(ctx context.Context, node string) (reason string, known
 			return "", false, err
 		}
 		for _, s := range spans {
-			for rank := range at {
-				if rank >= s.low && rank <= s.high {
-					return d.Reason, true, nil
-				}
+			if slices.Contains(names[min(s.low, len(names)):min(s.high+1, len(names))], node) {
+				return d.Reason, true, nil
 			}
 		}
 	}
@@ -151,11 +130,7 @@ func (p *Plugin) Annotate(ctx context.Context, key core.Key, g core.Grant) error
 	} else if shown {
 		return nil
 	}
-	err = p.link.call(ctx, "job-manager.post-event.post", broker.AnyNode, struct {
-		ID      uint64 `json:"id"`
-		Name    string `json:"name"`
-		Context any    `json:"context"`
-	}{id, Exception, note(g)}, nil)
+	err = p.link.call(ctx, "job-manager.post-event.post", broker.AnyNode, object{"id": id, "name": Exception, "context": note(g)}, nil)
 	switch {
 	case isFault(err, syscall.ENOSYS):
 		return core.Errorf(core.NotSupported, "job %s: this Flux takes no event of others: %w", key.JobID, err)
@@ -168,11 +143,7 @@ func (p *Plugin) Annotate(ctx context.Context, key core.Key, g core.Grant) error
 // shows reports whether the job's eventlog has the event that tells of g: it may have been posted by a call whose answer was lost.
 func (p *Plugin) shows(ctx context.Context, id uint64, g core.Grant) (bool, error) {
 	var f facts
-	err := p.link.call(ctx, "job-info.lookup", broker.AnyNode, struct {
-		ID    uint64   `json:"id"`
-		Keys  []string `json:"keys"`
-		Flags int      `json:"flags"`
-	}{id, []string{"eventlog"}, 0}, &f)
+	err := p.link.call(ctx, "job-info.lookup", broker.AnyNode, object{"id": id, "keys": []string{"eventlog"}, "flags": 0}, &f)
 	if err != nil {
 		return false, err
 	}

@@ -51,9 +51,7 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: mend})
 	}
 	// Owners alone may ask for the broker's environment; nothing changes by it.
-	err := p.link.call(ctx, "broker.getenv", broker.AnyNode, struct {
-		Names []string `json:"names"`
-	}{[]string{"PATH"}}, nil)
+	err := p.link.call(ctx, "broker.getenv", broker.AnyNode, object{"names": []string{"PATH"}}, nil)
 	if e := core.AsError(p.away("broker", err)); isFault(err, syscall.EPERM) {
 		add(core.Critical, "the broker takes Weft for a guest: it tells no jobs, ends none and drains no node", e.What, e.Remedy)
 	} else if e != nil {
@@ -93,9 +91,7 @@ func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
 	var a struct {
 		Value string `json:"value"`
 	}
-	err := p.link.call(ctx, "attr.get", broker.AnyNode, struct {
-		Name string `json:"name"`
-	}{name}, &a)
+	err := p.link.call(ctx, "attr.get", broker.AnyNode, object{"name": name}, &a)
 	return a.Value, err
 }
 

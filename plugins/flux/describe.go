@@ -92,11 +92,9 @@ const maxAttribute = 256
 // lookup asks for a job. Its owner and the instance's may; what has no resources has not begun.
 func (p *Plugin) lookup(ctx context.Context, key core.Key, id uint64) (facts, error) {
 	var f facts
-	err := p.link.call(ctx, "job-info.lookup", broker.AnyNode, struct {
-		ID    uint64   `json:"id"`
-		Keys  []string `json:"keys"`
-		Flags int      `json:"flags"`
-	}{id, []string{"R", "jobspec", "eventlog"}, lookupDecode | lookupCurrent}, &f)
+	err := p.link.call(ctx, "job-info.lookup", broker.AnyNode, object{
+		"id": id, "keys": []string{"R", "jobspec", "eventlog"}, "flags": lookupDecode | lookupCurrent,
+	}, &f)
 	if isFault(err, syscall.ENOENT) {
 		return f, core.Errorf(core.JobUnknown, "job %s: Flux does not know it, or has given it no resources: %w", key.JobID, err)
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
+// object is the JSON of a question to a service.
+type object = map[string]any
+
 // link is the connection that calls about single jobs and nodes share, opened when it is needed.
 type link struct {
 	dial func(context.Context) (*broker.Conn, error)

@@ -84,9 +84,7 @@ func (p *Plugin) follow(ctx context.Context, tell func(core.Jobs) error) error {
 		return err
 	}
 	defer conn.Close()
-	s, err := conn.Stream(topicJournal, broker.AnyNode, struct {
-		Full bool `json:"full"`
-	}{false})
+	s, err := conn.Stream(topicJournal, broker.AnyNode, object{"full": false})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,6 @@ type row struct {
 	restarts  uint32
 	batch     bool
 	requeue   bool
-	count     int // nodes
 	cpus      int // on all of them
 	nodes     string
 	user      string
@@ -51,7 +50,6 @@ const (
 	colRestarts  = "RestartCnt"
 	colBatch     = "BatchFlag"
 	colRequeue   = "Requeue"
-	colCount     = "NumNodes"
 	colCPUs      = "NumCPUs"
 	colNodes     = "NodeList"
 	colUser      = "UserName"
@@ -70,7 +68,7 @@ const (
 func about(nodes int) table {
 	return table{
 		{colJob, 12}, {colLeader, 12}, {colArray, 12}, {colTask, 24}, {colUID, 12}, {colGID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12},
-		{colBatch, 4}, {colRequeue, 4}, {colCount, 12}, {colCPUs, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
+		{colBatch, 4}, {colRequeue, 4}, {colCPUs, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
 	}
 }
 
@@ -133,8 +131,6 @@ func readRow(t table, values []string, cut []bool) (row, error) {
 			r.batch = v == "1"
 		case colRequeue:
 			r.requeue = v == "1"
-		case colCount:
-			r.count, err = amount(v)
 		case colCPUs:
 			r.cpus, err = amount(v)
 		case colNodes:

@@ -25,31 +25,10 @@ func (s *story) paint(code, text string) string {
 
 // shown runs one of the operator's own printers, indented and with its command line above.
 func (s *story) shown(command string, table func(io.Writer)) {
+	var text bytes.Buffer
+	table(&text)
 	fmt.Fprintf(s.out, "   %s\n", s.paint("36", "$ "+command))
-	w := &indent{w: s.out}
-	table(w)
-}
-
-// indent sets what an operator would see apart from the story.
-type indent struct {
-	w   io.Writer
-	mid bool
-}
-
-func (i *indent) Write(b []byte) (int, error) {
-	for line := range bytes.SplitAfterSeq(b, []byte("\n")) {
-		if len(line) == 0 {
-			continue
-		}
-		if !i.mid {
-			if _, err := io.WriteString(i.w, "     "); err != nil {
-				return 0, err
-			}
-		}
-		if _, err := i.w.Write(line); err != nil {
-			return 0, err
-		}
-		i.mid = line[len(line)-1] != '\n'
+	for line := range bytes.Lines(text.Bytes()) {
+		fmt.Fprintf(s.out, "     %s", line)
 	}
-	return len(b), nil
 }

@@ -128,24 +128,20 @@ func FuzzReadFrame(f *testing.F) {
 }
 
 func TestURIs(t *testing.T) {
-	none := func(string) string { return "" }
-	inJob := func(name string) string { return map[string]string{"FLUX_URI": "local:///run/x/local-3"}[name] }
 	for _, test := range []struct {
 		given string
-		env   func(string) string
 		want  string // "": refused
 	}{
-		{"", none, "/run/flux/local"},
-		{"", inJob, "/run/x/local-3"},
-		{"local:///a/b", inJob, "/a/b"},
-		{"local:///a/../b?x=y", none, "/b"},
-		{"ssh://host/run/flux/local", none, ""},
-		{"local://run/flux", none, ""},
-		{"local://", none, ""},
-		{"local:///" + strings.Repeat("a", 120), none, ""},
-		{"local:///a\x00b", none, ""},
+		{SystemURI, "/run/flux/local"},
+		{"local:///a/b", "/a/b"},
+		{"local:///a/../b?x=y", "/b"},
+		{"ssh://host/run/flux/local", ""},
+		{"local://run/flux", ""},
+		{"local://", ""},
+		{"local:///" + strings.Repeat("a", 120), ""},
+		{"local:///a\x00b", ""},
 	} {
-		got, err := Path(Discover(test.given, test.env))
+		got, err := Path(test.given)
 		if got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%q: %q, %v", test.given, got, err)
 		}

@@ -98,9 +98,7 @@ func (s *Stream) Decode(ctx context.Context, out any) error {
 func (s *Stream) Cancel() error { return s.conn.send(s.cancel()) }
 
 func (s *Stream) cancel() *Message {
-	m, _ := NewRequest(s.topic+"-cancel", s.node, struct {
-		Tag uint32 `json:"matchtag"`
-	}{s.tag}) // this always encodes
+	m, _ := NewRequest(s.topic+"-cancel", s.node, map[string]uint32{"matchtag": s.tag}) // this always encodes
 	m.Flags |= FlagNoResponse
 	return m
 }

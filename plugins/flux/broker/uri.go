@@ -9,16 +9,6 @@ import (
 // SystemURI is where the broker of a host's system instance listens, unless its rundir is another.
 const SystemURI = "local:///run/flux/local"
 
-// Discover is the URI to use: given, what FLUX_URI says, or the system instance's. In a job FLUX_URI is the enclosing broker's.
-func Discover(given string, getenv func(string) string) string {
-	for _, uri := range []string{given, getenv("FLUX_URI")} {
-		if uri != "" {
-			return uri
-		}
-	}
-	return SystemURI
-}
-
 // Path is the socket of a local URI. Other connectors (ssh, shmem) are refused: they start programs.
 func Path(uri string) (string, error) {
 	rest, ok := strings.CutPrefix(uri, "local://")
