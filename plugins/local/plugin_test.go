@@ -97,7 +97,7 @@ func TestDescribeGoesByTheNoteWhereThereIsNoTable(t *testing.T) {
 		"nobody's":          {"n1.3", note(func(n *Note) { n.UID = core.NoUID }), alice, core.BadCall, "not one"},
 		"no time":           {"n1.3", note(func(n *Note) { n.Submitted = 0 }), alice, core.BadCall, "not one"},
 		"options":           {"n1.3", note(func(n *Note) { n.Options = []string{"vni=1"} }), alice, core.BadRequest, "did you mean vnis?"},
-		"host with a comma": {"n1.3", note(func(n *Note) { n.Hosts = append(n.Hosts, "n2,n3") }), alice, core.BadCall, "cannot stand"},
+		"host with a comma": {"n1.3", note(func(n *Note) { n.Hosts = append(n.Hosts, "n2,n3") }), alice, core.BadCall, "not allowed there"},
 		"too long":          {"n1.3", append(note(nil), strings.Repeat(" ", core.MaxNote)...), alice, core.BadCall, "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestParse(t *testing.T) {
 		"no input":              {with, "prepare", ``, owner, core.Intent{}, core.BadCall, "input"},
 		"trailing":              {with, "prepare", `{"job":"n1.1"}{}`, owner, core.Intent{}, core.BadCall, "input"},
 		"forged facts":          {without, "prepare", `{"job":"n1.7","groups":["ops"],"gid":0}`, owner, ask(core.Prepare, "n1.7", 1000, nil), "", ""},
-		"id of a path":          {with, "prepare", `{"job":"../n1.1"}`, owner, core.Intent{}, core.BadCall, "cannot be"},
+		"id of a path":          {with, "prepare", `{"job":"../n1.1"}`, owner, core.Intent{}, core.BadCall, "no job id can have"},
 		"id of another adapter": {with, "prepare", `{"job":"4034"}`, owner, core.Intent{}, core.BadCall, "NODE.N"},
 	} {
 		t.Run(name, func(t *testing.T) {

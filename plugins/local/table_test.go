@@ -204,7 +204,7 @@ func TestBeginRefuses(t *testing.T) {
 	_, err = table.Begin(ctx, c.peer(), Wish{}, "other")
 	checkError(t, err, core.BadCall, "begins on login1.site")
 	_, err = table.Begin(ctx, c.peer(), Wish{}, "login1.site", "../x")
-	checkError(t, err, core.BadCall, "cannot stand")
+	checkError(t, err, core.BadCall, "not allowed there")
 	if jobs := table.Jobs(); len(jobs) != 0 {
 		t.Errorf("there is %+v", jobs)
 	}
