@@ -60,7 +60,7 @@ Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 w
 		Args:          cli.NoVerb,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.Misuse(cmd, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.Misuse(cmd, "%w", err) })
 	root.PersistentFlags().StringVar(&o.Dir, "dir", cli.DefaultDir, "folder of the system's sockets; where it is not there, /run/weft")
 	root.AddGroup(
 		&cobra.Group{ID: "see", Title: "To see:"},

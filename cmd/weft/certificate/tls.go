@@ -24,7 +24,7 @@ func New() *cobra.Command {
 				if len(hosts) == 0 {
 					name, err := os.Hostname()
 					if err != nil {
-						return cli.Usage(fmt.Errorf("tls init: HOST is missing: %w", err))
+						return cli.Usage("tls init: HOST is missing: %w", err)
 					}
 					hosts = []string{name}
 				}
@@ -63,20 +63,20 @@ func nodeNames(lists []string) ([]string, error) {
 	for _, l := range lists {
 		list, err := hostlist.Parse(l)
 		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("tls node: %w", err))
+			return nil, cli.Usage("tls node: %w", err)
 		}
 		more, err := list.ExpandMax(config.MaxNodes - len(names))
 		if err == nil && len(more) == 0 {
 			err = fmt.Errorf("%q names no node; give names or a hostlist such as n[001-128]", l)
 		}
 		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("tls node: %w", err))
+			return nil, cli.Usage("tls node: %w", err)
 		}
 		names = append(names, more...)
 	}
 	for _, name := range names {
 		if err := certs.CheckNode(name); err != nil {
-			return nil, cli.Usage(fmt.Errorf("tls node: %w", err))
+			return nil, cli.Usage("tls node: %w", err)
 		}
 	}
 	return names, nil

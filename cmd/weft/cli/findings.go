@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -16,7 +15,7 @@ func ReadSite(path string, quarantine time.Duration) (*settings.Site, error) {
 	s, findings := settings.Read(path, quarantine)
 	Show(findings)
 	if s == nil {
-		return nil, Usage(fmt.Errorf("%s and its policy cannot be used", path))
+		return nil, Usage("%s and its policy cannot be used", path)
 	}
 	return s, nil
 }
@@ -24,7 +23,7 @@ func ReadSite(path string, quarantine time.Duration) (*settings.Site, error) {
 // Unusable shows findings, for which file cannot be used.
 func Unusable(file string, findings []hclfile.Finding) error {
 	Show(findings)
-	return Usage(fmt.Errorf("%s cannot be used", file))
+	return Usage("%s cannot be used", file)
 }
 
 // Show writes findings to standard error.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"strings"
 
@@ -20,7 +19,7 @@ func (o *Options) NodeFlag(cmd *cobra.Command, node *string, help string) {
 func (o *Options) NodeHere(cmd *cobra.Command, node string) (string, error) {
 	_, _, at, err := o.JobHere(nil, node)
 	if err == nil && at == "" {
-		err = Misuse(cmd, errors.New(cmd.Name()+": no agent is here: --node is missing"))
+		err = Misuse(cmd, "%s: no agent is here: --node is missing", cmd.Name())
 	}
 	return at, err
 }

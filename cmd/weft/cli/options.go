@@ -2,8 +2,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/core"
@@ -30,7 +28,7 @@ func (o *Options) Listing(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Output != "table" && o.Output != "json" {
-			return Misuse(cmd, fmt.Errorf("output %q: it is neither table nor json", core.Clip(o.Output)))
+			return Misuse(cmd, "output %q: it is neither table nor json", core.Clip(o.Output))
 		}
 		return run(cmd, args)
 	}

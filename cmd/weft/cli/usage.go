@@ -11,16 +11,16 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Usage marks err as one of usage or configuration.
-func Usage(err error) error { return Exit(exitUsage, err) }
+// Usage is an error of usage or of configuration.
+func Usage(format string, args ...any) error { return Exit(exitUsage, fmt.Errorf(format, args...)) }
 
 // Misuse is a mistake in how cmd was called. `weft run` has an exit code of its own for it: COMMAND may exit with any other.
-func Misuse(cmd *cobra.Command, err error) error {
+func Misuse(cmd *cobra.Command, format string, args ...any) error {
 	code := exitUsage
 	if cmd.Name() == "run" {
 		code = ExitRun
 	}
-	return Exit(code, fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
+	return Exit(code, fmt.Errorf("%w; see `%s --help`", fmt.Errorf(format, args...), cmd.CommandPath()))
 }
 
 // Regexp compiles the value of cmd's flag --run; nil where it is empty.
@@ -30,7 +30,7 @@ func Regexp(cmd *cobra.Command, text string) (*regexp.Regexp, error) {
 	}
 	r, err := regexp.Compile(text)
 	if err != nil {
-		return nil, Misuse(cmd, fmt.Errorf("run %q: %w", core.Clip(text), err))
+		return nil, Misuse(cmd, "run %q: %w", core.Clip(text), err)
 	}
 	return r, nil
 }
@@ -46,11 +46,11 @@ func WantArgs(c *cobra.Command) {
 			_, form, _ := strings.Cut(cmd.Use, " ")
 			switch {
 			case form == "" || strings.HasPrefix(form, "--"):
-				return Misuse(cmd, fmt.Errorf("%s: it takes no argument, and %q was given", cmd.Name(), core.Clip(args[0])))
+				return Misuse(cmd, "%s: it takes no argument, and %q was given", cmd.Name(), core.Clip(args[0]))
 			case len(args) == 0:
-				return Misuse(cmd, fmt.Errorf("%s: %s is missing", cmd.Name(), form))
+				return Misuse(cmd, "%s: %s is missing", cmd.Name(), form)
 			}
-			return Misuse(cmd, fmt.Errorf("%s: it takes %s, and %d arguments were given", cmd.Name(), form, len(args)))
+			return Misuse(cmd, "%s: it takes %s, and %d arguments were given", cmd.Name(), form, len(args))
 		}
 	}
 	for _, sub := range c.Commands() {
@@ -65,9 +65,9 @@ func NoVerb(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return Usage(fmt.Errorf("%q: there is no such verb; did you mean `%s %s`?", core.Clip(args[0]), cmd.CommandPath(), strings.Join(near, "` or `"+cmd.CommandPath()+" ")))
+		return Usage("%q: there is no such verb; did you mean `%s %s`?", core.Clip(args[0]), cmd.CommandPath(), strings.Join(near, "` or `"+cmd.CommandPath()+" "))
 	}
-	return Usage(fmt.Errorf("%q: there is no such verb; `%s --help` lists them", core.Clip(args[0]), cmd.CommandPath()))
+	return Usage("%q: there is no such verb; `%s --help` lists them", core.Clip(args[0]), cmd.CommandPath())
 }
 
 // Holder is a command that only holds others.

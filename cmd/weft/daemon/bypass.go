@@ -32,7 +32,7 @@ TIME is 15:04, the next one to come, "2026-01-31 15:04", 2026-01-31T15:04:00+01:
 Without a flag it says whether there is a bypass.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if until != "" && end {
-				return cli.Misuse(cmd, fmt.Errorf("bypass: give one of --until and --end"))
+				return cli.Misuse(cmd, "bypass: give one of --until and --end")
 			}
 			return bypass(cmd.Context(), o, until, end, time.Now())
 		},

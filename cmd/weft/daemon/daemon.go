@@ -4,7 +4,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -89,7 +88,7 @@ func daemonOptions(ctx context.Context, version string) (_ daemon.Options, done 
 func told(err error) error {
 	if e, ok := errors.AsType[*config.FindingsError](err); ok {
 		cli.Show(e.Findings)
-		return cli.Usage(fmt.Errorf("the configuration or its policy cannot be used"))
+		return cli.Usage("the configuration or its policy cannot be used")
 	}
 	return err
 }

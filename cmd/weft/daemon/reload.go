@@ -34,7 +34,7 @@ changed, and what of it needs a restart. When anything is wrong with the new, th
 			}
 			for _, r := range rows {
 				if r.Refused {
-					return cli.Usage(fmt.Errorf("reload: %s: nothing was changed; the configuration from before stays in force", r.Daemon))
+					return cli.Usage("reload: %s: nothing was changed; the configuration from before stays in force", r.Daemon)
 				}
 			}
 			return away

@@ -25,7 +25,7 @@ With --show it tells what this shell carries already and whose it is: a job with
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if show {
 				if len(args) > 0 || node != "" || label != "" {
-					return cli.Misuse(cmd, fmt.Errorf("env: --show is about this shell alone"))
+					return cli.Misuse(cmd, "env: --show is about this shell alone")
 				}
 				s := showEnv(os.Getenv)
 				return cli.Print(o, s, printShownEnv)
@@ -35,9 +35,9 @@ With --show it tells what this shell carries already and whose it is: a job with
 			case err != nil:
 				return err
 			case job == "":
-				return cli.Misuse(cmd, fmt.Errorf("env: JOB is missing, and this shell is of no job"))
+				return cli.Misuse(cmd, "env: JOB is missing, and this shell is of no job")
 			case at == "":
-				return cli.Misuse(cmd, fmt.Errorf("env: --node is missing, and job %s does not name one", job))
+				return cli.Misuse(cmd, "env: --node is missing, and job %s does not name one", job)
 			case scheduler == "":
 				scheduler = label
 			}

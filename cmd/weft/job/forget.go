@@ -20,7 +20,7 @@ Its VNIs go to quarantine. If such a node comes back and still has the services,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if given := count(len(args) == 1, cmd.Flags().Changed("vni"), in.Vanished); given != 1 {
-				return cli.Misuse(cmd, fmt.Errorf("forget: give one of JOB, --vni and --vanished"))
+				return cli.Misuse(cmd, "forget: give one of JOB, --vni and --vanished")
 			}
 			if len(args) == 1 {
 				if _, _, err := cli.SplitJob(args[0]); err != nil {

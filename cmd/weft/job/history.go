@@ -18,7 +18,7 @@ import (
 func printHistory(o *cli.Options, path, since string) error {
 	from, err := moment(since, time.Now())
 	if err != nil {
-		return cli.Usage(err)
+		return cli.Usage("%w", err)
 	}
 	c, findings := config.Load(path)
 	if hclfile.Failed(findings) {

@@ -24,7 +24,7 @@ as server { history = … } and that root alone can read: with -o json one line 
 				return printHistory(o, at.Path(), since)
 			}
 			if since != "" {
-				return cli.Misuse(cmd, fmt.Errorf("jobs: --since is for --history"))
+				return cli.Misuse(cmd, "jobs: --since is for --history")
 			}
 			return cli.PrintList(cmd.Context(), o, "jobs", nil, printJobs)
 		},

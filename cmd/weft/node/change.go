@@ -17,7 +17,7 @@ func NewDrain(o *cli.Options) *cobra.Command {
 		ValidArgsFunction: o.NodeNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return cli.Misuse(cmd, fmt.Errorf("drain %s: a reason is missing: who finds the node drained must learn why", core.Clip(args[0])))
+				return cli.Misuse(cmd, "drain %s: a reason is missing: who finds the node drained must learn why", core.Clip(args[0]))
 			}
 			return nodes(o, cmd, "drain", server.NodeArgs{Nodes: args[0], Reason: strings.Join(args[1:], " ")}, "drained")
 		},
@@ -43,7 +43,7 @@ with services of its own, their VNIs may be another job's by then.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if without == "" {
-				return cli.Misuse(cmd, fmt.Errorf("recover: --without is missing; `weft nodes` shows who is waited for"))
+				return cli.Misuse(cmd, "recover: --without is missing; `weft nodes` shows who is waited for")
 			}
 			return nodes(o, cmd, "recover", server.NodeArgs{Nodes: without}, "no longer waited for")
 		},

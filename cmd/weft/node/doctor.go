@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,10 +44,10 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 				}
 			}
 			if limit < time.Second || limit > doctorMost {
-				return cli.Misuse(cmd, fmt.Errorf("doctor: limit %s: it must be 1s to %s", limit, doctorMost))
+				return cli.Misuse(cmd, "doctor: limit %s: it must be 1s to %s", limit, doctorMost)
 			}
 			if health && cmd.Flags().Changed("output") {
-				return cli.Misuse(cmd, errors.New("doctor: --health is one line; leave out --output"))
+				return cli.Misuse(cmd, "doctor: --health is one line; leave out --output")
 			}
 			_, _, at, err := o.JobHere(nil, node)
 			if err != nil {
@@ -59,7 +58,7 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 			case at != "":
 				rows, err = examine(cmd.Context(), o, at, limit)
 			case manyNodes(o):
-				return cli.Misuse(cmd, errors.New("doctor: no agent is here: --node is missing"))
+				return cli.Misuse(cmd, "doctor: no agent is here: --node is missing")
 			default:
 				rows = away("no agent has started in " + o.Dir + " since this host booted")
 			}

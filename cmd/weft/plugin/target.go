@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -47,7 +46,7 @@ func findTarget(what, path string) (*target, error) {
 	if strings.ContainsRune(what, '/') {
 		abs, err := filepath.Abs(what)
 		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("plugin %q: %w", core.Clip(what), err))
+			return nil, cli.Usage("plugin %q: %w", core.Clip(what), err)
 		}
 		program = abs
 	}

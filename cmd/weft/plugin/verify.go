@@ -61,7 +61,7 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 	}
 	run := conformance.Options{Only: only}
 	if a.patience <= 0 || a.patience > time.Hour {
-		return cli.Misuse(cmd, fmt.Errorf("plugin verify: patience %v: it is not above 0 and at most 1h", a.patience))
+		return cli.Misuse(cmd, "plugin verify: patience %v: it is not above 0 and at most 1h", a.patience)
 	}
 	dir, err := os.MkdirTemp("", "weft")
 	if err != nil {
@@ -90,11 +90,11 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 		if _, complained := errors.AsType[*core.PathError](err); complained && v.complain != nil {
 			v.complain(err)
 		}
-		return cli.Usage(fmt.Errorf("plugin verify: %s cannot be verified: %w", v.title, err))
+		return cli.Usage("plugin verify: %s cannot be verified: %w", v.title, err)
 	case report.Failed > 0:
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("plugin verify: %d of %s failed", report.Failed, cli.Plural(len(report.Results), "case")))
 	case report.Passed == 0:
-		return cli.Usage(fmt.Errorf("plugin verify: no case passed: %s skipped, of %d", cli.Plural(report.Skipped, "case"), len(report.Results)))
+		return cli.Usage("plugin verify: no case passed: %s skipped, of %d", cli.Plural(report.Skipped, "case"), len(report.Results))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (a *verifyArgs) tell(o *cli.Options, r *conformance.Report) error {
 		err = os.WriteFile(a.junit, text.Bytes(), 0o644)
 	}
 	if err != nil {
-		return cli.Usage(fmt.Errorf("plugin verify: junit: %w", err))
+		return cli.Usage("plugin verify: junit: %w", err)
 	}
 	return nil
 }

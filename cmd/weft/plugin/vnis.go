@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
@@ -44,7 +43,7 @@ func chosenVNIs(text string, c *config.Config) ([]core.VNI, error) {
 	const most = 64
 	ranges, err := allocator.ParseRanges(text)
 	if err != nil {
-		return nil, cli.Usage(fmt.Errorf("vnis %q: %w", core.Clip(text), err))
+		return nil, cli.Usage("vnis %q: %w", core.Clip(text), err)
 	}
 	taken := pooled(c)
 	var out []core.VNI
@@ -52,9 +51,9 @@ func chosenVNIs(text string, c *config.Config) ([]core.VNI, error) {
 		for v := int(r.First); v <= int(r.Last); v++ {
 			switch v := core.VNI(v); {
 			case len(out) == most:
-				return nil, cli.Usage(fmt.Errorf("vnis %q: more than %d; five are enough", core.Clip(text), most))
+				return nil, cli.Usage("vnis %q: more than %d; five are enough", core.Clip(text), most)
 			case v.IsDefault():
-				return nil, cli.Usage(fmt.Errorf("VNI %d: it is the default service's", v))
+				return nil, cli.Usage("VNI %d: it is the default service's", v)
 			case in(taken, v):
 				return nil, core.Errorf(core.BadCall, "VNI %d: it is in a pool or service of %s, so a job may have it", v, c.File).
 					WithRemedy("name VNIs outside every pool, or leave --vnis out")

@@ -46,11 +46,11 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			quiet := seen || beside == "off" // no policy is given
 			switch {
 			case beside != "" && beside != "on" && beside != "off":
-				return cli.Misuse(cmd, fmt.Errorf("policy apply: --shadow is on or off"))
+				return cli.Misuse(cmd, "policy apply: --shadow is on or off")
 			case seen && beside != "on":
-				return cli.Misuse(cmd, fmt.Errorf("policy apply: --report is for --shadow"))
+				return cli.Misuse(cmd, "policy apply: --report is for --shadow")
 			case quiet != (len(args) == 0):
-				return cli.Misuse(cmd, fmt.Errorf("policy apply: FILES are needed, but with --report and --shadow=off there are none"))
+				return cli.Misuse(cmd, "policy apply: FILES are needed, but with --report and --shadow=off there are none")
 			case quiet:
 				return askShadow(cmd.Context(), o, shadow.Args{Off: beside == "off"})
 			}
@@ -69,7 +69,7 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			if beside == "on" {
 				packed, err := shadow.Pack(r.Policy)
 				if err != nil {
-					return cli.Usage(err)
+					return cli.Usage("%w", err)
 				}
 				return askShadow(cmd.Context(), o, shadow.Args{Text: packed})
 			}

@@ -32,7 +32,7 @@ Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot b
 			}
 			report := tests.Run(r.Policy, r.Env, match)
 			if len(report.Cases) == 0 {
-				return cli.Usage(fmt.Errorf("policy test: no case was run: %s are there in %s", cli.Plural(tests.Len(), "case"), cli.Plural(len(r.Tests), "test file")))
+				return cli.Usage("policy test: no case was run: %s are there in %s", cli.Plural(tests.Len(), "case"), cli.Plural(len(r.Tests), "test file"))
 			}
 			if err := cli.Print(o, report, func(w io.Writer, r cases.Report) { printReport(w, r, coverage) }); err != nil {
 				return err

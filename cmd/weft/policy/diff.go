@@ -30,7 +30,7 @@ Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a p
 2 a policy or FILE cannot be used.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if jobs == "" {
-				return cli.Misuse(cmd, fmt.Errorf("policy diff: --jobs is missing"))
+				return cli.Misuse(cmd, "policy diff: --jobs is missing")
 			}
 			before, err := a.usable(args[:1])
 			if err != nil {
@@ -42,10 +42,10 @@ Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a p
 			}
 			rows, caveats, err := after.past(jobs)
 			if err != nil {
-				return cli.Usage(err)
+				return cli.Usage("%w", err)
 			}
 			if len(rows) == 0 {
-				return cli.Usage(fmt.Errorf("policy diff: there is no job in %s", jobs))
+				return cli.Usage("policy diff: there is no job in %s", jobs)
 			}
 			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, after.Env.Topology, after.pools(), rows)
 			report.Caveats = caveats

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -88,9 +87,9 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 	}
 	switch {
 	case a.live != "" && (a.file != "" || len(flags) > 0 || len(files) > 0):
-		return explained{}, cli.Misuse(cmd, fmt.Errorf("policy explain: --live takes the job and its policy from the server; leave out %s", strings.Join(append(flags, files...), " ")))
+		return explained{}, cli.Misuse(cmd, "policy explain: --live takes the job and its policy from the server; leave out %s", strings.Join(append(flags, files...), " "))
 	case a.file != "" && len(flags) > 0:
-		return explained{}, cli.Misuse(cmd, fmt.Errorf("policy explain: --job describes the whole job; leave out %s", strings.Join(flags, " ")))
+		return explained{}, cli.Misuse(cmd, "policy explain: --job describes the whole job; leave out %s", strings.Join(flags, " "))
 	case a.live != "":
 		return a.granted(cmd.Context(), o)
 	}
@@ -103,7 +102,7 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 	if a.file != "" {
 		in, err := cli.Input(a.file)
 		if err != nil {
-			return explained{}, cli.Usage(fmt.Errorf("job: %w", err))
+			return explained{}, cli.Usage("job: %w", err)
 		}
 		defer in.Close()
 		if job, err = facts.Read(in); err != nil {
@@ -113,9 +112,9 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 	job.Scheduler = r.scheduler(job.Scheduler)
 	switch {
 	case job.Scheduler != "" && !slices.Contains(r.Env.Schedulers, job.Scheduler):
-		return explained{}, cli.Usage(fmt.Errorf("policy explain: the configuration has no scheduler %q; there are: %s", core.Clip(job.Scheduler), orNone(strings.Join(r.Env.Schedulers, ", "))))
+		return explained{}, cli.Usage("policy explain: the configuration has no scheduler %q; there are: %s", core.Clip(job.Scheduler), orNone(strings.Join(r.Env.Schedulers, ", ")))
 	case a.file == "" && job.Cores < 1:
-		return explained{}, cli.Misuse(cmd, fmt.Errorf("policy explain: --cores %d: a job has at least 1 on each node", job.Cores))
+		return explained{}, cli.Misuse(cmd, "policy explain: --cores %d: a job has at least 1 on each node", job.Cores)
 	}
 	parse := func(given []string) (core.Request, error) {
 		parser, end, err := r.parser(cmd.Context(), job.Scheduler)

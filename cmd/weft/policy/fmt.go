@@ -74,7 +74,7 @@ Exit codes: 0 done; 1 a file could not be written, or with --check: a file is la
 			case failed != nil:
 				return failed
 			case hclfile.Failed(out.Findings):
-				return cli.Usage(fmt.Errorf("policy fmt: %s", tally(out.Findings)))
+				return cli.Usage("policy fmt: %s", tally(out.Findings))
 			case check && len(out.Changed) > 0:
 				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy fmt: %s to lay out", cli.Plural(len(out.Changed), "file")))
 			}

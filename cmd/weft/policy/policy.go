@@ -90,7 +90,7 @@ func (a *rulesArgs) usable(files []string) (ruleset, error) {
 
 // unusable says that nothing can be done with a policy, after its findings were shown.
 func unusable(findings []hclfile.Finding) error {
-	return cli.Usage(fmt.Errorf("the policy cannot be used: %s", tally(findings)))
+	return cli.Usage("the policy cannot be used: %s", tally(findings))
 }
 
 // tally counts findings: 2 errors, 1 warning.

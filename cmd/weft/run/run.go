@@ -47,7 +47,7 @@ Exit code: COMMAND's own, the first that is not 0 of several; 128 and the signal
 started, or was asked for wrongly; 126 when COMMAND cannot be executed; 127 when there is none.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
-				return cli.Misuse(cmd, errors.New("run: COMMAND is missing"))
+				return cli.Misuse(cmd, "run: COMMAND is missing")
 			}
 			return nil
 		},

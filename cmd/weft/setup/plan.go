@@ -22,7 +22,7 @@ func (m *mode) flags(cmd *cobra.Command, write, remove string) {
 
 func (m mode) check(cmd *cobra.Command) error {
 	if m.write && m.remove {
-		return cli.Misuse(cmd, fmt.Errorf("init %s: give one of --write and --remove", cmd.Name()))
+		return cli.Misuse(cmd, "init %s: give one of --write and --remove", cmd.Name())
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -22,7 +21,7 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 				return err
 			}
 			if i.Files && m.remove {
-				return cli.Misuse(cmd, fmt.Errorf("init slurm: --files goes with --write; --remove takes the hook files when slurm.conf names them no more"))
+				return cli.Misuse(cmd, "init slurm: --files goes with --write; --remove takes the hook files when slurm.conf names them no more")
 			}
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir

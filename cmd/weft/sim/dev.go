@@ -28,7 +28,7 @@ func (d *System) Flags(cmd *cobra.Command, quarantine time.Duration) {
 // Options reads the configuration and gives the options of a system of simulated nodes.
 func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, error) {
 	if d.quarantine < 0 {
-		return dev.Options{}, cli.Usage(fmt.Errorf("quarantine %s: it is below zero", d.quarantine))
+		return dev.Options{}, cli.Usage("quarantine %s: it is below zero", d.quarantine)
 	}
 	s, err := cli.ReadSite(d.Config, d.quarantine)
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, er
 	}
 	if failed := settings.Try(s.Policy, settings.Env(s.Config), s.Tests); hclfile.Failed(failed) {
 		cli.Show(failed)
-		return dev.Options{}, cli.Usage(fmt.Errorf("the tests of the policy of %s do not pass", d.Config))
+		return dev.Options{}, cli.Usage("the tests of the policy of %s do not pass", d.Config)
 	}
 	out := dev.Options{
 		Dir: dir, Nodes: s.Nodes, Config: s.Engine, Pools: s.Pools, Policy: s.Policy, Admins: s.Config.Server.AdminGroup, Version: version, Log: log,

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -20,7 +19,7 @@ func newSimService(o *cli.Options) *cobra.Command {
 		Use: "service --node NODE --vnis VNIS", Short: "Leave a service on a simulated NIC as another tool does, for `weft doctor` to find", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if node == "" || vnis == "" {
-				return cli.Misuse(cmd, errors.New("sim service: --node and --vnis are needed"))
+				return cli.Misuse(cmd, "sim service: --node and --vnis are needed")
 			}
 			var list []core.VNI
 			for text := range strings.SplitSeq(vnis, ",") {

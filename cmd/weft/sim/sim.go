@@ -3,7 +3,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +32,7 @@ func newSimApp(o *cli.Options) *cobra.Command {
 				uid = uint32(os.Geteuid())
 			}
 			if node == "" || service == 0 {
-				return cli.Misuse(cmd, errors.New("sim app: --node and --service are needed"))
+				return cli.Misuse(cmd, "sim app: --node and --service are needed")
 			}
 			if uid == core.NoUID {
 				return core.Errorf(core.BadCall, "uid %d: it is nobody's; no service can have it for an owner", uid).WithRemedy("give a user's uid, or leave --uid out")
@@ -75,7 +74,7 @@ func newSimFault(o *cli.Options) *cobra.Command {
 		Use: "fault KIND --node NODE", Short: "Script what goes wrong on a node's NICs: " + strings.Join(kinds, ", "), Args: cobra.ExactArgs(1), ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if node == "" {
-				return cli.Misuse(cmd, errors.New("sim fault: --node is missing"))
+				return cli.Misuse(cmd, "sim fault: --node is missing")
 			}
 			if _, err := o.Node(node); err != nil {
 				return err
