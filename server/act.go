@@ -81,8 +81,8 @@ func (s *Server) say(in engine.Input, a engine.Say) {
 
 // failed tells a job's scheduler that it cannot have what it asked for, now or ever: once a run of the job, however many nodes it has.
 func (s *Server) failed(a engine.Fail) <-chan struct{} {
-	what := telling{a.Key, a.Again}
-	if first := s.tellings.begun(what, s.now().Uptime); first != nil {
+	what := jobCall{a.Key, a.Again}
+	if first := s.jobCalls.begun(what, s.now().Uptime); first != nil {
 		return first
 	}
 	call := core.SchedulerCall{Scheduler: a.Key.Scheduler, Verb: core.CallFail, Key: a.Key, Reason: a.Reason}
@@ -92,10 +92,10 @@ func (s *Server) failed(a engine.Fail) <-chan struct{} {
 	noted := make(chan struct{})
 	first := s.tellScheduler(call, nil, func(ok bool) {
 		<-noted
-		s.tellings.end(what, ok, s.now().Uptime)
+		s.jobCalls.end(what, ok, s.now().Uptime)
 	})
 	if first != nil {
-		s.tellings.begin(what, first)
+		s.jobCalls.begin(what, first)
 	}
 	close(noted)
 	return first

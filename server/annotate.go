@@ -50,15 +50,15 @@ func (s *Server) annotateAll(ctx context.Context, name string, to core.Scheduler
 		case <-ctx.Done():
 			return
 		case g := <-s.notes[name]:
-			voice := s.voice(name)
-			if cannot && voice == by {
+			session := s.sessionOf(name)
+			if cannot && session == by {
 				continue
 			}
 			err := s.note(ctx, to, g)
 			if ctx.Err() != nil {
 				return
 			}
-			cannot, by = err != nil && core.AsError(err).Code == core.Unsupported, voice
+			cannot, by = err != nil && core.AsError(err).Code == core.Unsupported, session
 			if err != nil && !cannot {
 				s.visit(s.unshown, slog.LevelWarn, "the scheduler's record of a job does not show what it was given", core.LogScheduler, name, core.LogJob, g.Key.String(), core.LogError, err)
 			}
@@ -66,8 +66,8 @@ func (s *Server) annotateAll(ctx context.Context, name string, to core.Scheduler
 	}
 }
 
-// voice is the session by which a scheduler's half is asked; 0: it runs here, or has none.
-func (s *Server) voice(name string) uint64 {
+// sessionOf is the session by which a scheduler's half is asked; 0: it runs here, or has none.
+func (s *Server) sessionOf(name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ses := s.sessions[s.needs.At[name]]; ses != nil {

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"log/slog"
-
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 )
@@ -19,22 +17,6 @@ const (
 	auditForget = "forget" // a line for each reservation
 	auditFree   = "free"   // VNIs went back to their pools
 )
-
-// auditor writes the audit: to a log of its own, or marked by a key among the others.
-type auditor struct {
-	log *slog.Logger
-}
-
-func newAuditor(audit, log *slog.Logger) auditor {
-	if audit != nil {
-		return auditor{audit}
-	}
-	return auditor{log.With(core.LogAudit, true)}
-}
-
-func (a auditor) line(event string, attrs ...any) {
-	a.log.Info(event, attrs...)
-}
 
 // who names the caller of a prepare: the hook on its node.
 func who(in engine.Reserve) []any {
@@ -60,13 +42,13 @@ func (s *Server) auditReserve(in engine.Reserve, d done) {
 			if r.Err.Scope() == core.ScopeJob {
 				event = auditDeny
 			}
-			s.auditor.line(event, append(who(in), core.LogJob, in.Ask.Key.String(), core.LogOwner, in.Ask.UID,
+			s.auditor.Info(event, append(who(in), core.LogJob, in.Ask.Key.String(), core.LogOwner, in.Ask.UID,
 				core.LogReason, string(r.Err.Reason), core.LogError, r.Err.What)...)
 		}
 	}
 	for _, rec := range d.records {
 		if r, ok := rec.(engine.Reservation); ok {
-			s.auditor.line(auditGrant, append(who(in), core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID,
+			s.auditor.Info(auditGrant, append(who(in), core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID,
 				core.LogVNI, formatTaken(r.VNIs), core.LogPolicy, r.Grant.Policy)...)
 		}
 	}
@@ -78,16 +60,16 @@ func (s *Server) auditReport(in engine.Report, d done) {
 		switch {
 		case !ok:
 		case r.Unknown:
-			s.auditor.line(auditAdopt, core.LogNode, in.Node, core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
+			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
 				core.LogWhy, "a service that Weft did not make holds VNIs of its pools")
 		case r.Adopted:
-			s.auditor.line(auditAdopt, core.LogNode, in.Node, core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
+			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
 				core.LogWhy, "the node holds a run that the store does not know")
 		}
 	}
 	for _, a := range d.actions {
 		if a, ok := a.(engine.Drain); ok {
-			s.auditor.line(auditDrain, core.LogNode, a.Node, core.LogWhy, a.Reason)
+			s.auditor.Info(auditDrain, core.LogNode, a.Node, core.LogWhy, a.Reason)
 		}
 	}
 }
@@ -105,7 +87,7 @@ func (s *Server) auditFreed(d done) {
 	}
 	for _, a := range d.actions {
 		if a, ok := a.(engine.Say); ok && over[a.Run] && len(a.VNIs) > 0 {
-			s.auditor.line(auditFree, core.LogJob, a.Run.Key.String(), core.LogOwner, a.Run.UID, core.LogVNI, core.FormatVNIs(a.VNIs))
+			s.auditor.Info(auditFree, core.LogJob, a.Run.Key.String(), core.LogOwner, a.Run.UID, core.LogVNI, core.FormatVNIs(a.VNIs))
 			delete(over, a.Run)
 		}
 	}

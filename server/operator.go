@@ -19,7 +19,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (in
 	if req.Verb == "forget" {
 		n, err := d.forget(ctx, by, req)
 		if err != nil {
-			d.Server.auditor.line(auditForget, append(by, core.LogCount, n, core.LogReason, string(reason(err)), core.LogError, err.Error())...)
+			d.Server.auditor.Info(auditForget, append(by, core.LogCount, n, core.LogReason, string(reason(err)), core.LogError, err.Error())...)
 		}
 		return n, err
 	}
@@ -32,7 +32,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (in
 	if err != nil {
 		by = append(by, core.LogReason, string(reason(err)), core.LogError, err.Error())
 	}
-	d.Server.auditor.line(req.Verb, by...)
+	d.Server.auditor.Info(req.Verb, by...)
 	return n, err
 }
 
@@ -114,7 +114,7 @@ func (d *Verbs) forget(ctx context.Context, by []any, req hook.Request) (int, er
 	if args.Vanished {
 		n, err := d.Server.Do(ctx, func(call uint64) engine.Input { return engine.Forget{Call: call, Vanished: true} })
 		if err == nil {
-			d.Server.auditor.line(auditForget, append(by, core.LogCount, n, core.LogWhy, "its scheduler's answers lack it, and so do those of many others")...)
+			d.Server.auditor.Info(auditForget, append(by, core.LogCount, n, core.LogWhy, "its scheduler's answers lack it, and so do those of many others")...)
 		}
 		return n, err
 	}
@@ -147,7 +147,7 @@ func (d *Verbs) forget(ctx context.Context, by []any, req hook.Request) (int, er
 		if err != nil {
 			return total, err
 		}
-		d.Server.auditor.line(auditForget, append(slices.Clip(by), core.LogJob, v.Job.Key.String(), core.LogOwner, v.Job.UID, core.LogVNI, formatTaken(v.VNIs),
+		d.Server.auditor.Info(auditForget, append(slices.Clip(by), core.LogJob, v.Job.Key.String(), core.LogOwner, v.Job.UID, core.LogVNI, formatTaken(v.VNIs),
 			core.LogWhy, "it was "+v.State.String()+"; "+cmp.Or(waits(v), "nothing was waited for"))...)
 		total += n
 	}

@@ -82,7 +82,7 @@ type Server struct {
 	schedulers map[string]core.SchedulerClient // those of needs, and those on nodes
 	log        *slog.Logger
 	meter      Meter
-	auditor    auditor
+	auditor    *slog.Logger
 	began      time.Time
 	counted    once
 	policy     atomic.Pointer[decider]
@@ -97,8 +97,8 @@ type Server struct {
 	slots      map[string]chan struct{} // of describes, by scheduler: one that does not answer leaves the others theirs
 
 	mu          sync.Mutex
-	tellings    tellings
-	duties      map[duty]<-chan struct{} // the writer's: closed when the newest word of a node is told, at most one a node and scheduler
+	jobCalls    jobCalls
+	nodeCalls   map[nodeCall]<-chan struct{} // the writer's: closed when the newest word of a node is told, at most one a node and scheduler
 	firstStarts firstStarts
 	calls       map[uint64]*call
 	sessions    map[string]*session
@@ -116,7 +116,7 @@ type Server struct {
 func New(ctx context.Context, needs Needs) (*Server, error) {
 	s := &Server{
 		needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}),
-		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers), duties: map[duty]<-chan struct{}{},
+		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers), nodeCalls: map[nodeCall]<-chan struct{}{},
 		slots: map[string]chan struct{}{}, visits: &throttle.Lines{Burst: 100, Every: time.Second}, strangers: &throttle.Lines{Burst: 20, Every: 10 * time.Second},
 		unshown: &throttle.Lines{Burst: 20, Every: 10 * time.Second}, notes: map[string]chan core.Grant{},
 	}
@@ -135,7 +135,9 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	if s.meter = needs.Meter; s.meter == nil {
 		s.meter = unmetered{}
 	}
-	s.auditor = newAuditor(needs.Audit, s.log)
+	if s.auditor = needs.Audit; s.auditor == nil {
+		s.auditor = s.log.With(core.LogAudit, true)
+	}
 	s.queue = make(chan work, s.limits.Queue)
 	for name := range s.schedulers {
 		s.notes[name] = make(chan core.Grant, mostNotes)

@@ -24,14 +24,7 @@ func (d Dir) WriteBypass(until, now time.Time) error {
 	case until.Sub(now) > MaxBypass:
 		return core.Errorf(core.BadCall, "bypass until %s: it is more than 7 days ahead", until.Format(time.RFC3339)).WithRemedy("give a nearer time; it can be given again")
 	}
-	if err := d.Check(); err != nil {
-		return err
-	}
-	text := []byte(until.UTC().Format(time.RFC3339) + "\n")
-	if err := place(d.path(bypassName), text, 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
-		return core.Errorf(core.NotAllowed, "%s: %w", d.path(bypassName), err)
-	}
-	return nil
+	return d.put(core.NotAllowed, d.path(bypassName), []byte(until.UTC().Format(time.RFC3339)+"\n"))
 }
 
 // ClearBypass ends a bypass; where there is none it does nothing.

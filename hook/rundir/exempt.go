@@ -42,10 +42,7 @@ func (d Dir) exempt(job core.JobID, text []byte) error {
 	if err := makeFolders(filepath.Dir(path)); err != nil {
 		return core.Errorf(core.BadConfig, "%s: %w", path, err)
 	}
-	if err := place(path, text, 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
-		return core.Errorf(core.BadConfig, "%s: %w", path, err)
-	}
-	return nil
+	return d.put(core.BadConfig, path, text)
 }
 
 // Unexempt ends that: the job is over, or was prepared.

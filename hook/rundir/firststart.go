@@ -81,11 +81,5 @@ func (d Dir) NoteStart(boot string) error {
 }
 
 func (d Dir) note(name string, text []byte) error {
-	if err := d.Check(); err != nil {
-		return err
-	}
-	if err := place(d.path(name), append(text, '\n'), 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
-		return core.Errorf(core.BadConfig, "%s: %w", d.path(name), err)
-	}
-	return nil
+	return d.put(core.BadConfig, d.path(name), append(text, '\n'))
 }

@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -179,11 +178,5 @@ func (d Dir) WriteHooks(h Hooks) error {
 	if err != nil {
 		return err
 	}
-	if err := d.Check(); err != nil {
-		return err
-	}
-	if err := place(d.path(hooksName), text, 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
-		return core.Errorf(core.BadConfig, "%s: %w", d.path(hooksName), err)
-	}
-	return nil
+	return d.put(core.BadConfig, d.path(hooksName), text)
 }

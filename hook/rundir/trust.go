@@ -128,6 +128,17 @@ func (d Dir) read(path string, limit int, accept func(path string, info fs.FileI
 	return text.Bytes(), nil
 }
 
+// put writes a file that everybody may read.
+func (d Dir) put(failed core.Reason, path string, text []byte) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	if err := place(path, text, 0o644, uint32(os.Geteuid()), uint32(os.Getegid())); err != nil {
+		return core.Errorf(failed, "%s: %w", path, err)
+	}
+	return nil
+}
+
 // place puts a file in the stead of what is at path: whole or not at all, with its mode and owner from the first moment. An owner is set by root only.
 func place(path string, text []byte, mode fs.FileMode, uid, gid uint32) error {
 	how := file.How{Mode: mode, Volatile: true} // the folder is on a tmpfs

@@ -10,19 +10,19 @@ import (
 // A job of 11,136 nodes that cannot have what it asked for is refused 11,136 times, and its scheduler is told once.
 const (
 	keepTold     = time.Minute // for which those of its nodes that come late tell nobody anew
-	mostTellings = 4096        // jobs whose schedulers were told; those under way are not counted
+	mostJobCalls = 4096        // jobs whose schedulers were told; those under way are not counted
 )
 
-// telling is what a scheduler is told of one run of a job.
-type telling struct {
+// jobCall names the calls to a scheduler about the failure of one run of a job.
+type jobCall struct {
 	key   core.Key
 	again bool // it may come again
 }
 
-// tellings are those under way and those just over.
-type tellings struct {
+// jobCalls are the calls that are under way, and those that ended less than keepTold ago.
+type jobCalls struct {
 	mu sync.Mutex
-	of map[telling]*told
+	of map[jobCall]*told
 }
 
 type told struct {
@@ -30,8 +30,8 @@ type told struct {
 	until time.Duration   // Moment.Run up to which it counts; 0: it is under way
 }
 
-// begun gives the telling of a job that need not be begun, nil where there is none.
-func (t *tellings) begun(what telling, now time.Duration) <-chan struct{} {
+// begun gives the call about a job that need not be begun, nil where there is none.
+func (t *jobCalls) begun(what jobCall, now time.Duration) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.of[what]; of != nil && (of.until == 0 || now < of.until) {
@@ -40,18 +40,18 @@ func (t *tellings) begun(what telling, now time.Duration) <-chan struct{} {
 	return nil
 }
 
-// begin notes one.
-func (t *tellings) begin(what telling, first <-chan struct{}) {
+// begin notes a call.
+func (t *jobCalls) begin(what jobCall, first <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.of == nil {
-		t.of = map[telling]*told{}
+		t.of = map[jobCall]*told{}
 	}
 	t.of[what] = &told{first: first}
 }
 
-// end notes that one is over. One that failed is forgotten: the next node of the job has it tried again.
-func (t *tellings) end(what telling, ok bool, now time.Duration) {
+// end notes that a call ended. It forgets one that failed, so that the next node of the job tries again.
+func (t *jobCalls) end(what jobCall, ok bool, now time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.of[what]; of != nil {
@@ -60,7 +60,7 @@ func (t *tellings) end(what telling, ok bool, now time.Duration) {
 	if !ok {
 		delete(t.of, what)
 	}
-	if len(t.of) <= mostTellings {
+	if len(t.of) <= mostJobCalls {
 		return
 	}
 	for what, of := range t.of {
@@ -69,7 +69,7 @@ func (t *tellings) end(what telling, ok bool, now time.Duration) {
 		}
 	}
 	for what, of := range t.of {
-		if len(t.of) <= mostTellings {
+		if len(t.of) <= mostJobCalls {
 			return
 		}
 		if of.until != 0 {

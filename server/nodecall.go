@@ -2,17 +2,17 @@ package server
 
 import "github.com/weft-hpc/weft/core"
 
-// duty is a node as one scheduler knows it.
-type duty struct{ scheduler, node string }
+// nodeCall names the calls to one scheduler about one node.
+type nodeCall struct{ scheduler, node string }
 
 // everywhere tells every scheduler something of a node. What it was told of the node before comes first, with all its tries: the newest word is to be the last.
 func (s *Server) everywhere(c core.SchedulerCall) {
 	for name := range s.schedulers {
-		of := duty{name, c.Node}
+		of := nodeCall{name, c.Node}
 		over := make(chan struct{})
 		c.Scheduler = name
-		if s.tellScheduler(c, s.duties[of], func(bool) { close(over) }) != nil {
-			s.duties[of] = over
+		if s.tellScheduler(c, s.nodeCalls[of], func(bool) { close(over) }) != nil {
+			s.nodeCalls[of] = over
 		}
 	}
 }
