@@ -59,7 +59,7 @@ type Change struct {
 	Brief bool // a person need not read Text
 }
 
-// The kind of the change: "remove", "create" or "change".
+// What names the kind of the change: "remove", "create" or "change".
 func (c Change) What() string {
 	switch {
 	case c.Gone:

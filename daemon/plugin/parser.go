@@ -43,5 +43,5 @@ func Parser(ctx context.Context, p config.Plugin) (core.RequestParser, func(), e
 		end()
 		return nil, nil, err
 	}
-	return started.Hooks().(core.RequestParser), end, nil //nolint:errcheck // each facade is one
+	return started.Hooks().(core.RequestParser), end, nil
 }

@@ -110,6 +110,7 @@ func (h half) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error)
 		h.w.mu.Lock()
 		h.w.drains = append(h.w.drains, fmt.Sprintf("%s %s: %s", h.s.name(), c.Node, c.Reason))
 		h.w.mu.Unlock()
+	case core.CallFail, core.CallRequeue, core.CallAnnotate, core.CallResume: // as they come
 	}
 	job, err := core.Dispatcher{Of: p.scheduler}.Call(ctx, c)
 	if c.Verb == core.CallDescribe && p.over() {
