@@ -59,8 +59,8 @@ type Change struct {
 	Brief bool // a person need not read Text
 }
 
-// What names the kind of the change: "remove", "create" or "change".
-func (c Change) What() string {
+// Action names the kind of the change: "remove", "create" or "change".
+func (c Change) Action() string {
 	switch {
 	case c.Gone:
 		return "remove"

@@ -54,7 +54,7 @@ func TestWrite(t *testing.T) {
 
 func TestWhat(t *testing.T) {
 	for want, c := range map[string]plan.Change{"create": {}, "change": {Was: []byte{}}, "remove": {Gone: true}} {
-		if got := c.What(); got != want {
+		if got := c.Action(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

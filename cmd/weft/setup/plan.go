@@ -57,7 +57,7 @@ type shownChange struct {
 func show(p plan.Plan, done bool) shown {
 	s := shown{Findings: append([]plan.Finding{}, p.Findings...), Changes: []shownChange{}, Done: done}
 	for _, c := range p.Changes {
-		s.Changes = append(s.Changes, shownChange{c.Path, c.What(), string(c.Text), c.Site || c.Gone || c.Brief})
+		s.Changes = append(s.Changes, shownChange{c.Path, c.Action(), string(c.Text), c.Site || c.Gone || c.Brief})
 	}
 	return s
 }
