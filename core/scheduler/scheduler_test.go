@@ -1,0 +1,57 @@
+package scheduler_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
+)
+
+func TestPlacements(t *testing.T) {
+	got := scheduler.Placements(map[string]int{"n10": 4, "n9": 4, "gpu1": 0, "big": 64})
+	want := []core.Placement{
+		{Hosts: "big", Nodes: 1, Cores: 64}, {Hosts: "n[9-10]", Nodes: 2, Cores: 4}, {Hosts: "gpu1", Nodes: 1, Cores: 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadNote(t *testing.T) {
+	for text, want := range map[string]core.Reason{
+		`{"v":2,"job":"7"}`: "", `{"v":3}`: core.BadVersion, `{"job":"7"}`: core.BadCall, `{"v":2`: core.BadCall,
+		`{"v":2,"job":7}`: core.BadCall, `{"v":2,"x":"` + string(make([]byte, core.MaxNote)): core.BadCall,
+	} {
+		var note struct{ Job string }
+		err := scheduler.ReadNote([]byte(text), 2, &note)
+		if (err == nil) != (want == "") || err != nil && core.AsError(err).Reason != want || err == nil && note.Job != "7" {
+			t.Errorf("%.40q: %v, %q", text, err, note.Job)
+		}
+	}
+}
+
+func TestBlock(t *testing.T) {
+	for _, test := range []struct {
+		value any
+		want  time.Duration // 0: refused
+	}{
+		{nil, time.Hour}, {time.Second, time.Second}, {time.Minute, time.Minute}, {time.Minute + 1, 0}, {time.Second - 1, 0},
+	} {
+		got := time.Hour
+		err := scheduler.Duration(core.Values{"f": test.value}, "f", &got, time.Minute)
+		path, refused := errors.AsType[*core.PathError](err)
+		if refused != (test.want == 0) || !refused && got != test.want || refused && path.Path[0] != "f" {
+			t.Errorf("%v: %v, %v", test.value, got, err)
+		}
+	}
+	for value, ok := range map[string]bool{"/a/b": true, "a": false, "/a/../b": false, "": false} {
+		got := "/before"
+		if err := scheduler.Path(core.Values{"f": value}, "f", &got); (err == nil) != ok || ok && got != value {
+			t.Errorf("%q: %q, %v", value, got, err)
+		}
+	}
+}
