@@ -48,7 +48,7 @@ func newRoot() *cobra.Command {
 	o := &cli.Options{Version: version}
 	root := &cobra.Command{
 		Use:   "weft",
-		Short: "The one authority over a Slingshot fabric's VNIs, whichever schedulers share it",
+		Short: "The one authority over a Slingshot fabric's VNIs, for all schedulers that share it",
 		Long: `Weft gives every job on an HPE Slingshot system its own isolated network resources: VNIs, CXI services on each NIC that only
 the job's owner can use, traffic classes and guaranteed NIC resources.
 

@@ -11,7 +11,7 @@ import (
 
 func NewReload(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
-		Use: "reload", Short: "Put config.hcl and the policy files in force without a restart; the old stay when anything is wrong", Args: cobra.NoArgs,
+		Use: "reload", Short: "Load config.hcl and the policy files without a restart; keep the old ones after any error", Args: cobra.NoArgs,
 		Long: `Put config.hcl and the policy files in force in the daemons of this host: the server, the agent, or both. No job is dropped. Each says what
 changed, and what of it needs a restart. When anything is wrong with the new, the old stays in force whole.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -46,7 +46,7 @@ func printJobs(w io.Writer, jobs []server.JobRow) {
 
 func NewJob(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
-		Use: "job ID", Short: "Show all that is known of a job", Args: cobra.ExactArgs(1), ValidArgsFunction: o.JobNames().Once,
+		Use: "job ID", Short: "Show everything about a job", Args: cobra.ExactArgs(1), ValidArgsFunction: o.JobNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, _, err := cli.SplitJob(args[0]); err != nil {
 				return err
@@ -92,7 +92,7 @@ func printJob(w io.Writer, j server.JobDetail) {
 
 func NewVNIs(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
-		Use: "vnis [VNI]", Short: "Say who has which VNI, since when, where, and what it waits for", Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.VNINumbers().Once,
+		Use: "vnis [VNI]", Short: "Show who has which VNI, since when, where, and why it is not free", Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.VNINumbers().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var in server.JobArgs
 			if len(args) == 1 {

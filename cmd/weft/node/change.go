@@ -36,7 +36,7 @@ func NewResume(o *cli.Options) *cobra.Command {
 func NewRecover(o *cli.Options) *cobra.Command {
 	var without string
 	cmd := &cobra.Command{
-		Use: "recover --without NODES", Short: "Grant again after a store was lost, without waiting for these nodes",
+		Use: "recover --without NODES", Short: "Grant again after the loss of a store, without these nodes",
 		Long: `A server whose store is new, imported or older than what nodes have seen grants nothing until every node has reported, since a node
 may hold VNIs that the store does not know. This goes on without the nodes that will not come. If one comes back all the same
 with services of its own, their VNIs may be another job's by then.`,
@@ -54,7 +54,7 @@ with services of its own, their VNIs may be another job's by then.`,
 }
 
 func NewNode(o *cli.Options) *cobra.Command {
-	return cli.Holder("node", "Change what is known of a node", &cobra.Command{
+	return cli.Holder("node", "Change the record of a node", &cobra.Command{
 		Use: "accept NODES", Short: "Take the NICs that a node has now for its inventory", Args: cobra.ExactArgs(1), ValidArgsFunction: o.NodeNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := o.Count(cmd.Context(), "accept", server.NodeArgs{Nodes: args[0]})

@@ -28,7 +28,7 @@ func NewDoctor(o *cli.Options) *cobra.Command {
 	var health bool
 	var limit time.Duration
 	cmd := o.Listing(&cobra.Command{
-		Use: "doctor", Short: "Look for what is wrong on a node, and say what mends it", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Look for faults of a node, and show their remedies", Args: cobra.NoArgs,
 		Long: `Look for what is wrong on a node: its NICs, the services on them, the agent, and what the plugins find by themselves. Each finding has its
 severity, what shows it, and the command that mends it. Only root may ask.
 

@@ -18,7 +18,7 @@ func NewServices(o *cli.Options) *cobra.Command {
 	var node string
 	var all, most bool
 	cmd := o.Listing(&cobra.Command{
-		Use: "services", Short: "List the CXI services on a node's NICs, and whose each is", Args: cobra.NoArgs,
+		Use: "services", Short: "List the CXI services on a node's NICs, and their owners", Args: cobra.NoArgs,
 		Long: `List the CXI services on a node's NICs, and whose each is. The table has one line for NICs whose service is the same; -o json has
 one element for each NIC. Inside a job the node is the job's own, on a node with an agent it is that one.
 

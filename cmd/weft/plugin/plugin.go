@@ -35,7 +35,7 @@ func New(o *cli.Options) *cobra.Command {
 		},
 	})
 	restart := &cobra.Command{
-		Use: "restart KIND NAME", Short: "Start a plugin anew, also one that has failed; KIND and NAME are as the list shows them", Args: cobra.ExactArgs(2),
+		Use: "restart KIND NAME", Short: "Start a plugin again, also one that has failed; KIND and NAME are as the list shows them", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.AskHere(cmd.Context(), "restart-plugin", plugin.Args{Kind: args[0], Name: args[1]}, nil); err != nil {
 				return err

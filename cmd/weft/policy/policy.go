@@ -20,7 +20,7 @@ import (
 )
 
 func New(o *cli.Options) *cobra.Command {
-	return cli.Holder("policy", "Check, lay out, explain and test the rules of which job gets what",
+	return cli.Holder("policy", "Check, format, explain, test and apply the policy",
 		newPolicyCheck(o),
 		newPolicyFmt(o),
 		newPolicyExplain(o),

@@ -32,7 +32,7 @@ type runArgs struct {
 func New(o *cli.Options) *cobra.Command {
 	r := &runArgs{}
 	cmd := &cobra.Command{
-		Use: "run [flags] -- COMMAND [ARG…]", Short: "Run a command with network resources of its own, where no scheduler does it",
+		Use: "run [flags] -- COMMAND [ARG…]", Short: "Run a command with its own network resources, without a scheduler",
 		Long: `Run COMMAND as a job of its own: with VNIs and CXI services that only its owner can use, on a login or transfer node where no
 scheduler does it. COMMAND replaces weft in its own process; when that process ends, however it ends, its services go.
 
