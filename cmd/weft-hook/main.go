@@ -79,8 +79,10 @@ func (c *call) arguments(args []string) (code int, ok bool) {
 	c.before = *before
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(c.stdout, "usage: %s\n\nA scheduler's hooks run it. RUNDIR is the run directory of the node's agent, %s unless given.\n"+
-			"With --say, why it fails goes to standard output behind PREFIX, for a scheduler whose users see nothing else of a hook.\n", usage, rundir.Default)
+		fmt.Fprintf(c.stdout, "usage: %s\n\nThe hooks of a scheduler run weft-hook. RUNDIR is the run directory of the\n"+
+			"node's agent (default %s).\n"+
+			"With --say, the reason of a failure goes to standard output after PREFIX,\n"+
+			"for a scheduler that shows its users no other output of a hook.\n", usage, rundir.Default)
 		return 0, false
 	case *shown:
 		fmt.Fprintf(c.stdout, "weft-hook %s\n", version)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -48,12 +49,18 @@ func newRoot() *cobra.Command {
 	o := &cli.Options{Version: version}
 	root := &cobra.Command{
 		Use:   "weft",
-		Short: "The one authority over a Slingshot fabric's VNIs, for all schedulers that share it",
-		Long: `Weft gives every job on an HPE Slingshot system its own isolated network resources: VNIs, CXI services on each NIC that only
-the job's owner can use, traffic classes and guaranteed NIC resources.
+		Short: "Allocate the VNIs of a Slingshot fabric for all schedulers that share it",
+		Long: `Weft gives each job on an HPE Slingshot system its own network resources: VNIs,
+traffic classes and guaranteed NIC resources. On each NIC, the job has CXI
+services that only its owner can use.
 
-Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 wrong usage, or a configuration that cannot be used.
-` + "`weft run`" + ` exits as its COMMAND does; with 125 when the job could not be started, 126 and 127 when COMMAND could not.`,
+Exit codes:
+  0  done
+  1  failed: standard error has the reason and the remedy
+  2  wrong usage, or a configuration that Weft cannot use
+
+` + "`weft run`" + ` exits with the code of its COMMAND. It exits with 125 when it cannot
+start the job, and with 126 or 127 when it cannot start COMMAND.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version,
@@ -61,12 +68,14 @@ Exit codes: 0 done; 1 it failed, and standard error says why and what to do; 2 w
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.Misuse(cmd, "%w", err) })
-	root.PersistentFlags().StringVar(&o.Dir, "dir", cli.DefaultDir, "folder of the system's sockets; where it is not there, /run/weft")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
+	root.PersistentFlags().StringVar(&o.Dir, "dir", cli.DefaultDir,
+		"folder of the sockets; Weft uses /run/weft if it does not exist")
 	root.AddGroup(
-		&cobra.Group{ID: "see", Title: "To see:"},
-		&cobra.Group{ID: "change", Title: "To change:"},
-		&cobra.Group{ID: "work", Title: "To work with:"},
-		&cobra.Group{ID: "daemon", Title: "To run it:"},
+		&cobra.Group{ID: "see", Title: "Look at the system:"},
+		&cobra.Group{ID: "change", Title: "Change the system:"},
+		&cobra.Group{ID: "work", Title: "Run jobs, test policy and simulate:"},
+		&cobra.Group{ID: "daemon", Title: "Install and run the daemons:"},
 	)
 	for id, cmds := range map[string][]*cobra.Command{
 		"see":    {daemon.NewStatus(o), job.NewJobs(o), job.NewJob(o), job.NewVNIs(o), node.NewNodes(o), node.NewServices(o), node.NewDoctor(o), job.NewEnv(o), daemon.NewVersion(o)},

@@ -17,9 +17,12 @@ import (
 
 func New() *cobra.Command {
 	var dir string
-	cmd := cli.Holder("tls", "Make the certificates of server and nodes",
+	cmd := cli.Holder("tls", "Make the certificates of the server and the nodes",
 		&cobra.Command{
-			Use: "init [HOST…]", Short: "Make the site's authority, and the server's certificate for these names and addresses; run it again to renew",
+			Use: "init [HOST…]", Short: "Make or renew the certificates of the site and the server",
+			Long: `Make the site's certificate authority, and the server's certificate for these
+names and addresses. Without HOST, Weft takes the name of this host. Run it
+again to renew the certificate.`,
 			RunE: func(_ *cobra.Command, hosts []string) error {
 				if len(hosts) == 0 {
 					name, err := os.Hostname()
@@ -53,7 +56,7 @@ func New() *cobra.Command {
 			},
 		},
 	)
-	cmd.PersistentFlags().StringVar(&dir, "tls", config.DefaultTLS, "folder of the site's authority")
+	cmd.PersistentFlags().StringVar(&dir, "tls", config.DefaultTLS, "folder of the site's certificate authority")
 	return cmd
 }
 

@@ -17,7 +17,8 @@ type ConfigFlag struct {
 }
 
 func (a *ConfigFlag) Flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.Config, "config", "", "the configuration, whose pools, services, schedulers and nodes policy names (default: config.hcl here, or else "+DefaultConfig+")")
+	cmd.Flags().StringVar(&a.Config, "config", "",
+		"configuration with the pools, services, schedulers and nodes (default: config.hcl here, then "+DefaultConfig+")")
 }
 
 // Path is the configuration that is meant: where nobody named another, that of this folder, as with `weft dev`, and else that of the daemons.

@@ -23,13 +23,22 @@ func newBypass(o *cli.Options) *cobra.Command {
 	var until string
 	var end bool
 	cmd := &cobra.Command{
-		Use: "bypass --until TIME | --end", Short: "Let jobs run without Weft on this node for a while, when Weft itself is broken", Args: cobra.NoArgs,
-		Long: `Let the hooks of every scheduler on this node go by without Weft until TIME, and for root only: jobs start without VNIs, services and
-variables of their own, and so without isolation. Neither agent nor server need run. Each hook that goes by is logged and counted in the
-agent's run directory. Jobs that began meanwhile run on when it is over.
+		Use:   "bypass --until TIME | --end",
+		Short: "Let jobs run without Weft on this node for a limited time",
+		Args:  cobra.NoArgs,
+		Long: `Let the hooks of every scheduler on this node run without Weft until TIME. Only
+root may use it. Jobs start without VNIs, services and variables, and so
+without isolation. The agent and the server need not run. Weft logs each
+bypassed hook and counts it in the agent's run directory. Jobs that start
+during the bypass continue after it.
 
-TIME is 15:04, the next one to come, "2026-01-31 15:04", 2026-01-31T15:04:00+01:00, or how long from now: 4h. It is at most 7 days ahead.
-Without a flag it says whether there is a bypass.`,
+TIME is one of these, at most 7 days ahead:
+  15:04                        the next time that a clock shows it
+  "2026-01-31 15:04"
+  2026-01-31T15:04:00+01:00
+  4h                           a duration from now
+
+Without a flag, it reports whether a bypass is in force.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if until != "" && end {
 				return cli.Misuse(cmd, "bypass: give one of --until and --end")
@@ -37,8 +46,8 @@ Without a flag it says whether there is a bypass.`,
 			return bypass(cmd.Context(), o, until, end, time.Now())
 		},
 	}
-	cmd.Flags().StringVar(&until, "until", "", "begin one, or move its end")
-	cmd.Flags().BoolVar(&end, "end", false, "end it now")
+	cmd.Flags().StringVar(&until, "until", "", "begin a bypass until `TIME`, or change its end")
+	cmd.Flags().BoolVar(&end, "end", false, "end the bypass now")
 	return cmd
 }
 

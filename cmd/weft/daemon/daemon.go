@@ -22,9 +22,10 @@ import (
 func NewServer(o *cli.Options) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
-		Use: "server", Short: "Run the server: the one authority over the fabric", Args: cobra.NoArgs,
-		Long: `Run the server of a system, until it is told to stop. It keeps its records in the store that config.hcl names, answers operators on its
-socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` makes its certificates.`,
+		Use: "server", Short: "Run the server, which allocates the VNIs of the fabric", Args: cobra.NoArgs,
+		Long: `Run the server of a system until a signal stops it. It keeps its records in the
+store that config.hcl names. It answers operators on its socket, and agents
+over TLS on the address in "listen". ` + "`weft tls init`" + ` makes its certificates.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts, done := daemonOptions(cmd.Context(), o.Version)
 			defer done()
@@ -36,7 +37,7 @@ socket, and agents where "listen" says, over TLS. ` + "`weft tls init`" + ` make
 			return told(daemon.Server(cmd.Context(), s, opts))
 		},
 	}
-	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "the configuration")
+	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "read this configuration")
 	return cmd
 }
 
@@ -44,8 +45,9 @@ func NewAgent(o *cli.Options) *cobra.Command {
 	var path, boot string
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Run this node's agent, which makes and removes its CXI services", Args: cli.NoVerb,
-		Long: `Run the agent of this node, until it is told to stop. Services stay when it does: they are their jobs', and the next start finds them
-again. The node is called what its certificate says; ` + "`weft tls node NAME`" + ` makes it.`,
+		Long: `Run the agent of this node until a signal stops it. The services stay when the
+agent stops: they belong to jobs, and the agent finds them at its next start.
+The certificate names the node; ` + "`weft tls node NAME`" + ` makes it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts, done := daemonOptions(cmd.Context(), o.Version)
 			defer done()
@@ -56,8 +58,8 @@ again. The node is called what its certificate says; ` + "`weft tls node NAME`" 
 			return told(daemon.Agent(cmd.Context(), s, boot, opts))
 		},
 	}
-	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "the configuration")
-	cmd.Flags().StringVar(&boot, "boot", "", "the node's boot id, for a simulated node; by default the machine's")
+	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "read this configuration")
+	cmd.Flags().StringVar(&boot, "boot", "", "boot id of a simulated node (default: the boot id of the machine)")
 	_ = cmd.Flags().MarkHidden("boot")
 	cmd.AddCommand(newBypass(o))
 	return cmd

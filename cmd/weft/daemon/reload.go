@@ -11,9 +11,11 @@ import (
 
 func NewReload(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
-		Use: "reload", Short: "Load config.hcl and the policy files without a restart; keep the old ones after any error", Args: cobra.NoArgs,
-		Long: `Put config.hcl and the policy files in force in the daemons of this host: the server, the agent, or both. No job is dropped. Each says what
-changed, and what of it needs a restart. When anything is wrong with the new, the old stays in force whole.`,
+		Use: "reload", Short: "Load config.hcl and the policy files without a restart", Args: cobra.NoArgs,
+		Long: `Put config.hcl and the policy files in force in the daemons of this host: the
+server, the agent, or both. No job is dropped. Each daemon reports its changes,
+and the changes that need a restart. After any error, the old files stay in
+force as a whole.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, away := o.Reload(cmd.Context())
 			if away != nil && len(rows) == 0 {

@@ -24,7 +24,7 @@ func NewVersion(o *cli.Options) *cobra.Command {
 
 func NewStatus(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
-		Use: "status", Short: "Show the system in one look", Args: cobra.NoArgs,
+		Use: "status", Short: "Show the state of the system", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.Answer(cmd.Context(), o, "status", nil, PrintStatus)
 		},

@@ -21,7 +21,7 @@ import (
 func New(o *cli.Options) *cobra.Command {
 	d := &sim.System{}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Show the main job on simulated NICs, as a story that checks itself", Args: cobra.NoArgs,
+		Use: "demo", Short: "Show Weft's main tasks on simulated NICs, and check each step", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Minute)
 			defer cancel()

@@ -16,11 +16,12 @@ func NewEnv(o *cli.Options) *cobra.Command {
 	var node, label string
 	var show bool
 	cmd := o.Listing(&cobra.Command{
-		Use: "env [JOB]", Short: "Print a job's variables, for its owner, in a shell that no hook reached",
-		Long: `Print a job's variables as a shell can take them: eval "$(weft env JOB)". Without JOB it is the one that WEFT_JOB names.
-Only the job's owner and root can.
+		Use: "env [JOB]", Short: "Print a job's variables for a shell that no hook prepared",
+		Long: `Print a job's variables for a shell: eval "$(weft env JOB)". Without JOB, Weft
+takes the job that WEFT_JOB names. Only the job's owner and root may use it.
 
-With --show it tells what this shell carries already and whose it is: a job within a Flux job shares the services of the outermost.`,
+With --show, it prints the variables that this shell has, and their job. A job
+within a Flux job shares the services of the outermost job.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if show {
@@ -57,8 +58,9 @@ With --show it tells what this shell carries already and whose it is: a job with
 		},
 	})
 	cmd.ValidArgsFunction = o.JobNames().Once
-	o.NodeFlag(cmd, &node, "as the job sees it on this node")
-	cmd.Flags().StringVar(&label, "scheduler", "", "label of the job's scheduler in config.hcl; needed where two have a job of that id")
-	cmd.Flags().BoolVar(&show, "show", false, "show what this shell carries, and from which job")
+	o.NodeFlag(cmd, &node, "print the variables of the job on this node")
+	cmd.Flags().StringVar(&label, "scheduler", "",
+		"label of the job's scheduler in config.hcl; needed if two schedulers have this job id")
+	cmd.Flags().BoolVar(&show, "show", false, "show the variables that this shell has, and their job")
 	return cmd
 }

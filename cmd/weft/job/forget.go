@@ -15,8 +15,10 @@ func NewForget(o *cli.Options) *cobra.Command {
 	in := server.JobArgs{}
 	cmd := &cobra.Command{
 		Use: "forget [JOB]", Short: "Write off nodes that keep a held reservation from being freed",
-		Long: `Write off the nodes that keep a reservation from being freed: they are out of contact for good, or were reinstalled.
-Its VNIs go to quarantine. If such a node comes back and still has the services, they are shown and its VNIs are held again.`,
+		Long: `Write off the nodes that keep a reservation from being freed, because they are
+out of contact for good or were reinstalled. The VNIs of the reservation go to
+quarantine. If such a node comes back with the services, Weft shows them and
+holds their VNIs again.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if given := count(len(args) == 1, cmd.Flags().Changed("vni"), in.Vanished); given != 1 {
@@ -44,10 +46,10 @@ Its VNIs go to quarantine. If such a node comes back and still has the services,
 		},
 	}
 	cmd.ValidArgsFunction = o.JobNames().Once
-	cmd.Flags().StringVar(&vni, "vni", "", "the reservations that hold this VNI")
+	cmd.Flags().StringVar(&vni, "vni", "", "write off the reservations that hold this `VNI`")
 	o.VNINumbers().Flag(cmd, "vni")
-	cmd.Flags().BoolVar(&in.Vanished, "vanished", false, "the jobs of an alarm are really gone")
-	cmd.Flags().BoolVar(&in.Confirmed, "gone", false, "also where the scheduler has not said that the job is over")
+	cmd.Flags().BoolVar(&in.Vanished, "vanished", false, "confirm that the jobs of an alarm are really gone")
+	cmd.Flags().BoolVar(&in.Confirmed, "gone", false, "also forget a job whose end the scheduler has not reported")
 	return cmd
 }
 

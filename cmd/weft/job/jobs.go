@@ -17,8 +17,12 @@ func NewJobs(o *cli.Options) *cobra.Command {
 	at, past, since := &cli.ConfigFlag{}, false, ""
 	cmd := &cobra.Command{
 		Use: "jobs", Short: "List the reservations", Args: cobra.NoArgs,
-		Long: `List the reservations. With --history those of the past too, with what policy knew of each job, out of the files that the configuration names
-as server { history = … } and that root alone can read: with -o json one line for each.`,
+		Long: `List the reservations.
+
+With --history, the list has past reservations too, with the facts that policy
+knew about each job. Weft reads them from the files that the configuration
+names in server { history = … }; only root can read these files. With -o json,
+it prints one line for each reservation.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if past {
 				return printHistory(o, at.Path(), since)
@@ -29,8 +33,9 @@ as server { history = … } and that root alone can read: with -o json one line 
 			return cli.PrintList(cmd.Context(), o, "jobs", nil, printJobs)
 		},
 	}
-	cmd.Flags().BoolVar(&past, "history", false, "those of the past too, on the server's host")
-	cmd.Flags().StringVar(&since, "since", "", "only those that had not ended so long ago, as 36h, or by then, as 2026-01-31")
+	cmd.Flags().BoolVar(&past, "history", false, "also list past reservations, on the server's host")
+	cmd.Flags().StringVar(&since, "since", "",
+		"omit jobs that ended before this `TIME`: 36h for a time ago, or a date such as 2026-01-31")
 	at.Flags(cmd)
 	return o.Listing(cmd)
 }
@@ -92,7 +97,9 @@ func printJob(w io.Writer, j server.JobDetail) {
 
 func NewVNIs(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
-		Use: "vnis [VNI]", Short: "Show who has which VNI, since when, where, and why it is not free", Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.VNINumbers().Once,
+		Use:   "vnis [VNI]",
+		Short: "Show the job of each VNI, its nodes, and why the VNI is not free",
+		Args:  cobra.MaximumNArgs(1), ValidArgsFunction: o.VNINumbers().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var in server.JobArgs
 			if len(args) == 1 {

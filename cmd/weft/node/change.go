@@ -13,7 +13,9 @@ import (
 
 func NewDrain(o *cli.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "drain NODES REASON…", Short: "Take nodes out of service, in Weft and in every scheduler that lists them", Args: cobra.MinimumNArgs(1),
+		Use:               "drain NODES REASON…",
+		Short:             "Take nodes out of service, in Weft and in every scheduler",
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: o.NodeNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -26,7 +28,9 @@ func NewDrain(o *cli.Options) *cobra.Command {
 
 func NewResume(o *cli.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "resume NODES", Short: "Take nodes back into service, in Weft and in every scheduler where Weft took them out of it", Args: cobra.ExactArgs(1), ValidArgsFunction: o.NodeNames().Once,
+		Use:   "resume NODES",
+		Short: "Take nodes back into service where Weft took them out",
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: o.NodeNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return nodes(o, cmd, "resume", server.NodeArgs{Nodes: args[0]}, "in service")
 		},
@@ -37,9 +41,12 @@ func NewRecover(o *cli.Options) *cobra.Command {
 	var without string
 	cmd := &cobra.Command{
 		Use: "recover --without NODES", Short: "Grant again after the loss of a store, without these nodes",
-		Long: `A server whose store is new, imported or older than what nodes have seen grants nothing until every node has reported, since a node
-may hold VNIs that the store does not know. This goes on without the nodes that will not come. If one comes back all the same
-with services of its own, their VNIs may be another job's by then.`,
+		Long: `After the loss of a store, a server grants nothing until every node has
+reported: a node may hold VNIs that the store does not know. The same holds for
+a store that is new, imported, or older than the records of the nodes.
+
+This verb lets the server continue without the given nodes. If such a node
+comes back with services, their VNIs may belong to another job by then.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if without == "" {
@@ -48,14 +55,16 @@ with services of its own, their VNIs may be another job's by then.`,
 			return nodes(o, cmd, "recover", server.NodeArgs{Nodes: without}, "no longer waited for")
 		},
 	}
-	cmd.Flags().StringVar(&without, "without", "", "hostlist of the nodes not to wait for")
+	cmd.Flags().StringVar(&without, "without", "", "do not wait for these `NODES`, a hostlist")
 	o.NodeNames().Flag(cmd, "without")
 	return cmd
 }
 
 func NewNode(o *cli.Options) *cobra.Command {
 	return cli.Holder("node", "Change the record of a node", &cobra.Command{
-		Use: "accept NODES", Short: "Take the NICs that a node has now for its inventory", Args: cobra.ExactArgs(1), ValidArgsFunction: o.NodeNames().Once,
+		Use:   "accept NODES",
+		Short: "Accept the NICs that nodes have now as their inventory",
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: o.NodeNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := o.Count(cmd.Context(), "accept", server.NodeArgs{Nodes: args[0]})
 			if err != nil {

@@ -15,12 +15,16 @@ func NewClean(o *cli.Options) *cobra.Command {
 	var node string
 	var in agent.CleanArgs
 	cmd := o.Listing(&cobra.Command{
-		Use: "clean", Short: "Remove the services of Weft's VNIs on a node that belong to no job", Args: cobra.NoArgs,
-		Long: `Remove the services on a node's NICs that no record explains, where all their VNIs are of the pools and services of config.hcl: what a
-lost record, another tool or a switched-off plugin left behind. A service with another VNI is listed as kept; the driver's own and the
-default service are never touched, nor is one of a job. Each removal is in the audit. Only root may do it.
+		Use: "clean", Short: "Remove the services on a node that use Weft's VNIs but have no job", Args: cobra.NoArgs,
+		Long: `Remove the services on a node's NICs that have no record, if all their VNIs
+belong to the pools and services of config.hcl. A lost record, another tool or
+a disabled plugin can leave such services. The list shows a service with
+another VNI as kept. Weft never touches the driver's services, the default
+service or the service of a job. The audit log has each removal. Only root may
+use this verb.
 
-Exit code 1 says that one of them could not be removed: an application still uses it, or the NIC failed.`,
+Exit code 1: Weft could not remove a service, because an application still uses
+it or the NIC failed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := o.NodeHere(cmd, node)
 			if err != nil {
@@ -41,8 +45,8 @@ Exit code 1 says that one of them could not be removed: an application still use
 			return nil
 		},
 	})
-	o.NodeFlag(cmd, &node, "the node; by default that of this host's agent")
-	cmd.Flags().BoolVar(&in.DryRun, "dry-run", false, "only show what would go")
+	o.NodeFlag(cmd, &node, "clean this node (default: the node of this host's agent)")
+	cmd.Flags().BoolVar(&in.DryRun, "dry-run", false, "show the services, but remove none")
 	return cmd
 }
 

@@ -29,13 +29,19 @@ func NewDoctor(o *cli.Options) *cobra.Command {
 	var limit time.Duration
 	cmd := o.Listing(&cobra.Command{
 		Use: "doctor", Short: "Look for faults of a node, and show their remedies", Args: cobra.NoArgs,
-		Long: `Look for what is wrong on a node: its NICs, the services on them, the agent, and what the plugins find by themselves. Each finding has its
-severity, what shows it, and the command that mends it. Only root may ask.
+		Long: `Look for faults of a node: of its NICs, of the services on them, of the agent,
+and those that the plugins find. Each finding has a severity, its evidence, and
+the command that fixes it. Only root may use this verb.
 
-Exit codes: 0 nothing is wrong; 1 the worst is a warning; 2 the worst is critical, or the agent does not answer.
+Exit codes:
+  0  there is no fault
+  1  the worst fault is a warning
+  2  the worst fault is critical, or the agent does not answer
 
---health is for a scheduler's health check: one line, within --limit; exit code 0, or 1 when something is critical or the agent does not
-answer. Warnings do not fail it, so that none of them can drain a whole system.`,
+With --health, it prints one line within --limit, for a scheduler's health
+check. It exits with 1 when a fault is critical or the agent does not answer,
+and otherwise with 0. A warning does not fail the check, because it must not
+drain a whole system.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("limit") {
 				limit = doctorTime
@@ -80,9 +86,9 @@ answer. Warnings do not fail it, so that none of them can drain a whole system.`
 			return nil
 		},
 	})
-	o.NodeFlag(cmd, &node, "the node; by default that of this host's agent")
-	cmd.Flags().BoolVar(&health, "health", false, "one line and exit code 0 or 1, for a scheduler's health check")
-	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "how long it may take; 8s with --health")
+	o.NodeFlag(cmd, &node, "check this node (default: the node of this host's agent)")
+	cmd.Flags().BoolVar(&health, "health", false, "print one line and exit with 0 or 1, for a health check")
+	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health")
 	return cmd
 }
 

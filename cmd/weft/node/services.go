@@ -19,11 +19,15 @@ func NewServices(o *cli.Options) *cobra.Command {
 	var all, most bool
 	cmd := o.Listing(&cobra.Command{
 		Use: "services", Short: "List the CXI services on a node's NICs, and their owners", Args: cobra.NoArgs,
-		Long: `List the CXI services on a node's NICs, and whose each is. The table has one line for NICs whose service is the same; -o json has
-one element for each NIC. Inside a job the node is the job's own, on a node with an agent it is that one.
+		Long: `List the CXI services on a node's NICs, and their owners. The table has one
+line for NICs with the same service; -o json has one element for each NIC.
+Inside a job, the default node is the node of the job. On a node with an agent,
+it is that node.
 
-ORPHAN in place of a job is a service that no record explains: ` + "`weft clean`" + ` removes it where its VNIs are of Weft's pools. SYSTEM and DEFAULT are the
-driver's own; DEFAULT is shown without --all where it is enabled, which voids isolation.`,
+ORPHAN in place of a job marks a service without a record. ` + "`weft clean`" + ` removes
+it if its VNIs belong to Weft's pools. SYSTEM and DEFAULT mark the services of
+the driver. An enabled DEFAULT voids isolation, so the list shows it even
+without --all.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := o.NodeHere(cmd, node)
 			if err != nil {
@@ -39,9 +43,9 @@ driver's own; DEFAULT is shown without --all where it is enabled, which voids is
 			return cli.Print(o, rows, func(w io.Writer, rows []agent.ServiceRow) { PrintServices(w, rows, most) })
 		},
 	})
-	o.NodeFlag(cmd, &node, "the node")
-	cmd.Flags().BoolVar(&all, "all", false, "the driver's own services and a disabled default service too")
-	cmd.Flags().BoolVar(&most, "max", false, "show the most that a service may have of each resource beside what is reserved for it")
+	o.NodeFlag(cmd, &node, "list the services on this node")
+	cmd.Flags().BoolVar(&all, "all", false, "also show the driver's services and a disabled default service")
+	cmd.Flags().BoolVar(&most, "max", false, "show the limit of each resource next to the reserved amount")
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 
 func New(o *cli.Options) *cobra.Command {
 	serve := &cobra.Command{
-		Use: "serve KIND TYPE NAME", Short: "Be a built-in plugin, for the daemon that starts it", Hidden: true, Args: cobra.ExactArgs(3),
+		Use: "serve KIND TYPE NAME", Short: "Run a built-in plugin for its daemon", Hidden: true, Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			value, err := plugin.Builtin(args[0], args[1], args[2])
 			if err != nil {
@@ -25,7 +25,7 @@ func New(o *cli.Options) *cobra.Command {
 		},
 	}
 	list := o.Listing(&cobra.Command{
-		Use: "list", Short: "List the plugins of this host's agent, or of the server, and how each is", Args: cobra.NoArgs,
+		Use: "list", Short: "List the plugins of this host's agent or server, and their states", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows := []plugin.Row{}
 			if err := o.AskHere(cmd.Context(), "plugins", nil, &rows); err != nil {
@@ -35,7 +35,7 @@ func New(o *cli.Options) *cobra.Command {
 		},
 	})
 	restart := &cobra.Command{
-		Use: "restart KIND NAME", Short: "Start a plugin again, also one that has failed; KIND and NAME are as the list shows them", Args: cobra.ExactArgs(2),
+		Use: "restart KIND NAME", Short: "Restart a plugin, by its KIND and NAME in the list", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.AskHere(cmd.Context(), "restart-plugin", plugin.Args{Kind: args[0], Name: args[1]}, nil); err != nil {
 				return err
@@ -44,7 +44,7 @@ func New(o *cli.Options) *cobra.Command {
 			return err
 		},
 	}
-	return cli.Holder("plugin", "Look after plugins", serve, list, restart, newPluginVerify(o))
+	return cli.Holder("plugin", "List, restart and test plugins", serve, list, restart, newPluginVerify(o))
 }
 
 func printPlugins(w io.Writer, rows []plugin.Row) {

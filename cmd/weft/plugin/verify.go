@@ -29,28 +29,38 @@ type verifyArgs struct {
 func newPluginVerify(o *cli.Options) *cobra.Command {
 	a := &verifyArgs{}
 	cmd := &cobra.Command{
-		Use: "verify PATH|NAME", Short: "See whether a plugin does what it must, on this machine and beside its jobs", Args: cobra.ExactArgs(1),
-		Long: `Start a plugin as a daemon does and try each thing that docs/plugins.md says it must do. PATH is a plugin's program; NAME is the label of a
-block of the configuration, or a plugin that is built in. The daemons need not run, and do not notice.
+		Use: "verify PATH|NAME", Short: "Test a plugin on this machine, next to its jobs", Args: cobra.ExactArgs(1),
+		Long: `Start a plugin as a daemon does, and try each duty in docs/plugins.md. PATH is
+a plugin's program. NAME is the label of a block of the configuration, or a
+built-in plugin. The daemons need not run, and the test does not affect them.
 
-It may run on a node with jobs. A driver's cases make services for uids that no account has, with VNIs of --vnis alone, and remove them,
-also after a failure or an interrupt. With --config the default is the five highest VNIs that no pool and no service of it has, and VNIs of
-a pool are refused; without, no service is made, and the cases that need one are skipped. A scheduler is asked about a job and a node that do
-not exist. The built-in "sim" without --config gets simulated NICs of its own, on which everything is tried.
+The test may run on a node with jobs. A driver's cases make services for uids
+without an account, with VNIs of --vnis only. They remove the services, also
+after a failure or an interrupt. With --config, the default is the five highest
+VNIs outside all pools and services, and Weft refuses VNIs of a pool. Without
+--config and --vnis, Weft skips the cases that make a service. Weft asks a
+scheduler about a job and a node that do not exist. The built-in "sim" without
+--config gets its own simulated NICs, and every case runs on them.
 
-Exit codes: 0 no case failed; 1 a case failed; 2 the plugin or the arguments cannot be used, or no case passed.`,
+Exit codes:
+  0  no case failed
+  1  a case failed
+  2  Weft cannot use the plugin or the arguments, or no case passed`,
 		RunE: func(cmd *cobra.Command, args []string) error { return verify(o, cmd, a, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.config, "config", "", "the configuration with the plugin's block; without one, the plugin has its defaults")
-	f.StringVar(&a.vnis, "vnis", "", "VNIs that nobody uses, five for every case: 65000-65004")
-	f.StringVar(&a.hold, "hold", "", "program that holds a service in use: it is run with DEVICE, SERVICE and UID, prints a line when it holds it, and lets go when its standard input ends")
-	f.BoolVar(&a.memory, "in-memory", false, "the plugin's NICs exist in its own memory: leave out what two of its processes see of each other")
-	f.BoolVar(&a.expendable, "expendable", false, "nothing on this machine matters: also try to remove the system's services, as a wrong driver would")
-	f.StringVar(&a.junit, "junit", "", "file for a JUnit report")
-	f.StringVar(&a.only, "run", "", "only the cases whose names this regular expression finds: driver/D5")
-	f.DurationVar(&a.patience, "patience", 30*time.Second, "how long one case may take")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "list the cases that pass too")
+	f.StringVar(&a.config, "config", "", "configuration with the plugin's block (default: the plugin's defaults)")
+	f.StringVar(&a.vnis, "vnis", "", "unused VNIs, five for every case: 65000-65004")
+	f.StringVar(&a.hold, "hold", "", "`PROGRAM` that holds a service in use: it takes DEVICE, SERVICE and UID, "+
+		"prints a line when it holds the service, and ends when its standard input ends")
+	f.BoolVar(&a.memory, "in-memory", false,
+		"the plugin's NICs exist only in its memory: skip the cases with two processes")
+	f.BoolVar(&a.expendable, "expendable", false,
+		"nothing on this machine matters: also try to remove the system's services")
+	f.StringVar(&a.junit, "junit", "", "write a JUnit report to this `FILE`")
+	f.StringVar(&a.only, "run", "", "run only the cases whose names match this `REGEXP`: driver/D5")
+	f.DurationVar(&a.patience, "patience", 30*time.Second, "time limit of one case")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "also list the cases that pass")
 	return o.Listing(cmd)
 }
 

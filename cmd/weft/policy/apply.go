@@ -31,17 +31,25 @@ type applied struct {
 func newPolicyApply(o *cli.Options) *cobra.Command {
 	a, beside, seen := &rulesArgs{}, "", false
 	cmd := &cobra.Command{
-		Use: "apply [FILES]", Short: "Put a policy in force: check it, run its tests, replace the policy's folder, reload", Args: cobra.ArbitraryArgs,
-		Long: `Put a policy in force, on the server's host. FILES are files and folders of them, of the policy and of its tests. They are checked and the tests
-are run; where all is well they take the place of everything in the folder that the configuration names, in one step, and the daemons
-of this host reload. Where FILES hold no tests, those in the folder are run and stay. When the reload is refused, the folder is what it
-was. It needs the right to write in that folder, and to reload; the reload stands in the audit.
+		Use: "apply [FILES]", Short: "Check and test a policy, and put it in force", Args: cobra.ArbitraryArgs,
+		Long: `Put a policy in force on the server's host. FILES are files and folders of the
+policy and its tests. Weft checks them and runs the tests. If all pass, FILES
+replace everything in the folder that the configuration names, in one step, and
+the daemons of this host reload. If FILES have no tests, the tests in the
+folder run and stay. If a daemon refuses the reload, Weft restores the folder.
+The verb needs the right to write in that folder and to reload. The audit log
+has the reload.
 
-With --shadow nothing is put in force, and no folder is touched: the server decides by FILES too, beside the policy in force, and counts who
-would have got something else, until --shadow=off, until they are in force, or until the server ends. --shadow --report shows what it has
-seen so far, ` + "`weft status`" + ` how many. No job waits for it. Quotas are not counted.
+With --shadow, Weft puts nothing in force and touches no folder. The server
+also decides each job by FILES, and counts the jobs that would get something
+else. It does so until --shadow=off, until FILES are in force, or until the
+server ends. --shadow --report shows the result so far; ` + "`weft status`" + ` shows the
+count. No job waits for the shadow policy. Weft does not count quotas for it.
 
-Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 the policy cannot be used. Nothing has changed with 1 and 2.`,
+Exit codes:
+  0  the policy is in force
+  1  a test fails, or a daemon refuses the policy; nothing has changed
+  2  Weft cannot use the policy; nothing has changed`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			quiet := seen || beside == "off" // no policy is given
 			switch {
@@ -89,9 +97,9 @@ Exit codes: 0 it is in force; 1 a test fails or the daemons did not take it; 2 t
 			})
 		},
 	}
-	cmd.Flags().StringVar(&beside, "shadow", "", "decide beside the policy in force and only count what would be otherwise; off ends that")
+	cmd.Flags().StringVar(&beside, "shadow", "", "only count the jobs for which FILES decide otherwise; off ends it")
 	cmd.Flags().Lookup("shadow").NoOptDefVal = "on"
-	cmd.Flags().BoolVar(&seen, "report", false, "what the policy beside has seen")
+	cmd.Flags().BoolVar(&seen, "report", false, "show the result of --shadow so far")
 	a.Flags(cmd)
 	return o.Listing(cmd)
 }

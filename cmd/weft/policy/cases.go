@@ -13,12 +13,18 @@ import (
 func newPolicyTest(o *cli.Options) *cobra.Command {
 	a, only, coverage := &rulesArgs{}, "", false
 	cmd := &cobra.Command{
-		Use: "test [FILES]", Short: "Run the tests of a policy: what jobs must get", Args: cobra.ArbitraryArgs,
-		Long: `Run the cases of the files that end in _test.policy.hcl beside a policy: each is a job, what is in use, and what must come of it. A case that
-fails shows each attribute that is otherwise, and the rule and line that set it. FILES are files and folders of them, of the policy and of its
-tests; without any, and where they are tests alone, it is the policy that the configuration names.
+		Use: "test [FILES]", Short: "Run the tests of a policy", Args: cobra.ArbitraryArgs,
+		Long: `Run the cases in the files whose names end in _test.policy.hcl. Each case has a
+job, the resources in use, and the expected decision. A failed case shows each
+attribute that differs, and the rule and line that set it.
 
-Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot be used, or no case was run.`,
+FILES are files and folders of the policy and its tests. Without FILES, or if
+they have only tests, Weft takes the policy that the configuration names.
+
+Exit codes:
+  0  all cases pass
+  1  a case fails
+  2  Weft cannot use the policy or its tests, or no case ran`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			match, err := cli.Regexp(cmd, only)
 			if err != nil {
@@ -43,8 +49,8 @@ Exit codes: 0 all cases pass; 1 a case fails; 2 the policy or its tests cannot b
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&only, "run", "", "only the cases whose names this regular expression finds")
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "name the rules, denies and quotas that were for no case's job")
+	cmd.Flags().StringVar(&only, "run", "", "run only the cases whose names match this `REGEXP`")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "list the rules, denies and quotas that apply to no case")
 	a.Flags(cmd)
 	return o.Listing(cmd)
 }

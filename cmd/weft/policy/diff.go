@@ -20,14 +20,24 @@ import (
 func newPolicyDiff(o *cli.Options) *cobra.Command {
 	a, jobs := &rulesArgs{}, ""
 	cmd := &cobra.Command{
-		Use: "diff OLD NEW --jobs FILE", Short: "Say which jobs would get something else under another policy", Args: cobra.ExactArgs(2),
-		Long: `Decide on jobs of the past by two policies, each a file or a folder, and say which would get something else, by the rule that changes it; and
-whether pools and quotas would have sufficed when the jobs came and went as they did. FILE is what "weft jobs --history -o json" prints, which has the
-jobs that got a reservation and not those that were refused; or "sacct -a -X -P -o ` + slurm.SacctFields + `",
-which knows neither groups nor what users asked for with --network; - is standard input.
+		Use:   "diff OLD NEW --jobs FILE",
+		Short: "Show the jobs that get something else under another policy",
+		Args:  cobra.ExactArgs(2),
+		Long: `Decide on past jobs by two policies, each a file or a folder. Show the jobs
+that get something else, by the rule that changes it. Show also whether pools
+and quotas suffice when the jobs come and go as they did.
 
-Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a pool too small or been refused by a quota than under OLD;
-2 a policy or FILE cannot be used.`,
+FILE has the output of one of these commands; - is standard input:
+  weft jobs --history -o json
+    lists only jobs that got a reservation, not those that Weft refused
+  sacct -a -X -P -o \
+    ` + slurm.SacctFields + `
+    knows neither groups nor the options of --network
+
+Exit codes:
+  0  all jobs get the same
+  1  some jobs get something else, or pools or quotas of NEW refuse more jobs
+  2  Weft cannot use a policy or FILE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if jobs == "" {
 				return cli.Misuse(cmd, "policy diff: --jobs is missing")
@@ -58,7 +68,7 @@ Exit codes: 0 all jobs get the same; 1 some do not, or more would have found a p
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&jobs, "jobs", "", "the jobs: JSON lines of \"weft jobs --history\", or what sacct -P prints")
+	cmd.Flags().StringVar(&jobs, "jobs", "", "read the past jobs from this `FILE`")
 	a.Flags(cmd)
 	return o.Listing(cmd)
 }

@@ -37,14 +37,20 @@ type explainArgs struct {
 func newPolicyExplain(o *cli.Options) *cobra.Command {
 	a := &explainArgs{}
 	cmd := &cobra.Command{
-		Use: "explain [FILES]", Short: "Say what a job gets, and which rule and line gives it", Args: cobra.ArbitraryArgs,
-		Long: `Decide on a job as the server would, and say how it came about: the decision, each attribute with the rule and line that set it and what that
-replaced, and for every rule why it is for the job or not, down to the part of its condition that was false and the values that it read.
+		Use: "explain [FILES]", Short: "Explain the decision on a job, by rule and line", Args: cobra.ArbitraryArgs,
+		Long: `Decide on a job as the server does, and explain the decision. Weft shows each
+attribute with the rule and line that set it, and the value that it replaced.
+For every rule, Weft shows why the rule applies to the job or not: the part of
+its condition that was false, and the values that it read.
 
-The job is described by flags, or by --job in the JSON that -o json shows below "job". It is held against FILES (files and folders of them), or
-else against the policy that the configuration names; no server is asked. With --live the server is asked for a job that it knows, and
-for the policy that the job was granted by, though another may be in force by now. What is not one's own is shown to root and admin_group only.
-Quotas are shown with their bound; only the server knows what is in use.`,
+Flags describe the job, or --job does, in the JSON that -o json shows below
+"job". Weft decides by FILES (policy files and folders of them), or by the
+policy that the configuration names. It asks no server.
+
+With --live, Weft asks the server for a job that it knows, and for the policy
+that granted the job, even if another policy is in force now. Only root and
+admin_group see the jobs of other users. Weft shows the limit of a quota; only
+the server knows the usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := a.explain(cmd, o, args)
 			if err != nil {
@@ -54,19 +60,21 @@ Quotas are shown with their bound; only the server knows what is in use.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.live, "live", "", "a job that the server knows, as `weft jobs` shows it")
+	f.StringVar(&a.live, "live", "", "explain a `JOB` that the server knows, by its id in weft jobs")
 	o.JobNames().Flag(cmd, "live")
-	f.StringVar(&a.file, "job", "", "file with the job in JSON; - for standard input")
-	f.StringVar(&a.job.User, "user", "", "its user's name")
-	f.Uint32Var(&a.job.UID, "uid", 0, "its user's number")
-	f.Uint32Var(&a.job.GID, "gid", 0, "its group's number")
-	f.StringSliceVar(&a.job.Groups, "groups", nil, "its user's groups")
-	f.StringVar(&a.job.Account, "account", "", "its account")
-	f.StringVar(&a.job.Queue, "queue", "", "its queue or partition")
-	f.StringVar(&a.job.Scheduler, "scheduler", "", "its scheduler's name in the configuration (default: the only one there is)")
-	f.StringVarP(&a.nodes, "nodes", "N", "1", "how many nodes, or which, as a hostlist")
-	f.IntVar(&a.job.Cores, "cores", 1, "cores on each of them")
-	f.StringArrayVar(&a.options, "option", nil, "an option of its user, as the users of --scheduler write it; may be repeated")
+	f.StringVar(&a.file, "job", "", "read the job in JSON from this `FILE`; - is standard input")
+	f.StringVar(&a.job.User, "user", "", "name of the job's user")
+	f.Uint32Var(&a.job.UID, "uid", 0, "number of the job's user")
+	f.Uint32Var(&a.job.GID, "gid", 0, "number of the job's group")
+	f.StringSliceVar(&a.job.Groups, "groups", nil, "groups of the job's user")
+	f.StringVar(&a.job.Account, "account", "", "account of the job")
+	f.StringVar(&a.job.Queue, "queue", "", "queue or partition of the job")
+	f.StringVar(&a.job.Scheduler, "scheduler", "",
+		"name of the job's scheduler in the configuration (default: the only scheduler)")
+	f.StringVarP(&a.nodes, "nodes", "N", "1", "number of nodes, or a hostlist")
+	f.IntVar(&a.job.Cores, "cores", 1, "cores on each node")
+	f.StringArrayVar(&a.options, "option", nil,
+		"an option of the job, as the users of --scheduler write it; may be repeated")
 	cli.OptionNames(func(ctx context.Context) (core.RequestParser, func(), error) {
 		r := a.load(nil)
 		return r.parser(ctx, r.scheduler(a.job.Scheduler))

@@ -28,11 +28,16 @@ type formatted struct {
 func newPolicyFmt(o *cli.Options) *cobra.Command {
 	a, check := &rulesArgs{}, false
 	cmd := &cobra.Command{
-		Use: "fmt [FILES]", Short: "Lay policy files out as all are: indents and equal signs", Args: cobra.ArbitraryArgs,
-		Long: `Lay policy files and their tests out as all are, and print the names of those that changed. Nothing but white space is touched. FILES are files
-and folders of them; without any, it is the policy that the configuration names. A file that cannot be parsed is left as it is.
+		Use: "fmt [FILES]", Short: "Give policy files the standard layout", Args: cobra.ArbitraryArgs,
+		Long: `Give policy files and their tests the standard layout, and print the names of
+the files that changed. Only white space changes. FILES are files and folders
+of them. Without FILES, Weft takes the policy that the configuration names. A
+file that Weft cannot parse stays as it is.
 
-Exit codes: 0 done; 1 a file could not be written, or with --check: a file is laid out otherwise; 2 a file cannot be read or parsed.`,
+Exit codes:
+  0  done
+  1  Weft could not write a file, or --check found a file with another layout
+  2  Weft cannot read or parse a file`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				c, findings := config.Load(a.Path())
@@ -81,7 +86,8 @@ Exit codes: 0 done; 1 a file could not be written, or with --check: a file is la
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "change nothing; name the files that would change, and exit with 1 if there are any")
+	cmd.Flags().BoolVar(&check, "check", false,
+		"change nothing; list the files with another layout, and exit with 1 if there are any")
 	a.Flags(cmd)
 	return o.Listing(cmd)
 }

@@ -119,12 +119,16 @@ type checked struct {
 func newPolicyCheck(o *cli.Options) *cobra.Command {
 	a := &rulesArgs{}
 	cmd := &cobra.Command{
-		Use: "check [FILES]", Short: "Say all that is wrong with a policy, as the server would when it loads it", Args: cobra.ArbitraryArgs,
-		Long: `Read policy files and say all that is wrong with them, in one run, as the server would when it loads them; and what is wrong
-with the form of their tests. FILES are files and folders of
-them; without any, it is the policy that the configuration names. The configuration says which pools, services, schedulers and nodes there are.
+		Use: "check [FILES]", Short: "Show all errors in a policy, as the server finds them", Args: cobra.ArbitraryArgs,
+		Long: `Read policy files and show all their errors in one run, as the server does when
+it loads them. Show also errors in the form of their tests. FILES are files and
+folders of them. Without FILES, Weft takes the policy that the configuration
+names. The configuration defines the pools, services, schedulers and nodes.
 
-Exit codes: 0 nothing is wrong; 1 there are warnings or notices, and the policy can be used; 2 it cannot.`,
+Exit codes:
+  0  there is no error, warning or notice
+  1  there are warnings or notices, but Weft can use the policy
+  2  Weft cannot use the policy`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r := a.loadTested(args)
 			_, more := cases.Load(r.Tests)

@@ -33,18 +33,23 @@ func New(o *cli.Options) *cobra.Command {
 	r := &runArgs{}
 	cmd := &cobra.Command{
 		Use: "run [flags] -- COMMAND [ARG…]", Short: "Run a command with its own network resources, without a scheduler",
-		Long: `Run COMMAND as a job of its own: with VNIs and CXI services that only its owner can use, on a login or transfer node where no
-scheduler does it. COMMAND replaces weft in its own process; when that process ends, however it ends, its services go.
+		Long: `Run COMMAND as a separate job on a login or transfer node without a scheduler.
+The job has VNIs and CXI services that only its owner can use. COMMAND replaces
+weft in its process. Weft removes the services when that process ends.
 
-With -N a simulated system (` + "`weft dev`" + `) starts COMMAND once on each of several nodes, and passes signals on to all of them. Options are
-those of a scheduler's users:
+With -N, a simulated system (` + "`weft dev`" + `) starts COMMAND once on each of several
+nodes, and passes signals on to all of them. The options are those of a
+scheduler's users:
   weft run --options vnis=2 --options classes=LOW_LATENCY:BULK_DATA -- ./app
 
-COMMAND has the environment of the shell, but for the variables of the job's network, which are its own: SLINGSHOT_VNIS and so on. With
---user HOME, USER and LOGNAME are that user's.
+COMMAND has the environment of the shell, except for the variables of the job's
+network, such as SLINGSHOT_VNIS. With --user, HOME, USER and LOGNAME are those
+of that user.
 
-Exit code: COMMAND's own, the first that is not 0 of several; 128 and the signal's number where one ended it. 125 when the job could not be
-started, or was asked for wrongly; 126 when COMMAND cannot be executed; 127 when there is none.`,
+Exit code: COMMAND's own, or the first of several that is not 0. After a signal
+it is 128 plus the signal's number. It is 125 when the job could not be started
+or the request is wrong, 126 when COMMAND cannot be executed, and 127 when
+COMMAND does not exist.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
 				return cli.Misuse(cmd, "run: COMMAND is missing")
@@ -61,11 +66,13 @@ started, or was asked for wrongly; 126 when COMMAND cannot be executed; 127 when
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().IntVarP(&r.nodes, "nodes", "N", 1, "on how many nodes; more than one only in weft dev")
-	cmd.Flags().StringVar(&r.on, "on", "", "on these nodes, such as n1 or n[1-2]; by default those with the fewest jobs")
+	cmd.Flags().IntVarP(&r.nodes, "nodes", "N", 1, "number of nodes; more than one only in weft dev")
+	cmd.Flags().StringVar(&r.on, "on", "",
+		"run on these `NODES`, such as n1 or n[1-2] (default: the nodes with the fewest jobs)")
 	o.NodeNames().Flag(cmd, "on")
-	cmd.Flags().StringVar(&r.wish.User, "user", "", "as this user; for root only")
-	cmd.Flags().StringArrayVar(&r.wish.Options, "options", nil, "what the job wants of the network, KEY or KEY=VALUE; may be repeated")
+	cmd.Flags().StringVar(&r.wish.User, "user", "", "run as this user; only for root")
+	cmd.Flags().StringArrayVar(&r.wish.Options, "options", nil,
+		"a network option of the job, `KEY[=VALUE]`; may be repeated")
 	cli.OptionNames(func(context.Context) (core.RequestParser, func(), error) {
 		return local.New(r.label), func() {}, nil
 	}).Flag(cmd, "options")

@@ -14,7 +14,7 @@ func newInitFlux(o *cli.Options) *cobra.Command {
 	i := install.Options{}
 	m := mode{}
 	cmd := &cobra.Command{
-		Use: "flux", Short: "Print or write the scriptlets, the shell plugin and the lines of configuration that Flux needs; or take them out", Args: cobra.NoArgs,
+		Use: "flux", Short: "Print, write or remove the files and configuration for Flux", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := m.check(cmd); err != nil {
 				return err
@@ -25,26 +25,36 @@ func newInitFlux(o *cli.Options) *cobra.Command {
 			return initFlux(o, i, m)
 		},
 	}
-	cmd.Long = `Print the prolog, epilog and housekeeping scriptlets that every node needs, the plugin of Flux's job shell, and the lines of Flux's configuration.
+	cmd.Long = `Print the files that Flux needs on every node: the prolog, epilog and
+housekeeping scriptlets, the plugin of the job shell, and the lines of the
+configuration.
 
-Nothing is changed without --write, and writing twice changes nothing. The lines go into a file of their own, conf.d/weft.toml, unless another file there
-has a table job-manager already: they are then to be brought in by hand. --remove takes out what --write put in, and changes nothing when any of it was
-edited by hand.
+Nothing changes without --write, and a second --write changes nothing. The
+lines go into their own file, conf.d/weft.toml. If another file there has a
+table job-manager, add the lines to it by hand. --remove removes everything
+that --write wrote. It changes nothing if any of it was edited by hand.
 
-The files must be on every node, at the same paths, before Flux reads its configuration.
+The files must be on every node, at the same paths, before Flux reads its
+configuration.
 
-Exit codes: 0 nothing stands in the way, and with --write or --remove it is done; 1 a finding refuses, and nothing was changed; 2 wrong usage, or a file
-that cannot be read.`
+Exit codes:
+  0  no finding refuses the change; --write or --remove is done
+  1  a finding refuses the change, and nothing has changed
+  2  wrong usage, or Weft cannot read a file`
 	f := cmd.Flags()
 	f.StringVar(&i.System, "system", "/etc/flux/system", "folder of Flux's scriptlets and configuration")
 	f.StringVar(&i.Shell, "shell", "/etc/flux/shell/lua.d", "folder of the job shell's plugins")
-	f.StringVar(&i.Scheduler, "scheduler", "flux", "the scheduler's label in config.hcl, or flux, its type, while that is unique")
+	f.StringVar(&i.Scheduler, "scheduler", "flux",
+		"label of the scheduler in config.hcl, or its type if that is unique")
 	f.StringVar(&i.Slurm, "slurm", "slurm", "the same for Slurm, for Flux instances that Slurm starts")
-	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node (default: "+libexecHook+", or beside weft)")
-	f.StringVar(&i.URI, "uri", "local:///run/flux/local", "the system instance's socket on every node")
-	f.DurationVar(&i.Wait, "wait", 10*time.Minute, "how long a prolog waits for what Weft cannot give now: its server is away, or no VNI is free")
-	f.DurationVar(&i.Try, "prolog-timeout", 5*time.Minute, "how long one try of it may take: prolog_timeout of the scheduler's block in config.hcl")
-	m.flags(cmd, "write what is shown", "take it out again")
+	f.StringVar(&i.Hook, "weft-hook", "",
+		"path of weft-hook on every node (default: "+libexecHook+", or the folder of weft)")
+	f.StringVar(&i.URI, "uri", "local:///run/flux/local", "socket of the system instance on every node")
+	f.DurationVar(&i.Wait, "wait", 10*time.Minute,
+		"how long a prolog waits when the server does not answer or no VNI is free")
+	f.DurationVar(&i.Try, "prolog-timeout", 5*time.Minute,
+		"time limit of one try: prolog_timeout of the scheduler's block in config.hcl")
+	m.flags(cmd, "write the files", "remove the files and lines again")
 	return o.Listing(cmd)
 }
 

@@ -25,7 +25,7 @@ type pbsInit struct {
 func newInitPBS(o *cli.Options) *cobra.Command {
 	i := pbsInit{}
 	cmd := &cobra.Command{
-		Use: "pbs", Short: "Print or write PBS's hook file and its configuration, and show the lines for qmgr; or take them out", Args: cobra.NoArgs,
+		Use: "pbs", Short: "Print, write or remove the hook file and configuration for PBS", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := i.mode.check(cmd); err != nil {
 				return err
@@ -36,21 +36,33 @@ func newInitPBS(o *cli.Options) *cobra.Command {
 			return initPBS(cmd.Context(), o, i)
 		},
 	}
-	cmd.Long = `Look at PBS for what stands in Weft's way, and show the hook file, its configuration, and the lines that an administrator gives to qmgr.
+	cmd.Long = `Look for conflicts between PBS and Weft. Show the hook file, its configuration,
+and the lines that an administrator gives to qmgr.
 
-Run it as root on pbs_server's host. Nothing is changed without --write, which writes the files; PBS itself is never changed by this: it keeps its
-own copies of the files and gets them, and its hooks, by the lines for qmgr, which are written to install.qmgr too. Writing twice changes nothing.
---remove takes the files out again, and changes nothing when one of them was edited by hand; it shows the lines that take the hooks out of PBS.
+Run it as root on pbs_server's host. Nothing changes without --write, which
+writes the files, and the lines for qmgr to install.qmgr. A second --write
+changes nothing. Weft never changes PBS itself: PBS keeps its own copies of the
+files, and the lines for qmgr install these copies and the hooks.
 
-Exit codes: 0 nothing stands in the way, and with --write or --remove it is done; 1 a finding refuses, and nothing was changed; 2 wrong usage.`
+--remove removes the files, and shows the lines that remove the hooks from PBS.
+It changes nothing if one of the files was edited by hand.
+
+Exit codes:
+  0  no finding refuses the change; --write or --remove is done
+  1  a finding refuses the change, and nothing has changed
+  2  wrong usage`
 	f := cmd.Flags()
 	f.StringVar(&i.Options.Dir, "files", "/etc/weft/pbs", "folder of the files, on pbs_server's host")
-	f.StringVar(&i.Scheduler, "scheduler", "pbs", "the scheduler's label in config.hcl, or its type while that is unique")
-	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node and on pbs_server's host (default: "+libexecHook+", or beside weft)")
-	f.StringVar(&i.Server, "server-dir", filepath.Join(filepath.Dir(config.DefaultServerSocket), adapters.HooksFolder), "where the Weft server listens for hooks of pbs_server: the folder "+adapters.HooksFolder+" beside its socket")
-	f.BoolVar(&i.noRoom, "no-room", false, "do not ask in runjob whether a VNI is free: for a Weft server that is not on pbs_server's host")
-	f.StringVar(&i.exec, "exec", "/opt/pbs", "PBS_EXEC, whose bin has qmgr")
-	i.flags(cmd, "write the files", "take them out again")
+	f.StringVar(&i.Scheduler, "scheduler", "pbs",
+		"label of the scheduler in config.hcl, or its type if that is unique")
+	f.StringVar(&i.Hook, "weft-hook", "",
+		"path of weft-hook on every node and on pbs_server's host (default: "+libexecHook+", or the folder of weft)")
+	f.StringVar(&i.Server, "server-dir", filepath.Join(filepath.Dir(config.DefaultServerSocket), adapters.HooksFolder),
+		"folder where the Weft server listens for hooks of pbs_server, next to its socket")
+	f.BoolVar(&i.noRoom, "no-room", false,
+		"runjob does not check for a free VNI: for a Weft server on another host than pbs_server")
+	f.StringVar(&i.exec, "exec", "/opt/pbs", "PBS_EXEC, the folder with bin/qmgr")
+	i.flags(cmd, "write the files", "remove the files again")
 	return o.Listing(cmd)
 }
 

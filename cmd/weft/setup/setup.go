@@ -15,7 +15,8 @@ import (
 const libexecHook = "/usr/libexec/weft/weft-hook"
 
 func New(o *cli.Options) *cobra.Command {
-	return cli.Holder("init", "Put Weft's hooks into a scheduler, or take them out", newInitSlurm(o), newInitPBS(o), newInitFlux(o))
+	return cli.Holder("init", "Install Weft's hooks in a scheduler, or remove them",
+		newInitSlurm(o), newInitPBS(o), newInitFlux(o))
 }
 
 // findHook is weft-hook as it will be on the nodes: where packages put it, or beside this program.

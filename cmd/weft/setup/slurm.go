@@ -15,7 +15,7 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 	i := install.Options{}
 	m := mode{}
 	cmd := &cobra.Command{
-		Use: "slurm", Short: "Look at slurm.conf, and print or write the lines and hook files that Weft needs; or take them out", Args: cobra.NoArgs,
+		Use: "slurm", Short: "Look at slurm.conf; print, write or remove Weft's files and lines", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := m.check(cmd); err != nil {
 				return err
@@ -29,27 +29,42 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 			return initSlurm(o, i, m)
 		},
 	}
-	cmd.Long = `Look at slurm.conf for what stands in Weft's way, and show the lines it would get and the hook files that every node needs.
+	cmd.Long = `Look for conflicts between slurm.conf and Weft. Show the lines for slurm.conf
+and the hook files that every node needs.
 
-Nothing is changed without --write, which puts Weft's lines into a marked block, makes comments of the lines they replace, and keeps what the
-file was as slurm.conf` + plan.Backup + `. A Prolog, TaskProlog or Epilog of the site's stays in force: the hook files run it too. Writing twice changes nothing.
---remove takes out again what --write put in, byte for byte, and changes nothing when any of it was edited by hand.
+Nothing changes without --write. It puts Weft's lines into a marked block,
+turns the lines that they replace into comments, and keeps the previous file as
+slurm.conf` + plan.Backup + `. A Prolog, TaskProlog or Epilog of the site stays in force:
+the hook files run it too. A second --write changes nothing. --remove restores
+the file byte for byte. It changes nothing if any of Weft's lines or files was
+edited by hand.
 
-The hook files must be on every node, at the same path, before the lines are in slurm.conf, and may go only after Slurm has read it without
-them: Slurm drains a node whose Prolog it cannot find. So --write --files writes the hook files alone; and --remove takes out the lines, and
-the hook files when it is run again after ` + "`scontrol reconfigure`" + `. Run that at once after --write: a new step obeys TaskProlog as soon as the line is in
-slurm.conf, and Prolog runs only from then on.
+Slurm drains a node whose Prolog it cannot find. So the order matters:
+  - The hook files must be on every node, at the same path, before the lines
+    are in slurm.conf. --write --files writes only the hook files.
+  - Run ` + "`scontrol reconfigure`" + ` at once after --write. A new step obeys
+    TaskProlog as soon as the line is in slurm.conf; Prolog runs only after
+    the reconfigure.
+  - The hook files must stay until Slurm has read slurm.conf without the
+    lines. --remove removes the lines. Run it again after
+    ` + "`scontrol reconfigure`" + ` to remove the hook files.
 
-Exit codes: 0 nothing stands in the way, and with --write or --remove it is done; 1 a finding refuses, and nothing was changed; 2 wrong usage, a
-slurm.conf that cannot be read, or one in which Weft's own lines were edited.`
+Exit codes:
+  0  no finding refuses the change; --write or --remove is done
+  1  a finding refuses the change, and nothing has changed
+  2  wrong usage, Weft cannot read slurm.conf, or Weft's lines in it were edited`
 	f := cmd.Flags()
 	f.StringVar(&i.Conf, "conf", "/etc/slurm/slurm.conf", "path of slurm.conf")
 	f.StringVar(&i.Hooks, "hooks", "/etc/weft/slurm", "folder of the hook files, on every node")
-	f.StringVar(&i.Scheduler, "scheduler", "", "the scheduler's label in config.hcl (default: what the hook files there say, or slurm, its type, while that is unique)")
-	f.StringVar(&i.Hook, "weft-hook", "", "path of weft-hook on every node (default: "+libexecHook+", or beside weft)")
-	f.BoolVar(&i.Alloc, "alloc", false, "set PrologFlags=Alloc too, so that Prolog runs on each node as soon as a job gets it")
-	f.BoolVar(&i.Files, "files", false, "leave slurm.conf as it is: show or write the hook files alone, to have them on every node first")
-	m.flags(cmd, "write what is shown", "take it out again")
+	f.StringVar(&i.Scheduler, "scheduler", "",
+		"label of the scheduler in config.hcl (default: the label in the hook files, or slurm if that type is unique)")
+	f.StringVar(&i.Hook, "weft-hook", "",
+		"path of weft-hook on every node (default: "+libexecHook+", or the folder of weft)")
+	f.BoolVar(&i.Alloc, "alloc", false,
+		"also set PrologFlags=Alloc: Prolog then runs on each node as soon as a job gets it")
+	f.BoolVar(&i.Files, "files", false,
+		"show or write only the hook files and leave slurm.conf as it is, to install the files on every node first")
+	m.flags(cmd, "write the files and lines", "remove the files and lines again")
 	return o.Listing(cmd)
 }
 

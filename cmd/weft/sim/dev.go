@@ -21,8 +21,9 @@ type System struct {
 }
 
 func (d *System) Flags(cmd *cobra.Command, quarantine time.Duration) {
-	cmd.Flags().StringVar(&d.Config, "config", "config.hcl", "the configuration")
-	cmd.Flags().DurationVar(&d.quarantine, "quarantine", quarantine, "how long a VNI rests, in place of what config.hcl says; 0: as it says")
+	cmd.Flags().StringVar(&d.Config, "config", "config.hcl", "read this configuration")
+	cmd.Flags().DurationVar(&d.quarantine, "quarantine", quarantine,
+		"quarantine of a freed VNI; 0 takes the value of config.hcl")
 }
 
 // Options reads the configuration and gives the options of a system of simulated nodes.
@@ -50,11 +51,12 @@ func NewDev(o *cli.Options) *cobra.Command {
 	d := &System{}
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run a whole system of simulated nodes in one process", Args: cobra.NoArgs,
-		Long: `Run a server, an agent for each node of config.hcl, and simulated NICs, until Ctrl-C. Every other verb works on it from the
-same folder, but reload, policy apply and jobs --history:
+		Long: `Run a server, an agent for each node of config.hcl, and simulated NICs, until
+Ctrl-C. The other verbs work on this system from the same folder, except
+reload, policy apply and jobs --history:
   weft dev &
   weft run -- env | grep SLINGSHOT
-What it keeps lies in --dir and is found again at the next start.`,
+The system keeps its state in --dir and continues from it at the next start.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 			opts, err := d.Options(o.Dir, o.Version, log)

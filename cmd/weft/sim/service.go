@@ -16,7 +16,9 @@ func newSimService(o *cli.Options) *cobra.Command {
 	var node, device, vnis string
 	var uid uint32
 	cmd := &cobra.Command{
-		Use: "service --node NODE --vnis VNIS", Short: "Leave a service on a simulated NIC as another tool does, for `weft doctor` to find", Args: cobra.NoArgs,
+		Use:   "service --node NODE --vnis VNIS",
+		Short: "Leave a service on a simulated NIC, as another tool does",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if node == "" || vnis == "" {
 				return cli.Misuse(cmd, "sim service: --node and --vnis are needed")
@@ -44,9 +46,9 @@ func newSimService(o *cli.Options) *cobra.Command {
 			return err
 		},
 	}
-	o.NodeFlag(cmd, &node, "the node")
-	cmd.Flags().StringVar(&device, "device", "cxi0", "the NIC")
-	cmd.Flags().StringVar(&vnis, "vnis", "", "its VNIs, 1 to 4, with commas")
-	cmd.Flags().Uint32Var(&uid, "uid", 0, "its owner; by default it lets everybody in")
+	o.NodeFlag(cmd, &node, "use the NICs of this node")
+	cmd.Flags().StringVar(&device, "device", "cxi0", "make the service on this NIC")
+	cmd.Flags().StringVar(&vnis, "vnis", "", "1 to 4 VNIs of the service, separated by commas")
+	cmd.Flags().Uint32Var(&uid, "uid", 0, "owner of the service (default: the service admits every user)")
 	return cmd
 }

@@ -26,7 +26,9 @@ func newSimApp(o *cli.Options) *cobra.Command {
 	var service, uid uint32
 	var untilEOF bool
 	cmd := &cobra.Command{
-		Use: "app --node NODE --device NIC --service ID", Short: "Hold a service as an application does, until this process ends", Args: cobra.NoArgs,
+		Use:   "app --node NODE --device NIC --service ID",
+		Short: "Hold a service until this process ends, as an application does",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("uid") {
 				uid = uint32(os.Geteuid())
@@ -53,11 +55,11 @@ func newSimApp(o *cli.Options) *cobra.Command {
 			})
 		},
 	}
-	o.NodeFlag(cmd, &node, "the node")
-	cmd.Flags().StringVar(&device, "device", "cxi0", "the NIC")
-	cmd.Flags().Uint32Var(&service, "service", 0, "the service's id")
-	cmd.Flags().Uint32Var(&uid, "uid", 0, "as this user; by default the caller")
-	cmd.Flags().BoolVar(&untilEOF, "until-eof", false, "end when standard input does")
+	o.NodeFlag(cmd, &node, "use the NICs of this node")
+	cmd.Flags().StringVar(&device, "device", "cxi0", "use the service on this NIC")
+	cmd.Flags().Uint32Var(&service, "service", 0, "id of the service")
+	cmd.Flags().Uint32Var(&uid, "uid", 0, "use the service as this user (default: the caller)")
+	cmd.Flags().BoolVar(&untilEOF, "until-eof", false, "end when standard input ends")
 	return cmd
 }
 
@@ -71,7 +73,10 @@ func newSimFault(o *cli.Options) *cobra.Command {
 		kinds = append(kinds, string(k))
 	}
 	cmd := &cobra.Command{
-		Use: "fault KIND --node NODE", Short: "Script what goes wrong on a node's NICs: " + strings.Join(kinds, ", "), Args: cobra.ExactArgs(1), ValidArgs: kinds,
+		Use:   "fault KIND --node NODE",
+		Short: "Cause a fault on a node's NICs",
+		Long:  "Cause a fault on a node's NICs. KIND is one of these:\n  " + strings.Join(kinds, "\n  "),
+		Args:  cobra.ExactArgs(1), ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if node == "" {
 				return cli.Misuse(cmd, "sim fault: --node is missing")
@@ -86,12 +91,13 @@ func newSimFault(o *cli.Options) *cobra.Command {
 			return sim.SetFault(cmd.Context(), dir, sim.Fault{Kind: sim.FaultKind(args[0]), Device: device, Call: sim.Call(call), Nth: n, Delay: delay, For: d})
 		},
 	}
-	o.NodeFlag(cmd, &node, "the node")
-	cmd.Flags().StringVar(&device, "device", "", "the NIC; all of them by default")
-	cmd.Flags().StringVar(&call, "call", "", "the driver's call: devices, services, create, destroy, open; all of them by default")
-	cmd.Flags().IntVar(&n, "n", 1, "fail: which call from now on does")
-	cmd.Flags().DurationVar(&d, "for", 0, "how long it lasts; 0: until it is cleared")
-	cmd.Flags().DurationVar(&delay, "delay", time.Second, "latency: how long each call takes")
-	cmd.Flags().BoolVar(&clear, "clear", false, "take the fault away")
+	o.NodeFlag(cmd, &node, "use the NICs of this node")
+	cmd.Flags().StringVar(&device, "device", "", "cause the fault on this NIC (default: all NICs)")
+	cmd.Flags().StringVar(&call, "call", "",
+		"cause the fault in this call of the driver: devices, services, create, destroy or open (default: all)")
+	cmd.Flags().IntVar(&n, "n", 1, "fail: number of the call that fails, from now on")
+	cmd.Flags().DurationVar(&d, "for", 0, "duration of the fault; 0 lasts until --clear")
+	cmd.Flags().DurationVar(&delay, "delay", time.Second, "latency: duration of each call")
+	cmd.Flags().BoolVar(&clear, "clear", false, "end the fault")
 	return cmd
 }

@@ -23,7 +23,9 @@ func New() *cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error { return exportStore(cmd.Context(), args[0]) },
 		},
 		&cobra.Command{
-			Use: "import STORE", Short: "Make a store of an export on standard input; the server then grants nothing until every node has reported", Args: cobra.ExactArgs(1),
+			Use: "import STORE", Short: "Make a store from an export on standard input", Args: cobra.ExactArgs(1),
+			Long: `Make a store from an export on standard input. The server of the new store
+grants nothing until every node has reported.`,
 			RunE: func(_ *cobra.Command, args []string) error {
 				if err := bolt.Import(args[0], os.Stdin, time.Now()); err != nil {
 					return err
