@@ -212,6 +212,17 @@ var broken = []struct {
 	{englishRule, "docs/a.md", strings.Repeat("x", 121), "docs/a.md:1: the line has 121 columns"},
 	{englishRule, "docs/a.md", strings.Repeat("é", 120), ""},
 	{englishRule, "a/a.txt", "nobody", ""},
+	{helpRule, "cmd/weft/a.go", "package a\n\nvar x = cobra.Command{Short: \"Read it anew\"}\n", "cmd/weft/a.go:3: \"anew\""},
+	{helpRule, "cmd/weft/a.go", help("Long: `It reads\nanew.`"), "\"anew\""},
+	{helpRule, "cmd/weft/a.go", help("Long: `" + words(31) + "`"), "a sentence of 31 words"},
+	{helpRule, "cmd/weft/a.go", help("Long: `" + words(20) + "\n\n" + words(20) + "`"), ""},
+	{helpRule, "cmd/weft/a.go", help("Long: `x\n" + strings.Repeat("x", 81) + "`"), "a line of help has 81 columns"},
+	{helpRule, "cmd/weft/a.go", "package a\n\nvar x = cli.Holder(\"anew\", \"Read it \" + \"anew\")\n", "\"anew\""},
+	{helpRule, "cmd/weft/a.go", "package a\n\nfunc x() { c.Long = `Nobody` }\n", "\"Nobody\""},
+	{helpRule, "cmd/weft/a.go", "package a\n\nfunc x() { c.Flags().StringVar(&v, \"anew\", \"\", \"x anew\") }\n", "\"x anew\""},
+	{helpRule, "cmd/weft/a.go", "package a\n\nfunc x() { f.BoolVarP(&v, \"anew\", \"a\", false, \"read it\") }\n", ""},
+	{helpRule, "cmd/weft/a_test.go", help("Long: `Nobody`"), ""},
+	{helpRule, "a/a.go", help("Long: `Nobody`"), ""},
 	{onceRule, "a/testdata/a.golden", "NIC cxi2: cannot create service: NIC cxi2: EIO\n", "a/testdata/a.golden:1: \"NIC cxi2\""},
 	{onceRule, "a/testdata/a.txtar", "stderr '^server: Reserve: server: no answer$'\n", "\"server\""},
 	{onceRule, "a/testdata/a.json", "{\"why\": \"NIC cxi1: open: NIC cxi1: EIO\"}\n", "\"NIC cxi1\""},
@@ -225,6 +236,9 @@ var broken = []struct {
 
 // words is a sentence of n words, each on its line.
 func words(n int) string { return "One" + strings.Repeat("\nmore", n-1) + "." }
+
+// help is a cobra command with one field.
+func help(field string) string { return "package a\n\nvar x = cobra.Command{" + field + "}\n" }
 
 func imports(pkg, path string) string {
 	return "package " + pkg + "\n\nimport _ \"" + path + "\"\n"

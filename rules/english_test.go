@@ -114,14 +114,21 @@ func english(t *tree, name string) []string {
 		}
 	}
 	for _, p := range passages(t, name) {
-		for _, sentence := range sentences(plain(p.text)) {
-			if words := len(strings.Fields(sentence)); words > maxWords {
-				broken = append(broken, fmt.Sprintf("%s: a sentence of %d words: %q", p.at, words, sentence))
-			}
-			for _, turn := range turns {
-				if found := turn.match.FindString(sentence); found != "" {
-					broken = append(broken, fmt.Sprintf("%s: %q: write it as in %q: %q", p.at, found, turn.after, sentence))
-				}
+		broken = append(broken, stops(p)...)
+	}
+	return broken
+}
+
+// stops lists the long sentences of a passage and its turns of phrase that stop a reader.
+func stops(p passage) []string {
+	var broken []string
+	for _, sentence := range sentences(plain(p.text)) {
+		if words := len(strings.Fields(sentence)); words > maxWords {
+			broken = append(broken, fmt.Sprintf("%s: a sentence of %d words: %q", p.at, words, sentence))
+		}
+		for _, turn := range turns {
+			if found := turn.match.FindString(sentence); found != "" {
+				broken = append(broken, fmt.Sprintf("%s: %q: write it as in %q: %q", p.at, found, turn.after, sentence))
 			}
 		}
 	}

@@ -16,7 +16,7 @@ type rule struct {
 	check func(*tree) []string
 }
 
-var rules = slices.Concat(importRules(), actionRules, logRules, shapeRules, textRules, englishRules)
+var rules = slices.Concat(importRules(), actionRules, logRules, shapeRules, textRules, englishRules, helpRules)
 
 func TestRules(t *testing.T) {
 	here, err := load(os.DirFS(".."))
