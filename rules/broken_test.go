@@ -230,7 +230,7 @@ var broken = []struct {
 	{onceRule, "a/testdata/a.golden", "NIC cxi2: cannot create service: EIO\nNIC cxi2: EIO; NIC cxi2: EIO\n", ""},
 	{listRule, later, "commented/a.go\n", "rules/english.txt:1: take commented/a.go off the list"},
 	{listRule, later, "gone/\n", "rules/english.txt:1: take gone/ off the list"},
-	{listRule, later, "old/\n", ""},
+	{listRule, later, "old/\n", "take old/ off the list"},
 	{listRule, later, "old/a.go\n", ""},
 }
 
