@@ -162,7 +162,6 @@ func start(t *testing.T) *rig {
 	r := &rig{
 		server: &authority{orders: make(chan core.Orders)}, driver: &driver{NICDriver: sim.New(sim.Options{NICs: 2, Boot: "b"})},
 		store: &broken{Store: &storetest.Ledger{}}, dir: t.TempDir(),
-		log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	r.begin(t)
 	return r
@@ -171,10 +170,27 @@ func start(t *testing.T) *rig {
 // begin starts the rig's agent, or starts it again on what it left.
 func (r *rig) begin(t *testing.T) {
 	t.Helper()
-	a, err := agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: r.driver, Authority: r.server, Store: r.store, Environ: r.dir, Rundir: r.rundir, Machine: node.Config{SelfService: []string{"local"}},
-		Log: r.log,
+	r.Agent, r.stop = run(t, agent.Needs{
+		Driver: r.driver, Authority: r.server, Store: r.store, Environ: r.dir, Rundir: r.rundir, Log: r.log,
+		Machine: node.Config{SelfService: []string{"local"}},
 	})
+}
+
+// run runs an agent of n1 until the test ends or stop is called. Needs that name none get two NICs, an empty ledger and
+// a log that nobody reads.
+func run(t *testing.T, needs agent.Needs) (a *agent.Agent, stop func()) {
+	t.Helper()
+	needs.Node, needs.Boot = "n1", "b"
+	if needs.Driver == nil {
+		needs.Driver = sim.New(sim.Options{NICs: 2, Boot: "b"})
+	}
+	if needs.Store == nil {
+		needs.Store = &storetest.Ledger{}
+	}
+	if needs.Log == nil {
+		needs.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	a, err := agent.New(t.Context(), needs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +200,10 @@ func (r *rig) begin(t *testing.T) {
 		defer close(done)
 		_ = a.Run(ctx)
 	}()
-	r.Agent, r.stop = a, func() { cancel(); <-done }
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
 	synctest.Wait()
+	return a, stop
 }
 
 func ask(action core.Action, scheduler, job string, uid uint32) core.Intent {
@@ -212,7 +230,6 @@ func (r *rig) own(t *testing.T) int {
 func TestAJobComesAndGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root)
 		if out.Err != nil {
 			t.Fatal(out.Err)
@@ -254,7 +271,6 @@ func TestWhoMayDoWhat(t *testing.T) {
 	owner, other := core.Peer{UID: 7}, core.Peer{UID: 8}
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		for _, job := range []string{"s", "local"} {
 			if out := r.Do(t.Context(), ask(core.Prepare, job, "1", 7), root); out.Err != nil {
 				t.Fatal(out.Err)
@@ -296,7 +312,6 @@ func TestWhoMayDoWhat(t *testing.T) {
 func TestAHungCreationCostsItsOwnJobOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		r.driver.hung, r.driver.free = 7, make(chan struct{})
 		late := make(chan core.Outcome, 1)
 		began := time.Now()
@@ -329,7 +344,6 @@ func TestAHungCreationCostsItsOwnJobOnly(t *testing.T) {
 func TestARefusalLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		r.server.err = core.Errorf(core.PolicyDenied, "policy: no")
 		out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root)
 		if out.Err == nil || out.Err.Reason != core.PolicyDenied {
@@ -355,7 +369,6 @@ func TestARefusalLeavesNothing(t *testing.T) {
 func TestAStoreThatFailsFailsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		r.store.set(errors.New("no space left on device"))
 		out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root)
 		if out.Err == nil || out.Err.Reason != core.StoreFailed || r.own(t) != 0 {
@@ -374,7 +387,6 @@ func TestAStoreThatFailsFailsClosed(t *testing.T) {
 func TestALookThatNobodyWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
 			t.Fatal(out.Err)
 		}
@@ -404,7 +416,6 @@ func TestALookThatNobodyWaitsFor(t *testing.T) {
 func TestEverySessionBeginsWithAFullReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
 			t.Fatal(out.Err)
 		}
@@ -435,7 +446,6 @@ func TestEverySessionBeginsWithAFullReport(t *testing.T) {
 func TestAnotherRunsEnvironmentStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		path := agent.EnvironPath(r.dir, core.JobID{Scheduler: "s", Job: "1"})
 		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
 			t.Fatal(out.Err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -15,9 +14,7 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // tasks is an adapter whose every hook asks for the environment of the job that it names.
@@ -76,18 +73,9 @@ func TestWhatWentByWithoutWeftIsInTheAudit(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		audit := &lines{}
-		a, err := agent.New(t.Context(), agent.Needs{
-			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: &authority{orders: make(chan core.Orders)}, Store: &storetest.Ledger{},
-			Rundir: dir, Hooks: map[string]core.Hooks{"s": tasks{}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-			Audit: slog.New(slog.NewJSONHandler(audit, nil)),
+		a, _ := run(t, agent.Needs{
+			Authority: &authority{}, Rundir: dir, Hooks: map[string]core.Hooks{"s": tasks{}}, Audit: slog.New(slog.NewJSONHandler(audit, nil)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { _ = a.Run(ctx) })
-		defer func() { cancel(); running.Wait() }()
 		time.Sleep(10 * time.Minute)
 		found := audit.events(t, "bypass")
 		if len(found) != 1 || found[0]["count"] != 1.0 || found[0]["node"] != "n1" {

@@ -2,8 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,9 +11,6 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/node"
-	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // half is a scheduler's half that runs on the node.
@@ -60,21 +55,8 @@ func (h *half) Drain(_ context.Context, node, reason string) error {
 func withHalf(t *testing.T, h core.Scheduler) (*authority, func()) {
 	t.Helper()
 	server := &authority{orders: make(chan core.Orders)}
-	a, err := agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &storetest.Ledger{}, Machine: node.Config{},
-		Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: h}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = a.Run(ctx)
-	}()
-	synctest.Wait()
-	return server, func() { cancel(); <-done }
+	_, stop := run(t, agent.Needs{Authority: server, Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: h}}})
+	return server, stop
 }
 
 // replies are what the server was told of calls, and what else since the last time is not looked at.
@@ -94,8 +76,7 @@ func (a *authority) replies() (out []core.SchedulerReply) {
 func TestTheServerCallsAHalfOnTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &half{left: make(chan time.Duration, 1)}
-		server, stop := withHalf(t, h)
-		defer stop()
+		server, _ := withHalf(t, h)
 		key := func(job string) core.Key { return core.Key{JobID: core.JobID{Scheduler: "f", Job: job}} }
 		server.orders <- core.Orders{Calls: []core.SchedulerCall{
 			{ID: 7, Scheduler: "f", Within: 3 * time.Second, Verb: core.CallDescribe, Key: key("1"), Note: []byte("note"), From: core.Peer{Node: "n9"}},
@@ -144,8 +125,7 @@ func TestTheServerCallsAHalfOnTheNode(t *testing.T) {
 func TestAHalfThatHangsFillsItsOwnRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &half{deaf: make(chan struct{})}
-		server, stop := withHalf(t, h)
-		defer stop()
+		server, _ := withHalf(t, h)
 		defer close(h.deaf)
 		for i := range core.MaxSchedulerCalls + 3 {
 			server.orders <- core.Orders{Calls: []core.SchedulerCall{{ID: uint64(i + 1), Scheduler: "f", Within: time.Second, Verb: core.CallFail, Key: core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}}}}}
@@ -184,7 +164,6 @@ func TestAHalfOnTheNodeRequeues(t *testing.T) {
 		}
 		stop()
 		server, stop = withHalf(t, &half{})
-		defer stop()
 		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)
@@ -229,7 +208,6 @@ func TestAHalfOnTheNodeResumes(t *testing.T) {
 		}
 		stop()
 		server, stop = withHalf(t, &half{})
-		defer stop()
 		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)
@@ -259,7 +237,6 @@ func TestAHalfOnTheNodeShowsGrants(t *testing.T) {
 		}
 		stop()
 		server, stop = withHalf(t, &half{})
-		defer stop()
 		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)

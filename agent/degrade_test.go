@@ -2,10 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,10 +9,6 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/node"
-	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // refuser is a server that gives an error, or never answers.
@@ -69,25 +61,11 @@ func TestDegrade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := rundir.Dir(filepath.Join(t.TempDir(), "weft"))
-				if err := os.Mkdir(string(d), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				counts, server := &degrades{}, &refuser{&authority{}, c.says}
-				a, err := agent.New(t.Context(), agent.Needs{
-					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &storetest.Ledger{}, Meter: counts,
-					Hooks: map[string]core.Hooks{"s": &adapter{}}, Environ: d.Environs(), Rundir: d, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				d, counts, server := newRundir(t), &degrades{}, &refuser{&authority{}, c.says}
+				a, _ := run(t, agent.Needs{
+					Authority: server, Meter: counts, Hooks: map[string]core.Hooks{"s": &adapter{}}, Environ: d.Environs(), Rundir: d,
 					Degrade: func() bool { return !c.off },
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan struct{})
-				go func() { defer close(done); _ = a.Run(ctx) }()
-				defer func() { cancel(); <-done }()
-				synctest.Wait()
-
 				r := hooked(t, a, "prolog", c.uid)
 				out := string(r.Stdout)
 				if (r.Exit == 0) != c.runs || strings.Contains(out, "export") || c.runs != strings.Contains(out, "unset SLINGSHOT_VNIS\n") {

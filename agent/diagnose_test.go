@@ -134,7 +134,6 @@ func TestFindings(t *testing.T) {
 				}
 				r.server.cut = make(chan error)
 				r.begin(t)
-				defer func() { r.stop() }()
 				c.spoil(t, r)
 				var found []agent.FindingRow
 				for _, f := range r.Doctor(t.Context(), pools, 0) {
@@ -186,7 +185,6 @@ func TestFindingsOfSeveralNICsAreOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := start(t)
-				defer r.stop()
 				r.driver.NICDriver = ill{NICDriver: r.driver.NICDriver, change: c.change, all: true}
 				site := agent.Site{Ours: pools.Ours, Classes: func() core.Classes { return core.LowLatency | core.BestEffort }}
 				got := slices.DeleteFunc(r.Doctor(t.Context(), site, 0), func(f agent.FindingRow) bool { return f.Severity == "good" })

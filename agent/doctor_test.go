@@ -54,7 +54,6 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 		r.stop()
 		r.log = slog.New(slog.NewJSONHandler(&log, nil))
 		r.begin(t)
-		defer func() { r.stop() }()
 		if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err != nil {
 			t.Fatal(out.Err)
 		}
@@ -105,7 +104,6 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 func TestDoctorAsksEveryoneAndWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer r.stop()
 		if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err != nil {
 			t.Fatal(out.Err)
 		}
@@ -146,7 +144,6 @@ func TestDoctorAsksEveryoneAndWaitsForNobody(t *testing.T) {
 func TestDoctorNamesTheNICsThatAreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer r.stop()
 		accepted := func(names ...string) {
 			r.server.orders <- core.Orders{Head: core.Head{Store: "x", Epoch: 1, Revision: 2}, Inventory: names}
 			synctest.Wait()
@@ -173,7 +170,6 @@ func TestDoctorNamesTheNICsThatAreAway(t *testing.T) {
 func TestDoctorAndCleanAreRootsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer r.stop()
 		verbs := &agent.Verbs{Agent: r.Agent, Site: pools}
 		body, err := json.Marshal(agent.CleanArgs{})
 		if err != nil {

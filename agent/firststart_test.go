@@ -2,8 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,10 +10,7 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/node"
-	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // counting is an adapter whose job has been started so often before.
@@ -58,21 +53,9 @@ func begins(t *testing.T, d rundir.Dir, untold ...string) *firstAgent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Agent, err = agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: n.server, Store: &storetest.Ledger{}, Hooks: hooks, First: f,
-		Environ: d.Environs(), Rundir: d, HookTable: table, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	n.Agent, n.stop = run(t, agent.Needs{
+		Authority: n.server, Hooks: hooks, First: f, Environ: d.Environs(), Rundir: d, HookTable: table,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = n.Run(ctx)
-	}()
-	synctest.Wait()
-	n.stop = func() { cancel(); <-done }
 	return n
 }
 
@@ -123,7 +106,6 @@ func TestAJobThatBeganBesideTheAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := begins(t, rundir.Dir(t.TempDir()), "s")
-				defer n.stop()
 				n.adapter.generation = 2
 				n.tell("s", ran(time.Minute+5*time.Second)) // the agent began a minute ago
 				if !n.dir.Exempted(one) {
@@ -150,7 +132,6 @@ func TestAJobThatBeganBesideTheAgent(t *testing.T) {
 func TestAJobThatRanBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := begins(t, rundir.Dir(t.TempDir()), "s")
-		defer n.stop()
 		n.adapter.generation = 2
 		if !n.asks() {
 			t.Fatal("the first report does not say that it is the first start")
@@ -194,7 +175,6 @@ func TestAJobThatRanBefore(t *testing.T) {
 func TestThatRunsExemptionEndsWithItsCleanUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := begins(t, rundir.Dir(t.TempDir()), "s")
-		defer n.stop()
 		n.tell("s", ran(2*time.Minute))
 		if r := hooked(t, n.Agent, "epilog", 0); r.Exit != 0 || n.dir.Exempted(one) {
 			t.Errorf("%s; exempt: %v", r.Stderr, n.dir.Exempted(one))
@@ -224,7 +204,6 @@ func TestWhatIsNotExempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := begins(t, rundir.Dir(t.TempDir()), "s")
-				defer n.stop()
 				if test.refuse != "" {
 					n.server.err = core.Errorf(test.refuse, "no")
 				}
@@ -245,7 +224,6 @@ func TestAJobOfWhichNobodySaysSince(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			n := begins(t, rundir.Dir(t.TempDir()), "s")
-			defer n.stop()
 			n.adapter.generation = 2
 			j := ran(0)
 			j.Started = 0
@@ -278,7 +256,6 @@ func TestToldInParts(t *testing.T) {
 		n.tell("s", ran(10*time.Minute))
 		n.stop()
 		n = begins(t, d, "s", "later")
-		defer n.stop()
 		if !n.asks() || !d.Exempted(one) {
 			t.Errorf("after a restart it asks: %v, and the job is exempt: %v", n.asks(), d.Exempted(one))
 		}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,10 +16,7 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/node"
-	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook/rundir"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // adapter says in lines what it is to say, and hangs or fails on demand.
@@ -82,32 +77,26 @@ func (c collective) Reserve(ctx context.Context, node string, ask core.Intent, p
 }
 
 // fronted is an agent whose adapter weft-hook may call for.
-func fronted(t *testing.T, a *adapter, server core.Authority) (*agent.Agent, rundir.Dir, func()) {
+func fronted(t *testing.T, a *adapter, server core.Authority) (*agent.Agent, rundir.Dir) {
 	t.Helper()
-	d := rundir.Dir(filepath.Join(t.TempDir(), "weft"))
-	if err := os.Mkdir(string(d), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	d := newRundir(t)
 	hooks := map[string]core.Hooks{"s": a}
 	table, err := agent.HookTable(t.Context(), "n1", map[string]string{"s": "slurm"}, hooks, rundir.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ag, err := agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: server, Store: &storetest.Ledger{}, Hooks: hooks,
-		Environ: d.Environs(), Rundir: d, HookTable: table, Machine: node.Config{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
+	ag, _ := run(t, agent.Needs{Authority: server, Hooks: hooks, Environ: d.Environs(), Rundir: d, HookTable: table})
+	return ag, d
+}
+
+// newRundir is the run directory of a node that has just booted.
+func newRundir(t *testing.T) rundir.Dir {
+	t.Helper()
+	d := rundir.Dir(filepath.Join(t.TempDir(), "weft"))
+	if err := os.Mkdir(string(d), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = ag.Run(ctx)
-	}()
-	synctest.Wait()
-	return ag, d, func() { cancel(); <-done }
+	return d
 }
 
 func call(phase string, uid uint32) core.HookCall {
@@ -127,8 +116,7 @@ func hooked(t *testing.T, a *agent.Agent, phase string, uid uint32) core.HookRep
 
 func TestThePreparesFileAnswersTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, d, stop := fronted(t, &adapter{}, collective{&authority{}})
-		defer stop()
+		a, d := fronted(t, &adapter{}, collective{&authority{}})
 		if err := d.Exempt(one); err != nil { // by an earlier run, which went by
 			t.Fatal(err)
 		}
@@ -170,8 +158,7 @@ func TestThePreparesFileAnswersTasks(t *testing.T) {
 func TestAnAdapterThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ad := &adapter{}
-		a, d, stop := fronted(t, ad, &authority{})
-		defer stop()
+		a, d := fronted(t, ad, &authority{})
 		ad.hang = make(chan struct{})
 		began := time.Now()
 		if r := hooked(t, a, "prolog", 0); r.Exit != 0 {
@@ -199,8 +186,7 @@ func TestAnAdapterThatHangs(t *testing.T) {
 func TestAnAdapterThatCannotSay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ad := &adapter{}
-		a, d, stop := fronted(t, ad, &authority{})
-		defer stop()
+		a, d := fronted(t, ad, &authority{})
 		ad.fail.Store(true)
 		if r := hooked(t, a, "prolog", 0); r.Exit != 0 {
 			t.Fatalf("%s", r.Stderr)
@@ -213,8 +199,7 @@ func TestAnAdapterThatCannotSay(t *testing.T) {
 
 func TestTasksOfAnExemptJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, d, stop := fronted(t, &adapter{}, &authority{})
-		defer stop()
+		a, d := fronted(t, &adapter{}, &authority{})
 		if r := hooked(t, a, "asked", 7); r.Exit == 0 {
 			t.Errorf("a task without a record was told %q", r.Stdout)
 		}

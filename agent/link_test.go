@@ -2,16 +2,12 @@ package agent_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // asker is a scheduler's half that asks once, and tells how long it waited for the server to note that.
@@ -40,17 +36,7 @@ func TestAQuestionEndsWithItsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &asker{waited: make(chan time.Duration, 1)}
 		server := &authority{orders: make(chan core.Orders), cut: make(chan error)}
-		a, err := agent.New(t.Context(), agent.Needs{
-			Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 1, Boot: "b"}), Authority: server, Store: &storetest.Ledger{},
-			Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: q}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); _ = a.Run(ctx) }()
-		defer func() { cancel(); <-done }()
+		run(t, agent.Needs{Authority: server, Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: q}}})
 		time.Sleep(2 * time.Second)
 		select {
 		case d := <-q.waited:
@@ -68,7 +54,6 @@ func TestAQuestionEndsWithItsSession(t *testing.T) {
 func TestAPrepareWaitsAsLongAsItsHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		r.server.slow = 110 * time.Second
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
@@ -86,7 +71,6 @@ func TestAPrepareWaitsAsLongAsItsHook(t *testing.T) {
 func TestAHookWakesTheLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		r.server.cut = make(chan error)
 		r.stop()
 		r.begin(t)

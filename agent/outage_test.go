@@ -39,7 +39,6 @@ func (l *journal) with(text string) (found []string) {
 func TestAnOutageInTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		defer func() { r.stop() }()
 		r.server.cut = make(chan error)
 		log := &journal{}
 		r.stop()

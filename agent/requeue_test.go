@@ -2,8 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +10,6 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // away is a server that does not answer, or that refuses.
@@ -83,19 +79,10 @@ func TestAwayServersJobGoesBackIntoTheQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &c.adapter
-				a, err := agent.New(t.Context(), agent.Needs{
-					Node: "n1", Boot: "b", Driver: sim.New(sim.Options{NICs: 2, Boot: "b"}), Authority: away{&authority{orders: make(chan core.Orders)}, c.says},
-					Store: &storetest.Ledger{}, Hooks: map[string]core.Hooks{"s": s}, Requeuers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				a, _ := run(t, agent.Needs{
+					Authority: away{&authority{}, c.says}, Hooks: map[string]core.Hooks{"s": s},
+					Requeuers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s}},
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				run, cancel := context.WithCancel(t.Context())
-				done := make(chan struct{})
-				go func() { defer close(done); _ = a.Run(run) }()
-				defer func() { cancel(); <-done }()
-				synctest.Wait()
-
 				const limit = 8 * time.Second
 				ctx, end := context.WithTimeout(t.Context(), limit)
 				defer end()
