@@ -81,6 +81,7 @@ func (s *pbsSite) run(e pbstest.Event) pbstest.Result {
 	out.Rejected = before && a.Do != "accept"
 	if out.Rejected {
 		s.w.Logf("pbs: %s of %s is rejected: %s", e.Name, e.Job.ID, a.Say)
+		s.w.fails(a.Say)
 	}
 	if a.Do == "offline" {
 		out.Offline = map[string]string{e.Host.Name: a.Say}

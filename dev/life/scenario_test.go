@@ -317,11 +317,17 @@ func (c *trial) adapterDies(step string) {
 // unable is a job on a node one of whose NICs makes no service: that node is drained, and no other.
 func (c *trial) unable(node, other string) {
 	c.Helper()
-	c.at(atCreate+node, nil, core.Errorf(core.NICFailed, "cxi1: it makes no service"))
+	fault := core.Errorf(core.NICFailed, "cxi1: it makes no service")
+	c.at(atCreate+node, nil, fault)
 	job := c.site.submit()
 	if c.site.start(job) {
 		c.Errorf("it runs on a node that has no services")
 	}
+	c.mu.Lock()
+	if !strings.Contains(c.failed, fault.What) {
+		c.Errorf("its prepare does not name the NIC: %q", c.failed)
+	}
+	c.mu.Unlock()
 	c.until("a drain of "+node, func() bool { return c.site.drained(node) != "" })
 	if why := c.site.drained(other); why != "" {
 		c.Errorf("%s is at fault, and %s is drained: %s", node, other, why)

@@ -50,6 +50,7 @@ type world struct {
 
 	mu     sync.Mutex
 	drains []string      // what adapters were told to drain
+	failed string        // what the newest prepare that failed said for people to read
 	denied site          // whose user gets nothing
 	limit  time.Duration // of a prepare; 0: long
 }
@@ -253,8 +254,18 @@ func (w *world) hook(node string, call core.HookCall) core.HookReply {
 		if err != nil {
 			w.Errorf("%s of %s on %s: %v", call.Phase, call.Scheduler, node, err)
 		}
+		if r.Exit != 0 && slices.Contains(prepares, call.Phase) {
+			w.fails(string(r.Stderr))
+		}
 		return r
 	}
+}
+
+// fails notes what a prepare that failed said.
+func (w *world) fails(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed = text
 }
 
 // over ends who outlives the trial: its context ends after its last line, when all that it looks at was looked at. A clean-up of a node that was lost, or one
