@@ -17,6 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/daemon/connection"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/server"
@@ -34,8 +35,8 @@ func (oneVNI) Decide(f engine.Facts) engine.Decision {
 // loginHalf is a scheduler's half that knows every job but "never", until it is told that one is over.
 type loginHalf struct {
 	uid   uint32
-	tells chan core.Jobs
 	drain chan string
+	schedulertest.Script
 }
 
 func (h *loginHalf) run(key core.Key) core.Run {
@@ -48,21 +49,6 @@ func (h *loginHalf) Describe(_ context.Context, key core.Key, _ []byte, from cor
 	}
 	return core.Job{Run: h.run(key), GID: h.uid, Placements: []core.Placement{{Hosts: from.Node, Nodes: 1, Cores: 8}}}, nil
 }
-
-func (h *loginHalf) Watch(ctx context.Context, tell func(core.Jobs) error) error {
-	for {
-		select {
-		case j := <-h.tells:
-			if err := tell(j); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (h *loginHalf) Fail(context.Context, core.Key, string) error { return nil }
 
 func (h *loginHalf) Drain(_ context.Context, node, reason string) error {
 	h.drain <- node + ": " + reason
@@ -107,7 +93,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	}
 	all.Go(func() { _ = port.Serve(ctx, srv) })
 	all.Go(func() { _ = srv.Run(ctx) })
-	h := &loginHalf{uid: uint32(os.Getuid()), tells: make(chan core.Jobs), drain: make(chan string, 1)}
+	h := &loginHalf{uid: uint32(os.Getuid()), drain: make(chan string, 1), Script: make(schedulertest.Script)}
 	begin := func(name string, half map[string]core.SchedulerClient) *agent.Agent {
 		t.Helper()
 		if err := identity.IssueNode(dir, name, now); err != nil {
@@ -171,7 +157,6 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 		t.Errorf("login was told to drain %q", got)
 	}
 	run := h.run(core.Key{JobID: core.JobID{Scheduler: "f", Job: "1"}})
-	h.tells <- core.Jobs{Asking: true}
-	h.tells <- core.Jobs{Complete: true, Jobs: []core.JobStatus{{Run: run, State: core.JobFinal}}}
+	h.Answer(core.JobStatus{Run: run, State: core.JobFinal})
 	until("the VNI of a job that is over is free", func() bool { return taken() == 0 })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/metrics"
@@ -27,7 +28,7 @@ import (
 const token = "s3cr3t-session-token"
 
 // scheduler describes every job on both nodes, but for those that it does not know.
-type scheduler struct{ tells chan core.Jobs }
+type scheduler struct{ schedulertest.Script }
 
 func (s *scheduler) Describe(_ context.Context, key core.Key, _ []byte, _ core.Peer) (core.Job, error) {
 	time.Sleep(40 * time.Millisecond)
@@ -43,22 +44,6 @@ func (s *scheduler) Describe(_ context.Context, key core.Key, _ []byte, _ core.P
 		Placements: []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 8}},
 	}, nil
 }
-
-func (s *scheduler) Watch(ctx context.Context, tell func(core.Jobs) error) error {
-	for {
-		select {
-		case jobs := <-s.tells:
-			if err := tell(jobs); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (*scheduler) Fail(context.Context, core.Key, string) error { return nil }
-func (*scheduler) Drain(context.Context, string, string) error  { return nil }
 
 // hooks are an adapter's translating half: ARGS are the job and its owner's uid is in the environment's stead.
 type hooks struct{}
@@ -186,7 +171,7 @@ type system struct {
 func start(t *testing.T) *system {
 	t.Helper()
 	s := &system{
-		t: t, store: &storetest.Hooked{Store: memory.New()}, sched: &scheduler{tells: make(chan core.Jobs)}, log: &buffer{}, audit: &buffer{},
+		t: t, store: &storetest.Hooked{Store: memory.New()}, sched: &scheduler{make(schedulertest.Script)}, log: &buffer{}, audit: &buffer{},
 		driver: &driver{NICDriver: sim.New(sim.Options{NICs: 2, Boot: "b"})},
 	}
 	s.store.Before = s.disk.before
@@ -259,8 +244,7 @@ func (s *system) hook(phase, job string) int {
 
 // answer is a complete answer of the scheduler, begun now.
 func (s *system) answer(jobs ...core.JobStatus) {
-	s.sched.tells <- core.Jobs{Asking: true}
-	s.sched.tells <- core.Jobs{Complete: true, Jobs: jobs}
+	s.sched.Answer(jobs...)
 	synctest.Wait()
 }
 

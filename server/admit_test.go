@@ -117,8 +117,7 @@ func TestANodeThatIsNamedNoLonger(t *testing.T) {
 		if _, err := s.Reserve(t.Context(), "x9", ask("2", "b"), core.Peer{}); !refusedAsUnnamed(err) {
 			t.Errorf("a new job: %v", err)
 		}
-		s.sched.tells <- core.Jobs{Asking: true}
-		s.sched.tells <- core.Jobs{Complete: true, Jobs: []core.JobStatus{{Run: g.Run, State: core.JobFinal}}}
+		s.sched.Answer(core.JobStatus{Run: g.Run, State: core.JobFinal})
 		next <- core.Report{Number: 2, Boot: "b", Held: []core.Held{{Run: g.Run, VNIs: g.VNIs, State: core.HeldClean}}}
 		time.Sleep(2 * time.Minute)
 		close(next)

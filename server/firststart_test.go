@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -43,15 +44,15 @@ func jobsOf(r core.Ran) []string {
 func TestAFirstStartGetsWhatRanThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, func(n *server.Needs) {
-			n.Schedulers["own"], n.Own, n.Config.Schedulers = core.Dispatcher{Of: &scheduler{tells: make(chan core.Jobs)}}, []string{"own"}, []string{"s", "own"}
+			n.Schedulers["own"], n.Own, n.Config.Schedulers = core.Dispatcher{Of: &scheduler{Script: make(schedulertest.Script)}}, []string{"own"}, []string{"s", "own"}
 		})
 		defer s.stop()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		s.sched.tells <- core.Jobs{Asking: true}
+		s.sched.Script <- core.Jobs{Asking: true}
 		n1 := s.firstStart(ctx, "n1", nil)
 		orders, _ := s.attend(ctx, "n3", "b", nil) // it has started before
-		s.sched.tells <- core.Jobs{Complete: true, Jobs: []core.JobStatus{running("old", "n1")}}
+		s.sched.Script <- core.Jobs{Complete: true, Jobs: []core.JobStatus{running("old", "n1")}}
 		synctest.Wait()
 		if len(n1) > 0 {
 			t.Fatalf("an answer that was begun before its report told n1 %v", <-n1)
@@ -64,8 +65,8 @@ func TestAFirstStartGetsWhatRanThere(t *testing.T) {
 		asked := s.sched.asked
 		final, queued := running("final", "n1"), running("queued", "")
 		final.State, queued.State = core.JobFinal, core.JobQueued
-		s.sched.tells <- core.Jobs{Asking: true}
-		s.sched.tells <- core.Jobs{Complete: true, Jobs: []core.JobStatus{
+		s.sched.Script <- core.Jobs{Asking: true}
+		s.sched.Script <- core.Jobs{Complete: true, Jobs: []core.JobStatus{
 			running("a", "n[1-400]"), running("b", "n2,n2"), running("c", "n3"), running("granted", "n[1-3]"), final, queued, running("long", ""), running("bad", "n["),
 		}}
 		synctest.Wait()
@@ -82,8 +83,7 @@ func TestAFirstStartGetsWhatRanThere(t *testing.T) {
 		if s.sched.asked != asked+1 {
 			t.Errorf("the scheduler was asked about %d single jobs", s.sched.asked-asked)
 		}
-		s.sched.tells <- core.Jobs{Asking: true}
-		s.sched.tells <- core.Jobs{Complete: true, Jobs: []core.JobStatus{running("late", "n[1-3]")}}
+		s.sched.Answer(running("late", "n[1-3]"))
 		synctest.Wait()
 		if len(n1)+len(n2) > 0 {
 			t.Error("nodes were told twice")
@@ -96,8 +96,7 @@ func TestAFirstStartGetsWhatRanThere(t *testing.T) {
 		next := make(chan core.Report)
 		again := s.firstStart(ctx, "n1", next) // its session broke before it could write
 		for range 2 {
-			s.sched.tells <- core.Jobs{Asking: true}
-			s.sched.tells <- core.Jobs{Complete: true}
+			s.sched.Answer()
 			synctest.Wait()
 			if len(again) != 1 {
 				t.Fatalf("it was told %d times", len(again))

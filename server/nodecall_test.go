@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -41,8 +42,8 @@ func (m *moody) Resume(_ context.Context, node string) error { return m.hear("re
 // resumes nothing is told nothing.
 func TestResumeGoesToEveryScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sick := &moody{scheduler: scheduler{tells: make(chan core.Jobs)}, fails: 2}
-		well := &moody{scheduler: scheduler{tells: make(chan core.Jobs)}}
+		sick := &moody{scheduler: scheduler{Script: make(schedulertest.Script)}, fails: 2}
+		well := &moody{scheduler: scheduler{Script: make(schedulertest.Script)}}
 		s := start(t, func(n *server.Needs) {
 			n.Schedulers["sick"], n.Schedulers["well"] = core.Dispatcher{Of: sick}, core.Dispatcher{Of: well}
 			n.Config.Schedulers = append(n.Config.Schedulers, "sick", "well")

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/memory"
 	"github.com/weft-hpc/weft/store/storetest"
@@ -44,7 +45,7 @@ type scheduler struct {
 	uid     uint32
 	failed  []string
 	drained []string
-	tells   chan core.Jobs
+	schedulertest.Script
 }
 
 func (s *scheduler) Describe(ctx context.Context, key core.Key, _ []byte, _ core.Peer) (core.Job, error) {
@@ -63,19 +64,6 @@ func (s *scheduler) Describe(ctx context.Context, key core.Key, _ []byte, _ core
 		Run:        core.Run{Key: key, Fingerprint: core.Fingerprint{UID: s.uid, Submitted: 1}},
 		Placements: []core.Placement{{Hosts: s.hosts, Nodes: 4, Cores: 8}},
 	}, nil
-}
-
-func (s *scheduler) Watch(ctx context.Context, tell func(core.Jobs) error) error {
-	for {
-		select {
-		case jobs := <-s.tells:
-			if err := tell(jobs); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 func (s *scheduler) Fail(_ context.Context, key core.Key, reason string) error {
@@ -105,7 +93,7 @@ func (g generous) Decide(f engine.Facts) engine.Decision {
 func start(t *testing.T, change func(*server.Needs)) *system {
 	t.Helper()
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1099}}}}
-	s := &system{store: &storetest.Hooked{Store: memory.New()}, sched: &scheduler{hosts: "n[1-400]", uid: 1000, tells: make(chan core.Jobs)}}
+	s := &system{store: &storetest.Hooked{Store: memory.New()}, sched: &scheduler{hosts: "n[1-400]", uid: 1000, Script: make(schedulertest.Script)}}
 	needs := server.Needs{
 		Store: s.store, Policy: generous{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Schedulers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s.sched}},
@@ -342,7 +330,7 @@ func TestADeniedJobIsToldToItsSchedulerAndCostsNoNode(t *testing.T) {
 
 func TestAFaultDrainsTheNodeInEveryScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		other := &scheduler{tells: make(chan core.Jobs)}
+		other := &scheduler{Script: make(schedulertest.Script)}
 		s := start(t, func(n *server.Needs) {
 			n.Schedulers["other"] = core.Dispatcher{Of: other}
 			n.Config.Schedulers = append(n.Config.Schedulers, "other")
