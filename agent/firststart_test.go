@@ -278,7 +278,6 @@ func TestAnExemptionEndsWithoutAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := rundir.Dir(t.TempDir())
 		n := begins(t, d, "s", "other")
-		defer n.stop()
 		job := ran(2 * time.Minute)
 		n.tell("s", job)
 		n.tell("other")

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -58,8 +57,8 @@ func (h *loginHalf) Drain(_ context.Context, node, reason string) error {
 // TestASchedulersHalfOnANode has a server and two agents, with certificates, over the network: a job of n1 is described on login, lives, and ends when login
 // says so.
 func TestASchedulersHalfOnANode(t *testing.T) {
-	dir, now := t.TempDir(), time.Now()
-	if err := identity.Init(dir, []string{"127.0.0.1"}, now); err != nil {
+	dir := t.TempDir()
+	if err := identity.Init(dir, []string{"127.0.0.1"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -76,14 +75,6 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certs := func(name string) *identity.Source {
-		t.Helper()
-		s, err := identity.Open(identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	defer func() { cancel(); all.Wait() }()
@@ -96,10 +87,11 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	h := &loginHalf{uid: uint32(os.Getuid()), drain: make(chan string, 1), Script: make(schedulertest.Script)}
 	begin := func(name string, half map[string]core.SchedulerClient) *agent.Agent {
 		t.Helper()
-		if err := identity.IssueNode(dir, name, now); err != nil {
+		certs, err := issue(dir, name)
+		if err != nil {
 			t.Fatal(err)
 		}
-		way, err := connection.NewLink(port.Addr().String(), certs(name))
+		way, err := connection.NewLink(port.Addr().String(), certs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,6 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/poll"
 	"github.com/weft-hpc/weft/rpc"
@@ -159,10 +158,10 @@ func (f *fleet) storm(job int) (string, error) {
 			<-gate
 			if f.agents == nil {
 				for again := true; again; { // a connection that a starved machine took for dead is made anew
-					_, errs[i] = f.to[i].Reserve(ctx, "", jobAsk(job, nodeName(i)), core.Peer{})
+					_, errs[i] = f.to[i].Reserve(ctx, "", askFor(job, core.Prepare, nodeName(i)), core.Peer{})
 					again = core.AsError(errs[i]) != nil && core.AsError(errs[i]).Reason == core.ServerAway && poll.Pause(ctx, 100*time.Millisecond)
 				}
-			} else if out := f.agents[i].Do(ctx, jobAsk(job, ""), core.Peer{}); out.Err != nil {
+			} else if out := f.agents[i].Do(ctx, askFor(job, core.Prepare, ""), core.Peer{}); out.Err != nil {
 				errs[i] = out.Err
 			}
 		})
@@ -189,7 +188,7 @@ func (f *fleet) reserve(from, to, callers int) (string, error) {
 	for c := range callers {
 		group.Go(func() {
 			for j := from + c; j < to; j += callers {
-				g, err := f.to[j%f.nodes].Reserve(context.Background(), "", jobAsk(j, nodeName(j%f.nodes)), core.Peer{})
+				g, err := f.to[j%f.nodes].Reserve(context.Background(), "", askFor(j, core.Prepare, nodeName(j%f.nodes)), core.Peer{})
 				if err != nil || len(g.VNIs) != 1 {
 					errs <- fmt.Errorf("job %d: %v %w", j, g.VNIs, err)
 					return
@@ -235,15 +234,7 @@ func (s *station) launch(b *testing.B, kind string, nodes int) *far {
 		f.end()
 		b.Fatalf("the nodes' process: %q %v", line, err)
 	}
-	s.until(b, 20*time.Millisecond, func(m *engine.Machine) bool {
-		n := 0
-		for _, s := range m.Nodes() {
-			if s.Attached {
-				n++
-			}
-		}
-		return n == nodes
-	})
+	s.attached(b, nodes)
 	return f
 }
 
@@ -268,11 +259,11 @@ func (f *far) end() {
 	_ = f.cmd.Wait()
 }
 
-// BenchmarkReserve makes reservations over gRPC with certificates, as agents do: each node has its own connection and session, in a second process that
+// BenchmarkRemoteReserve makes reservations over gRPC with certificates, as agents do: each node has its own connection and session, in a second process that
 // shares this machine's cores. server-cpu is what the server's process takes of them.
-func BenchmarkReserve(b *testing.B) {
+func BenchmarkRemoteReserve(b *testing.B) {
 	const round, nodes = 4000, 256 // so many nodes that none comes near its bound of calls a second
-	s := openStation(b, &batch{change: make(chan core.Jobs)})
+	s := openStation(b, newBatch())
 	defer s.stop()
 	f := s.launch(b, "callers", nodes)
 	defer f.end()
@@ -291,7 +282,7 @@ func BenchmarkReserve(b *testing.B) {
 				took, theirs = took+time.Duration(t), theirs+time.Duration(c)
 				b.StopTimer()
 				s.sched.end(job, job+round)
-				s.settled(b)
+				s.settle(b, 0)
 				job += round
 				done += round
 				b.StartTimer()
@@ -308,21 +299,21 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-// BenchmarkBigJob prepares a job on every node of El Capitan at once, over gRPC with certificates. Connections are made before; the nodes are in a second
+// BenchmarkRemoteBigJob prepares a job on every node of El Capitan at once, over gRPC with certificates. Connections are made before; the nodes are in a second
 // process that shares this machine's cores: callers that do nothing but ask, or agents with 4 simulated NICs each.
-func BenchmarkBigJob(b *testing.B) {
+func BenchmarkRemoteBigJob(b *testing.B) {
 	for _, kind := range []string{"callers", "agents"} {
 		b.Run(kind, func(b *testing.B) {
 			limitMemory(elCapitan) // as Server does
 			b.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64) })
-			empty := used()
-			s := openStation(b, &batch{change: make(chan core.Jobs), hosts: fmt.Sprintf("n[00000-%05d]", elCapitan-1), nodes: elCapitan})
+			empty := held()
+			s := openStation(b, bigBatch(elCapitan))
 			defer s.stop()
 			began := time.Now()
 			f := s.launch(b, kind, elCapitan)
 			defer f.end()
 			there := time.Since(began)
-			idle := used() - empty
+			idle := held() - empty
 			var spread, all, ready, spent, theirs time.Duration
 			var joined, resident uint64
 			job := 0
@@ -335,9 +326,9 @@ func BenchmarkBigJob(b *testing.B) {
 				theirs += time.Duration(c)
 				b.StopTimer()
 				resident = max(resident, peak(b))
-				joined = max(joined, used()-empty)
+				joined = max(joined, held()-empty)
 				s.sched.end(job, job+1)
-				s.settled(b)
+				s.settle(b, 0)
 				job++
 				b.StartTimer()
 			}

@@ -22,9 +22,9 @@ import (
 // idleFor is how long an agent is watched.
 const idleFor = time.Minute // two health checks of each plugin
 
-// BenchmarkIdle watches a node's agent that has run some jobs and has nothing to do, weft as it is built, with its plugins in processes of their own: the NIC
+// BenchmarkIdleProcesses watches a node's agent that has run some jobs and has nothing to do, weft as it is built, with its plugins in processes of their own: the NIC
 // driver, and Slurm's adapter beside the local one. RSS counts the pages of the one program that they share once for each, PSS once.
-func BenchmarkIdle(b *testing.B) {
+func BenchmarkIdleProcesses(b *testing.B) {
 	dir, err := os.MkdirTemp("", "weft") // b.TempDir can be too long for a socket
 	if err != nil {
 		b.Fatal(err)

@@ -1,4 +1,4 @@
-package dev_test
+package daemon
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 // it every grant, for a part of its time.
 func BenchmarkList(b *testing.B) {
 	const live, nodes = 60_000, 1024
-	r := serve(b, memory.New(), newBatch())
+	r := serve(b, memory.New(), newBatch(), nil)
 	defer r.stop()
 	r.attend(b, nodes)
 	r.reserve(b, 0, live, 64, nodes)
@@ -72,7 +72,7 @@ func BenchmarkList(b *testing.B) {
 
 func TestListsTellEachReservationOnce(t *testing.T) {
 	const live = 5000
-	r := serve(t, memory.New(), newBatch())
+	r := serve(t, memory.New(), newBatch(), nil)
 	defer r.stop()
 	r.attend(t, 16)
 	r.reserve(t, 0, live, 64, 16)

@@ -1,4 +1,4 @@
-package dev_test
+package daemon
 
 import (
 	"context"
@@ -14,7 +14,7 @@ func BenchmarkRestart(b *testing.B) {
 	empty, _ := used()
 	dir := b.TempDir()
 	store := openBolt(b, dir)
-	r := serve(b, store, newBatch())
+	r := serve(b, store, newBatch(), nil)
 	r.attend(b, nodes)
 	r.reserve(b, 0, live, 64, nodes)
 	shut := func() {
@@ -29,7 +29,7 @@ func BenchmarkRestart(b *testing.B) {
 	var heap, peak uint64
 	for b.Loop() {
 		store = openBolt(b, dir)
-		r = serve(b, store, newBatch())
+		r = serve(b, store, newBatch(), nil)
 		r.attend(b, 1)
 		if _, err := r.Reserve(context.Background(), nodeName(0), askFor(job, core.Prepare, nodeName(0)), core.Peer{}); err != nil {
 			b.Fatal(err)

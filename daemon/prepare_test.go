@@ -1,4 +1,4 @@
-package dev_test
+package daemon
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func BenchmarkPrepare(b *testing.B) {
 	name := nodeName(0)
 	dir := runDir(b)
 	store := openBolt(b, b.TempDir())
-	r := serve(b, store, newBatch())
+	r := serve(b, store, newBatch(), nil)
 	defer func() { r.stop(); _ = store.Close() }()
 	l, err := ledger.Open(filepath.Join(dir, "ledger.db"))
 	if err != nil {

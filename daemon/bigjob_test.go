@@ -1,4 +1,4 @@
-package dev_test
+package daemon
 
 import (
 	"context"
@@ -15,19 +15,16 @@ import (
 	"github.com/weft-hpc/weft/store/storetest"
 )
 
-// elCapitan is how many nodes El Capitan has.
-const elCapitan = 11136
-
-// fleet is n agents with simulated NICs and ledgers in memory, whose way to the server is a call.
-type fleet struct {
+// agents are n agents with simulated NICs and ledgers in memory, whose way to the server is a call.
+type agents struct {
 	agents []*agent.Agent
 	stop   func()
 }
 
-func newFleet(b *testing.B, n int, to core.Authority) *fleet {
+func newAgents(b *testing.B, n int, to core.Authority) *agents {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &fleet{agents: make([]*agent.Agent, n)}
+	f := &agents{agents: make([]*agent.Agent, n)}
 	var group sync.WaitGroup
 	f.stop = func() { cancel(); group.Wait() }
 	for i := range f.agents {
@@ -46,7 +43,7 @@ func newFleet(b *testing.B, n int, to core.Authority) *fleet {
 }
 
 // prepare has every agent asked at once to prepare the job. It gives how long it took until the first answered and until the last.
-func (f *fleet) prepare(b *testing.B, job int) (first, last time.Duration) {
+func (f *agents) prepare(b *testing.B, job int) (first, last time.Duration) {
 	// A hook's limit is longer here than any scheduler's: however loaded the machine is, what is measured is how long it takes.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -112,12 +109,12 @@ func bigBatch(n int) *batch {
 // them share this machine's cores.
 func BenchmarkBigJob(b *testing.B) {
 	b.Run("server", func(b *testing.B) {
-		empty, stacks := used()
+		before := held()
 		store := openBolt(b, b.TempDir())
-		r := serve(b, store, bigBatch(elCapitan))
+		r := serve(b, store, bigBatch(elCapitan), nil)
 		defer func() { r.stop(); _ = store.Close() }()
 		r.attend(b, elCapitan)
-		measureJob(b, r, empty+stacks, "server", func(job int) (time.Duration, time.Duration) {
+		measureJob(b, r, before, "server", func(job int) (time.Duration, time.Duration) {
 			return crowd(b, elCapitan, func(i int) error {
 				_, err := r.Reserve(context.Background(), nodeName(i), askFor(job, core.Prepare, nodeName(i)), core.Peer{})
 				return err
@@ -125,20 +122,19 @@ func BenchmarkBigJob(b *testing.B) {
 		})
 	})
 	b.Run("system", func(b *testing.B) {
-		empty, stacks := used()
+		before := held()
 		store := openBolt(b, b.TempDir())
-		r := serve(b, store, bigBatch(elCapitan))
+		r := serve(b, store, bigBatch(elCapitan), nil)
 		defer func() { r.stop(); _ = store.Close() }()
-		f := newFleet(b, elCapitan, r.Server)
+		f := newAgents(b, elCapitan, r.Server)
 		defer f.stop()
 		r.attached(b, elCapitan)
-		measureJob(b, r, empty+stacks, "system", func(job int) (time.Duration, time.Duration) { return f.prepare(b, job) })
+		measureJob(b, r, before, "system", func(job int) (time.Duration, time.Duration) { return f.prepare(b, job) })
 	})
 }
 
 func measureJob(b *testing.B, r *running, before uint64, what string, prepare func(job int) (first, last time.Duration)) {
-	heap, stacks := used()
-	idle := heap + stacks - before
+	idle := held() - before
 	var spread, clean, spent time.Duration
 	var joined uint64
 	job := 0
@@ -148,8 +144,7 @@ func measureJob(b *testing.B, r *running, before uint64, what string, prepare fu
 		spent += cpu() - began
 		spread += last - first
 		b.StopTimer()
-		heap, stacks := used()
-		joined = max(joined, heap+stacks-before)
+		joined = max(joined, held()-before)
 		ended := time.Now()
 		r.sched.end(job, job+1)
 		r.settle(b, 0)

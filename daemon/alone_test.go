@@ -1,4 +1,4 @@
-package dev_test
+package daemon
 
 import (
 	"context"
@@ -24,9 +24,9 @@ import (
 // memory: one agent with its ledger and its NICs, after some jobs, in a process of its own; the server is in it too, so an agent alone has less.
 func BenchmarkIdle(b *testing.B) {
 	b.Run("cpu", func(b *testing.B) {
-		r := serve(b, memory.New(), newBatch())
+		r := serve(b, memory.New(), newBatch(), nil)
 		defer r.stop()
-		f := newFleet(b, elCapitan, r.Server)
+		f := newAgents(b, elCapitan, r.Server)
 		defer f.stop()
 		r.attached(b, elCapitan)
 		used()
@@ -63,7 +63,7 @@ const alone = "WEFT_AGENT_ALONE"
 
 // TestAgentAlone takes an agent through some jobs, and says on standard output what its process has in memory then.
 func TestAgentAlone(t *testing.T) {
-	r := serve(t, memory.New(), newBatch())
+	r := serve(t, memory.New(), newBatch(), nil)
 	defer r.stop()
 	dir := runDir(t)
 	l, err := ledger.Open(filepath.Join(dir, "ledger.db"))

@@ -1,4 +1,4 @@
-package dev_test
+package daemon
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ func BenchmarkReserve(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/live=%d", st.name, live), func(b *testing.B) {
 				empty, _ := used()
 				store := st.open(b, b.TempDir())
-				r := serve(b, store, newBatch())
+				r := serve(b, store, newBatch(), nil)
 				defer func() {
 					r.stop()
 					_ = store.Close()

@@ -1,4 +1,4 @@
-package dev_test
+package daemon
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
@@ -26,6 +27,9 @@ import (
 // Benchmarks of the whole. Each reports its figure beside its budget of docs/benchmarks.md, which is in the same unit.
 
 const scheduler = "batch"
+
+// elCapitan is how many nodes El Capitan has.
+const elCapitan = 11136
 
 // owner is who has every job: whoever runs the benchmark, since the kernel says who calls.
 var owner = uint32(os.Getuid())
@@ -69,13 +73,13 @@ func openBolt(b testing.TB, dir string) *bolt.Store {
 
 // batch is a scheduler that answers at once: whatever job it is asked for is there, on the node that asks or on hosts.
 type batch struct {
-	hosts  string
-	nodes  int
-	cores  int
-	change chan core.Jobs
+	hosts string
+	nodes int
+	cores int
+	schedulertest.Script
 }
 
-func newBatch() *batch { return &batch{nodes: 1, cores: 8, change: make(chan core.Jobs)} }
+func newBatch() *batch { return &batch{nodes: 1, cores: 8, Script: make(schedulertest.Script)} }
 
 func (s *batch) Describe(_ context.Context, key core.Key, _ []byte, from core.Peer) (core.Job, error) {
 	hosts := s.hosts
@@ -88,21 +92,6 @@ func (s *batch) Describe(_ context.Context, key core.Key, _ []byte, from core.Pe
 	}, nil
 }
 
-func (s *batch) Watch(ctx context.Context, tell func(core.Jobs) error) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case jobs := <-s.change:
-			if err := tell(jobs); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (s *batch) Fail(context.Context, core.Key, string) error { return nil }
-func (s *batch) Drain(context.Context, string, string) error  { return nil }
 func key(job int) core.Key {
 	return core.Key{JobID: core.JobID{Scheduler: scheduler, Job: strconv.Itoa(job)}}
 }
@@ -121,28 +110,29 @@ func (s *batch) end(from, to int) {
 	for i := from; i < to; i++ {
 		jobs.Jobs = append(jobs.Jobs, over(i))
 	}
-	s.change <- jobs
+	s.Script <- jobs
 }
 
 // running is a server with what is around it.
 type running struct {
 	*server.Server
 	sched *batch
+	ctx   context.Context // until stop
 	stop  func()
 	group sync.WaitGroup
 }
 
-// serve starts a server on st.
-func serve(b testing.TB, st engine.Store, sched *batch) *running {
+// serve starts a server on st; meter may be nil.
+func serve(b testing.TB, st engine.Store, sched *batch, meter server.Meter) *running {
 	b.Helper()
 	p := shipped(b)
 	ps := pools()
 	srv, err := server.New(b.Context(), server.Needs{
-		Store: st, Policy: p, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.SchedulerClient{scheduler: core.Dispatcher{Of: sched}},
+		Store: st, Meter: meter, Policy: p, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.SchedulerClient{scheduler: core.Dispatcher{Of: sched}},
 		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(ps) },
 		Limits:    server.Limits{Tick: 20 * time.Millisecond},
 		Config: engine.Config{
-			Schedulers: []string{scheduler}, System: engine.System{Nodes: 11136}, Policy: engine.Text{Hash: p.Hash(), Text: p.Text()},
+			Schedulers: []string{scheduler}, System: engine.System{Nodes: elCapitan}, Policy: engine.Text{Hash: p.Hash(), Text: p.Text()},
 			Pools: []engine.Pool{{Name: "jobs", Contains: func(v core.VNI) bool { return v >= 1024 }}},
 		},
 	})
@@ -150,7 +140,7 @@ func serve(b testing.TB, st engine.Store, sched *batch) *running {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{Server: srv, sched: sched}
+	r := &running{Server: srv, sched: sched, ctx: ctx}
 	r.group.Go(func() { _ = srv.Run(ctx) })
 	r.stop = func() { cancel(); r.group.Wait() }
 	return r
@@ -165,26 +155,7 @@ func (r *running) attendFrom(b testing.TB, from, to int) {
 	for i := from; i < to; i++ {
 		there.Add(1)
 		greet := sync.OnceFunc(there.Done)
-		name := nodeName(i)
-		next := make(chan core.Report, 4)
-		number := uint64(1)
-		told := func(o core.Orders) {
-			greet()
-			var held []core.Held
-			for _, c := range o.Clean {
-				held = append(held, core.Held{Run: c.Run, State: core.HeldClean})
-			}
-			if held == nil {
-				return
-			}
-			number++
-			select {
-			case next <- core.Report{Number: number, Boot: name, Held: held}:
-			case <-b.Context().Done():
-			}
-		}
-		first := core.Report{Number: 1, Boot: name, Full: true, Devices: []string{"cxi0", "cxi1", "cxi2", "cxi3"}}
-		r.group.Go(func() { _ = r.Attend(context.Background(), name, first, next, told) })
+		r.group.Go(func() { attend(r.ctx, r.Server, nodeName(i), greet) })
 	}
 	there.Wait()
 }
@@ -272,6 +243,12 @@ func used() (heap, stacks uint64) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc, m.StackInuse
+}
+
+// held is the heap and the stacks together.
+func held() uint64 {
+	heap, stacks := used()
+	return heap + stacks
 }
 
 func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
