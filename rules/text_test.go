@@ -49,6 +49,12 @@ var textRules = []rule{
 					broken["CONTRIBUTING.md: it does not say what "+folder+"/ is"] = true
 				}
 			}
+			for _, f := range t.files {
+				house := strings.HasPrefix(f.pkg, "rpc/proto/") || f.pkg == "."
+				if !house && !strings.Contains(t.texts["CONTRIBUTING.md"], "`"+f.pkg+"/`") {
+					broken["CONTRIBUTING.md: it does not say what "+f.pkg+"/ is"] = true
+				}
+			}
 			for _, m := range folders.FindAllStringSubmatch(t.texts["CONTRIBUTING.md"], -1) {
 				if !holds(t, m[1]) {
 					broken["CONTRIBUTING.md: there is no "+m[1]] = true

@@ -28,7 +28,7 @@ const (
 	TableText
 	TableNode
 	TableReservation
-	TablePhase
+	TableTransition
 	TableJoin
 	TableTombstone
 )
@@ -151,7 +151,7 @@ func (r Node) Slot() Slot { return Slot{Table: TableNode, Name: r.Name} }
 func (r Reservation) Slot() Slot { return Slot{Table: TableReservation, Serial: r.Serial} }
 
 // Slot is where the store keeps it.
-func (r Transition) Slot() Slot { return Slot{Table: TablePhase, Serial: r.Serial} }
+func (r Transition) Slot() Slot { return Slot{Table: TableTransition, Serial: r.Serial} }
 
 // Slot is where the store keeps it.
 func (r Join) Slot() Slot { return Slot{Table: TableJoin, Serial: r.Serial, Name: r.Node} }

@@ -37,7 +37,7 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 			if r.state == Quarantined {
 				m.rouse(r, "it is there again")
 				m.enlist(r, n)
-				m.setPhase(r, Held, strayWhy(n.Name))
+				m.setState(r, Held, strayWhy(n.Name))
 			}
 			continue
 		}
@@ -51,7 +51,7 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 		m.place(r)
 		m.join(r, rec.First)
 		m.write(rec)
-		m.setPhase(r, Held, strayWhy(n.Name))
+		m.setState(r, Held, strayWhy(n.Name))
 		m.do(Say{Level: Warn, Node: n.Name, VNIs: found[run], Text: "a service that Weft did not make holds VNIs of its pools"})
 	}
 }

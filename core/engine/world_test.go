@@ -114,7 +114,7 @@ func put(store map[Slot]Record, rec Record) {
 		return
 	}
 	for s := range store {
-		if (s.Table == TablePhase || s.Table == TableJoin) && s.Serial == at.Serial {
+		if (s.Table == TableTransition || s.Table == TableJoin) && s.Serial == at.Serial {
 			delete(store, s)
 		}
 	}

@@ -146,7 +146,7 @@ func remove(tx *bbolt.Tx, b *bbolt.Bucket, p put, now *seal) error {
 	if p.at.Table != engine.TableReservation {
 		return nil
 	}
-	for _, t := range []engine.Table{engine.TablePhase, engine.TableJoin} {
+	for _, t := range []engine.Table{engine.TableTransition, engine.TableJoin} {
 		if err := removeSerial(tx.Bucket(bucketName(t)), p.at.Serial, now); err != nil {
 			return err
 		}

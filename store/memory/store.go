@@ -137,7 +137,7 @@ func (s *Store) put(r engine.Record) {
 			delete(s.state.joins[at.Serial], at.Name)
 			return
 		case engine.TableReservation:
-			delete(s.state.slots, engine.Slot{Table: engine.TablePhase, Serial: at.Serial})
+			delete(s.state.slots, engine.Slot{Table: engine.TableTransition, Serial: at.Serial})
 			delete(s.state.joins, at.Serial)
 		default: // lies alone
 		}

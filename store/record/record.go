@@ -85,7 +85,7 @@ func (d *Decoder) Decode(b []byte) (engine.Record, error) {
 		r = read(c, &d.node, node)
 	case engine.TableReservation:
 		r = read(c, &d.reservation, reservation)
-	case engine.TablePhase:
+	case engine.TableTransition:
 		r = read(c, &d.phase, phase)
 	case engine.TableJoin:
 		r = read(c, &d.join, join)

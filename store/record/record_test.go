@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 		"false count":       {changed(4, 0x7f), core.StoreCorrupt},
 		"false truth":       {changed(len(good)-1, 2), core.StoreCorrupt},
 		"number of 11 byte": {append([]byte{1, byte(engine.TableJoin)}, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), core.StoreCorrupt},
-		"state 256":         {[]byte{1, byte(engine.TablePhase), 0, 0x80, 0x02, 0, 0, 0}, core.StoreCorrupt},
+		"state 256":         {[]byte{1, byte(engine.TableTransition), 0, 0x80, 0x02, 0, 0, 0}, core.StoreCorrupt},
 	} {
 		var d record.Decoder
 		r, err := d.Decode(c.b)

@@ -15,7 +15,7 @@ func (m *Machine) drain(r *reservation, why string) {
 	}
 	delete(m.watch(r.Job.Scheduler).active, r.Serial)
 	m.closing[r.Serial] = r
-	m.setPhase(r, Draining, why)
+	m.setState(r, Draining, why)
 	m.do(Say{Run: r.Job.Run, VNIs: r.vnis(), Text: "draining: " + why})
 	m.orderAll(r)
 	for _, j := range r.joins.list {
@@ -34,11 +34,11 @@ func (m *Machine) settle(r *reservation) {
 	case r.stuck > 0 && r.state == Draining:
 		m.uncount(r)
 		r.stale = false
-		m.setPhase(r, Held, r.stuckWhy())
+		m.setState(r, Held, r.stuckWhy())
 		m.do(Say{Level: Warn, Run: r.Job.Run, VNIs: r.vnis(), Text: "held: " + r.why})
 	case r.stuck == 0 && r.state == Held:
 		m.count(r)
-		m.setPhase(r, Draining, "its nodes are back")
+		m.setState(r, Draining, "its nodes are back")
 	}
 }
 
@@ -88,7 +88,7 @@ func (m *Machine) rest(r *reservation) {
 		m.uncount(r)
 	}
 	delete(m.closing, r.Serial)
-	m.setPhase(r, Quarantined, "every node is clean")
+	m.setState(r, Quarantined, "every node is clean")
 	m.resting = append(m.resting, r)
 	m.do(Say{Run: r.Job.Run, VNIs: r.vnis(), Text: "quarantined"})
 }
@@ -98,7 +98,7 @@ func (m *Machine) rouse(r *reservation, why string) {
 	m.resting = without(m.resting, r)
 	m.closing[r.Serial] = r
 	m.count(r)
-	m.setPhase(r, Draining, why)
+	m.setState(r, Draining, why)
 }
 
 // free returns r's VNIs to their pools and forgets it but for its tombstone.
@@ -145,7 +145,7 @@ func (m *Machine) isEnded(run core.Run) bool {
 	return ok
 }
 
-func (m *Machine) setPhase(r *reservation, s State, why string) {
+func (m *Machine) setState(r *reservation, s State, why string) {
 	r.state, r.why, r.since = s, why, m.now.Wall
 	if s == Draining || s == Quarantined {
 		r.entered = m.now.Uptime
