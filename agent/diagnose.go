@@ -87,29 +87,29 @@ func (s *state) lacks() []string {
 
 // fault is what is wrong with a NIC, with "%s" for its name: NICs that have the same one are told together.
 type fault struct {
-	severity             core.Severity
-	evidence             string
-	command, mend, words string // command is one for each NIC, and mend what follows it
+	severity               core.Severity
+	evidence               string
+	command, remedy, words string // command is one for each NIC, and remedy the text behind it
 }
 
 // of is the fault of these NICs.
 func (f fault) of(names []string) core.Finding {
-	mend := f.mend
+	remedy := f.remedy
 	if f.command != "" {
 		each := make([]string, 0, len(names))
 		for _, n := range names {
 			each = append(each, fmt.Sprintf(f.command, n))
 		}
-		mend = "`" + strings.Join(each, "; ") + "`" + mend
+		remedy = "`" + strings.Join(each, "; ") + "`" + remedy
 	}
 	slices.SortFunc(names, hostlist.Compare)
-	return core.Finding{Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Remedy: mend}
+	return core.Finding{Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Remedy: remedy}
 }
 
 // nic is what is wrong with one NIC.
 func (s *state) nic(d *core.Device) (found []fault) {
 	if d.Fault != "" {
-		return []fault{{severity: core.Critical, evidence: d.Fault, mend: "look for the NIC in the kernel's log; a reboot of the node ends every service on it", words: "NIC %s cannot be used"}}
+		return []fault{{severity: core.Critical, evidence: d.Fault, remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it", words: "NIC %s cannot be used"}}
 	}
 	if d.Open {
 		found = append(found, fault{
@@ -130,8 +130,8 @@ func (s *state) nic(d *core.Device) (found []fault) {
 		if lacks := s.site.Classes() &^ d.Classes; lacks != 0 {
 			found = append(found, fault{
 				severity: core.Warning, evidence: "the profile has " + strings.Join(d.Classes.Names(), ", "),
-				mend:  "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
-				words: "NIC %s: the fabric's QoS profile lacks " + strings.Join(lacks.Names(), ", ") + ", which policy gives to jobs: their traffic in it fails",
+				remedy: "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
+				words:  "NIC %s: the fabric's QoS profile lacks " + strings.Join(lacks.Names(), ", ") + ", which policy gives to jobs: their traffic in it fails",
 			})
 		}
 	}
@@ -142,18 +142,18 @@ func (s *state) nic(d *core.Device) (found []fault) {
 		}
 		found = append(found, fault{
 			severity: core.Warning, evidence: fmt.Sprintf("%d of %d RGIDs are free", d.RGIDs.Free, d.RGIDs.Total),
-			mend: "`weft services` shows whose applications have them; they are free when those end", words: words,
+			remedy: "`weft services` shows whose applications have them; they are free when those end", words: words,
 		})
 	}
 	if has := d.Capacity[core.LE]; has.Pooled && has.PooledByMax && has.PoolsLeft == 0 {
 		found = append(found, fault{
 			severity: core.Warning, evidence: "no LE pool is left, and this driver takes one for each service",
-			mend: "`weft services --all` shows who has them; `weft clean` removes those of nobody", words: "NIC %s can take no further job",
+			remedy: "`weft services --all` shows who has them; `weft clean` removes those of nobody", words: "NIC %s can take no further job",
 		})
 	}
 	if has := d.Capacity[core.TLE]; has.Pooled && has.PoolsLeft == 0 {
 		found = append(found, fault{
-			severity: core.Notice, evidence: "no TLE pool is left: a NIC has 4", mend: "none is needed; a job that must have them waits for another to end",
+			severity: core.Notice, evidence: "no TLE pool is left: a NIC has 4", remedy: "none is needed; a job that must have them waits for another to end",
 			words: "NIC %s: the next job gets no triggered operations",
 		})
 	}

@@ -27,7 +27,7 @@ type jobCalls struct {
 
 type told struct {
 	first <-chan struct{} // closed after the first try
-	until time.Duration   // Moment.Run up to which it counts; 0: it is under way
+	until time.Duration   // Moment.Uptime up to which it counts; 0: it is under way
 }
 
 // begun gives the call about a job that need not be begun, nil where there is none.

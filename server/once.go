@@ -23,7 +23,7 @@ type verdict struct {
 // once has a job counted once, though each of its nodes asks. A job that asks again within keepTold is the same.
 type once struct {
 	mu    sync.Mutex
-	until map[verdict]time.Duration // Moment.Run
+	until map[verdict]time.Duration // Moment.Uptime
 }
 
 // first reports whether v was not said lately.

@@ -14,7 +14,7 @@ type Reserve struct {
 	Attempt Attempt
 	Ask     core.Intent
 	Peer    core.Peer
-	Until   time.Duration // Moment.Run when the hook's patience ends
+	Until   time.Duration // Moment.Uptime when the hook's patience ends
 }
 
 // Look reads devices and services; Read answers.

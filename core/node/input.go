@@ -17,7 +17,7 @@ type Hook struct {
 	Call  uint64
 	Ask   core.Intent
 	Peer  core.Peer
-	Until time.Duration // Moment.Run when the scheduler's patience ends
+	Until time.Duration // Moment.Uptime when the scheduler's patience ends
 }
 
 // Reserved answers Reserve.

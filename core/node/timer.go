@@ -7,7 +7,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Next is the earliest Moment.Run at which a Tick does something; the largest Duration when nothing waits.
+// Next is the earliest Moment.Uptime at which a Tick does something; the largest Duration when nothing waits.
 func (m *Machine) Next() time.Duration {
 	next := m.survey.next
 	for _, r := range m.runs {

@@ -74,8 +74,8 @@ func trouble(what string, err error) core.Finding {
 }
 
 func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
-	found := func(severity core.Severity, what, evidence, mend string) {
-		out = append(out, core.Finding{Severity: severity, What: what, Evidence: evidence, Remedy: mend})
+	found := func(severity core.Severity, what, evidence, remedy string) {
+		out = append(out, core.Finding{Severity: severity, What: what, Evidence: evidence, Remedy: remedy})
 	}
 	services, err := n.list()
 	if err != ok {
@@ -89,7 +89,7 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 	}
 	found(core.Good, "its driver behaves as SHS "+t.release, "it was asked for services that every release refuses, each in its own way", "")
 	for _, l := range t.lacks() {
-		found(core.Notice, l.what, "SHS "+t.release, l.mend)
+		found(core.Notice, l.what, "SHS "+t.release, l.remedy)
 	}
 	if n.lib.enable != nil && !t.ranges {
 		found(core.Critical, "libcxi is newer than the driver, so that applications cannot send", "libcxi is of "+n.lib.newest()+", the driver SHS "+t.release+
@@ -102,7 +102,7 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 }
 
 // lack is something that a release cannot do, or does in its own way.
-type lack struct{ what, mend string }
+type lack struct{ what, remedy string }
 
 func (t traits) lacks() (out []lack) {
 	if !t.ranges {

@@ -16,8 +16,8 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	}
 	b := d.options.Release
 	found := []core.Finding{{Severity: core.Good, What: "the NICs are simulated, as the driver of SHS " + b.Release + " works"}}
-	lacks := func(what, mend string) {
-		found = append(found, core.Finding{Severity: core.Notice, What: what, Evidence: "SHS " + b.Release, Remedy: mend})
+	lacks := func(what, remedy string) {
+		found = append(found, core.Finding{Severity: core.Notice, What: what, Evidence: "SHS " + b.Release, Remedy: remedy})
 	}
 	if b.Ops <= kernel.OpSetVNIRange {
 		lacks("no VNI ranges for services", "SHS 13.1 brings them")

@@ -47,8 +47,8 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
 	var all []core.Finding
-	add := func(s core.Severity, what, evidence, mend string) {
-		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: mend})
+	add := func(s core.Severity, what, evidence, remedy string) {
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: remedy})
 	}
 	// Owners alone may ask for the broker's environment; nothing changes by it.
 	err := p.link.call(ctx, "broker.getenv", broker.AnyNode, object{"names": []string{"PATH"}}, nil)
@@ -98,10 +98,10 @@ func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
 // configured judges Flux's configuration.
 func (p *Plugin) configured(c fluxConfig) []core.Finding {
 	var all []core.Finding
-	add := func(s core.Severity, what, evidence, mend string) {
-		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: mend})
+	add := func(s core.Severity, what, evidence, remedy string) {
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: remedy})
 	}
-	const mend = "`weft init flux` prints the lines; then `flux config reload`"
+	const remedy = "`weft init flux` prints the lines; then `flux config reload`"
 	loaded := map[string]bool{}
 	for _, l := range c.JobManager.Plugins {
 		loaded[path.Base(l.Load)] = true
@@ -111,7 +111,7 @@ func (p *Plugin) configured(c fluxConfig) []core.Finding {
 			"take both out of Flux's configuration, and `flux jobtap remove cray-slingshot.so`")
 	}
 	if !loaded["perilog.so"] {
-		add(core.Critical, "Flux runs no prolog: no job gets a VNI, and each fails", "job-manager.plugins has no perilog.so", mend)
+		add(core.Critical, "Flux runs no prolog: no job gets a VNI, and each fails", "job-manager.plugins has no perilog.so", remedy)
 	}
 	for _, h := range []struct {
 		name string
@@ -124,9 +124,9 @@ func (p *Plugin) configured(c fluxConfig) []core.Finding {
 		{PhaseHousekeeping, c.JobManager.Housekeeping, "what the epilog leaves behind waits for the agent alone", core.Notice},
 	} {
 		if h.is == nil || len(h.is.Command) == 0 && c.Exec.IMP == "" {
-			add(h.how, "Flux runs no "+h.name+": "+h.miss, "job-manager."+h.name+" has no command, and exec.imp is not set", mend)
+			add(h.how, "Flux runs no "+h.name+": "+h.miss, "job-manager."+h.name+" has no command, and exec.imp is not set", remedy)
 		} else if h.name != PhaseHousekeeping && !h.is.PerRank {
-			add(core.Critical, "Flux runs its "+h.name+" on rank 0 alone", "job-manager."+h.name+".per-rank is not true", mend)
+			add(core.Critical, "Flux runs its "+h.name+" on rank 0 alone", "job-manager."+h.name+".per-rank is not true", remedy)
 		}
 	}
 	if c.JobManager.Prolog != nil {

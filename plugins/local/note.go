@@ -27,7 +27,7 @@ type Note struct {
 	Options   []string `json:"options,omitempty"`
 }
 
-// Encode is the note as it travels in core.Ask. One that is longer than core.MaxNote is refused, never cut: a missing group could miss a deny.
+// Encode is the note as it travels in core.Intent. One that is longer than core.MaxNote is refused, never cut: a missing group could miss a deny.
 func (n Note) Encode() ([]byte, error) {
 	b, err := json.Marshal(n)
 	if err != nil {

@@ -40,20 +40,20 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 
 func findings(s *install.Site) []core.Finding {
 	var all []core.Finding
-	add := func(sev core.Severity, what, evidence, mend string) {
-		all = append(all, core.Finding{Severity: sev, What: what, Evidence: evidence, Remedy: mend})
+	add := func(sev core.Severity, what, evidence, remedy string) {
+		all = append(all, core.Finding{Severity: sev, What: what, Evidence: evidence, Remedy: remedy})
 	}
-	const mend = "run `weft init pbs`, and its lines through qmgr"
+	const remedy = "run `weft init pbs`, and its lines through qmgr"
 	h := s.Hooks[install.NodeHook]
 	switch {
 	case h == nil:
-		add(core.Critical, "PBS has no hook "+install.NodeHook+": no job gets a VNI", "list hook", mend)
+		add(core.Critical, "PBS has no hook "+install.NodeHook+": no job gets a VNI", "list hook", remedy)
 	case h["enabled"] == "false":
 		add(core.Critical, "PBS's hook "+install.NodeHook+" is switched off: no job gets a VNI", "enabled = false", "qmgr -c 'set hook "+install.NodeHook+" enabled = true'")
 	default:
 		for e := range strings.SplitSeq(install.NodeEvents, ",") {
 			if !strings.Contains(h["event"], e) {
-				add(core.Critical, "PBS does not run Weft's hook in "+e, "event = "+h["event"], mend)
+				add(core.Critical, "PBS does not run Weft's hook in "+e, "event = "+h["event"], remedy)
 			}
 		}
 		// Killed by its alarm the hook answers nothing, and fail_action takes the node out.
@@ -67,7 +67,7 @@ func findings(s *install.Site) []core.Finding {
 		}
 	}
 	if h := s.Hooks[install.ServerHook]; h == nil || h["enabled"] == "false" || !strings.Contains(h["event"], install.RoomEvent) {
-		add(core.Warning, "PBS does not ask Weft whether a VNI is free before it starts a job: where none is, the job is tried 21 times and held", "hook "+install.ServerHook, mend)
+		add(core.Warning, "PBS does not ask Weft whether a VNI is free before it starts a job: where none is, the job is tried 21 times and held", "hook "+install.ServerHook, remedy)
 	}
 	if len(all) == 0 {
 		add(core.Good, "pbs_server answers, and its hooks are set", "list hook", "")

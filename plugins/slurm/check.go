@@ -42,8 +42,8 @@ func readConfig(text string) map[string]string {
 
 func (p *Plugin) findings(c map[string]string) []core.Finding {
 	var all []core.Finding
-	add := func(s core.Severity, name, what, mend string) {
-		all = append(all, core.Finding{Severity: s, What: what, Evidence: name + " = " + c[name], Remedy: mend})
+	add := func(s core.Severity, name, what, remedy string) {
+		all = append(all, core.Finding{Severity: s, What: what, Evidence: name + " = " + c[name], Remedy: remedy})
 	}
 	if strings.Contains(c["SwitchType"], "slingshot") {
 		add(core.Critical, "SwitchType", "Slurm gives out VNIs by itself, beside Weft: two jobs can get one VNI", "take SwitchType and SwitchParameters out of slurm.conf, and restart slurmctld")

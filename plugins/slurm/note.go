@@ -18,7 +18,7 @@ type note struct {
 	CPUs    string `json:"cpus,omitempty"`  // SLURM_JOB_CPUS_PER_NODE, in the order of Nodes
 }
 
-// encode is the note as it travels in core.Ask. Lists that would not fit are left out: squeue has the nodes, and the CPUs are then taken to be spread evenly.
+// encode is the note as it travels in core.Intent. Lists that would not fit are left out: squeue has the nodes, and the CPUs are then taken to be spread evenly.
 func (n note) encode() ([]byte, error) {
 	n.Version = noteVersion
 	text, err := json.Marshal(n)

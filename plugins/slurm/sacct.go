@@ -27,7 +27,7 @@ type Accounted struct {
 // SacctFields are what Sacct needs: sacct -a -X -P -o with them.
 const SacctFields = "JobID,User,UID,Account,Partition,NodeList,AllocCPUS,Start,End"
 
-const sacctMend = "print them with sacct -a -X -P -o " + SacctFields
+const sacctRemedy = "print them with sacct -a -X -P -o " + SacctFields
 
 const sacctTime = "2006-01-02T15:04:05"
 
@@ -47,7 +47,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			}
 			for name := range strings.SplitSeq(SacctFields, ",") {
 				if _, ok := at[strings.ToLower(name)]; !ok && name != "UID" {
-					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", name).WithRemedy(sacctMend)
+					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", name).WithRemedy(sacctRemedy)
 				}
 			}
 			continue
@@ -56,7 +56,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			continue
 		}
 		if len(cells) < len(at) {
-			return nil, core.Errorf(core.BadCall, "sacct: line %d: it has %d columns, and the heading %d", n, len(cells), len(at)).WithRemedy(sacctMend)
+			return nil, core.Errorf(core.BadCall, "sacct: line %d: it has %d columns, and the heading %d", n, len(cells), len(at)).WithRemedy(sacctRemedy)
 		}
 		a, ok, err := accounted(func(name string) string {
 			if i, ok := at[name]; ok {
@@ -65,7 +65,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			return ""
 		}, scheduler, zone)
 		if err != nil {
-			return nil, core.Errorf(core.BadCall, "sacct: line %d: %w", n, err).WithRemedy(sacctMend)
+			return nil, core.Errorf(core.BadCall, "sacct: line %d: %w", n, err).WithRemedy(sacctRemedy)
 		}
 		if !ok {
 			continue
@@ -76,7 +76,7 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 		out = append(out, a)
 	}
 	if err := s.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, core.Errorf(core.BadCall, "sacct: a line has more than %d bytes", maxAccountLine).WithRemedy(sacctMend)
+		return nil, core.Errorf(core.BadCall, "sacct: a line has more than %d bytes", maxAccountLine).WithRemedy(sacctRemedy)
 	} else if err != nil {
 		return nil, core.Errorf(core.BadCall, "sacct: %w", err)
 	}
