@@ -74,11 +74,11 @@ func (c *schedulerClient) Call(ctx context.Context, call core.SchedulerCall) (*c
 
 // Watch implements core.SchedulerClient.
 func (c *schedulerClient) Watch(ctx context.Context, tell func(core.Jobs) error) error {
-	ctx, cancel := context.WithCancel(ctx)
+	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.pb.Watch(ctx, pluginBound...)
+	stream, err := c.pb.Watch(within, pluginBound...)
 	if err != nil {
 		return c.inward("Watch", err)
 	}
-	return c.listen(stream, tell)
+	return c.listen(ctx, stream, tell)
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -84,7 +85,9 @@ func (t *teller) tell(jobs core.Jobs) error {
 }
 
 // listen is the client's side.
-func (c *schedulerClient) listen(stream schedulerv1.Scheduler_WatchClient, tell func(core.Jobs) error) error {
+func (c *schedulerClient) listen(
+	ctx context.Context, stream schedulerv1.Scheduler_WatchClient, tell func(core.Jobs) error,
+) error {
 	g := gathering{most: maxWatched}
 	for {
 		m, err := stream.Recv()
@@ -92,7 +95,8 @@ func (c *schedulerClient) listen(stream schedulerv1.Scheduler_WatchClient, tell 
 			return nil
 		}
 		if err != nil {
-			return c.inward("Watch", err)
+			// The plugin's answer may say first that the time is over, and an answer has no cause for errors.Is.
+			return c.inward("Watch", cmp.Or(ctx.Err(), err))
 		}
 		d := &decoder{}
 		jobs, whole := g.add(d, m.GetJobs(), m.GetMore())
