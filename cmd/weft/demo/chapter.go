@@ -94,12 +94,18 @@ func (s *story) nicFails() {
 	before := time.Now()
 	s.refused("weft run -N2 -- …     # cxi2 of "+bad+" cannot create a service", append(s.alice, "--on", bad+","+good)...)
 	vni := s.only()
-	s.until("no service left, and "+bad+" drained", func() (bool, string) {
+	var nodes []server.NodeRow
+	s.until("no service and no job left, and "+bad+" drained", func() (bool, string) {
+		var drained []string
 		left := s.left()
-		_, drained := s.nodes()
-		return left == 0 && slices.Equal(drained, []string{bad}), fmt.Sprintf("%d services left, drained %v", left, drained)
+		nodes, drained = s.nodes()
+		jobs := 0
+		for _, n := range nodes {
+			jobs += n.Jobs
+		}
+		return left+jobs == 0 && slices.Equal(drained, []string{bad}),
+			fmt.Sprintf("%d services and %d jobs left, drained %v", left, jobs, drained)
 	})
-	nodes, _ := s.nodes()
 	s.shown("weft nodes", func(w io.Writer) { node.PrintNodes(w, nodes) })
 	s.tell("No service of it is left on any node.")
 	s.rests(before, vni)
