@@ -30,7 +30,7 @@ demo: build ## build, then show the main job with no hardware: 4 nodes, simulate
 	@./bin/weft demo
 
 quick: ## try every package in less than two minutes: what to run while you work
-	go test $(TESTFLAGS) -short ./...
+	go test -p 4 $(TESTFLAGS) -short ./...
 
 test: full race ## try all that guards a merge, then again under the race detector
 	@command -v "$$(go env CC)" >/dev/null || echo "NOT RUN: the race detector, since there is no C compiler; \`make test-deps\` brings one"
