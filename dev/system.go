@@ -58,7 +58,7 @@ type System struct {
 	link   link
 	ctx    context.Context
 	cancel context.CancelFunc
-	group  sync.WaitGroup
+	group  sync.WaitGroup // of the nodes
 	claim  *os.File // the folder is this process's
 
 	mu     sync.Mutex
@@ -91,13 +91,13 @@ func (l *link) Attend(ctx context.Context, node string, first core.Report, next 
 	return errDown
 }
 
-// Start starts a system; it runs until Stop, or until ctx ends.
+// Start starts a system; it runs until Stop, also when ctx ends before: Stop alone ends the nodes first, so that none sees its server go.
 func Start(ctx context.Context, o Options) (s *System, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
 	s = &System{o: o, log: o.Log, nodes: map[string]*Node{}}
-	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
 			s.Stop()
@@ -154,7 +154,7 @@ func (s *System) StartServer() error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
 	r := &running{cancel: cancel, done: make(chan struct{}), store: store}
 	verbs := &server.Verbs{
 		Server: srv, AdminGroup: s.o.Admins, Member: people.New(nil).Member, Version: s.o.Version, Sizes: s.sizes,
@@ -167,14 +167,14 @@ func (s *System) StartServer() error {
 			s.log.Warn("the server's socket", core.LogError, err)
 		}
 	})
-	s.group.Go(func() {
+	go func() {
 		both.Wait()
 		s.link.to.CompareAndSwap(srv, nil)
 		if err := store.Close(); err != nil {
 			s.log.Warn("the server's store", core.LogError, err)
 		}
 		close(r.done)
-	})
+	}()
 	s.server = r
 	s.link.to.Store(srv)
 	return nil
@@ -195,9 +195,9 @@ func (s *System) StopServer() {
 
 // Stop ends everything that Start began. Services on the simulated NICs stay, as they would on real ones.
 func (s *System) Stop() {
-	s.StopServer()
 	s.cancel()
 	s.group.Wait()
+	s.StopServer()
 	for _, n := range s.nodes {
 		n.close(s.log)
 	}
