@@ -8,11 +8,18 @@ import (
 	"github.com/weft-hpc/weft/store/memory"
 )
 
+// endOfSession is the highest of hurt's numbers that end a session alone.
+const endOfSession = 59
+
 // hurt breaks something.
 func (w *world) hurt() {
 	b := w.boxes[w.rng.IntN(numNodes)]
 	n := &b.nics[w.rng.IntN(numNICs)]
-	switch p := w.rng.IntN(100); {
+	p := w.rng.IntN(100)
+	if *sessions && w.odds(900) {
+		p = endOfSession
+	}
+	switch {
 	case p < 15:
 		if w.srv.up {
 			w.say("server is killed")
@@ -34,7 +41,7 @@ func (w *world) hurt() {
 		if l := b.agent.link; l != nil {
 			w.unlink(l)
 		}
-	case p < 60:
+	case p <= endOfSession:
 		if l := b.agent.link; l != nil {
 			w.unlink(l)
 		}

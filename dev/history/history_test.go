@@ -16,10 +16,11 @@ import (
 )
 
 var (
-	oneSeed = flag.Uint64("seed", 0, "run this one history, with its trace")
-	from    = flag.Uint64("from", 1, "the first seed")
-	most    = flag.Uint64("failures", 3, "stop after so many failures")
-	rules   = flag.String("rules", "", "look only for failures of these rules: R1,R2")
+	oneSeed  = flag.Uint64("seed", 0, "run this one history, with its trace")
+	from     = flag.Uint64("from", 1, "the first seed")
+	sessions = flag.Bool("sessions", false, "let nine of ten faults be the end of a session")
+	most     = flag.Uint64("failures", 3, "stop after so many failures")
+	rules    = flag.String("rules", "", "look only for failures of these rules: R1,R2")
 )
 
 // histories is how many are tried: WEFT_HISTORIES, or some.
@@ -95,5 +96,9 @@ func again(seed uint64, was *broken) string {
 }
 
 func report(seed uint64, err *broken, tr *trace) string {
-	return fmt.Sprintf("%s\n%s  seed %d: go test ./dev/history -run TestHistories -seed %d", err.text, tr, seed, seed)
+	more := ""
+	if *sessions {
+		more = " -sessions"
+	}
+	return fmt.Sprintf("%s\n%s  seed %d: go test ./dev/history -run TestHistories -seed %d%s", err.text, tr, seed, seed, more)
 }

@@ -15,14 +15,16 @@ import (
 	"github.com/weft-hpc/weft/dev/effort"
 )
 
-// mutation is a small wrong change of a machine: testdata/mutations/NAME.patch. The head says which rule it breaks, or which rules, any of which may show
-// it first, in which file, and how many histories catch it; then come lines of the file, "-" for those that go, "+" for those that come, and " " for those
-// that stay.
+// mutation is a small wrong change of a machine: testdata/mutations/NAME.patch. The head says which rule it breaks, or which
+// rules, any of which may show it first, in which file, and how many histories catch it; "sessions" where those must have
+// more ends of sessions. Then come lines of the file, "-" for those that go, "+" for those that come, and " " for those that
+// stay.
 type mutation struct {
 	rules     []string // as failures' texts begin
 	breaks    string   // what is wrong with it
 	file      string   // from the module's root
 	histories int      // ten times as many as catch it on average
+	sessions  bool     // the histories run with -sessions
 	old, new  string
 }
 
@@ -51,6 +53,8 @@ func readMutation(path string) (mutation, error) {
 			m.rules, m.breaks = strings.Fields(rules), text
 		case word == "file":
 			m.file = value
+		case word == "sessions":
+			m.sessions = true
 		case word == "histories":
 			if m.histories, err = strconv.Atoi(value); err != nil {
 				return m, err
@@ -117,7 +121,7 @@ var caught = regexp.MustCompile(`history_test\.go:\d+: ((?:R\d|liveness): .*)`)
 
 func (m mutation) mustBeCaught(t *testing.T, overlay string) {
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-overlay", overlay, "-run", "^TestHistories$", ".",
-		"-failures", "1", "-rules", strings.Join(m.rules, ","))
+		"-failures", "1", "-rules", strings.Join(m.rules, ","), "-sessions="+strconv.FormatBool(m.sessions))
 	cmd.Env = append(os.Environ(), "WEFT_HISTORIES="+strconv.Itoa(m.histories))
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
