@@ -59,7 +59,7 @@ type System struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup // of the nodes
-	claim  *os.File // the folder is this process's
+	claim  *os.File       // the folder is this process's
 
 	mu     sync.Mutex
 	server *running
