@@ -23,7 +23,6 @@ import (
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/memory"
 	"github.com/weft-hpc/weft/store/record"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 func child(t *testing.T, mode, dir string, under ...string) *exec.Cmd {
@@ -200,7 +199,7 @@ func copied(t *testing.T, dir string) (string, bolt.Options) {
 // image is all of a store's records as bytes.
 func image(t *testing.T, s engine.Store) []byte {
 	var b []byte
-	for _, r := range storetest.All(t, s) {
+	for _, r := range all(t, s) {
 		var err error
 		if b, err = record.Append(b, r); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/record"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // laterFact is in a record of a later release, behind its fields.
@@ -44,7 +43,7 @@ func TestFactsOfALaterReleaseStay(t *testing.T) {
 	}
 	s := open(t, path, bolt.Options{})
 	var batch []engine.Record
-	for _, r := range storetest.All(t, s) {
+	for _, r := range all(t, s) {
 		switch r := r.(type) {
 		case engine.Node:
 			r.Drained = "a fan"

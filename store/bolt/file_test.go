@@ -16,7 +16,6 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // written makes a closed store of a few hundred records and gives what is in it, and what was before its last commit.
@@ -25,9 +24,9 @@ func written(t testing.TB, path string) (before, now []engine.Record) {
 	for i := range uint64(200) {
 		commit(t, s, job(i), engine.Transition{Serial: i, State: engine.Active}, engine.Join{Serial: i, Node: "n2"}, meta(i+1))
 	}
-	before = storetest.All(t, s)
+	before = all(t, s)
 	commit(t, s, engine.Node{Name: "last"}, meta(201))
-	now = storetest.All(t, s)
+	now = all(t, s)
 	shut(t, s)
 	return before, now
 }
@@ -107,7 +106,7 @@ func TestFlippedBits(t *testing.T) {
 			return
 		}
 		defer func() { _ = s.Close() }()
-		got := fmt.Sprint(storetest.All(t, s))
+		got := fmt.Sprint(all(t, s))
 		switch {
 		case s.Head().Before(s.Seen()) && (got == fmt.Sprint(before) || got == fmt.Sprint(now)):
 			behind++
@@ -265,7 +264,7 @@ func TestCompaction(t *testing.T) {
 		batch = append(batch, engine.Delete{At: engine.Text{Hash: fmt.Sprint(i)}.Slot()})
 	}
 	commit(t, s, append(batch, meta(65))...)
-	want := storetest.All(t, s)
+	want := all(t, s)
 	big, err := s.Stats()
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +309,7 @@ func TestExportAndImport(t *testing.T) {
 	}
 	last := engine.Meta{Head: core.Head{Store: "a", Epoch: 4, Revision: 9999}, Serial: 2500, Without: []string{"n9"}, Cursors: []engine.Cursor{{Pool: "jobs", VNI: 77}}}
 	commit(t, s, append(batch, last)...)
-	want := storetest.All(t, s)
+	want := all(t, s)
 	var out bytes.Buffer
 	if err := s.Export(t.Context(), &out); err != nil {
 		t.Fatal(err)

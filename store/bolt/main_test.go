@@ -13,7 +13,6 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // childEnv makes the test binary run one of children instead of the tests.
@@ -67,7 +66,7 @@ func commit(t testing.TB, s engine.Store, batch ...engine.Record) {
 
 func same(t testing.TB, s engine.Store, want []engine.Record) {
 	t.Helper()
-	if d := cmp.Diff(want, storetest.All(t, s), cmpopts.IgnoreUnexported(core.Error{}), cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff(want, all(t, s), cmpopts.IgnoreUnexported(core.Error{}), cmpopts.EquateEmpty()); d != "" {
 		t.Fatalf("the store has other records: %s", d)
 	}
 }

@@ -3,35 +3,15 @@ package bolt_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
-	"github.com/weft-hpc/weft/store/storetest"
 )
-
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	dir, n := t.TempDir(), 0
-	storetest.Run(t, func() storetest.Opener {
-		n++
-		path := filepath.Join(dir, fmt.Sprint(n, ".db"))
-		return func(t rapid.TB) engine.Store {
-			s, err := bolt.Open(path, bolt.Options{})
-			if err != nil {
-				t.Fatalf("Open: %v", err)
-			}
-			return s
-		}
-	})
-}
 
 func TestHeadIsThatOfTheLastCommit(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package storetest
+package record_test
 
 import (
 	"fmt"
@@ -10,15 +10,16 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
-// Zeros are a zero record of each type that a store keeps.
-func Zeros() []engine.Record {
+// zeros are a zero record of each type that a store keeps.
+func zeros() []engine.Record {
 	return []engine.Record{
-		engine.Meta{}, engine.Text{}, engine.Node{}, engine.Reservation{}, engine.Transition{}, engine.Join{}, engine.Tombstone{},
+		engine.Meta{}, engine.Text{}, engine.Node{}, engine.Reservation{}, engine.Transition{}, engine.Join{},
+		engine.Tombstone{},
 	}
 }
 
-// Source gives the values that Fill puts into fields.
-type Source interface {
+// source gives the values that fill puts into fields.
+type source interface {
 	Uint(bits int) uint64
 	Int(bits int) int64
 	String() string
@@ -26,14 +27,10 @@ type Source interface {
 	Bool() bool
 }
 
-// Fill sets every exported field of what v points at, however deep, by reflection: a field that is added to a record is filled without a change here.
-func Fill(v any, from Source) {
-	fill(reflect.ValueOf(v).Elem(), from, reflect.TypeOf(v).Elem().String())
-}
-
 var timeType = reflect.TypeFor[time.Time]()
 
-func fill(v reflect.Value, from Source, path string) {
+// fill sets every exported field of v, however deep: a field that is added to a record is filled without a change here.
+func fill(v reflect.Value, from source, path string) {
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(from.Bool())
@@ -73,32 +70,22 @@ func fill(v reflect.Value, from Source, path string) {
 			}
 		}
 	default:
-		panic(fmt.Sprintf("storetest: %s is a %s, which no record can hold", path, v.Type()))
+		panic(fmt.Sprintf("%s is a %s, which no record can hold", path, v.Type()))
 	}
 }
 
-// Counting is a Source of values that are all different from zero and, where their type has room, from each other.
-type Counting struct{ n uint64 }
+// counting is a source of values that are all different from zero and, where their type has room, from each other.
+type counting struct{ n uint64 }
 
-func (c *Counting) next() uint64 { c.n++; return c.n }
+func (c *counting) next() uint64         { c.n++; return c.n }
+func (c *counting) Uint(bits int) uint64 { return c.next()%(1<<min(bits, 62)-1) + 1 }
+func (c *counting) Int(bits int) int64   { return -int64(c.Uint(bits - 1)) }
+func (c *counting) String() string       { return fmt.Sprint("s", c.next()) }
+func (c *counting) Len() int             { return 2 }
+func (c *counting) Bool() bool           { return true }
 
-// Uint is the next number.
-func (c *Counting) Uint(bits int) uint64 { return c.next()%(1<<min(bits, 62)-1) + 1 }
-
-// Int is the next number, negative.
-func (c *Counting) Int(bits int) int64 { return -int64(c.Uint(bits - 1)) }
-
-// String is the next number in words.
-func (c *Counting) String() string { return fmt.Sprint("s", c.next()) }
-
-// Len is 2.
-func (c *Counting) Len() int { return 2 }
-
-// Bool is true.
-func (c *Counting) Bool() bool { return true }
-
-// Drawn is a Source that rapid draws from, and shrinks.
-type Drawn struct{ T *rapid.T }
+// drawn is a source that rapid draws from, and shrinks.
+type drawn struct{ t *rapid.T }
 
 var (
 	words = rapid.OneOf(
@@ -110,24 +97,22 @@ var (
 	lengths = rapid.SampledFrom([]int{0, 0, 1, 2, 3})
 )
 
-// Uint is a number of so many bits.
-func (d Drawn) Uint(bits int) uint64 { return rapid.Uint64().Draw(d.T, "uint") >> (64 - bits) }
+func (d drawn) Uint(bits int) uint64 { return rapid.Uint64().Draw(d.t, "uint") >> (64 - bits) }
+func (d drawn) Int(bits int) int64   { return rapid.Int64().Draw(d.t, "int") >> (64 - bits) }
+func (d drawn) String() string       { return words.Draw(d.t, "string") }
+func (d drawn) Len() int             { return lengths.Draw(d.t, "len") }
+func (d drawn) Bool() bool           { return rapid.Bool().Draw(d.t, "bool") }
 
-// Int is a number of so many bits.
-func (d Drawn) Int(bits int) int64 { return rapid.Int64().Draw(d.T, "int") >> (64 - bits) }
+// full is a record without a zero field.
+func full(zero engine.Record) engine.Record { return filled(zero, new(counting)) }
 
-func (d Drawn) String() string { return words.Draw(d.T, "string") }
+// random draws a record of any type, with any content.
+func random(t *rapid.T) engine.Record {
+	return filled(rapid.SampledFrom(zeros()).Draw(t, "type"), drawn{t})
+}
 
-// Len is small, and often 0.
-func (d Drawn) Len() int { return lengths.Draw(d.T, "len") }
-
-// Bool is either.
-func (d Drawn) Bool() bool { return rapid.Bool().Draw(d.T, "bool") }
-
-// Record draws a record of any type, with any content.
-func Record(t *rapid.T) engine.Record {
-	zero := rapid.SampledFrom(Zeros()).Draw(t, "type")
-	v := reflect.New(reflect.TypeOf(zero))
-	Fill(v.Interface(), Drawn{t})
-	return v.Elem().Interface().(engine.Record)
+func filled(zero engine.Record, from source) engine.Record {
+	v := reflect.New(reflect.TypeOf(zero)).Elem()
+	fill(v, from, v.Type().String())
+	return v.Interface().(engine.Record)
 }

@@ -1,3 +1,2 @@
-// Package storetest tests stores and those who use one: a suite that every engine.Store must pass, records for it, and
-// stores that fail on purpose or live as long as their value.
+// Package storetest has stores for tests: a server's store that fails on purpose, and an agent's ledger in memory.
 package storetest
