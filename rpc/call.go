@@ -1,67 +1,68 @@
 package rpc
 
 import (
-	"time"
-
-	"google.golang.org/protobuf/proto"
+	"context"
 
 	"github.com/weft-hpc/weft/core"
-	schedulerv1 "github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1"
 )
 
-// maxReply is how large a description may be that travels in a report: one that is larger would end the node's session.
-const maxReply = MaxAuthority - 64<<10
-
-// encodeSchedulerCall leaves the grant's token here, whatever the caller forgot.
-func encodeSchedulerCall(c core.SchedulerCall) *schedulerv1.SchedulerCall {
-	p := &schedulerv1.SchedulerCall{
-		Id: c.ID, Scheduler: utf(c.Scheduler), Within: int64(c.Within), Verb: utf(string(c.Verb)),
-		Key: encodeAnyKey(c.Key), Node: utf(c.Node), Reason: text(c.Reason), Note: c.Note, From: encodePeer(c.From),
+// then makes a call that answers nothing, if its request is right and somebody still waits.
+func (d *decoder) then(ctx context.Context, call func() error) error {
+	if err := d.ready(ctx); err != nil {
+		return err
 	}
-	if c.Grant != nil {
-		p.Grant = encodeGrant(c.Grant.Shown())
+	if err := call(); err != nil {
+		return outward(err)
 	}
-	return p
+	return nil
 }
 
-// schedulerCall takes a verb that this release does not know: whoever has the adapter says so, and goes on.
-func (d *decoder) schedulerCall(p *schedulerv1.SchedulerCall) core.SchedulerCall {
-	c := core.SchedulerCall{
-		ID: p.GetId(), Scheduler: d.anyName("scheduler", p.GetScheduler(), core.MaxScheduler),
-		Within: time.Duration(p.GetWithin()), Verb: core.SchedulerVerb(d.word("verb", p.GetVerb())),
-		Key: d.anyKey(p.GetKey()), Node: d.anyName("node", p.GetNode(), core.MaxNodeName),
-		Reason: text(p.GetReason()), Note: d.bytes("note", p.GetNote(), core.MaxNote), From: d.peer(p.GetFrom()),
+// answered makes a call, if its request is right and somebody still waits, and encodes its answer.
+func answered[A, P any](ctx context.Context, d *decoder, call func(context.Context) (A, error), encode func(A) *P) (*P, error) {
+	var answer A
+	err := d.then(ctx, func() (err error) {
+		answer, err = call(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	if p.GetGrant() != nil {
-		g := d.grant(p.GetGrant()).Shown()
-		c.Grant = &g
-	}
-	d.check(c.Check())
-	if d.err != nil {
-		return core.SchedulerCall{}
-	}
-	return c
+	return encode(answer), nil
 }
 
-func encodeSchedulerReply(r *core.SchedulerReply) *schedulerv1.SchedulerReply {
-	p := &schedulerv1.SchedulerReply{Id: r.ID, Job: encodeAnyJob(r.Job)}
-	if n := proto.Size(p.Job); n > maxReply {
-		p.Job = nil
-		p.Error = encodeError(core.Errorf(core.InternalFault, "job %s: its description has %d bytes and may have %d", r.Job.Key, n, maxReply))
-	}
-	if r.Err != nil {
-		p.Error = encodeError(r.Err)
-	}
-	return p
+// remote is who a client calls, for its errors.
+type remote struct {
+	who  string      // NIC driver, server
+	away core.Reason // when it cannot be reached
+	nic  bool        // a code without a reason is about a NIC
 }
 
-func (d *decoder) schedulerReply(p *schedulerv1.SchedulerReply) *core.SchedulerReply {
-	if p == nil {
+// local is for errors that come in with a call: whose they are is known by their reasons.
+var local = remote{away: core.PluginAway}
+
+// only the error of a call that answers nothing.
+func (r remote) only(method string, err error) error {
+	if err == nil {
 		return nil
 	}
-	r := &core.SchedulerReply{ID: p.GetId(), Job: d.anyJob(p.GetJob()), Err: local.fault(p.GetError())}
-	if d.err != nil {
+	return r.inward(method, err)
+}
+
+// answer says what is wrong with a reply.
+func (r remote) answer(method string, d *decoder) error {
+	if d.err == nil {
 		return nil
 	}
-	return r
+	return core.Errorf(core.InternalFault, "%s: %s: its answer cannot be used: %w", r.who, method, d.err)
+}
+
+// decoded is the answer to a call, or the call's error.
+func decoded[A any](r remote, method string, err error, answer func(*decoder) A) (A, error) {
+	if err != nil {
+		var none A
+		return none, r.inward(method, err)
+	}
+	d := &decoder{}
+	a := answer(d)
+	return a, r.answer(method, d)
 }

@@ -63,40 +63,6 @@ func outward(err error, more ...protoadapt.MessageV1) error {
 	return s.Err()
 }
 
-// then makes a call that answers nothing, if its request is right and somebody still waits.
-func (d *decoder) then(ctx context.Context, call func() error) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	if err := call(); err != nil {
-		return outward(err)
-	}
-	return nil
-}
-
-// answered makes a call, if its request is right and somebody still waits, and encodes its answer.
-func answered[A, P any](ctx context.Context, d *decoder, call func(context.Context) (A, error), encode func(A) *P) (*P, error) {
-	var answer A
-	err := d.then(ctx, func() (err error) {
-		answer, err = call(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return encode(answer), nil
-}
-
-// remote is who a client calls, for its errors.
-type remote struct {
-	who  string      // NIC driver, server
-	away core.Reason // when it cannot be reached
-	nic  bool        // a code without a reason is about a NIC
-}
-
-// local is for errors that come in with a call: whose they are is known by their reasons.
-var local = remote{away: core.PluginAway}
-
 // inward makes a core.Error of a call's error: the one of the details, or one that fits gRPC's own status.
 func (r remote) inward(method string, err error) *core.Error {
 	s, ok := status.FromError(err)
@@ -134,31 +100,4 @@ func (r remote) inward(method string, err error) *core.Error {
 	}
 	e.Code = code
 	return e
-}
-
-// only the error of a call that answers nothing.
-func (r remote) only(method string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return r.inward(method, err)
-}
-
-// answer says what is wrong with a reply.
-func (r remote) answer(method string, d *decoder) error {
-	if d.err == nil {
-		return nil
-	}
-	return core.Errorf(core.InternalFault, "%s: %s: its answer cannot be used: %w", r.who, method, d.err)
-}
-
-// decoded is the answer to a call, or the call's error.
-func decoded[A any](r remote, method string, err error, answer func(*decoder) A) (A, error) {
-	if err != nil {
-		var none A
-		return none, r.inward(method, err)
-	}
-	d := &decoder{}
-	a := answer(d)
-	return a, r.answer(method, d)
 }

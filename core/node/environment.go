@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/weft-hpc/weft/core"
@@ -96,4 +97,18 @@ func (m *Machine) environment(h Hook) {
 		return
 	}
 	m.refuse(h, core.Errorf(core.NoRecord, "environment of %v: this node holds nothing for it that uid %d may see", h.Ask.Key.JobID, h.Peer.UID))
+}
+
+// WithStep is an Environment with the id of a step, as StepEnvironment gives it; ok says whether the step makes a difference, which it does for a job with
+// collectives only.
+func WithStep(environment []core.Variable, step string) (with []core.Variable, ok bool) {
+	named := func(name string) func(core.Variable) bool {
+		return func(v core.Variable) bool { return v.Name == name && !v.Unset }
+	}
+	at := slices.IndexFunc(environment, named(envJob))
+	if at < 0 || step == "" {
+		return environment, false
+	}
+	with = slices.Insert(slices.Clone(environment), at+1, core.Variable{Name: envStep, Value: step})
+	return slices.DeleteFunc(with, func(v core.Variable) bool { return v.Name == envStep && v.Unset }), true
 }

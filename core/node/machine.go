@@ -200,26 +200,6 @@ func (m *Machine) hook(h Hook) {
 	}
 }
 
-// Entries are the runs of this node, oldest first. The slices in them must not be changed.
-func (m *Machine) Entries() []Entry {
-	out := make([]Entry, len(m.runs))
-	for i, r := range m.runs {
-		out[i] = r.Entry
-	}
-	return out
-}
-
-// Unknown counts the services that the last reading of the NICs showed and that no record explains, neither system nor default; -1: they were not read yet.
-func (m *Machine) Unknown() int {
-	if !m.survey.done {
-		return -1
-	}
-	return len(m.survey.unknown)
-}
-
-// Seen is the highest head this node has seen.
-func (m *Machine) Seen() core.Head { return m.seen }
-
 func (m *Machine) write(r Record) { m.records = append(m.records, r) }
 func (m *Machine) act(a Action)   { m.actions = append(m.actions, a) }
 

@@ -53,3 +53,29 @@ func (m *Machine) Stuck() []Stuck {
 
 // Fault is why this process last took the node out of service; empty: it did not.
 func (m *Machine) Fault() string { return m.fault.reason }
+
+// Known reports whether a hook has asked for something of the run on this node, or of another run of its job: a prepare that is under way, was granted or
+// refused, or a clean-up. Such a job did not merely run here before Weft did.
+func (m *Machine) Known(run core.Run) bool {
+	return len(m.jobs[run.JobID]) > 0 || m.refusals.has(run.JobID) || m.stamps.has(run.JobID) || m.tombs.has(run)
+}
+
+// Entries are the runs of this node, oldest first. The slices in them must not be changed.
+func (m *Machine) Entries() []Entry {
+	out := make([]Entry, len(m.runs))
+	for i, r := range m.runs {
+		out[i] = r.Entry
+	}
+	return out
+}
+
+// Unknown counts the services that the last reading of the NICs showed and that no record explains, neither system nor default; -1: they were not read yet.
+func (m *Machine) Unknown() int {
+	if !m.survey.done {
+		return -1
+	}
+	return len(m.survey.unknown)
+}
+
+// Seen is the highest head this node has seen.
+func (m *Machine) Seen() core.Head { return m.seen }
