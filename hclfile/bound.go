@@ -45,12 +45,12 @@ type level struct {
 	operators int
 }
 
-// bounds checks a file's text before the parser sees it, and says into which parts it may be cut.
-func (f *File) bounds() (cuts []int, findings []Finding) {
-	if cuts, ok := glance(f.Text, partSize); ok {
-		return cuts, nil
+// bounds checks a file's text before the parser sees it.
+func (f *File) bounds() []Finding {
+	if glance(f.Text) {
+		return nil
 	}
-	return nil, f.tokens()
+	return f.tokens()
 }
 
 // tokens checks what the lexer makes of a file's text.

@@ -8,6 +8,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
+// redefined is how HCL calls an attribute that is given twice.
+const redefined = "Attribute redefined"
+
 // maxFindings bounds what is said about the syntax of one file.
 const maxFindings = 100
 
@@ -31,8 +34,7 @@ func Parse(source Source) (file *File, findings []Finding) {
 	if findings = file.text(); findings != nil {
 		return file, findings
 	}
-	cuts, findings := file.bounds()
-	if findings != nil {
+	if findings = file.bounds(); findings != nil {
 		return file, findings
 	}
 	defer func() {
@@ -41,8 +43,8 @@ func Parse(source Source) (file *File, findings []Finding) {
 			findings = []Finding{{Severity: Error, Summary: "the parser gave up on this file", Detail: fmt.Sprint(fault), File: source.Name}}
 		}
 	}()
-	var diags hcl.Diagnostics
-	file.Body, diags = parse(source, cuts)
+	parsed, diags := hclsyntax.ParseConfig(source.Text, source.Name, hcl.InitialPos)
+	file.Body, _ = parsed.Body.(*hclsyntax.Body)
 	file.Whole = file.Body != nil && !slices.ContainsFunc(diags, func(diag *hcl.Diagnostic) bool {
 		return diag.Severity == hcl.DiagError && diag.Summary != redefined
 	})

@@ -1,9 +1,6 @@
 package hclfile
 
-import (
-	"bytes"
-	"unicode/utf8"
-)
+import "bytes"
 
 // glanced is one open brace, bracket or parenthesis, with no fewer operators than the lexer would find in the expression that is being read in it.
 type glanced struct {
@@ -12,35 +9,33 @@ type glanced struct {
 }
 
 // glance reports whether a text keeps the bounds for certain. That can be told from its bytes alone where it has no template, heredoc, escape or long
-// comment; it counts too much rather than too little. The lexer, asked only for this, costs as much as all the rest of loading a file.
-// Cuts are where a part of at least so many bytes may end: between two lines that are in no block.
-func glance(text []byte, part int) (cuts []int, ok bool) {
+// comment; it counts too much rather than too little. Without it the lexer would read each file twice, which takes a third more time.
+func glance(text []byte) bool {
 	if marks(text) > MaxTokens {
-		return nil, false
+		return false
 	}
-	last := 0
 	var levels [MaxDepth + 1]glanced
 	depth := 0
 	for at := 0; at < len(text); {
 		size := 1
 		switch c, next := text[at], charAt(text, at+1); {
 		case c == '\\', c == '<' && next == '<', c == '$' && next == '{', c == '%' && next == '{', c == '/' && next == '*':
-			return nil, false
+			return false
 		case c == '"':
 			size = literal(text[at:])
 			if size == 0 || depth == MaxDepth {
-				return nil, false
+				return false
 			}
 			levels[depth].operators++
 		case c == '#', c == '/' && next == '/':
 			// Its line's end belongs to it, as the lexer has it.
 			if size = bytes.IndexByte(text[at:], '\n') + 1; size == 0 {
-				return cuts, true
+				return true
 			}
 		case c == '{', c == '[', c == '(':
 			levels[depth].operators++
 			if depth++; depth > MaxDepth {
-				return nil, false
+				return false
 			}
 			levels[depth] = glanced{opened: c}
 		case c == '}', c == ']', c == ')':
@@ -48,10 +43,6 @@ func glance(text []byte, part int) (cuts []int, ok bool) {
 		case c == '\n':
 			if depth == 0 || levels[depth].opened == '{' {
 				levels[depth].operators = 0
-			}
-			if depth == 0 && at+1-last >= part && next < utf8.RuneSelf { // a byte order mark is taken for one where a text begins, and nowhere else
-				last = at + 1
-				cuts = append(cuts, last)
 			}
 		case c == ',':
 			levels[depth].operators = 0
@@ -68,17 +59,17 @@ func glance(text []byte, part int) (cuts []int, ok bool) {
 				}
 			}
 			if after := charAt(text, at+size); size > MaxDigits || after == 'e' || after == 'E' {
-				return nil, false
+				return false
 			}
 		default:
 			levels[depth].operators++
 		}
 		if levels[depth].operators > MaxOperators {
-			return nil, false
+			return false
 		}
 		at += size
 	}
-	return cuts, true
+	return true
 }
 
 // literal is how many bytes the string has that begins a text, its quotes with it; 0 where that is not plain.

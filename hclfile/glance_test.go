@@ -35,17 +35,12 @@ func TestGlanceIsWithinBounds(t *testing.T) {
 
 func agree(t interface{ Fatalf(string, ...any) }, text []byte) {
 	file := &File{Source: Source{Name: "p.hcl", Text: text}}
-	if file.text() != nil || !within(text) {
+	if file.text() != nil || !glance(text) {
 		return
 	}
 	if findings := file.tokens(); findings != nil {
 		t.Fatalf("called plain:\n%q\nbut: %+v", text, findings)
 	}
-}
-
-func within(text []byte) bool {
-	_, ok := glance(text, partSize)
-	return ok
 }
 
 func FuzzGlance(f *testing.F) {
@@ -68,12 +63,12 @@ func TestGlanceAtTheBounds(t *testing.T) {
 		"digits":    func(n int) string { return "x = " + strings.Repeat("1", MaxDigits-1+n) + "\n" },
 		"operators": func(n int) string { return "x = " + strings.Repeat("+", MaxOperators-2+n) + "\n" },
 	} {
-		if !within([]byte(of(1))) || within([]byte(of(2))) {
-			t.Errorf("%s: just within: %v; just beyond: %v", name, within([]byte(of(1))), within([]byte(of(2))))
+		if !glance([]byte(of(1))) || glance([]byte(of(2))) {
+			t.Errorf("%s: just within: %v; just beyond: %v", name, glance([]byte(of(1))), glance([]byte(of(2))))
 		}
 	}
 	for _, text := range []string{"x = \"${y}\"", "x = <<E\nE\n", "x = \"\\n\"", "/* */", "x = 1e9", "x = 1..e9", "x = \"\n", "x = \"a\rb\""} {
-		if within([]byte(text)) {
+		if glance([]byte(text)) {
 			t.Errorf("called plain: %q", text)
 		}
 	}
@@ -97,7 +92,7 @@ func TestGlanceIsEnoughForMost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !within(text) {
+		if !glance(text) {
 			t.Errorf("%s is not plain", path)
 		}
 	}
@@ -105,7 +100,7 @@ func TestGlanceIsEnoughForMost(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&many, "rule \"r%d\" {\n  match {\n    users = [\n      \"u%d\",\n    ]\n  }\n  when = job.nodes >= %d && job.queue != \"debug\" # 8 + 8 {\n}\n", i, i, i)
 	}
-	if !within(many.Bytes()) {
+	if !glance(many.Bytes()) {
 		t.Error("a thousand rules are not plain")
 	}
 }

@@ -229,3 +229,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// An attribute that is given twice is the one mistake after which a body is whole.
+func TestTwice(t *testing.T) {
+	file, findings := hclfile.Parse(hclfile.Source{Name: "p.hcl", Text: []byte("a = 1\n\nb = 2\na = 3\n")})
+	if len(findings) != 1 || findings[0].Line != 4 || findings[0].Snippet != "a = 3" {
+		t.Errorf("%+v", findings)
+	}
+	if !file.Whole || len(file.Body.Attributes) != 2 {
+		t.Errorf("whole %v, %v", file.Whole, file.Body.Attributes)
+	}
+}
