@@ -43,11 +43,8 @@ func (p *Plugin) take(ctx context.Context) (*life, error) {
 
 // ask makes a call that changes nothing, or whose repetition changes nothing: it ends with its context, or with the plugin's life.
 func ask[S, T any](ctx context.Context, p *Plugin, what string, of half[S], f func(S, context.Context) (T, error)) (T, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.limits.Call)
-		defer cancel()
-	}
+	ctx, cancel := p.limited(ctx)
+	defer cancel()
 	for {
 		l, err := p.take(ctx)
 		if err != nil {
@@ -62,6 +59,14 @@ func ask[S, T any](ctx context.Context, p *Plugin, what string, of half[S], f fu
 		}
 		p.lost(l, "") // nobody heard it: the next life may
 	}
+}
+
+// limited gives a deadline to a call that comes without one.
+func (p *Plugin) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, p.limits.Call)
 }
 
 // lost ends a life whose connection has broken, which most often has ended by itself already.
@@ -113,11 +118,8 @@ func change[S, T any](ctx context.Context, p *Plugin, what string, of half[S], f
 	if ctx.Err() != nil {
 		return none, core.Errorf(core.TimedOut, "%s: %s: it is too late to begin: %w", p.spec.title(), what, ctx.Err())
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.limits.Call)
-		defer cancel()
-	}
+	ctx, cancel := p.limited(ctx)
+	defer cancel()
 	for {
 		l, err := p.take(ctx)
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // outside begins a life as a process.
 func (p *Plugin) outside(ctx context.Context, folder string) (*life, error) {
-	if err := p.spec.Program.check(); err != nil {
+	if err := p.spec.Program.Check(); err != nil {
 		return nil, err
 	}
 	if err := emptied(folder); err != nil {

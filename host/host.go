@@ -1,11 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/weft-hpc/weft/core"
@@ -18,8 +19,6 @@ type Options struct {
 	Limits Limits
 	// Version is that of the values in the daemon, which are built with it; a program tells its own.
 	Version string
-	// Changed hears of every change of a plugin's status, in order for each plugin, for metrics. It must return at once.
-	Changed func(Status)
 }
 
 // Host runs plugins.
@@ -28,7 +27,6 @@ type Host struct {
 	log     *slog.Logger
 	limits  Limits
 	version string
-	changed func(Status)
 
 	mu      sync.Mutex
 	plugins map[string]*Plugin
@@ -38,7 +36,7 @@ type Host struct {
 
 // New is a host without plugins.
 func New(o Options) (*Host, error) {
-	h := &Host{log: o.Log, limits: o.Limits.orDefault(), version: o.Version, changed: o.Changed, plugins: map[string]*Plugin{}, news: make(chan struct{})}
+	h := &Host{log: o.Log, limits: o.Limits.orDefault(), version: o.Version, plugins: map[string]*Plugin{}, news: make(chan struct{})}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -97,23 +95,20 @@ func (h *Host) Plugin(kind Kind, name string) *Plugin {
 
 // States lists every plugin, by kind and name.
 func (h *Host) States() []Status {
-	h.mu.Lock()
-	all := make([]*Plugin, 0, len(h.plugins))
-	for _, p := range h.plugins {
-		all = append(all, p)
-	}
-	h.mu.Unlock()
-	out := make([]Status, 0, len(all))
-	for _, p := range all {
+	var out []Status
+	for _, p := range h.all() {
 		out = append(out, p.Status())
 	}
 	slices.SortFunc(out, func(a, b Status) int {
-		if c := strings.Compare(string(a.Kind), string(b.Kind)); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+func (h *Host) all() []*Plugin {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.plugins))
 }
 
 // Watch tells States now and after each change, until ctx ends or tell returns an error. Changes that come while tell runs are told together.
@@ -133,25 +128,19 @@ func (h *Host) Watch(ctx context.Context, tell func([]Status) error) error {
 	}
 }
 
-func (h *Host) tell(s Status) {
+func (h *Host) tell(Status) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	close(h.news)
 	h.news = make(chan struct{})
-	h.mu.Unlock()
-	if h.changed != nil {
-		h.changed(s)
-	}
 }
 
 // Close stops every plugin, all at the same time, and waits until their processes are gone or ctx ends.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
-	all := make([]*Plugin, 0, len(h.plugins))
-	for _, p := range h.plugins {
-		all = append(all, p)
-	}
 	h.mu.Unlock()
+	all := h.all()
 	for _, p := range all {
 		p.halt()
 	}

@@ -140,7 +140,6 @@ func caught[T any](g *guard, what string, f func() (T, error)) (v T, err error) 
 	defer func() {
 		if r := recover(); r != nil {
 			g.log.Error("plugin panicked", core.LogVerb, what, core.LogPanic, fmt.Sprint(r), core.LogStack, string(debug.Stack()))
-			g.p.change(func(s *Status) { s.Panics++ })
 			err = core.Errorf(core.InternalFault, "%s: %s: it panicked: %v", g.p.spec.title(), what, r).WithRemedy("report it, with the stack in the daemon's log")
 		}
 	}()

@@ -35,11 +35,11 @@ type Plugin struct {
 	begin  func(context.Context) (*life, error)
 	told   func(Status)
 
-	again chan request  // Restart and Try
-	end   chan struct{} // closed by Stop
-	over  chan struct{} // closed when run has returned
-	once  sync.Once
-	grave sync.WaitGroup // lives that are not gone yet
+	again chan request // Restart and Try
+	ended context.Context
+	halt  context.CancelFunc // begins the end
+	over  chan struct{}      // closed when run has returned
+	grave sync.WaitGroup     // lives that are not gone yet
 
 	mu      sync.Mutex
 	status  Status
@@ -50,10 +50,11 @@ type Plugin struct {
 
 func newPlugin(spec Spec, limits Limits, log *slog.Logger, told func(Status)) *Plugin {
 	p := &Plugin{
-		spec: spec, limits: limits, log: log.With(core.LogPlugin, spec.title()), told: told, again: make(chan request), end: make(chan struct{}),
+		spec: spec, limits: limits, log: log.With(core.LogPlugin, spec.title()), told: told, again: make(chan request),
 		over: make(chan struct{}), changed: make(chan struct{}),
 	}
-	p.status = Status{Kind: spec.Kind, Name: spec.Name, InProcess: spec.Value != nil, Program: spec.Program.Path, State: Starting, Since: time.Now()}
+	p.ended, p.halt = context.WithCancel(context.Background())
+	p.status = Status{Kind: spec.Kind, Name: spec.Name, Program: spec.Program.Path, State: Starting, Since: time.Now()}
 	return p
 }
 
@@ -61,11 +62,7 @@ func newPlugin(spec Spec, limits Limits, log *slog.Logger, told func(Status)) *P
 func (p *Plugin) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.status
-	if p.life != nil {
-		s.Calls = p.life.inFlight()
-	}
-	return s
+	return p.status
 }
 
 // change changes the status and tells it.
@@ -101,9 +98,7 @@ func (p *Plugin) run(first chan<- error) {
 	b := &breaker{limits: p.limits}
 	asked := request{answer: first, first: true}
 	for {
-		p.change(func(s *Status) {
-			s.State, s.Starts, s.Recent, s.Next = Starting, s.Starts+1, b.recent(time.Now()), time.Time{}
-		})
+		p.change(func(s *Status) { s.State, s.Starts = Starting, s.Starts+1 })
 		l, err := p.start()
 		if err == nil {
 			p.ready(l)
@@ -139,9 +134,9 @@ func (p *Plugin) rest(b *breaker, asked request, cause error) (next request, non
 	_, complained := errors.AsType[*core.PathError](cause)
 	final := broken || complained || e.Reason == core.BadConfig || e.Reason == core.BadVersion
 	p.change(func(s *Status) {
-		s.State, s.PID, s.Why, s.Misses, s.Next, s.Deaths, s.Recent = Backoff, 0, cause.Error(), 0, time.Now().Add(wait), s.Deaths+1, b.recent(time.Now())
+		s.State, s.PID, s.Why, s.Deaths = Backoff, 0, cause.Error(), s.Deaths+1
 		if final {
-			s.State, s.Next = Failed, time.Time{}
+			s.State = Failed
 		}
 	})
 	asked.hear(cause)
@@ -169,8 +164,8 @@ func (p *Plugin) wait(b *breaker, due <-chan time.Time) (next request, none bool
 	case asked := <-p.again:
 		b.forgive()
 		return asked, false
-	case <-p.end:
-		p.change(func(s *Status) { s.State, s.Next = Stopped, time.Time{} })
+	case <-p.ended.Done():
+		p.change(func(s *Status) { s.State = Stopped })
 		return request{}, true
 	}
 	return request{}, false
@@ -178,32 +173,21 @@ func (p *Plugin) wait(b *breaker, due <-chan time.Time) (next request, none bool
 
 // start begins a life; Stop ends that at once.
 func (p *Plugin) start() (*life, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), p.limits.Start+3*p.limits.Configure, errors.New("it did not start in time"))
+	ctx, cancel := context.WithTimeoutCause(p.ended, p.limits.Start+3*p.limits.Configure, errors.New("it did not start in time"))
 	defer cancel()
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-p.end:
-			cancel()
-		case <-done:
-		}
-	}()
 	l, err := p.begin(ctx)
-	select {
-	case <-p.end:
-		if l != nil {
-			p.finish(l, false)
-		}
-		return nil, errStop
-	default:
+	if p.ended.Err() == nil {
+		return l, err
 	}
-	return l, err
+	if l != nil {
+		p.finish(l, false)
+	}
+	return nil, errStop
 }
 
 func (p *Plugin) ready(l *life) {
 	p.use(l)
-	p.change(func(s *Status) { s.State, s.PID, s.Version, s.Misses, s.Why = Ready, l.pid, l.version, 0, "" })
+	p.change(func(s *Status) { s.State, s.PID, s.Version, s.Why = Ready, l.pid, l.version, "" })
 	attrs := []any{core.LogVersion, l.version}
 	if l.pid != 0 {
 		attrs = append(attrs, core.LogPID, l.pid)
@@ -226,7 +210,7 @@ func (p *Plugin) live(l *life) (asked request, err error) {
 		case <-l.dead:
 			p.finish(l, false)
 			return request{}, core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), l.why())
-		case <-p.end:
+		case <-p.ended.Done():
 			p.finish(l, true)
 			return request{}, errStop
 		case asked = <-p.again:
@@ -239,7 +223,7 @@ func (p *Plugin) live(l *life) (asked request, err error) {
 			if misses > 0 {
 				misses = 0
 				p.log.Info("plugin answers again")
-				p.change(func(s *Status) { s.State, s.Misses, s.Why = Ready, 0, "" })
+				p.change(func(s *Status) { s.State, s.Why = Ready, "" })
 			}
 			continue
 		}
@@ -247,7 +231,7 @@ func (p *Plugin) live(l *life) (asked request, err error) {
 		if misses == 1 {
 			p.log.Warn("plugin does not answer", core.LogWhy, bad.Error())
 		}
-		p.change(func(s *Status) { s.State, s.Misses, s.Why = Degraded, misses, "it does not answer: "+bad.Error() })
+		p.change(func(s *Status) { s.State, s.Why = Degraded, "it does not answer: "+bad.Error() })
 		if misses >= p.limits.Misses {
 			l.kill(fmt.Sprintf("killed: it missed %d health checks in a row", misses))
 			p.finish(l, false)
@@ -260,22 +244,17 @@ func (p *Plugin) live(l *life) (asked request, err error) {
 func (p *Plugin) beat(l *life) error {
 	ctx, cancel := context.WithTimeout(l.ctx, p.limits.Health)
 	defer cancel()
+	defer context.AfterFunc(p.ended, cancel)()
 	go func() {
 		select {
 		case <-l.dead: // it need not be waited for
-			cancel()
-		case <-p.end:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	err := l.health(ctx)
-	select {
-	case <-l.dead:
+	if !l.alive() || p.ended.Err() != nil {
 		return nil
-	case <-p.end:
-		return nil
-	default:
 	}
 	if err != nil && core.AsError(err).Code == core.Unsupported {
 		return nil // it answered
@@ -328,9 +307,6 @@ func (p *Plugin) within(done <-chan struct{}, limit time.Duration) bool {
 		return false
 	}
 }
-
-// halt begins the end.
-func (p *Plugin) halt() { p.once.Do(func() { close(p.end) }) }
 
 // away is the error of a call that no life takes.
 func (p *Plugin) away(state State, why string) error {

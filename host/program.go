@@ -32,11 +32,9 @@ func Self(args ...string) Program {
 	return Program{Path: self, Args: append([]string{os.Args[0]}, args...), self: true}
 }
 
-// Check refuses a program that Weft should not run, as every start of it does: see host/probe, which starts one without a host.
-func (p Program) Check() error { return p.check() }
-
-// check refuses a program that Weft should not run as root: one that others may write, or that is not the one whose sum the administrator wrote down.
-func (p Program) check() error {
+// Check refuses a program that Weft should not run as root: one that others may write, or that is not the one whose
+// sum the administrator wrote down. Every start of a plugin begins with it.
+func (p Program) Check() error {
 	if p.self {
 		return nil
 	}

@@ -18,7 +18,7 @@ func (p *Plugin) restart(ctx context.Context, trial bool) error {
 	answer := make(chan error, 1)
 	select {
 	case p.again <- request{answer: answer, trial: trial}:
-	case <-p.end:
+	case <-p.ended.Done():
 		return p.away(Stopped, "")
 	case <-ctx.Done():
 		return core.Errorf(core.TimedOut, "%s: it is being started already: %w", p.spec.title(), ctx.Err())
@@ -52,9 +52,7 @@ func (r request) hear(err error) {
 func (p *Plugin) refused(b *breaker, asked request, cause error) (next request, none bool) {
 	timer := time.NewTimer(p.limits.Start)
 	defer timer.Stop()
-	p.change(func(s *Status) {
-		s.State, s.PID, s.Why, s.Misses, s.Next = Backoff, 0, cause.Error(), 0, time.Now().Add(p.limits.Start)
-	})
+	p.change(func(s *Status) { s.State, s.PID, s.Why = Backoff, 0, cause.Error() })
 	asked.hear(cause)
 	return p.wait(b, timer.C)
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,7 +121,7 @@ func TestWhatDoesNotStart(t *testing.T) {
 		t.Log("NOT TRIED: that root refuses a program that others may write, since this is not root")
 		return
 	}
-	if err := (Program{Path: open}).check(); err == nil || !strings.Contains(err.Error(), "written by others than root") {
+	if err := (Program{Path: open}).Check(); err == nil || !strings.Contains(err.Error(), "written by others than root") {
 		t.Errorf("a program that all may write: %v", err)
 	}
 }
@@ -181,7 +182,7 @@ func TestStatesAndNames(t *testing.T) {
 	}
 	var names []string
 	for _, st := range s.States() {
-		names = append(names, st.String())
+		names = append(names, fmt.Sprintf("%s %s: %s", st.Kind, st.Name, st.State))
 	}
 	if want := []string{"driver puppet: ready", "scheduler tioga: ready"}; !slices.Equal(names, want) {
 		t.Errorf("%q", names)

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -33,7 +32,7 @@ const (
 	Starting State = iota + 1
 	Ready
 	Degraded // it has missed a health check, or a call has not returned in time
-	Backoff  // it ended, and is started again at Status.Next
+	Backoff  // it ended, and is started again
 	Failed   // it ended too often, or what is wrong needs an administrator: nothing happens until Restart
 	Stopped
 )
@@ -44,25 +43,17 @@ func (s State) String() string {
 
 // Status is how a plugin is, for `weft plugin list`, metrics and the log.
 type Status struct {
-	Kind      Kind
-	Name      string
-	State     State
-	Since     time.Time // when it came into State
-	InProcess bool
-	Program   string // path; empty in the daemon
-	PID       int    // 0: there is no process
-	Version   string // the plugin's own
-	Starts    int    // lives begun since the daemon's start
-	Deaths    int    // lives that ended by themselves or failed to begin, since the daemon's start
-	Recent    int    // those of them within Limits.Window, which the breaker counts
-	Panics    int    // calls that panicked, in the daemon
-	Calls     int    // in flight
-	Misses    int    // health checks missed in a row
-	Why       string // what went wrong last; empty: nothing since it became ready
-	Next      time.Time
+	Kind    Kind
+	Name    string
+	State   State
+	Since   time.Time // when it came into State
+	Program string    // path; empty in the daemon
+	PID     int       // 0: there is no process
+	Version string    // the plugin's own
+	Starts  int       // lives begun since the daemon's start
+	Deaths  int       // lives that ended by themselves or failed to begin, since the daemon's start
+	Why     string    // what went wrong last; empty: nothing since it became ready
 }
-
-func (s Status) String() string { return fmt.Sprintf("%s %s: %s", s.Kind, s.Name, s.State) }
 
 // Limits are a host's bounds. Zero values are replaced by those of DefaultLimits.
 type Limits struct {
