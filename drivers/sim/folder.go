@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/poll"
 )
 
@@ -164,7 +167,7 @@ func (d *Driver) save() error {
 	if bytes.Equal(data, d.read) {
 		return nil
 	}
-	if err := d.replace("state", data, !d.options.NoSync); err != nil {
+	if err := file.Replace(d.path("state"), data, file.How{Mode: 0o600, Volatile: d.options.NoSync}); err != nil {
 		return d.broken("write its state", err)
 	}
 	d.read = data
@@ -196,7 +199,7 @@ func (d *Driver) keepFaults(fs []Fault) error {
 	if d.options.Dir != "" {
 		data, err := json.MarshalIndent(fs, "", "\t")
 		if err == nil {
-			err = d.replace("faults", data, false)
+			err = file.Replace(d.path("faults"), data, file.How{Mode: 0o600, Volatile: true})
 		}
 		if err != nil {
 			return d.broken("write its faults", err)
@@ -218,6 +221,19 @@ func (d *Driver) boot() string {
 		}
 	}
 	return d.options.Boot
+}
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is larger than %d bytes", most)
+	}
+	return data, err
 }
 
 func (d *Driver) broken(what string, err error) error {

@@ -189,7 +189,7 @@ func TestCrashWhileWriting(t *testing.T) {
 	o := sim.Options{Dir: t.TempDir(), NICs: 1, Boot: "b1"}
 	s := create(t, sim.New(o), spec("cxi0", 1, 100))
 	for _, left := range []string{"", "{\"version\":", strings.Repeat("x", 1<<16)} {
-		for _, name := range []string{"state.new", "faults.new"} {
+		for _, name := range []string{".state.weft-1", ".faults.weft-1"} {
 			if err := os.WriteFile(filepath.Join(o.Dir, name), []byte(left), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -241,9 +241,20 @@ func TestUnwritableFolder(t *testing.T) {
 	o := sim.Options{Dir: t.TempDir(), NICs: 1, Boot: "b1"}
 	d := sim.New(o)
 	s := create(t, d, spec("cxi0", 1, 100))
-	if err := os.Mkdir(filepath.Join(o.Dir, "state.new"), 0o700); err != nil {
+	// At this path a name of the folder fits PATH_MAX, and that of a temporary file does not.
+	deep := t.TempDir()
+	for len(deep) < 4082 {
+		deep += "/" + strings.Repeat("x", min(200, 4086-len(deep)))
+	}
+	err := os.MkdirAll(filepath.Dir(deep), 0o700)
+	if err == nil {
+		err = os.Rename(o.Dir, deep)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	o.Dir = deep
+	d = sim.New(o)
 	if made, err := d.Create(t.Context(), []core.ServiceSpec{spec("cxi0", 1, 101)}); core.AsError(err).Reason != core.NICFailed || made != nil {
 		t.Errorf("%v, %v: want NICFailed", made, err)
 	}

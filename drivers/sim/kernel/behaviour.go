@@ -37,7 +37,6 @@ type Behaviour struct {
 	LEPoolFirst     int8 // lowest LE pool that a service can have
 	PoolsInFailInfo bool // no_le_pools and no_tle_pools are set
 	OpenDisabled    bool // without restricted_vnis a service is made disabled: a VNI range must be set first
-	OwnVNIsOnly     bool // an LNI may use its service's VNIs; else those of every enabled service that admits the process
 }
 
 // R120 is SHS 12.0, the oldest release whose source is public.
@@ -49,7 +48,6 @@ var R120 = Behaviour{
 	MemberTypes: NetNS,
 	AnyGroup:    true,
 	LEPoolByMax: true,
-	OwnVNIsOnly: true,
 }
 
 // R130 is SHS 13.0: VNIs became the NIC's, each one service's alone.

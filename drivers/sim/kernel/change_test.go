@@ -149,8 +149,8 @@ func TestUse(t *testing.T) {
 	if err := n.Use(lni, core.TXQ, 1); err != kernel.ENOSPC {
 		t.Errorf("above max: %v, want ENOSPC", err)
 	}
-	if use, _ := n.ResourceUse(id); use[core.TXQ] != 16 {
-		t.Errorf("in use: %v", use)
+	if s, _ := n.Get(id); s.InUse[core.TXQ] != 16 {
+		t.Errorf("in use: %v", s.InUse)
 	}
 	must(t, &n, limit(core.TXQ, 1015, 1015-8), vnis(7)) // what is left unreserved is what the first one has taken of the shared part
 	second := must(t, &n, limit(core.TXQ, 1, 0), vnis(8))
@@ -159,8 +159,8 @@ func TestUse(t *testing.T) {
 		t.Errorf("nothing left of the shared part: %v, want ENOSPC", err)
 	}
 	n.FreeLNI(lni)
-	if use, _ := n.ResourceUse(id); use[core.TXQ] != 0 {
-		t.Errorf("in use after the LNI is closed: %v", use)
+	if s, _ := n.Get(id); s.InUse[core.TXQ] != 0 {
+		t.Errorf("in use after the LNI is closed: %v", s.InUse)
 	}
 	if err := n.Use(lni2, core.TXQ, 1); err != kernel.OK {
 		t.Errorf("after it is given back: %v", err)

@@ -9,9 +9,7 @@ type Errno uint16
 const (
 	OK          Errno = 0
 	EPERM       Errno = 1
-	ENOENT      Errno = 2
 	EIO         Errno = 5
-	ENOMEM      Errno = 12
 	EBUSY       Errno = 16
 	EEXIST      Errno = 17
 	EINVAL      Errno = 22
@@ -21,8 +19,8 @@ const (
 )
 
 var errnoNames = map[Errno]string{
-	OK: "ok", EPERM: "EPERM", ENOENT: "ENOENT", EIO: "EIO", ENOMEM: "ENOMEM", EBUSY: "EBUSY", EEXIST: "EEXIST",
-	EINVAL: "EINVAL", ENOSPC: "ENOSPC", EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED",
+	OK: "ok", EPERM: "EPERM", EIO: "EIO", EBUSY: "EBUSY", EEXIST: "EEXIST", EINVAL: "EINVAL", ENOSPC: "ENOSPC",
+	EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED",
 }
 
 // Error is the symbol of the number, as errno(3) lists it.

@@ -152,12 +152,6 @@ func (n *NIC) Get(id uint32) (Service, Errno) {
 	return Service{}, EINVAL
 }
 
-// ResourceUse is what applications have allocated in a service (cxil_get_svc_rsrc_use): EINVAL for an unknown id.
-func (n *NIC) ResourceUse(id uint32) ([core.NumResources]uint16, Errno) {
-	s, err := n.Get(id)
-	return s.InUse, err
-}
-
 func (n *NIC) find(id uint32) *Service {
 	for i := range n.services {
 		if n.services[i].ID == id {

@@ -12,7 +12,6 @@ import (
 const (
 	ok       = kernel.OK
 	perm     = kernel.EPERM
-	noent    = kernel.ENOENT
 	busy     = kernel.EBUSY
 	exists   = kernel.EEXIST
 	invalid  = kernel.EINVAL
@@ -134,39 +133,6 @@ func TestReleases(t *testing.T) {
 		{"open: an unknown service", func(n *kernel.NIC) kernel.Errno { _, err := n.AllocLNI(owner, 99); return err }, every(invalid)},
 		{"open: the default service, which is disabled", func(n *kernel.NIC) kernel.Errno { _, err := n.AllocLNI(owner, 1); return err }, every(revoked)},
 		{"open: a service without restricted_vnis just made", opened(owner, unrestricted), [5]kernel.Errno{ok, ok, revoked, revoked, revoked}},
-
-		// what an LNI may send with
-		{"VNI: the service's own", func(n *kernel.NIC) kernel.Errno { _, l := withLNI(n); return n.UseVNI(owner, l, 4034, 1) }, every(ok)},
-		{"VNI: one that no service has", func(n *kernel.NIC) kernel.Errno { _, l := withLNI(n); return n.UseVNI(owner, l, 9, 1) }, [5]kernel.Errno{invalid, noent, noent, noent, noent}},
-		{"VNI: one that no service has, as root", func(n *kernel.NIC) kernel.Errno {
-			root := kernel.Caller{}
-			l, _ := n.AllocLNI(root, made(n, members(second, gid50)))
-			return n.UseVNI(root, l, 9, 1)
-		}, [5]kernel.Errno{invalid, ok, ok, ok, ok}},
-		{"VNI: another service's that does not admit the user", func(n *kernel.NIC) kernel.Errno {
-			made(n, vnis(9), members(kernel.Member{ID: 1001, Type: kernel.UID}, second))
-			_, l := withLNI(n)
-			return n.UseVNI(owner, l, 9, 1)
-		}, [5]kernel.Errno{invalid, perm, perm, perm, perm}},
-		{"VNI: another service's that admits the user", func(n *kernel.NIC) kernel.Errno {
-			made(n, vnis(9))
-			_, l := withLNI(n)
-			return n.UseVNI(owner, l, 9, 1)
-		}, [5]kernel.Errno{invalid, ok, ok, ok, ok}},
-		{"VNI: one of the default service, which is disabled", func(n *kernel.NIC) kernel.Errno { _, l := withLNI(n); return n.UseVNI(owner, l, 10, 1) }, [5]kernel.Errno{invalid, noent, noent, noent, noent}},
-		{"VNI: a class that is not allowed", func(n *kernel.NIC) kernel.Errno { _, l := withLNI(n); return n.UseVNI(owner, l, 4034, 0) }, every(invalid)},
-		{"VNI: every class without restricted_tcs", func(n *kernel.NIC) kernel.Errno {
-			_, l := withLNI(n, func(d *kernel.Desc) { d.RestrictedTCs = false })
-			return n.UseVNI(owner, l, 4034, 0)
-		}, every(ok)},
-		{"VNI: any, with a service without restricted_vnis", func(n *kernel.NIC) kernel.Errno {
-			made(n, unrestricted)
-			_, l := withLNI(n)
-			if n.Behaviour().OwnVNIsOnly {
-				l, _ = n.AllocLNI(owner, 4)
-			}
-			return n.UseVNI(owner, l, 9, 1)
-		}, [5]kernel.Errno{ok, noent, noent, noent, noent}},
 
 		// destroy
 		{"destroy: without privilege", func(n *kernel.NIC) kernel.Errno { return n.Destroy(owner, made(n)) }, every(perm)},
