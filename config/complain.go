@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -86,9 +87,7 @@ func (p Plugin) place(path []string) hcl.Range {
 }
 
 func label(name string) (int, bool) {
-	if len(name) < 6 || name[:5] != "label" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(name[5:])
-	return n, err == nil && n >= 0
+	number, ok := strings.CutPrefix(name, "label")
+	n, err := strconv.Atoi(number)
+	return n, ok && err == nil && n >= 0
 }

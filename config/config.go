@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core/allocator"
@@ -74,21 +75,17 @@ type Agent struct {
 // Allocator gives the pools and services as core/allocator takes them.
 func (c *Config) Allocator() []allocator.Pool {
 	var pools []allocator.Pool
-	for _, list := range [][]Pool{c.Pools, c.Services} {
-		for _, p := range list {
-			pools = append(pools, allocator.Pool{Name: p.Name, Ranges: p.VNIs})
-		}
+	for _, p := range slices.Concat(c.Pools, c.Services) {
+		pools = append(pools, allocator.Pool{Name: p.Name, Ranges: p.VNIs})
 	}
 	return pools
 }
 
 // Quarantines is each pool's and service's quarantine.
 func (c *Config) Quarantines() map[string]time.Duration {
-	out := make(map[string]time.Duration, len(c.Pools)+len(c.Services))
-	for _, list := range [][]Pool{c.Pools, c.Services} {
-		for _, p := range list {
-			out[p.Name] = p.Quarantine
-		}
+	out := map[string]time.Duration{}
+	for _, p := range slices.Concat(c.Pools, c.Services) {
+		out[p.Name] = p.Quarantine
 	}
 	return out
 }

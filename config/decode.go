@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -29,28 +28,19 @@ func defaults(schema core.Schema) core.Values {
 	for _, field := range schema.Fields {
 		values[field.Name] = field.Default
 		if field.Default == nil {
-			values[field.Name] = zero(field.Kind)
+			values[field.Name] = zeros[field.Kind]
 		}
 	}
 	return values
 }
 
-func zero(kind core.Kind) any {
-	switch kind {
-	case core.KindString:
-		return ""
-	case core.KindInt:
-		return int64(0)
-	case core.KindBool:
-		return false
-	case core.KindDuration:
-		return time.Duration(0)
-	case core.KindStrings:
-		return []string(nil)
-	case core.KindBlocks:
-		return []core.Values(nil)
-	}
-	return nil
+var zeros = map[core.Kind]any{
+	core.KindString:   "",
+	core.KindInt:      int64(0),
+	core.KindBool:     false,
+	core.KindDuration: time.Duration(0),
+	core.KindStrings:  []string(nil),
+	core.KindBlocks:   []core.Values(nil),
 }
 
 type decoder struct {
@@ -142,5 +132,3 @@ func texts(file *hclfile.File, expr hclsyntax.Expression, what string) ([]string
 	}
 	return out, nil
 }
-
-func list(words []string) string { return strings.Join(slices.Sorted(slices.Values(words)), ", ") }

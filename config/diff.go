@@ -15,50 +15,24 @@ const (
 	OfAgent
 )
 
-// Effect is what a reload does about a Difference.
-type Effect uint8
-
-// The effects.
-const (
-	Restart   Effect = iota // nothing: it needs a restart
-	Live                    // it is in force now
-	Elsewhere               // nothing: it is the other daemon's
-)
-
-// Difference is one thing that is not as it was.
-type Difference struct {
-	What   string // as config.hcl names it
-	Effect Effect
-	of     Daemon
-}
-
-func (d Difference) String() string {
-	switch {
-	case d.Effect == Live:
-		return d.What + ": in force now"
-	case d.Effect == Restart:
-		return d.What + ": needs a restart"
-	case d.of == OfServer:
-		return d.What + ": nothing of the server's; reload the agents too"
-	}
-	return d.What + ": nothing of the agent's; reload the server too"
-}
-
-// Diff says what is different in b, in the order of the file, and what that is to a daemon. Policy files are compared by who loads them.
-func Diff(of Daemon, a, b *Config) []Difference {
-	var out []Difference
+// Diff says what is different in b, in the order of the file, and what a reload of a daemon does about it. Policy files
+// are compared by the code that loads them.
+func Diff(of Daemon, a, b *Config) []string {
+	var out []string
+	say := func(what string, owner Daemon, live bool) { out = append(out, what+": "+effect(of, owner, live)) }
 	add := func(what string, owner Daemon, live bool, x, y any) {
 		if !reflect.DeepEqual(x, y) {
-			out = append(out, difference(what, of, owner, live))
+			say(what, owner, live)
 		}
 	}
 	add("nodes", OfServer, true, a.Nodes, b.Nodes)
-	add("topology", OfServer, true, topology{a.Groups, a.Dragonfly}, topology{b.Groups, b.Dragonfly})
+	add("topology", OfServer, true, []any{a.Groups, a.Dragonfly}, []any{b.Groups, b.Dragonfly})
 	add("policy", OfServer, true, a.Policy, b.Policy)
-	out = append(out, pools("pool", of, a.Pools, b.Pools)...)
-	out = append(out, pools("service", of, a.Services, b.Services)...)
-	out = append(out, plugins("scheduler", of, of, a.Schedulers, b.Schedulers)...)
-	out = append(out, plugins("driver", of, OfAgent, a.Drivers, b.Drivers)...)
+	for _, what := range append(pools("pool", a.Pools, b.Pools), pools("service", a.Services, b.Services)...) {
+		say(what, OfServer, true)
+	}
+	plugins(of, a.Schedulers, b.Schedulers, say)
+	plugins(OfAgent, a.Drivers, b.Drivers, say)
 	for _, s := range serverSettings {
 		add("server: "+s.name, OfServer, s.live, *s.of(a), *s.of(b))
 	}
@@ -68,20 +42,17 @@ func Diff(of Daemon, a, b *Config) []Difference {
 	return out
 }
 
-// topology is all that the block says.
-type topology struct {
-	groups    []Group
-	dragonfly *Dragonfly
-}
-
-func difference(what string, of, owner Daemon, live bool) Difference {
+// effect says what a reload of a daemon does about a difference.
+func effect(of, owner Daemon, live bool) string {
 	switch {
-	case of != owner:
-		return Difference{what, Elsewhere, of}
-	case live:
-		return Difference{what, Live, of}
+	case of == owner && live:
+		return "in force now"
+	case of == owner:
+		return "needs a restart"
+	case of == OfServer:
+		return "nothing of the server's; reload the agents too"
 	}
-	return Difference{what, Restart, of}
+	return "nothing of the agent's; reload the server too"
 }
 
 // InForce is what a daemon runs with once it has put b in force in place of a: what needs a restart stays as it was.
@@ -109,27 +80,20 @@ func kept(a, b []Plugin) []Plugin {
 	return out
 }
 
-// pools are the pools that were added, taken out or changed.
-func pools(kind string, of Daemon, a, b []Pool) []Difference {
-	var out []Difference
-	name := func(p Pool) string { return p.Name }
-	for _, what := range named(kind, a, b, name, func(p, q Pool) bool { return reflect.DeepEqual(p, q) }) {
-		out = append(out, difference(what, of, OfServer, true))
-	}
-	return out
+// pools are the titles of the pools that were added, taken out or changed.
+func pools(kind string, a, b []Pool) []string {
+	title := func(p Pool) string { return fmt.Sprintf("%s %q", kind, p.Name) }
+	return named(a, b, title, func(p, q Pool) bool { return reflect.DeepEqual(p, q) })
 }
 
-// plugins likewise. A block's own attributes count as well: they are the text between its braces, and where nothing else is different the plugin is only
-// configured anew.
-func plugins(kind string, of, owner Daemon, a, b []Plugin) []Difference {
-	var out []Difference
-	name := func(p Plugin) string { return p.Type + " " + p.Name }
+// plugins says which blocks were added, taken out or changed. A block's own attributes count as well: they are the text
+// between its braces. Where nothing else is different, a reload configures the plugin again.
+func plugins(owner Daemon, a, b []Plugin, say func(what string, owner Daemon, live bool)) {
+	title := func(p Plugin) string { return fmt.Sprintf("%s %q", p.Kind, p.Type+" "+p.Name) }
 	live := Reconfigured(a, b)
-	for _, what := range named(kind, a, b, name, Plugin.same) {
-		only := slices.ContainsFunc(live, func(p Plugin) bool { return what == fmt.Sprintf("%s %q", kind, name(p)) })
-		out = append(out, difference(what, of, owner, only))
+	for _, what := range named(a, b, title, Plugin.same) {
+		say(what, owner, slices.ContainsFunc(live, func(p Plugin) bool { return title(p) == what }))
 	}
-	return out
 }
 
 // Reconfigured are those of b that a has too, and that differ in the plugin's own attributes alone: the same program runs them, in the same way.
@@ -144,17 +108,17 @@ func Reconfigured(a, b []Plugin) []Plugin {
 }
 
 // named are the titles of what is in one of a and b only, or is not the same in both.
-func named[T any](kind string, a, b []T, name func(T) string, same func(T, T) bool) []string {
+func named[T any](a, b []T, title func(T) string, same func(T, T) bool) []string {
 	var out []string
 	for _, x := range a {
-		i := slices.IndexFunc(b, func(y T) bool { return name(x) == name(y) })
+		i := slices.IndexFunc(b, func(y T) bool { return title(x) == title(y) })
 		if i < 0 || !same(x, b[i]) {
-			out = append(out, fmt.Sprintf("%s %q", kind, name(x)))
+			out = append(out, title(x))
 		}
 	}
 	for _, y := range b {
-		if !slices.ContainsFunc(a, func(x T) bool { return name(x) == name(y) }) {
-			out = append(out, fmt.Sprintf("%s %q", kind, name(y)))
+		if !slices.ContainsFunc(a, func(x T) bool { return title(x) == title(y) }) {
+			out = append(out, title(y))
 		}
 	}
 	return out

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -49,24 +48,17 @@ agent {
 	for _, tt := range tests {
 		a, b := parse(t, text), parse(t, strings.Replace(text, tt.old, tt.new, 1))
 		for of, want := range map[config.Daemon][]string{config.OfServer: tt.server, config.OfAgent: tt.agent} {
-			var got []string
-			for _, d := range config.Diff(of, a, b) {
-				got = append(got, fmt.Sprint(d))
-			}
-			if d := cmp.Diff(want, got); d != "" {
+			if d := cmp.Diff(want, config.Diff(of, a, b)); d != "" {
 				t.Errorf("%q for %q (-want +got):\n%s", tt.new, tt.old, d)
 			}
 			// What needs a restart is said again until there was one, and nothing else.
-			var restart, again []string
+			var restart []string
 			for _, line := range want {
 				if strings.HasSuffix(line, "needs a restart") {
 					restart = append(restart, line)
 				}
 			}
-			for _, d := range config.Diff(of, config.InForce(of, a, b), b) {
-				again = append(again, fmt.Sprint(d))
-			}
-			if d := cmp.Diff(restart, again); d != "" {
+			if d := cmp.Diff(restart, config.Diff(of, config.InForce(of, a, b), b)); d != "" {
 				t.Errorf("%q for %q, reloaded twice (-want +got):\n%s", tt.new, tt.old, d)
 			}
 		}

@@ -52,29 +52,26 @@ type loader struct {
 	file     *hclfile.File
 	config   *Config
 	findings []hclfile.Finding
-	nodes    names // nil while they are not known
+	nodes    map[string]bool // nil while they are not known
 	vnis     owners
 	many     bool // it was said that there are too many blocks
 }
 
 func (l *loader) top(body *hclsyntax.Body) {
 	l.add(l.file.Check(body, top)...)
-	if attr := body.Attributes["nodes"]; attr != nil {
-		if text, ok := l.text(attr, "nodes"); ok {
-			l.config.Nodes = text
-			if hosts := l.hosts(attr.Expr.Range(), text, "nodes"); hosts != nil {
-				l.nodes = names{}
-				for _, host := range hosts {
-					l.nodes[host] = struct{}{}
-				}
-				l.config.NodeCount = len(hosts)
+	nodes := body.Attributes["nodes"]
+	if text, ok := l.text(nodes, "nodes"); ok {
+		l.config.Nodes = text
+		if hosts := l.hosts(nodes.Expr.Range(), text, "nodes"); hosts != nil {
+			l.nodes = map[string]bool{}
+			for _, host := range hosts {
+				l.nodes[host] = true
 			}
+			l.config.NodeCount = len(hosts)
 		}
 	}
-	if attr := body.Attributes["policy"]; attr != nil {
-		if text, ok := l.text(attr, "policy"); ok {
-			l.config.Policy = l.path(text)
-		}
+	if text, ok := l.text(body.Attributes["policy"], "policy"); ok {
+		l.config.Policy = l.path(text)
 	}
 	for _, block := range body.Blocks {
 		if len(block.Labels) != len(top.Blocks[block.Type].Labels) {
@@ -145,8 +142,11 @@ func (l *loader) path(text string) string {
 	return filepath.Join(filepath.Dir(l.file.Name), text)
 }
 
-// text reads an attribute that must be a text with something in it.
+// text reads an attribute that must be a text with something in it, where there is one.
 func (l *loader) text(attr *hclsyntax.Attribute, what string) (string, bool) {
+	if attr == nil {
+		return "", false
+	}
 	text, findings := l.file.String(attr.Expr, what)
 	l.add(findings...)
 	if findings == nil && text == "" {

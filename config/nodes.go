@@ -15,14 +15,6 @@ import (
 // MaxNodes bounds a system; the largest Slingshot fabric has some 250,000 endpoints.
 const MaxNodes = 1 << 18
 
-// names are the nodes of a hostlist.
-type names map[string]struct{}
-
-func (n names) has(name string) bool {
-	_, ok := n[name]
-	return ok
-}
-
 // hosts reads a hostlist, in the order written. It is nil when that was wrong.
 func (l *loader) hosts(at hcl.Range, text, what string) []string {
 	list, err := hostlist.Parse(text)
@@ -40,13 +32,13 @@ func (l *loader) hosts(at hcl.Range, text, what string) []string {
 		return nil
 	}
 	hosts := slices.Collect(list.Expand())
-	seen := make(names, len(hosts))
+	seen := make(map[string]bool, len(hosts))
 	for _, host := range hosts {
-		if seen.has(host) {
+		if seen[host] {
 			l.add(l.file.At(hclfile.Error, at, fmt.Sprintf("%s: %q is named twice", what, host), ""))
 			return nil
 		}
-		seen[host] = struct{}{}
+		seen[host] = true
 	}
 	return hosts
 }
@@ -57,7 +49,7 @@ func (l *loader) outside(hosts []string) (string, bool) {
 		return "", false
 	}
 	for _, host := range hosts {
-		if !l.nodes.has(host) {
+		if !l.nodes[host] {
 			return host, true
 		}
 	}

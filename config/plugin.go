@@ -56,7 +56,7 @@ func (p Plugin) NoType(known []string) hclfile.Finding {
 		finding = p.file.At(hclfile.Error, p.block.LabelRanges[0], finding.Summary, "")
 	}
 	if finding.Suggestion = hclfile.Near(p.Type, known); finding.Suggestion == "" {
-		finding.Detail = fmt.Sprintf("There are: %s. A plugin that is not built in needs command = [\"/path/of/it\"].", list(known))
+		finding.Detail = fmt.Sprintf("There are: %s. A plugin that is not built in needs command = [\"/path/of/it\"].", strings.Join(slices.Sorted(slices.Values(known)), ", "))
 	}
 	return finding
 }
@@ -185,12 +185,10 @@ func (l *loader) alias(attr *hclsyntax.Attribute, what string) []Alias {
 
 // twice complains of the first name that an alias has had already: each side names a node once.
 func (l *loader) twice(at hclsyntax.Expression, what string, names []string, seen map[string]bool) {
-	said := false
+	if i := slices.IndexFunc(names, func(name string) bool { return seen[name] }); i >= 0 {
+		l.add(l.file.At(hclfile.Error, at.Range(), fmt.Sprintf("%s: %q is given twice", what, core.Clip(names[i])), ""))
+	}
 	for _, name := range names {
-		if seen[name] && !said {
-			l.add(l.file.At(hclfile.Error, at.Range(), fmt.Sprintf("%s: %q is given twice", what, core.Clip(name)), ""))
-			said = true
-		}
 		seen[name] = true
 	}
 }

@@ -32,10 +32,9 @@ func (l *loader) pool(block *hclsyntax.Block) {
 			l.add(l.file.At(hclfile.Error, block.LabelRanges[0], title+": a pool or service of this name is declared above", "Policy names pools and services alike; give it a name of its own."))
 		}
 	}
-	if attr := block.Body.Attributes["vnis"]; attr != nil {
-		if text, ok := l.text(attr, title+": vnis"); ok {
-			pool.VNIs = l.ranges(attr, title, text)
-		}
+	vnis := block.Body.Attributes["vnis"]
+	if text, ok := l.text(vnis, title+": vnis"); ok {
+		pool.VNIs = l.ranges(vnis, title, text)
 	}
 	if attr := block.Body.Attributes["quarantine"]; attr != nil {
 		d, findings := l.file.Duration(attr.Expr, title+": quarantine", MinQuarantine, MaxQuarantine)
@@ -46,13 +45,12 @@ func (l *loader) pool(block *hclsyntax.Block) {
 		l.config.Pools = append(l.config.Pools, pool)
 		return
 	}
-	if attr := block.Body.Attributes["servers"]; attr != nil {
-		if text, ok := l.text(attr, title+": servers"); ok {
-			l.hosts(attr.Expr.Range(), text, title+": servers")
-			pool.Servers = text
-			l.add(l.file.At(hclfile.Warning, attr.NameRange, title+": servers has no effect yet",
-				"Weft makes no service on these hosts. Let them accept the block's VNIs by their own means."))
-		}
+	servers := block.Body.Attributes["servers"]
+	if text, ok := l.text(servers, title+": servers"); ok {
+		l.hosts(servers.Expr.Range(), text, title+": servers")
+		pool.Servers = text
+		l.add(l.file.At(hclfile.Warning, servers.NameRange, title+": servers has no effect yet",
+			"Weft makes no service on these hosts. Let them accept the block's VNIs by their own means."))
 	}
 	l.config.Services = append(l.config.Services, pool)
 }

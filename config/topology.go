@@ -105,7 +105,7 @@ func (l *loader) topology(block *hclsyntax.Block) {
 		l.dragonfly(block)
 		return
 	}
-	group, named := map[string]string{}, names{}
+	group, named := map[string]string{}, map[string]bool{}
 	for _, block := range block.Body.Blocks {
 		if block.Type != "group" || len(block.Labels) != 1 || !l.name(block, 0, core.MaxScheduler) {
 			continue
@@ -116,14 +116,11 @@ func (l *loader) topology(block *hclsyntax.Block) {
 			return
 		}
 		l.add(l.file.Check(block.Body, hclfile.Shape{Where: title, Attributes: []string{"nodes"}, Required: []string{"nodes"}})...)
-		if named.has(name) {
+		if named[name] {
 			l.add(l.file.At(hclfile.Error, block.DefRange(), title+" is given twice", ""))
 		}
-		named[name] = struct{}{}
+		named[name] = true
 		attr := block.Body.Attributes["nodes"]
-		if attr == nil {
-			continue
-		}
 		text, ok := l.text(attr, title+": nodes")
 		if !ok {
 			continue

@@ -104,10 +104,7 @@ func (r *Reloader) take(ctx context.Context) (Outcome, error) {
 	if failed := settings.Try(site.Policy, settings.Env(site.Config), site.Tests); hclfile.Failed(failed) {
 		return refused(findings, failed), nil
 	}
-	out := Outcome{Findings: findings, Changed: []string{}}
-	for _, d := range config.Diff(r.Of, old.Config, site.Config) {
-		out.Changed = append(out.Changed, d.String())
-	}
+	out := Outcome{Findings: findings, Changed: append([]string{}, config.Diff(r.Of, old.Config, site.Config)...)}
 	site.Config = config.InForce(r.Of, old.Config, site.Config)
 	anew := config.Reconfigured(old.Config.Schedulers, site.Config.Schedulers)
 	if r.Of == config.OfAgent {
