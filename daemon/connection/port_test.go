@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/daemon/logtest"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/rpc"
 )
@@ -29,16 +28,16 @@ type post struct {
 	dir     string
 	address string
 	bounds  *Bounds
-	log     *logtest.Journal
+	log     *journal
 }
 
 func openPost(t *testing.T) *post {
 	t.Helper()
-	p := &post{dir: t.TempDir(), log: logtest.New()}
+	p := &post{dir: t.TempDir(), log: newJournal()}
 	if err := identity.Init(p.dir, []string{"127.0.0.1"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	p.bounds = NewBounds(p.log.Logger())
+	p.bounds = NewBounds(p.log.logger())
 	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(p.source(t, "server").Server()), p.bounds)...)...)
 	rpc.ServeAuthority(g, quiet{}, caller)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +74,7 @@ func TestARefusedConnectionIsInTheLog(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c) // until the server has closed it
 	}
 	knock(func(c net.Conn) { _, _ = c.Write([]byte("GET / HTTP/1.0\r\n\r\n")) })
-	if got := p.log.Await(t, "refused", 1); len(got) != 1 || !strings.Contains(got[0], "address=127.0.0.1:") || !strings.Contains(got[0], "TLS handshake") {
+	if got := p.log.await(t, "refused", 1); len(got) != 1 || !strings.Contains(got[0], "address=127.0.0.1:") || !strings.Contains(got[0], "TLS handshake") {
 		t.Errorf("of plain TCP the log says %q", got)
 	}
 	knock(func(c net.Conn) {
@@ -84,13 +83,13 @@ func TestARefusedConnectionIsInTheLog(t *testing.T) {
 			_, _ = s.Read(make([]byte, 1))
 		}
 	})
-	if got := p.log.Await(t, "certificate", 1); len(got) != 1 {
+	if got := p.log.await(t, "certificate", 1); len(got) != 1 {
 		t.Errorf("of a caller without a certificate the log says %q", got)
 	}
 	for range 100 {
 		knock(func(c net.Conn) { _, _ = c.Write([]byte("GET / HTTP/1.0\r\n\r\n")) })
 	}
-	if n := len(p.log.Await(t, "refused", 20)); n > 60 {
+	if n := len(p.log.await(t, "refused", 20)); n > 60 {
 		t.Errorf("102 connections that were refused left %d lines", n)
 	}
 }
@@ -138,7 +137,7 @@ func TestAConnectionEndsWithItsCertificate(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the connection lives on")
 	}
-	if got := p.log.Await(t, "the node's certificate has ended", 1); len(got) != 1 || !strings.Contains(got[0], "node=n1") {
+	if got := p.log.await(t, "the node's certificate has ended", 1); len(got) != 1 || !strings.Contains(got[0], "node=n1") {
 		t.Errorf("the log says %q", got)
 	}
 	<-stopped
