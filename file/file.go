@@ -1,4 +1,5 @@
 // Package file replaces a file as a whole: a reader finds the old text or the new one, even after a crash.
+// It also opens files that only grow.
 package file
 
 import (
@@ -66,6 +67,27 @@ func Replace(path string, text []byte, how How) (err error) {
 		return err
 	}
 	return Sync(dir)
+}
+
+// Append opens the file at path to write at its end, or makes it. The file is the caller's alone to read, whatever its
+// mode was. A link or anything else that is not a regular file is an error.
+func Append(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errors.New(path + " is no regular file")
+	default:
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // Remove removes a file for good. A file that is not there is no error.

@@ -1,6 +1,7 @@
 package file_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -85,5 +86,32 @@ func TestRemove(t *testing.T) {
 	}
 	if err := file.Remove(path); err == nil {
 		t.Error("a folder that is not there was synced")
+	}
+}
+
+func TestAppend(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log")
+	if err := os.WriteFile(path, []byte("old "), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := file.Append(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString("new")
+	text, _ := os.ReadFile(path)
+	info, _ := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil || string(text) != "old new" || info.Mode() != 0o600 {
+		t.Errorf("%q, %s, %v", text, info.Mode(), err)
+	}
+	link, pipe := filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.Symlink(path, link), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{dir, link, pipe} {
+		if _, err := file.Append(bad); err == nil {
+			t.Errorf("%s was opened", bad)
+		}
 	}
 }

@@ -2,6 +2,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,11 +10,11 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/policy/facts"
 )
 
@@ -50,10 +51,7 @@ type Writer struct {
 
 // Open goes on with the file at path, and makes it where there is none. size 0 is DefaultSize.
 func Open(path string, size int64, log *slog.Logger) (*Writer, error) {
-	w := &Writer{path: path, size: size, log: log, queue: make(chan line, waiting), done: make(chan struct{})}
-	if size == 0 {
-		w.size = DefaultSize
-	}
+	w := &Writer{path: path, size: cmp.Or(size, DefaultSize), log: log, queue: make(chan line, waiting), done: make(chan struct{})}
 	if err := w.open(); err != nil {
 		return nil, core.Errorf(core.BadConfig, "history: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
 	}
@@ -144,20 +142,13 @@ func (w *Writer) rotate() error {
 
 func older(path string, n int) string { return fmt.Sprintf("%s.%d", path, n) }
 
-// open makes the file where there is none. It is root's to read, whatever it was.
+// open goes on at the end of the file, or makes it.
 func (w *Writer) open() error {
-	f, err := os.OpenFile(w.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := file.Append(w.path)
 	if err != nil {
 		return err
 	}
 	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = errors.New(w.path + " is no plain file")
-	default:
-		err = f.Chmod(0o600)
-	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}

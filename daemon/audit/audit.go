@@ -2,24 +2,23 @@
 package audit
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"sync"
-	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Log is a daemon's audit.
 type Log struct {
 	*slog.Logger
-	file *file // nil: its lines stand in the daemon's log
+	file *own // nil: its lines stand in the daemon's log
 }
 
-// file is a file of the audit's own. What cannot be written there stands in the daemon's log instead.
-type file struct {
+// own is a file of the audit's own. What cannot be written there stands in the daemon's log instead.
+type own struct {
 	path string
 	log  *slog.Logger
 
@@ -27,39 +26,19 @@ type file struct {
 	f  *os.File
 }
 
-var _ io.Writer = (*file)(nil)
+var _ io.Writer = (*own)(nil)
 
 // Open opens the audit's file. An empty path is the daemon's log, where the audit's lines have a key.
 func Open(path string, log *slog.Logger) (*Log, error) {
 	if path == "" {
 		return &Log{Logger: log.With(core.LogAudit, true)}, nil
 	}
-	a := &file{path: path, log: log}
-	var err error
-	if a.f, err = a.open(); err != nil {
-		return nil, err
-	}
-	return &Log{slog.New(slog.NewJSONHandler(a, nil)), a}, nil
-}
-
-// open makes the file where there is none. It is root's to read, whatever it was.
-func (a *file) open() (*os.File, error) {
-	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := file.Append(path)
 	if err != nil {
 		return nil, core.Errorf(core.BadConfig, "audit: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
 	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = errors.New("it is no plain file")
-	case info.Mode().Perm() != 0o600:
-		err = f.Chmod(0o600)
-	}
-	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "audit: %s: %w", a.path, errors.Join(err, f.Close()))
-	}
-	return f, nil
+	a := &own{path: path, log: log, f: f}
+	return &Log{slog.New(slog.NewJSONHandler(a, nil)), a}, nil
 }
 
 // Reopen goes on in a file of the same name, as a rotation of logs asks. The open file stays in use where that cannot be.
@@ -68,7 +47,7 @@ func (l *Log) Reopen() {
 	if a == nil {
 		return
 	}
-	f, err := a.open()
+	f, err := file.Append(a.path)
 	if err != nil {
 		a.log.Error("the audit goes on in the file that was open", core.LogError, err)
 		return
@@ -93,7 +72,7 @@ func (l *Log) Close() error {
 }
 
 // Write takes one line.
-func (a *file) Write(line []byte) (int, error) {
+func (a *own) Write(line []byte) (int, error) {
 	a.mu.Lock()
 	n, err := a.f.Write(line)
 	a.mu.Unlock()
