@@ -82,8 +82,7 @@ func issue(folder, node string) (*identity.Source, error) {
 	if err := identity.IssueNode(folder, node, time.Now()); err != nil {
 		return nil, err
 	}
-	path := func(name string) string { return filepath.Join(folder, name) }
-	return identity.Open(identity.Files{CA: path(identity.CAFile), Cert: path(node + ".crt"), Key: path(node + ".key")})
+	return identity.Open(folder, node)
 }
 
 // attend keeps the session of a node that does nothing but confirm whatever it is ordered to clean. greeted runs when the server has answered.

@@ -1,14 +1,15 @@
 package identity
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math/big"
 	"net"
@@ -127,34 +128,22 @@ func template(name string, now time.Time, life time.Duration) *x509.Certificate 
 
 // issue signs t with dir's authority.
 func issue(dir, name string, t *x509.Certificate) error {
-	ca, err := readCert(filepath.Join(dir, CAFile))
+	ca, err := tls.LoadX509KeyPair(filepath.Join(dir, CAFile), filepath.Join(dir, caKey))
 	if err != nil {
-		return err
+		return core.Errorf(core.BadConfig, "tls: the authority in %s: %w", dir, err).WithRemedy("run this where `weft tls init` was run")
 	}
-	text, err := os.ReadFile(filepath.Join(dir, caKey))
-	if err != nil {
-		return core.Errorf(core.BadConfig, "tls: %w", err).WithRemedy("run this where `weft tls init` was run")
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return core.Errorf(core.BadConfig, "tls: %s: it holds no key", filepath.Join(dir, caKey))
-	}
-	signer, err := x509.ParseECPrivateKey(block.Bytes)
-	if err != nil {
-		return core.Errorf(core.BadConfig, "tls: %s: %w", filepath.Join(dir, caKey), err)
-	}
-	if t.NotAfter.After(ca.NotAfter) {
-		t.NotAfter = ca.NotAfter
+	if t.NotAfter.After(ca.Leaf.NotAfter) {
+		t.NotAfter = ca.Leaf.NotAfter
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return core.Errorf(core.InternalFault, "tls: %w", err)
 	}
-	return write(dir, name, t, ca, key, signer)
+	return write(dir, name, t, ca.Leaf, key, ca.PrivateKey)
 }
 
 // write signs a certificate and leaves it with its key: the key first, so that whoever sees the new certificate finds the key that belongs to it.
-func write(dir, name string, t, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) error {
+func write(dir, name string, t, parent *x509.Certificate, key *ecdsa.PrivateKey, signer crypto.PrivateKey) error {
 	der, err := x509.CreateCertificate(rand.Reader, t, parent, &key.PublicKey, signer)
 	if err != nil {
 		return core.Errorf(core.InternalFault, "tls: %w", err)
@@ -186,7 +175,7 @@ func readCert(path string) (*x509.Certificate, error) {
 	}
 	c, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "tls: %s: %w", path, fmt.Errorf("it cannot be read: %w", err))
+		return nil, core.Errorf(core.BadConfig, "tls: %s: it cannot be read: %w", path, err)
 	}
 	return c, nil
 }

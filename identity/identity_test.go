@@ -17,10 +17,6 @@ import (
 	"github.com/weft-hpc/weft/identity"
 )
 
-func files(dir, name string) identity.Files {
-	return identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key")}
-}
-
 func site(t *testing.T, now time.Time, nodes ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,9 +31,9 @@ func site(t *testing.T, now time.Time, nodes ...string) string {
 	return dir
 }
 
-func open(t *testing.T, f identity.Files) *identity.Source {
+func open(t *testing.T, dir, name string) *identity.Source {
 	t.Helper()
-	s, err := identity.Open(f)
+	s, err := identity.Open(dir, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,22 +68,22 @@ func TestOnlyTheRightPairMeets(t *testing.T) {
 	here, there := site(t, now, "n1", "n2"), site(t, now, "n1")
 	old := site(t, now.Add(-500*24*time.Hour), "n1")
 	plain := &tls.Config{InsecureSkipVerify: true}
-	weak := open(t, files(here, "n1")).Client("127.0.0.1")
+	weak := open(t, here, "n1").Client("127.0.0.1")
 	weak.MinVersion, weak.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 	tests := []struct {
 		name           string
 		server, client *tls.Config
 		node           string // empty: they must not meet
 	}{
-		{"a node of the site", open(t, files(here, "server")).Server(), open(t, files(here, "n1")).Client("127.0.0.1"), "n1"},
-		{"another node, by the server's name", open(t, files(here, "server")).Server(), open(t, files(here, "n2")).Client("weft.example.org"), "n2"},
-		{"a node of another site", open(t, files(here, "server")).Server(), open(t, files(there, "n1")).Client("127.0.0.1"), ""},
-		{"a server under another name", open(t, files(here, "server")).Server(), open(t, files(here, "n1")).Client("evil.example.org"), ""},
-		{"a node that plays the server", open(t, files(here, "n2")).Server(), open(t, files(here, "n1")).Client("127.0.0.1"), ""},
-		{"a server that plays a node", open(t, files(here, "server")).Server(), open(t, files(here, "server")).Client("127.0.0.1"), ""},
-		{"no certificate", open(t, files(here, "server")).Server(), plain, ""},
-		{"expired certificates", open(t, files(old, "server")).Server(), open(t, files(old, "n1")).Client("127.0.0.1"), ""},
-		{"TLS 1.2", open(t, files(here, "server")).Server(), weak, ""},
+		{"a node of the site", open(t, here, "server").Server(), open(t, here, "n1").Client("127.0.0.1"), "n1"},
+		{"another node, by the server's name", open(t, here, "server").Server(), open(t, here, "n2").Client("weft.example.org"), "n2"},
+		{"a node of another site", open(t, here, "server").Server(), open(t, there, "n1").Client("127.0.0.1"), ""},
+		{"a server under another name", open(t, here, "server").Server(), open(t, here, "n1").Client("evil.example.org"), ""},
+		{"a node that plays the server", open(t, here, "n2").Server(), open(t, here, "n1").Client("127.0.0.1"), ""},
+		{"a server that plays a node", open(t, here, "server").Server(), open(t, here, "server").Client("127.0.0.1"), ""},
+		{"no certificate", open(t, here, "server").Server(), plain, ""},
+		{"expired certificates", open(t, old, "server").Server(), open(t, old, "n1").Client("127.0.0.1"), ""},
+		{"TLS 1.2", open(t, here, "server").Server(), weak, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,7 +104,7 @@ func TestOnlyTheRightPairMeets(t *testing.T) {
 func TestARenewalNeedsNoRestart(t *testing.T) {
 	now := time.Now()
 	dir := site(t, now.Add(-390*24*time.Hour), "n1")
-	server, client := open(t, files(dir, "server")), open(t, files(dir, "n1"))
+	server, client := open(t, dir, "server"), open(t, dir, "n1")
 	sc, cc := server.Server(), client.Client("127.0.0.1")
 	before := server.Expiry()
 	if err := identity.Init(dir, []string{"127.0.0.1"}, now); err != nil {
@@ -149,7 +145,7 @@ func TestKeysAreSecretAndNamesAreChecked(t *testing.T) {
 			t.Errorf("a certificate was made for node %q", name)
 		}
 	}
-	if _, err := identity.Open(files(t.TempDir(), "n1")); err == nil {
+	if _, err := identity.Open(t.TempDir(), "n1"); err == nil {
 		t.Error("files that are not there were opened")
 	}
 }
@@ -174,10 +170,11 @@ func TestHostsAreChecked(t *testing.T) {
 // A certificate beside the key of another says which two do not belong together, and what to do.
 func TestAKeyOfAnotherCertificate(t *testing.T) {
 	dir := site(t, time.Now(), "n1", "n2")
-	f := files(dir, "n1")
-	f.Key = files(dir, "n2").Key
-	_, err := identity.Open(f)
-	if e := core.AsError(err); e == nil || !strings.Contains(e.What, "n1.crt") || !strings.Contains(e.What, "n2.key") || !strings.Contains(e.Remedy, "weft tls") || !strings.Contains(e.Remedy, "pair") {
+	if err := os.Rename(filepath.Join(dir, "n2.key"), filepath.Join(dir, "n1.key")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := identity.Open(dir, "n1")
+	if e := core.AsError(err); e == nil || !strings.Contains(e.What, "n1.crt") || !strings.Contains(e.What, "n1.key") || !strings.Contains(e.Remedy, "weft tls") || !strings.Contains(e.Remedy, "pair") {
 		t.Errorf("%v", err)
 	}
 }

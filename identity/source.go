@@ -4,22 +4,16 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// Files are the three that one side of a connection needs.
-type Files struct {
-	CA   string
-	Cert string
-	Key  string
-}
-
-// Source gives TLS configurations of Files, as they are at each handshake. Safe for concurrent use.
+// Source gives TLS configurations of one side's files, as they are at each handshake. Safe for concurrent use.
 type Source struct {
-	files Files
+	files [3]string // the authority's certificate, this side's, and its key
 
 	mu   sync.Mutex
 	have *material
@@ -38,57 +32,53 @@ type stamp struct {
 	size int64
 }
 
-// Open reads the files, and complains of what is wrong with them now rather than at the first handshake.
-func Open(files Files) (*Source, error) {
-	s := &Source{files: files}
-	_, err := s.read()
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+// Open reads ca.crt, NAME.crt and NAME.key in dir, and complains of what is wrong with them now rather than at the first
+// handshake.
+func Open(dir, name string) (*Source, error) {
+	path := func(name string) string { return filepath.Join(dir, name) }
+	s := &Source{files: [...]string{path(CAFile), path(name + ".crt"), path(name + ".key")}}
+	var err error
+	s.have, err = load(s.files)
+	return s, err
 }
 
-// read gives the newest material. Files that are half replaced, or spoiled, leave the last good in use.
-func (s *Source) read() (*material, error) {
+// now gives the newest material. Files that are half replaced, or spoiled, leave the last good in use.
+func (s *Source) now() *material {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := &material{}
-	for i, path := range []string{s.files.CA, s.files.Cert, s.files.Key} {
-		info, err := os.Stat(path)
-		if err != nil {
-			if s.have != nil {
-				return s.have, nil
-			}
-			return nil, core.Errorf(core.BadConfig, "tls: %w", err).WithRemedy("`weft tls init` makes the server's certificate, `weft tls node NAME` a node's")
+	if stamps, err := stampsOf(s.files); err == nil && stamps != s.have.stamps {
+		if m, err := load(s.files); err == nil {
+			s.have = m
 		}
-		m.stamps[i] = stamp{info.ModTime(), info.Size()}
 	}
-	if s.have != nil && s.have.stamps == m.stamps {
-		return s.have, nil
-	}
-	if err := m.load(s.files); err != nil {
-		if s.have != nil {
-			return s.have, nil
-		}
-		return nil, err
-	}
-	s.have = m
-	return m, nil
+	return s.have
 }
 
-func (m *material) load(f Files) error {
-	ca, err := readCert(f.CA)
+func stampsOf(files [3]string) (stamps [3]stamp, err error) {
+	for i, path := range files {
+		info, err := os.Stat(path)
+		if err != nil {
+			return stamps, core.Errorf(core.BadConfig, "tls: %w", err).WithRemedy("`weft tls init` makes the server's certificate, `weft tls node NAME` a node's")
+		}
+		stamps[i] = stamp{info.ModTime(), info.Size()}
+	}
+	return stamps, nil
+}
+
+func load(files [3]string) (*material, error) {
+	stamps, err := stampsOf(files)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m.pool = x509.NewCertPool()
+	ca, err := readCert(files[0])
+	if err != nil {
+		return nil, err
+	}
+	m := &material{stamps: stamps, pool: x509.NewCertPool()}
 	m.pool.AddCert(ca)
-	if m.cert, err = tls.LoadX509KeyPair(f.Cert, f.Key); err != nil {
-		return core.Errorf(core.BadConfig, "tls: %s, %s: %w", f.Cert, f.Key, err).
+	if m.cert, err = tls.LoadX509KeyPair(files[1], files[2]); err != nil {
+		return nil, core.Errorf(core.BadConfig, "tls: %s, %s: %w", files[1], files[2], err).
 			WithRemedy("the two are a pair that one run of `weft tls` made: bring both anew from where the site's authority is")
-	}
-	if m.cert.Leaf, err = x509.ParseCertificate(m.cert.Certificate[0]); err != nil {
-		return core.Errorf(core.BadConfig, "tls: %s: %w", f.Cert, err)
 	}
 	// Each connection keeps the one it was made with, so all have the same. Without tickets every handshake shows the certificates as they are now.
 	m.server = &tls.Config{
@@ -99,38 +89,20 @@ func (m *material) load(f Files) error {
 			return err
 		},
 	}
-	return nil
+	return m, nil
 }
 
 // Expiry is when this side's certificate ends.
-func (s *Source) Expiry() time.Time {
-	m, err := s.read()
-	if err != nil {
-		return time.Time{}
-	}
-	return m.cert.Leaf.NotAfter
-}
+func (s *Source) Expiry() time.Time { return s.now().cert.Leaf.NotAfter }
 
-// Leaf is this side's certificate.
-func (s *Source) Leaf() (*x509.Certificate, error) {
-	m, err := s.read()
-	if err != nil {
-		return nil, err
-	}
-	return m.cert.Leaf, nil
-}
+// Node is the node that this side's certificate is of.
+func (s *Source) Node() (string, error) { return Node(s.now().cert.Leaf) }
 
 // Server is the configuration of the server's side: only nodes of the same authority come in.
 func (s *Source) Server() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			m, err := s.read()
-			if err != nil {
-				return nil, err
-			}
-			return m.server, nil
-		},
+		MinVersion:         tls.VersionTLS13,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.now().server, nil },
 	}
 }
 
@@ -138,26 +110,16 @@ func (s *Source) Server() *tls.Config {
 func (s *Source) Client(host string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: host, NextProtos: []string{"h2"},
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			m, err := s.read()
-			if err != nil {
-				return nil, err
-			}
-			return &m.cert, nil
-		},
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &s.now().cert, nil },
 		// The pool is read at each handshake, which RootCAs cannot do; what the library would check is checked in VerifyConnection.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(c tls.ConnectionState) error {
-			m, err := s.read()
-			if err != nil {
-				return err
-			}
 			rest := x509.NewCertPool()
 			for _, cert := range c.PeerCertificates[1:] {
 				rest.AddCert(cert)
 			}
 			if _, err := c.PeerCertificates[0].Verify(x509.VerifyOptions{
-				Roots: m.pool, Intermediates: rest, DNSName: host, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+				Roots: s.now().pool, Intermediates: rest, DNSName: host, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 			}); err != nil {
 				return core.Errorf(core.NotAllowed, "server %s: %w", host, err)
 			}

@@ -353,7 +353,7 @@ func (w *walk) connect() {
 			if who == asNode {
 				name = "n1"
 			}
-			source, err := certs.Open(certs.Files{CA: w.d.path(dir, certs.CAFile), Cert: w.d.path(dir, name+".crt"), Key: w.d.path(dir, name+".key")})
+			source, err := certs.Open(w.d.path(dir), name)
 			w.d.must(err)
 			creds = credentials.NewTLS(source.Client("127.0.0.1"))
 		}

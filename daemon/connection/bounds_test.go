@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,7 +111,7 @@ func TestConnectionsOfANode(t *testing.T) {
 	}
 	source := func(name string) *identity.Source {
 		t.Helper()
-		s, err := identity.Open(identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key")})
+		s, err := identity.Open(dir, name)
 		if err != nil {
 			t.Fatal(err)
 		}

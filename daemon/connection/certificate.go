@@ -17,21 +17,17 @@ func OpenNode(dir string) (*identity.Source, string, error) {
 	var mine []string
 	for _, path := range all {
 		if base := filepath.Base(path); base != identity.CAFile && base != "server.crt" {
-			mine = append(mine, path)
+			mine = append(mine, base)
 		}
 	}
 	if len(mine) != 1 {
 		return nil, "", core.Errorf(core.BadConfig, "agent: tls %s: it holds %d certificates of nodes, and this node has one", dir, len(mine)).
 			WithRemedy("make it with `weft tls node NAME` where the site's authority is, and bring NAME.crt, NAME.key and ca.crt here")
 	}
-	certs, err := identity.Open(identity.Files{CA: filepath.Join(dir, identity.CAFile), Cert: mine[0], Key: strings.TrimSuffix(mine[0], ".crt") + ".key"})
+	certs, err := identity.Open(dir, strings.TrimSuffix(mine[0], ".crt"))
 	if err != nil {
 		return nil, "", err
 	}
-	leaf, err := certs.Leaf()
-	if err != nil {
-		return nil, "", err
-	}
-	name, err := identity.Node(leaf)
+	name, err := certs.Node()
 	return certs, name, err
 }

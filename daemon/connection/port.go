@@ -3,7 +3,6 @@ package connection
 import (
 	"context"
 	"net"
-	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,7 +25,7 @@ type Port struct {
 
 // Listen opens the port that config.hcl names, with the certificates of its folder.
 func Listen(c config.Server, bounds *Bounds) (*Port, error) {
-	certs, err := identity.Open(identity.Files{CA: filepath.Join(c.TLS, identity.CAFile), Cert: filepath.Join(c.TLS, "server.crt"), Key: filepath.Join(c.TLS, "server.key")})
+	certs, err := identity.Open(c.TLS, "server")
 	if err != nil {
 		return nil, err
 	}

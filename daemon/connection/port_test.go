@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +52,7 @@ func openPost(t *testing.T) *post {
 
 func (p *post) source(t *testing.T, name string) *identity.Source {
 	t.Helper()
-	s, err := identity.Open(identity.Files{CA: filepath.Join(p.dir, identity.CAFile), Cert: filepath.Join(p.dir, name+".crt"), Key: filepath.Join(p.dir, name+".key")})
+	s, err := identity.Open(p.dir, name)
 	if err != nil {
 		t.Fatal(err)
 	}
