@@ -76,6 +76,12 @@ type Plan struct {
 	Changes  []Change // in the order of the writes
 }
 
+// Add adds a finding that has no place in a file.
+func (p *Plan) Add(level Level, setting, remedy, format string, args ...any) {
+	f := Finding{Level: level, Setting: setting, What: fmt.Sprintf(format, args...), Remedy: remedy}
+	p.Findings = append(p.Findings, f)
+}
+
 // Refused reports whether a finding keeps Weft out.
 func (p *Plan) Refused() bool {
 	return slices.ContainsFunc(p.Findings, func(f Finding) bool { return f.Level == Refusal })

@@ -1,10 +1,6 @@
 package install
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +37,7 @@ type Plan struct {
 	ByHand bool   // a person must bring Lines in, which a finding says
 }
 
-// maxFile bounds a file that is read, in bytes.
+// maxFile bounds a file of Flux's configuration, in bytes.
 const maxFile = 1 << 20
 
 func (o Options) check() error {
@@ -80,7 +76,7 @@ func (o Options) files() []plan.Change {
 }
 
 func (o Options) toml() plan.Change {
-	return plan.Change{Path: filepath.Join(o.System, "conf.d", "weft.toml"), Text: sealed("#", o.lines()), Mode: 0o644}
+	return plan.Change{Path: filepath.Join(o.System, "conf.d", "weft.toml"), Text: plan.Sealed("#", o.lines()), Mode: 0o644}
 }
 
 // New plans an installation. The lines of Flux's configuration get a file of their own unless another has a table job-manager: Flux would take one of the two.
@@ -98,30 +94,19 @@ func New(o Options) (*Plan, error) {
 		files = append(files, o.toml())
 	} else {
 		p.ByHand = true
-		p.Findings = append(p.Findings, plan.Finding{
-			Level: plan.Warning, Setting: "configuration", What: strings.Join(others, ", ") + " has job-manager already",
-			Remedy: "bring the lines in there by hand, beside the lines there",
-		})
+		p.Add(plan.Warning, "configuration", "bring the lines in there by hand, beside the lines there",
+			"%s has job-manager already", strings.Join(others, ", "))
 	}
 	for _, phase := range scriptlets {
 		if _, err := os.Stat(filepath.Join(o.System, phase)); err == nil {
-			p.refuse("move it into the folder", "%s: Flux runs this file in place of the folder %s.d", filepath.Join(o.System, phase), phase)
+			p.Add(plan.Refusal, "files", "move it into the folder", "%s: Flux runs this file in place of the folder %s.d", filepath.Join(o.System, phase), phase)
 		}
 	}
 	if info, err := os.Stat(o.Hook); err != nil || info.Mode().Perm()&0o111 == 0 {
-		p.refuse("install it at that path on every node, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
+		p.Add(plan.Refusal, "files", "install it at that path on every node, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
 	}
 	for _, f := range files {
-		was, err := read(f.Path)
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Equal(was, f.Text) {
-			continue
-		}
-		p.taken(f.Path, was)
-		f.Was = was
-		p.Changes = append(p.Changes, f)
+		p.Own(f, plan.IsSealed)
 	}
 	return p, nil
 }
@@ -133,34 +118,9 @@ func Removal(o Options) (*Plan, error) {
 	}
 	p := &Plan{}
 	for _, f := range append(o.files(), o.toml()) {
-		was, err := read(f.Path)
-		if err != nil {
-			return nil, err
-		}
-		if ours, _ := isSealed(was); !ours {
-			continue
-		}
-		p.taken(f.Path, was)
-		p.Changes = append(p.Changes, plan.Change{Path: f.Path, Was: was, Gone: true})
+		p.Own(plan.Change{Path: f.Path, Gone: true}, plan.IsSealed)
 	}
 	return p, nil
-}
-
-// taken refuses to write over, or to remove, what somebody else wrote.
-func (p *Plan) taken(path string, was []byte) {
-	if ours, intact := isSealed(was); was != nil && !intact {
-		what := "it is there and Weft did not write it"
-		if ours {
-			what = "it was edited by hand since Weft wrote it"
-		}
-		p.refuse("move it away if it can go", "%s: %s", path, what)
-	}
-}
-
-func (p *Plan) refuse(remedy, format string, args ...any) {
-	p.Findings = append(p.Findings, plan.Finding{
-		Level: plan.Refusal, Setting: "files", What: fmt.Sprintf(format, args...), Remedy: remedy,
-	})
 }
 
 // configured are the files of Flux's configuration beside Weft's own that have a table job-manager.
@@ -175,9 +135,9 @@ func (o Options) configured() ([]string, error) {
 		if path == own {
 			continue
 		}
-		text, err := read(path)
+		text, err := plan.Read(path, maxFile)
 		if err != nil {
-			return nil, err
+			return nil, core.Errorf(core.BadCall, "%s: %w", path, plan.Bare(err))
 		}
 		for line := range strings.Lines(string(text)) {
 			line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "["))
@@ -188,23 +148,4 @@ func (o Options) configured() ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// read is a file's text; nil where there is none.
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
-		err = errors.New("it is no file of a size that is read")
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path) //nolint:gosec // an administrator names it
-	}
-	if err != nil {
-		return nil, core.Errorf(core.BadCall, "%s: %w", path, plan.Bare(err))
-	}
-	return append([]byte{}, text...), nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/weft-hpc/weft/plan"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -33,10 +35,10 @@ func TestTheFiles(t *testing.T) {
 		if diff := cmp.Diff(string(want), string(f.Text)); diff != "" {
 			t.Errorf("%s: %s", f.Path, diff)
 		}
-		if ours, intact := isSealed(f.Text); !ours || !intact {
+		if ours, intact := plan.IsSealed(f.Text); !ours || !intact {
 			t.Errorf("%s: its own seal is not known", f.Path)
 		}
-		if ours, intact := isSealed([]byte(strings.Replace(string(f.Text), "weft init", "weft  init", 1))); !ours || intact && strings.Contains(string(f.Text), "weft init") {
+		if ours, intact := plan.IsSealed([]byte(strings.Replace(string(f.Text), "weft init", "weft  init", 1))); !ours || intact && strings.Contains(string(f.Text), "weft init") {
 			t.Errorf("%s: an edit is not seen", f.Path)
 		}
 	}

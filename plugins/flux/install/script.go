@@ -1,12 +1,12 @@
 package install
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weft-hpc/weft/plan"
 )
 
 // The scriptlets, by the folders that flux-run-system-scripts looks into; each calls the phase of that name.
@@ -21,9 +21,6 @@ var epilogText string
 //go:embed weft.lua
 var luaText string
 
-// seal begins the last line of a file, behind its language's comment, so that one that was edited by hand is known.
-const seal = " weft seal "
-
 // scriptlet is the text of a prolog, epilog or housekeeping scriptlet.
 func (o Options) scriptlet(phase string) []byte {
 	text := epilogText
@@ -34,7 +31,7 @@ func (o Options) scriptlet(phase string) []byte {
 	if o.Dir != "" {
 		call += " --dir " + quote(o.Dir)
 	}
-	return sealed("#", o.fill(text, map[string]string{
+	return plan.Sealed("#", o.fill(text, map[string]string{
 		"PHASE": phase, "HOOK": quote(o.Hook), "CALL": call + " " + o.Scheduler + " " + phase, "WAIT": fmt.Sprint(int(o.Wait / time.Second)),
 	}))
 }
@@ -45,7 +42,7 @@ func (o Options) plugin() []byte {
 	if o.Dir != "" {
 		dir = luaQuote(o.Dir)
 	}
-	return sealed("--", o.fill(luaText, map[string]string{"HOOK": luaQuote(o.Hook), "DIR": dir, "URI": luaQuote(o.URI), "SLURM": luaQuote(o.Slurm), "LABEL": luaQuote(o.Scheduler)}))
+	return plan.Sealed("--", o.fill(luaText, map[string]string{"HOOK": luaQuote(o.Hook), "DIR": dir, "URI": luaQuote(o.URI), "SLURM": luaQuote(o.Slurm), "LABEL": luaQuote(o.Scheduler)}))
 }
 
 func (o Options) fill(text string, with map[string]string) string {
@@ -63,22 +60,6 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // luaQuote makes a string of Lua. What stands in it is checked to have no control characters.
 func luaQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
-}
-
-func sealed(comment, text string) []byte {
-	s := sha256.Sum256([]byte(text))
-	return []byte(text + comment + seal + hex.EncodeToString(s[:8]) + "\n")
-}
-
-// isSealed reports whether a file is as Weft wrote it; ours whether it is one of Weft's at all.
-func isSealed(text []byte) (ours, intact bool) {
-	s := string(text)
-	i := strings.LastIndex(s, seal)
-	if i < 0 {
-		return false, false
-	}
-	start := strings.LastIndexByte(s[:i], '\n') + 1
-	return true, string(sealed(s[start:i], s[:start])) == s
 }
 
 // lines are what Flux's configuration must have (flux-config-job-manager(5)). Without commands of their own, the three run what flux-imp(8) is set up to run.

@@ -2,16 +2,11 @@ package install
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/weft-hpc/weft/plan"
 )
 
 // Script is the hook file's text, without its seal.
@@ -25,21 +20,6 @@ const (
 	configFile = "weft.json"
 	linesFile  = "install.qmgr"
 )
-
-// maxFile bounds a file that is looked at, in bytes.
-const maxFile = 1 << 20
-
-// seal ends a file that Weft wrote, so that one that was edited by hand is known.
-const seal = "# weft seal "
-
-func sealed(text string) []byte {
-	return []byte(text + seal + sum(text) + "\n")
-}
-
-func sum(text string) string {
-	s := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(s[:8])
-}
 
 // Config is what the hook file is told, as PBS's hook configuration.
 type Config struct {
@@ -61,46 +41,30 @@ func (c Config) text() []byte {
 		return b.String()
 	}
 	c.Seal = ""
-	c.Seal = sum(plain(c))
+	c.Seal = plan.Sum(plain(c))
 	return []byte(plain(c))
 }
 
-// isOurs reports whether a file is one of Weft's at all, and whether it is as Weft wrote it.
-func isOurs(path string, text []byte) (ours, intact bool) {
-	if filepath.Base(path) == configFile {
-		var c Config
-		if json.Unmarshal(text, &c) != nil || c.Seal == "" {
-			return false, false
-		}
-		return true, bytes.Equal(c.text(), text)
-	}
-	i := strings.LastIndex(string(text), seal)
-	if i < 0 {
+// isSealedConfig is plan.IsSealed for a configuration, since JSON has no comments.
+func isSealedConfig(text []byte) (ours, intact bool) {
+	var c Config
+	if json.Unmarshal(text, &c) != nil || c.Seal == "" {
 		return false, false
 	}
-	return true, bytes.Equal(sealed(string(text[:i])), text)
+	return true, bytes.Equal(c.text(), text)
 }
 
-// read gives a regular file's text, nil where there is none.
-func read(path string) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// files are what an installation has. A person reads the configuration alone.
+func (o Options) files() []plan.Change {
+	c := Config{Hook: o.Hook, Scheduler: o.Scheduler, Dir: o.Agent, ServerDir: o.Server}
+	for _, r := range o.Resources {
+		c.Resources = append(c.Resources, r.Name)
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+	lines := "# For qmgr, as root on pbs_server's host: qmgr < " + o.path(linesFile) + "\n" +
+		strings.Join(o.lines(nil), "\n") + "\n"
+	return []plan.Change{
+		{Path: o.path(hookFile), Text: plan.Sealed("#", Script), Mode: 0o644, Brief: true},
+		{Path: o.path(configFile), Text: c.text(), Mode: 0o644},
+		{Path: o.path(linesFile), Text: plan.Sealed("#", lines), Mode: 0o644, Brief: true},
 	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = errors.New("it is too long to be Weft's")
-	}
-	return text, err
 }

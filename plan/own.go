@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// MaxOwn bounds a file of Weft's, in bytes.
+const MaxOwn = 64 << 10
+
+// Own plans to write a file of Weft's, or to remove it where c.Gone is set. It refuses to lose what another hand wrote:
+// a whole file, or an edit. sealed is IsSealed, or its like for a language without comments.
+func (p *Plan) Own(c Change, sealed func(text []byte) (ours, intact bool)) {
+	var err error
+	c.Was, err = ReadOwn(c.Path)
+	ours, intact := sealed(c.Was)
+	switch {
+	case err != nil:
+	case c.Gone && !ours, c.Was != nil && bytes.Equal(c.Was, c.Text):
+		return
+	case ours && !intact:
+		err = errors.New("it was edited by hand since Weft wrote it")
+	case c.Was != nil && !ours:
+		err = errors.New("it is there and Weft did not write it")
+	}
+	if err != nil {
+		p.Add(Refusal, "files", "move it away if it can go", "%s: %v", c.Path, Bare(err))
+	}
+	p.Changes = append(p.Changes, c)
+}
+
+// ReadOwn reads a file that may be Weft's: nil where there is none, empty where it is a link or has more than MaxOwn
+// bytes, since Weft writes no such file.
+func ReadOwn(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > MaxOwn:
+		return []byte{}, nil
+	}
+	return Read(path, MaxOwn)
+}
+
+// Read reads a regular file of at most so many bytes, or the one behind a link.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return text, err
+}
