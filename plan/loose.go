@@ -21,7 +21,7 @@ func Upward(path string) iter.Seq2[string, fs.FileInfo] {
 	}
 }
 
-// Loose says which other user could change what a daemon runs as root at a path; "" where nobody could.
+// Loose says which other user could change what a daemon runs as root at a path; "" where no other could.
 func Loose(path, daemon string) string {
 	for at, info := range Upward(path) {
 		mode := info.Mode()

@@ -33,8 +33,8 @@ func (p *Plan) Own(c Change, sealed func(text []byte) (ours, intact bool)) {
 	p.Changes = append(p.Changes, c)
 }
 
-// ReadOwn reads a file that may be Weft's: nil where there is none, empty where it is a link or has more than MaxOwn
-// bytes, since Weft writes no such file.
+// ReadOwn reads a file that may be Weft's; nil where there is none. Weft writes no link and no file above MaxOwn: their
+// text counts as empty.
 func ReadOwn(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	switch {

@@ -10,8 +10,7 @@ import (
 
 // chain is how one hook of Weft's joins what the site has.
 type chain struct {
-	key     string
-	phase   string
+	hook
 	file    string    // the hook file
 	site    string    // the program that the file runs too
 	set     bool      // slurm.conf gets a line for it
@@ -23,24 +22,24 @@ type chain struct {
 const patterned = "*?["
 
 // chains plans the three hooks.
-func (o Options) chains(c *conf, h host, f *findings) []chain {
+func (p *Plan) chains(o Options, c *conf) []chain {
 	var out []chain
 	for _, hook := range hooks {
-		ch := chain{key: hook.key, phase: hook.phase, file: filepath.Join(o.Hooks, hook.phase), set: true}
+		ch := chain{hook: hook, file: filepath.Join(o.Hooks, hook.phase), set: true}
 		lines := c.all(hook.key)
 		for _, l := range lines {
 			if l.More {
-				f.add(plan.Refusal, l, hook.key, "write it alone in its line", "more than one setting stands in the line, which Slurm does not read")
+				p.add(plan.Refusal, l, hook.key, "write it alone in its line", "more than one setting stands in the line, which Slurm does not read")
 			}
 		}
 		switch {
 		case len(lines) > 1 && hook.key != "TaskProlog":
-			f.add(plan.Refusal, lines[len(lines)-1], hook.key, "put the programs into one folder and name it by one line, such as "+hook.key+"=/etc/slurm/"+hook.phase+".d/*",
+			p.add(plan.Refusal, lines[len(lines)-1], hook.key, "put the programs into one folder and name it by one line, such as "+hook.key+"=/etc/slurm/"+hook.phase+".d/*",
 				"%d lines: Slurm before 24.05 runs the last one's program only, and 24.05 and newer run all", len(lines))
 		case len(lines) == 0:
-			f.add(plan.Fine, setting{}, hook.key, "", "the site has none")
+			p.add(plan.Fine, setting{}, hook.key, "", "the site has none")
 		default:
-			ch.join(c, h, f, lines)
+			ch.join(c, p, lines)
 		}
 		out = append(out, ch)
 	}
@@ -48,11 +47,11 @@ func (o Options) chains(c *conf, h host, f *findings) []chain {
 }
 
 // join lets what the site has stay in force.
-func (ch *chain) join(c *conf, h host, f *findings, lines []setting) {
+func (ch *chain) join(c *conf, p *Plan, lines []setting) {
 	l := lines[len(lines)-1]
 	path := l.Value
 	if path == "" {
-		f.add(plan.Fine, l, ch.key, "", "the site has none")
+		p.add(plan.Fine, l, ch.key, "", "the site has none")
 		ch.replace = lines
 		return
 	}
@@ -62,14 +61,14 @@ func (ch *chain) join(c *conf, h host, f *findings, lines []setting) {
 	switch {
 	case filepath.Clean(path) == ch.file:
 		// Somebody wrote our line by other means; the file may still run what the line named before.
-		ch.set, ch.site = false, siteOf(h.text(ch.file))
-		f.add(plan.Fine, l, ch.key, "", "it names Weft's hook already")
+		ch.set, ch.site = false, siteOf(textOf(ch.file))
+		p.add(plan.Fine, l, ch.key, "", "it names Weft's hook already")
 	case ch.key != "TaskProlog" && strings.ContainsAny(path, patterned):
-		ch.intoFolder(h, f, l, path)
+		ch.intoFolder(p, l, path)
 	default:
 		ch.site, ch.replace = path, lines
 		if len(lines) > 1 {
-			f.add(plan.Warning, l, ch.key, "take the lines above it out", "%d lines: Slurm runs the last one's program only", len(lines))
+			p.add(plan.Warning, l, ch.key, "take the lines above it out", "%d lines: Slurm runs the last one's program only", len(lines))
 		}
 		order := "runs before Weft's, and Weft's does not run when it fails"
 		switch ch.key {
@@ -78,29 +77,29 @@ func (ch *chain) join(c *conf, h host, f *findings, lines []setting) {
 		case "Epilog":
 			order = "runs after Weft's, whether that fails or not; the first code that is not zero counts"
 		}
-		f.add(plan.Fine, l, ch.key, "", "the site's %s %s", path, order)
-		if !h.there(path) {
+		p.add(plan.Fine, l, ch.key, "", "the site's %s %s", path, order)
+		if !runs(path) {
 			what := "Slurm drains a node on which it is missing"
 			if ch.key == "TaskProlog" {
 				what = "no task runs on a node on which it is missing"
 			}
-			f.add(plan.Warning, l, ch.key, "see that it is on every node, or take the line out", "%s: there is no such program on this host; %s", path, what)
+			p.add(plan.Warning, l, ch.key, "see that it is on every node, or take the line out", "%s: there is no such program on this host; %s", path, what)
 		}
 	}
 }
 
 // intoFolder puts the file of a hook among the site's. Slurm runs what glob(3) finds from the last to the first, by bytes since slurmd sets no locale, and
 // stops at the first program that fails (22.05 to 26.11). So Prolog's, which comes last, has the lowest name and Epilog's the highest.
-func (ch *chain) intoFolder(h host, f *findings, l setting, path string) {
+func (ch *chain) intoFolder(p *Plan, l setting, path string) {
 	dir, pattern := filepath.Split(path)
-	names, there := h.names(dir)
+	_, names, err := folder(dir)
 	before, after, star := strings.Cut(pattern, "*")
 	switch {
 	case strings.ContainsAny(dir, patterned) || !star || strings.ContainsAny(before+after, patterned+`\`):
-		f.add(plan.Refusal, l, ch.key, "name the folder by one pattern such as /etc/slurm/prolog.d/*", "%s: Weft cannot tell which file of its own this would run", path)
+		p.add(plan.Refusal, l, ch.key, "name the folder by one pattern such as /etc/slurm/prolog.d/*", "%s: Weft cannot tell which file of its own this would run", path)
 		return
-	case !there:
-		f.add(plan.Refusal, l, ch.key, "run this on a node that has the folder, or make it", "%s: there is no such folder on this host", strings.TrimSuffix(dir, "/"))
+	case err != nil:
+		p.add(plan.Refusal, l, ch.key, "run this on a node that has the folder, or make it", "%s: there is no such folder on this host", strings.TrimSuffix(dir, "/"))
 		return
 	}
 	names = matching(names, pattern)
@@ -115,10 +114,10 @@ func (ch *chain) intoFolder(h host, f *findings, l setting, path string) {
 		if !low {
 			order = "it runs before the site's " + programs(len(names)) + ", and none of them runs when it fails"
 		}
-		f.add(plan.Fine, l, ch.key, "", "%s is added: %s", ch.file, order)
+		p.add(plan.Fine, l, ch.key, "", "%s is added: %s", ch.file, order)
 		return
 	}
-	f.add(plan.Refusal, l, ch.key, "rename the site's first and last one", "%s: no name for Weft's file sorts beyond those of the site's", path)
+	p.add(plan.Refusal, l, ch.key, "rename the site's first and last one", "%s: no name for Weft's file sorts beyond those of the site's", path)
 }
 
 // matching are the names that a pattern matches, but for Weft's own.

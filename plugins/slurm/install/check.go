@@ -24,84 +24,82 @@ const (
 var allocating = []string{"Alloc", "Contain", "X11", "NoHold", "RunInJob"}
 
 // check judges the settings that matter to Weft's hooks, in the order in which an administrator should mend them. alloc says that Weft will set Alloc.
-func check(c *conf, alloc bool) findings {
-	var f findings
+func (p *Plan) check(c *conf, alloc bool) {
 	alloc = alloc || c.has("PrologFlags", allocating...)
 	for _, s := range c.Strange {
-		f.add(plan.Warning, s, "line", "correct the line", "Slurm does not understand %q", core.Clip(s.Value))
+		p.add(plan.Warning, s, "line", "correct the line", "Slurm does not understand %q", core.Clip(s.Value))
 	}
-	switchType(c, &f)
-	users(c, &f)
-	prologFlags(c, &f, alloc)
-	timeouts(c, &f, alloc)
+	p.switchType(c)
+	p.users(c)
+	p.prologFlags(c, alloc)
+	p.timeouts(c, alloc)
 	if c.has("SlurmctldParameters", "enable_configless") {
 		s, _ := c.last("SlurmctldParameters")
-		f.add(plan.Warning, s, "SlurmctldParameters", "bring the hook files to every node by other means, before the lines are in slurm.conf",
+		p.add(plan.Warning, s, "SlurmctldParameters", "bring the hook files to every node by other means, before the lines are in slurm.conf",
 			"enable_configless: slurmctld hands slurm.conf to the nodes, and no hook file with it")
 	}
 	if s, ok := c.last("LaunchParameters"); ok && c.has("LaunchParameters", "use_interactive_step") {
-		f.add(plan.Fine, s, "LaunchParameters", "", "use_interactive_step: the shell of salloc runs on the job's first node and has the job's variables")
+		p.add(plan.Fine, s, "LaunchParameters", "", "use_interactive_step: the shell of salloc runs on the job's first node and has the job's variables")
 	} else {
-		f.add(plan.Fine, s, "LaunchParameters", "", "without use_interactive_step the shell of salloc runs where salloc does, and has none of the job's variables; its sruns have them")
+		p.add(plan.Fine, s, "LaunchParameters", "", "without use_interactive_step the shell of salloc runs where salloc does, and has none of the job's variables; its sruns have them")
 	}
-	return f
 }
 
-func switchType(c *conf, f *findings) {
+func (p *Plan) switchType(c *conf) {
 	s, set := c.last("SwitchType")
 	switch {
 	case strings.Contains(strings.ToLower(s.Value), "slingshot"):
-		f.add(plan.Refusal, s, "SwitchType", "let all jobs end, take SwitchType and SwitchParameters out, restart slurmctld and every slurmd, and run this again: docs/slurm.md tells the whole way",
+		p.add(plan.Refusal, s, "SwitchType", "let all jobs end, take SwitchType and SwitchParameters out, restart slurmctld and every slurmd, and run this again: docs/slurm.md tells the whole way",
 			"%s makes VNIs and services of its own for each step: two jobs could get one VNI", s.Value)
 	case set && !strings.EqualFold(s.Value, "switch/none"):
-		f.add(plan.Warning, s, "SwitchType", "set switch/none if the nodes have Slingshot NICs only", "%s is for another network", s.Value)
+		p.add(plan.Warning, s, "SwitchType", "set switch/none if the nodes have Slingshot NICs only", "%s is for another network", s.Value)
 	default:
-		f.add(plan.Fine, s, "SwitchType", "", "Slurm leaves VNIs and services alone")
+		p.add(plan.Fine, s, "SwitchType", "", "Slurm leaves VNIs and services alone")
 	}
 }
 
-func users(c *conf, f *findings) {
+func (p *Plan) users(c *conf) {
 	if s, set := c.last("SlurmdUser"); set && s.Value != "root" && s.Value != "0" {
-		f.add(plan.Refusal, s, "SlurmdUser", "set SlurmdUser=root, which is its default", "slurmd runs as %s, and so do Prolog and Epilog: only root may make a job's services", s.Value)
+		p.add(plan.Refusal, s, "SlurmdUser", "set SlurmdUser=root, which is its default", "slurmd runs as %s, and so do Prolog and Epilog: only root may make a job's services", s.Value)
 	} else {
-		f.add(plan.Fine, s, "SlurmdUser", "", "Prolog and Epilog run as root")
+		p.add(plan.Fine, s, "SlurmdUser", "", "Prolog and Epilog run as root")
 	}
 	s, _ := c.last("SlurmUser")
-	f.add(plan.Fine, s, "SlurmUser", "", "the Weft server asks Slurm as root, whom it lets see, cancel, requeue and drain whatever SlurmUser is")
+	p.add(plan.Fine, s, "SlurmUser", "", "the Weft server asks Slurm as root, whom it lets see, cancel, requeue and drain whatever SlurmUser is")
 }
 
-func prologFlags(c *conf, f *findings, alloc bool) {
+func (p *Plan) prologFlags(c *conf, alloc bool) {
 	s, _ := c.last("PrologFlags")
 	if alloc {
 		what := "Prolog runs on each node when the job gets it: ssh, mpirun over ssh and salloc's shell find their services"
 		if !c.has("PrologFlags", "DeferBatch") {
 			what += "; a batch script starts once its first node's Prolog is over, and DeferBatch makes it wait for all"
 		}
-		f.add(plan.Fine, s, "PrologFlags", "", "%s", what)
+		p.add(plan.Fine, s, "PrologFlags", "", "%s", what)
 	} else {
-		f.add(plan.Warning, s, "PrologFlags", "run this with --alloc, or set PrologFlags=Alloc; a single srun then takes about 0.1 s longer",
+		p.add(plan.Warning, s, "PrologFlags", "run this with --alloc, or set PrologFlags=Alloc; a single srun then takes about 0.1 s longer",
 			"without Alloc, Prolog runs on a node only when the job's first step starts there: on a node without a step, ssh and mpirun over ssh find no service, nor does the shell of salloc")
 	}
 	if c.has("PrologFlags", "Serial") {
-		f.add(plan.Warning, s, "PrologFlags", "take Serial out unless the site's own hooks need it", "with Serial one hook at a time runs on a node: jobs of a shared node wait for each other's Prolog and Epilog")
+		p.add(plan.Warning, s, "PrologFlags", "take Serial out unless the site's own hooks need it", "with Serial one hook at a time runs on a node: jobs of a shared node wait for each other's Prolog and Epilog")
 	}
 	if c.has("PrologFlags", "NoHold") {
-		f.add(plan.Warning, s, "PrologFlags", "take NoHold out if users ssh to the nodes of their jobs", "with NoHold salloc's shell starts before the Prologs are over: an ssh that comes too early finds no service; steps do wait")
+		p.add(plan.Warning, s, "PrologFlags", "take NoHold out if users ssh to the nodes of their jobs", "with NoHold salloc's shell starts before the Prologs are over: an ssh that comes too early finds no service; steps do wait")
 	}
 }
 
-func timeouts(c *conf, f *findings, alloc bool) {
+func (p *Plan) timeouts(c *conf, alloc bool) {
 	n, s, ends := c.seconds("MessageTimeout", messageTimeout)
 	switch {
 	case alloc:
-		f.add(plan.Fine, s, "MessageTimeout", "", "with Alloc, srun waits for Prolog, however long it takes")
+		p.add(plan.Fine, s, "MessageTimeout", "", "with Alloc, srun waits for Prolog, however long it takes")
 	case ends && 2*n <= prologLimit:
-		f.add(plan.Refusal, s, "MessageTimeout", "set MessageTimeout=10 or more, or PrologFlags=Alloc", "srun gives up after twice %d s, and Weft's Prolog may take %d s when the server is away", n, prologLimit)
+		p.add(plan.Refusal, s, "MessageTimeout", "set MessageTimeout=10 or more, or PrologFlags=Alloc", "srun gives up after twice %d s, and Weft's Prolog may take %d s when the server is away", n, prologLimit)
 	case ends && n < messageTimeout:
-		f.add(plan.Warning, s, "MessageTimeout", "set MessageTimeout=10 or more, or a shorter prolog_timeout in config.hcl",
+		p.add(plan.Warning, s, "MessageTimeout", "set MessageTimeout=10 or more, or a shorter prolog_timeout in config.hcl",
 			"srun gives up after twice %d s; Weft's Prolog may take %d s of them when the server is away, and the site's own comes on top", n, prologLimit)
 	default:
-		f.add(plan.Fine, s, "MessageTimeout", "", "srun waits longer than Weft's Prolog may take, which is %d s", prologLimit)
+		p.add(plan.Fine, s, "MessageTimeout", "", "srun waits longer than Weft's Prolog may take, which is %d s", prologLimit)
 	}
 	for _, t := range []struct {
 		key   string
@@ -110,16 +108,16 @@ func timeouts(c *conf, f *findings, alloc bool) {
 		n, s, ends := c.seconds(t.key, 0)
 		switch {
 		case ends && n <= t.limit:
-			f.add(plan.Refusal, s, t.key, "set it to 30 or more, and to 130 or more for a prolog_timeout of 120s; or take it out",
+			p.add(plan.Refusal, s, t.key, "set it to 30 or more, and to 130 or more for a prolog_timeout of 120s; or take it out",
 				"slurmd kills a hook after %d s and drains the node, while Weft's may take %d s when the server is away", n, t.limit)
 		case ends && alloc && n <= longLimit && t.key != "EpilogTimeout":
-			f.add(plan.Warning, s, t.key, "set it to 130 or more before prolog_timeout in config.hcl is raised to 120s", "slurmd kills a Prolog after %d s and drains the node: prolog_timeout must stay below that", n)
+			p.add(plan.Warning, s, t.key, "set it to 130 or more before prolog_timeout in config.hcl is raised to 120s", "slurmd kills a Prolog after %d s and drains the node: prolog_timeout must stay below that", n)
 		case ends:
-			f.add(plan.Fine, s, t.key, "", "slurmd kills a hook after %d s only", n)
+			p.add(plan.Fine, s, t.key, "", "slurmd kills a hook after %d s only", n)
 		}
 	}
 	if n, s, ends := c.seconds("BatchStartTimeout", batchStartTimeout); alloc && ends && n < longLimit {
-		f.add(plan.Warning, s, "BatchStartTimeout", "set BatchStartTimeout=130 before prolog_timeout in config.hcl is raised to 120s",
+		p.add(plan.Warning, s, "BatchStartTimeout", "set BatchStartTimeout=130 before prolog_timeout in config.hcl is raised to 120s",
 			"slurmctld may take a batch job for lost whose Prolog waits longer than %d s for the Weft server", n)
 	}
 }

@@ -1,11 +1,9 @@
 package install
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +84,7 @@ func (r *reader) file(path string, depth int) error {
 	if err != nil {
 		return err
 	}
-	if !r.read(path) {
+	if !slices.ContainsFunc(r.Files, func(f *part) bool { return f.Path == path }) {
 		r.Files = append(r.Files, &part{Path: path, Now: text, Base: base, marks: met})
 	}
 	lines, err := parse(path, base)
@@ -106,15 +104,6 @@ func (r *reader) file(path string, depth int) error {
 		}
 	}
 	return nil
-}
-
-func (r *reader) read(path string) bool {
-	for _, f := range r.Files {
-		if f.Path == path {
-			return true
-		}
-	}
-	return false
 }
 
 // beside is where an included file lies: %c is the cluster's name in lower case, and a relative name begins at the file that includes it.
@@ -174,22 +163,4 @@ func (c *conf) seconds(key string, without int) (n int, s setting, ok bool) {
 }
 
 // readFile reads a regular file within the bound.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
-	if err == nil && len(text) > maxText {
-		err = errors.New("it has more than " + strconv.Itoa(maxText) + " bytes")
-	}
-	return text, err
-}
+func readFile(path string) ([]byte, error) { return plan.Read(path, maxText) }

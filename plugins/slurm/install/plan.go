@@ -31,6 +31,13 @@ type Plan struct {
 	Files    []string // the hook files that are in force afterwards, on every node; of a removal: those that stay until Slurm has read slurm.conf without them
 }
 
+// add adds a finding about a setting.
+func (p *Plan) add(level plan.Level, s setting, key, remedy, format string, args ...any) {
+	p.Add(level, key, remedy, format, args...)
+	f := &p.Findings[len(p.Findings)-1]
+	f.File, f.Line = s.File, s.First
+}
+
 func (o Options) check() error {
 	for _, path := range []string{o.Conf, o.Hooks, o.Hook} {
 		if !filepath.IsAbs(path) || strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' || r == '#' || r == '\\' }) {
@@ -55,18 +62,18 @@ func New(o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.plan(c, host{})
+	return o.plan(c), nil
 }
 
-func (o Options) plan(c *conf, h host) (*Plan, error) {
+func (o Options) plan(c *conf) *Plan {
 	if o.Scheduler == "" {
-		o.Scheduler = cmp.Or(schedulerOf(h.text(filepath.Join(o.Hooks, "taskprolog"))), "slurm")
+		o.Scheduler = cmp.Or(schedulerOf(textOf(filepath.Join(o.Hooks, "taskprolog"))), "slurm")
 	}
 	o.Alloc = o.Alloc || slices.ContainsFunc(c.Files[0].Lines, func(l string) bool { return strings.HasPrefix(l, "PrologFlags=") })
-	f := check(c, o.Alloc)
-	chains := o.chains(c, h, &f)
-	o.binaries(h, &f)
 	p := &Plan{}
+	p.check(c, o.Alloc)
+	chains := p.chains(o, c)
+	p.binaries(o)
 	lost := map[string]map[int]bool{}
 	replace := func(s setting) {
 		if lost[s.File] == nil {
@@ -77,7 +84,7 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 		}
 		p.Replaced = append(p.Replaced, fmt.Sprintf("%s:%d: %s=%s", s.File, s.First, s.Key, s.Value))
 	}
-	var scripts, left []plan.Change
+	var left []plan.Change
 	for _, ch := range chains {
 		if ch.set {
 			p.Lines = append(p.Lines, ch.key+"="+ch.file)
@@ -85,17 +92,13 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 		for _, s := range ch.replace {
 			replace(s)
 		}
-		text := script{phase: ch.phase, scheduler: o.Scheduler, hook: o.Hook, dir: o.Dir, site: ch.site}.text()
+		text := script{hook: ch.hook, scheduler: o.Scheduler, program: o.Hook, dir: o.Dir, site: ch.site}.file()
 		p.Files = append(p.Files, ch.file)
-		if was := h.text(ch.file); !bytes.Equal(was, text) {
-			if ours, intact := isSealed(was); h.taken(ch.file) && !intact {
-				f.foreign(ch.file, ours)
-			}
-			scripts = append(scripts, plan.Change{Path: ch.file, Text: text, Was: was, Mode: 0o755})
-		}
-		for _, stale := range h.ours(ch.folder) {
-			if stale != ch.file {
-				left = append(left, plan.Change{Path: stale, Was: h.text(stale), Gone: true})
+		p.Own(plan.Change{Path: ch.file, Text: text, Mode: 0o755}, plan.IsSealed)
+		stale, _, _ := folder(ch.folder)
+		for _, name := range stale {
+			if path := filepath.Join(ch.folder, name); path != ch.file {
+				left = append(left, plan.Change{Path: path, Was: textOf(path), Gone: true})
 			}
 		}
 	}
@@ -116,11 +119,10 @@ func (o Options) plan(c *conf, h host) (*Plan, error) {
 		confs, p.Lines, p.Replaced = nil, nil, nil
 	}
 	if cached(o.Conf) && len(confs) > 0 {
-		f.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is; then again here, for the hook files", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
+		p.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is; then again here, for the hook files", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
 	}
-	p.Findings = f
-	p.Changes = slices.Concat(scripts, confs, left)
-	return p, nil
+	p.Changes = slices.Concat(p.Changes, confs, left)
+	return p
 }
 
 // edit plans the new texts of slurm.conf and of what it includes: the included files first, and the block, which tells of them, last.
@@ -146,24 +148,16 @@ func (p *Plan) edit(c *conf, lost map[string]map[int]bool) []plan.Change {
 }
 
 // binaries judges what the hooks will run.
-func (o Options) binaries(h host, f *findings) {
+func (p *Plan) binaries(o Options) {
 	for _, path := range []string{o.Hook, o.Hooks} {
-		if why := h.guarded(path); why != "" {
-			f.add(plan.Refusal, setting{}, "files", "change its owner or mode, or take another place for it", "%s: %s", path, why)
+		if why := cmp.Or(plan.Loose(path, "slurmd"), closed(path)); why != "" {
+			p.Add(plan.Refusal, "files", "change its owner or mode, or take another place for it", "%s: %s", path, why)
 		}
 	}
-	if !h.there(o.Hook) {
-		f.add(plan.Refusal, setting{}, "weft-hook", "install it at that path on every node, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
+	if !runs(o.Hook) {
+		p.Add(plan.Refusal, "weft-hook", "install it at that path on every node, or say with --weft-hook where it is",
+			"%s: there is no such program on this host", o.Hook)
 	}
-}
-
-// foreign refuses to write over what somebody else wrote.
-func (f *findings) foreign(path string, ours bool) {
-	what := "%s: it is there and Weft did not write it"
-	if ours {
-		what = "%s: it was edited by hand since Weft wrote it"
-	}
-	f.add(plan.Refusal, setting{}, "files", "move it away if it can go", what, path)
 }
 
 // Removal plans to take out whatever an installation has put in: first the lines, then, planned anew, the hook files. Until every slurmd has read slurm.conf
@@ -177,8 +171,6 @@ func Removal(o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	h := host{}
-	var f findings
 	own := []string{o.Hooks}
 	var theirs []string
 	for _, file := range c.Files {
@@ -194,35 +186,34 @@ func Removal(o Options) (*Plan, error) {
 		}
 	}
 	if cached(o.Conf) && len(p.Changes) > 0 {
-		f.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
+		p.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
 	}
 	for _, hook := range hooks {
 		for _, s := range c.all(hook.key) {
 			theirs = append(theirs, filepath.Dir(s.Value))
-			if ours, _ := isSealed(h.text(s.Value)); ours {
-				f.add(plan.Refusal, s, hook.key, "take the line out by hand, or name there again what was there before", "%s is Weft's, and the line is not: it is not in the block that Weft marked", s.Value)
+			if ours, _ := plan.IsSealed(textOf(s.Value)); ours {
+				p.add(plan.Refusal, s, hook.key, "take the line out by hand, or name there again what was there before", "%s is Weft's, and the line is not: it is not in the block that Weft marked", s.Value)
 			}
 		}
 	}
-	lines := len(p.Changes) > 0
+	lines := len(p.Changes)
 	seen := map[string]bool{}
 	for i, dir := range slices.Concat(own, theirs) {
 		if seen[dir] || !filepath.IsAbs(dir) {
 			continue
 		}
 		seen[dir] = true
-		for _, path := range h.ours(dir) {
-			text := h.text(path)
-			if _, intact := isSealed(text); !intact {
-				f.foreign(path, true)
-			}
-			if lines {
+		names, _, _ := folder(dir)
+		for _, name := range names {
+			path := filepath.Join(dir, name)
+			p.Own(plan.Change{Path: path, Gone: true, Own: i < len(own)}, plan.IsSealed)
+			if lines > 0 {
 				p.Files = append(p.Files, path)
-				continue
 			}
-			p.Changes = append(p.Changes, plan.Change{Path: path, Was: text, Gone: true, Own: i < len(own)})
 		}
 	}
-	p.Findings = f
+	if lines > 0 {
+		p.Changes = p.Changes[:lines]
+	}
 	return p, nil
 }

@@ -385,7 +385,9 @@ func TestFindings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&out, "== %s\n%s", tt.name, shown(check(c, false)))
+		var p Plan
+		p.check(c, false)
+		fmt.Fprintf(&out, "== %s\n%s", tt.name, shown(p.Findings))
 	}
 	golden(t, "findings", out.Bytes())
 }

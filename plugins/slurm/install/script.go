@@ -1,93 +1,70 @@
 package install
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
+	_ "embed"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plan"
 )
 
-// The three hooks, by the keys of slurm.conf; each file is named as the hook's phase is.
-var hooks = []struct{ key, phase string }{{"Prolog", "prolog"}, {"TaskProlog", "taskprolog"}, {"Epilog", "epilog"}}
+// The texts of the hook files. The site's Prolog and TaskProlog run before Weft's call and its Epilog runs after it; the
+// first code that is not zero is the hook's. A call of weft-hook that comes last replaces the shell, which saves a
+// process.
+//
+// Where weft-hook is gone, Prolog and Epilog go by: a failing one drains the node, and the next job's node after it.
+// TaskProlog fails, so that no task runs without isolation.
+//
+// GOMAXPROCS=1 keeps Go's runtime from getting ready for every processor of the node: for 256 processors that alone
+// takes several times as long as all that weft-hook does.
+var (
+	//go:embed prolog.sh
+	prologText string
+	//go:embed taskprolog.sh
+	taskPrologText string
+	//go:embed epilog.sh
+	epilogText string
+)
+
+// ifSite begins a line of a text that only a hook with a site's program has.
+const ifSite = "@SITE "
+
+// hook is one of Slurm's hooks, by its key in slurm.conf. Its file has the name of its phase.
+type hook struct{ key, phase, text string }
+
+var hooks = []hook{
+	{"Prolog", "prolog", prologText}, {"TaskProlog", "taskprolog", taskPrologText}, {"Epilog", "epilog", epilogText},
+}
 
 // script is one hook file.
 type script struct {
-	phase     string
+	hook
 	scheduler string
-	hook      string // weft-hook
+	program   string // weft-hook
 	dir       string // the agent's run directory; "" is the default
 	site      string // the site's own program of this hook; "" where there is none
 }
 
-// seal begins the last line of a hook file, so that one that was edited by hand is known.
-const seal = "# weft seal "
-
-// single keeps Go's runtime from making ready for every processor of the node when weft-hook starts, which does one thing after another: for 256 of them
-// that alone takes several times as long as the whole of weft-hook.
-const single = "GOMAXPROCS=1"
-
-// text is the file. The site's Prolog and TaskProlog run before Weft's call and its Epilog after it; the first code that is not zero is the hook's. A call
-// of weft-hook that is the last thing to do replaces the shell, which saves a process.
-//
-// Where weft-hook is gone, Prolog and Epilog go by, since a failing one drains the node and the next job's node after it; TaskProlog fails, so that no task
-// runs without isolation.
-func (s script) text() []byte {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("#!/bin/sh")
-	line("# Slurm's %s%s%s: made by `weft init slurm`, removed by `weft init slurm --remove`.", key(s.phase), ofScheduler, s.scheduler)
-	line("hook=%s", quote(s.hook))
-	if s.site != "" {
-		line("%s%s", siteBegin, quote(s.site))
+// file is the text of the hook file.
+func (s script) file() []byte {
+	var lines strings.Builder
+	for line := range strings.Lines(s.text) {
+		rest, conditional := strings.CutPrefix(line, ifSite)
+		if !conditional || s.site != "" {
+			lines.WriteString(rest)
+		}
 	}
 	call := `"$hook"`
 	if s.dir != "" {
 		call += " --dir " + quote(s.dir)
 	}
-	if s.phase == "taskprolog" { // of which a user sees nothing but what it prints so
+	if s.phase == "taskprolog" { // a user sees nothing of it but what it prints so
 		call += " --say 'print '"
 	}
-	call += " " + s.scheduler + " " + s.phase
-	last := func() {
-		line("export %s # weft-hook starts faster so on a node with many processors", single)
-		line("exec %s", call)
-	}
-	gone := `$hook is not there: bring it back, or take Weft out of slurm.conf with "weft init slurm --remove" and "scontrol reconfigure"`
-	switch s.phase {
-	case "taskprolog":
-		if s.site != "" {
-			line(`"$site" "$@" || exit`)
-			line("echo # what the site's printed may lack its last line's end")
-		}
-		line(`if [ ! -x "$hook" ]; then`)
-		line("\techo %s", double("print weft: this task cannot have its network: "+gone))
-		line("\texit 1")
-		line("fi")
-		last()
-	case "prolog":
-		if s.site != "" {
-			line(`"$site" "$@" || exit`)
-		}
-		line(`if [ ! -x "$hook" ]; then`)
-		line("\techo %s >&2", double("weft: job $SLURM_JOB_ID gets no network, and its tasks will fail: "+gone))
-		line("\texit 0 # a failing Prolog would drain the node")
-		line("fi")
-		last()
-	case "epilog":
-		line("code=0")
-		line(`if [ -x "$hook" ]; then`)
-		line("\t%s %s || code=$?", single, call)
-		line("else")
-		line("\techo %s >&2", double("weft: what job $SLURM_JOB_ID held here is not removed: "+gone))
-		line("fi")
-		if s.site != "" {
-			line(`"$site" "$@" || { last=$?; [ $code -ne 0 ] || code=$last; }`)
-		}
-		line("exit $code")
-	}
-	return sealed(b.String())
+	return plan.Sealed("#", strings.NewReplacer(
+		"@KEY@", s.key, "@SCHEDULER@", s.scheduler, "@HOOK@", quote(s.program), "@PROGRAM@", quote(s.site),
+		"@CALL@", call+" "+s.scheduler,
+	).Replace(lines.String()))
 }
 
 // What later runs read in a hook file.
@@ -95,15 +72,6 @@ const (
 	siteBegin   = "site="
 	ofScheduler = " on every node of scheduler "
 )
-
-func key(phase string) string {
-	for _, h := range hooks {
-		if h.phase == phase {
-			return h.key
-		}
-	}
-	return phase
-}
 
 // quote makes one word of a shell.
 func quote(s string) string {
@@ -120,29 +88,9 @@ func unquote(s string) string {
 	return s
 }
 
-// double quotes text in which variables count.
-func double(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(s) + `"`
-}
-
-func sealed(text string) []byte {
-	s := sha256.Sum256([]byte(text))
-	return []byte(text + seal + hex.EncodeToString(s[:8]) + "\n")
-}
-
-// isSealed reports whether a file is as Weft wrote it; ours whether it is one of Weft's at all.
-func isSealed(text []byte) (ours, intact bool) {
-	s := string(text)
-	i := strings.LastIndex(s, seal)
-	if i < 0 {
-		return false, false
-	}
-	return true, string(sealed(s[:i])) == s
-}
-
 // schedulerOf is the scheduler that a hook file of Weft's calls for.
 func schedulerOf(text []byte) string {
-	if _, intact := isSealed(text); !intact {
+	if _, intact := plan.IsSealed(text); !intact {
 		return ""
 	}
 	_, rest, _ := strings.Cut(string(text), ofScheduler)

@@ -7,10 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/plan"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -34,17 +37,17 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestScripts(t *testing.T) {
 	for _, h := range hooks {
-		s := script{phase: h.phase, scheduler: "tioga", hook: "/usr/libexec/weft/weft-hook"}
-		golden(t, h.phase, s.text())
+		s := script{hook: h, scheduler: "tioga", program: "/usr/libexec/weft/weft-hook"}
+		golden(t, h.phase, s.file())
 		s.site, s.dir = "/usr/local/it's here/"+h.phase, "/run/other"
-		golden(t, h.phase+".site", s.text())
-		if got := siteOf(s.text()); got != s.site {
+		golden(t, h.phase+".site", s.file())
+		if got := siteOf(s.file()); got != s.site {
 			t.Errorf("%s: its site is %q", h.phase, got)
 		}
-		if ours, intact := isSealed(s.text()); !ours || !intact {
+		if ours, intact := plan.IsSealed(s.file()); !ours || !intact {
 			t.Errorf("%s: not known again", h.phase)
 		}
-		if ours, intact := isSealed(bytes.Replace(s.text(), []byte("exit"), []byte("EXIT"), 1)); !ours || intact {
+		if ours, intact := plan.IsSealed(bytes.Replace(s.file(), []byte("exit"), []byte("EXIT"), 1)); !ours || intact {
 			t.Errorf("%s: an edit is not seen", h.phase)
 		}
 	}
@@ -93,12 +96,13 @@ func TestScriptsRun(t *testing.T) {
 				}
 				return path
 			}
-			s := script{phase: tt.phase, scheduler: "tioga", hook: program("weft-hook", `weft "$@"`, tt.hook)}
+			i := slices.IndexFunc(hooks, func(h hook) bool { return h.phase == tt.phase })
+			s := script{hook: hooks[i], scheduler: "tioga", program: program("weft-hook", `weft "$@"`, tt.hook)}
 			if tt.site != none {
 				s.site = program("it's a site", "site", tt.site)
 			}
 			path := filepath.Join(dir, "hook")
-			if err := os.WriteFile(path, s.text(), 0o755); err != nil {
+			if err := os.WriteFile(path, s.file(), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(path)
