@@ -1,8 +1,9 @@
-// Package schedulertest is a batch scheduler as a pure model, truthful inside and lying outside.
+// Package schedulertest is a batch scheduler as a pure model, which knows the truth and tells lies.
 //
-// Inside it knows which run of which job really lives on which node: that is what a test compares with. Outside it answers as schedulers do, from an old
-// state, without some jobs, empty, with a job twice, with the restart count too early or too late; its hooks come doubled, late, with the next count, or
-// not at all. Which lie comes when is the caller's choice, so that a seed repeats it. Adapter makes a core.Scheduler of it.
+// The model knows which run of which job lives on which node. A test compares the system with that. The model answers
+// as schedulers do: from an old state, without some jobs, with no job, with a job twice, with a wrong restart count.
+// Some of its hooks come twice, late, with the next count, or not at all. The caller chooses each lie, so a seed
+// repeats it.
 //
 // Script is the part of a core.Scheduler that tells what a test sends.
 package schedulertest

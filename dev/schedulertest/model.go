@@ -8,7 +8,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Model is a scheduler's state. It is not safe for concurrent use; Adapter is.
+// Model is a scheduler's state. It is not safe for concurrent use.
 type Model struct {
 	Label string // the instance's name in config.hcl
 	Cores int    // of each node

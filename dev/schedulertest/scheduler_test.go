@@ -1,7 +1,6 @@
 package schedulertest
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -125,57 +124,6 @@ func TestDescribe(t *testing.T) {
 	}
 	if _, err := m.Describe(core.Key{JobID: core.JobID{Scheduler: "tioga", Job: "9"}}, Honest, nil); !errors.Is(err, core.NotFound) {
 		t.Errorf("an unknown job: %v", err)
-	}
-}
-
-func TestAdapter(t *testing.T) {
-	m := New("tioga", 4)
-	a := NewAdapter(m, 1)
-	var j *Job
-	a.Do(func(m *Model) { j = m.Submit(100, 1000, core.Request{}); m.Start(j, []string{"n1"}) })
-	enough := errors.New("enough")
-	var got []core.Jobs
-	err := a.Watch(t.Context(), func(jobs core.Jobs) error {
-		got = append(got, jobs)
-		switch len(got) {
-		case 1: // a change while it asks must not be missed
-			a.Do(func(m *Model) { m.Requeue(j) })
-		case 2:
-			a.Do(func(m *Model) { m.Start(j, []string{"n2"}) })
-		case 4:
-			return enough
-		}
-		return nil
-	})
-	if !errors.Is(err, enough) {
-		t.Fatal(err)
-	}
-	states := []core.JobState{core.JobQueued, core.JobRunning}
-	for i, a := range got {
-		if asks := i%2 == 0; a.Asking != asks || a.Complete == asks {
-			t.Fatalf("%d: %+v", i, a)
-		}
-		if i%2 == 1 && a.Jobs[0].State != states[i/2] {
-			t.Errorf("%d: the job is %v, want %v", i, a.Jobs[0].State, states[i/2])
-		}
-	}
-	if err := a.Fail(t.Context(), j.Key, "no"); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Drain(t.Context(), "n1", "broken"); err != nil {
-		t.Fatal(err)
-	}
-	failed, drains := a.Told()
-	if len(failed) != 1 || failed[0].Reason != "no" || drains["n1"] != "broken" {
-		t.Errorf("told %v, %v", failed, drains)
-	}
-	if job, err := a.Describe(t.Context(), j.Key, nil, core.Peer{}); err != nil || !job.Gone {
-		t.Errorf("a failed job is described as %+v, %v", job, err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := a.Describe(ended, j.Key, nil, core.Peer{}); !errors.Is(err, core.Unavailable) {
-		t.Errorf("after its end: %v", err)
 	}
 }
 

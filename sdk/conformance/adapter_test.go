@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
@@ -160,14 +159,14 @@ func TestHooksMutations(t *testing.T) {
 
 // teller is a scheduler's half with one fault.
 type teller struct {
-	*schedulertest.Adapter
+	*modelAdapter
 	fault string
 	fails atomic.Int32
 }
 
 func (x *teller) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	first := true
-	err := x.Adapter.Watch(ctx, func(j core.Jobs) error {
+	err := x.modelAdapter.Watch(ctx, func(j core.Jobs) error {
 		switch {
 		case x.fault == "tells before it asks" && j.Asking:
 			return nil
@@ -192,7 +191,7 @@ func (x *teller) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 }
 
 func (x *teller) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
-	j, err := x.Adapter.Describe(ctx, key, note, from)
+	j, err := x.modelAdapter.Describe(ctx, key, note, from)
 	if x.fault == "believes the hook" {
 		j.Key, j.Gone, err = key, false, nil
 	}
@@ -203,14 +202,14 @@ func (x *teller) Fail(ctx context.Context, key core.Key, reason string) error {
 	if n := x.fails.Add(1); x.fault == "an error for a repeated Fail" && n > 1 {
 		return core.Errorf(core.JobEnded, "job %s: it is over", key)
 	}
-	return x.Adapter.Fail(ctx, key, reason)
+	return x.modelAdapter.Fail(ctx, key, reason)
 }
 
 func (x *teller) Drain(ctx context.Context, node, reason string) error {
 	if x.fault == "a Drain that fails without a code" {
 		return fmt.Errorf("exit status 1")
 	}
-	return x.Adapter.Drain(ctx, node, reason)
+	return x.modelAdapter.Drain(ctx, node, reason)
 }
 
 func TestSchedulerMutations(t *testing.T) {
@@ -220,7 +219,7 @@ func TestSchedulerMutations(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			report := verify(t, Value(func() any { return &teller{Adapter: modelled(false), fault: fault} }), Site{Job: modelledJob(true), Patience: 4 * soon}, "^scheduler/")
+			report := verify(t, Value(func() any { return &teller{modelAdapter: modelled(), fault: fault} }), Site{Job: modelledJob(true), Patience: 4 * soon}, "^scheduler/")
 			caught(t, report, rule)
 		})
 	}

@@ -104,20 +104,16 @@ func TestSimInMemory(t *testing.T) {
 
 // TestScheduler is the half of an adapter whose scheduler is a model.
 func TestScheduler(t *testing.T) {
-	Test(t, func() any { return modelled(false) }, Site{Job: modelledJob(true)})
+	Test(t, func() any { return modelled() }, Site{Job: modelledJob(true)})
 }
 
 // modelled is a scheduler with a few jobs. Where the model is shared, one instance ends the job of all.
-func modelled(lie bool) *schedulertest.Adapter {
+func modelled() *modelAdapter {
 	m := schedulertest.New("model", 8)
 	for range 2 {
 		m.Start(m.Submit(1700000000, 1000, core.Request{}), []string{"n1", "n2"})
 	}
-	a := schedulertest.NewAdapter(m, 1)
-	if lie {
-		a.Lie = func() schedulertest.Lie { return schedulertest.Doubled }
-	}
-	return a
+	return newModelAdapter(m)
 }
 
 func modelledJob(doomed bool) *Job {
