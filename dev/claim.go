@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/hook"
 )
 
@@ -26,11 +26,11 @@ func claim(o Options) (*os.File, error) {
 		}
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be made: %w", o.Dir, cause(err)).WithRemedy("give a folder that you may write to")
+		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be made: %w", o.Dir, file.Bare(err)).WithRemedy("give a folder that you may write to")
 	}
 	f, err := os.OpenFile(filepath.Join(o.Dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", o.Dir, cause(err)).WithRemedy("give a folder that you may write to")
+		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", o.Dir, file.Bare(err)).WithRemedy("give a folder that you may write to")
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer f.Close()
@@ -45,7 +45,7 @@ func claim(o Options) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", o.Dir, cause(err)).WithRemedy("free space there, or give another folder")
+		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", o.Dir, file.Bare(err)).WithRemedy("free space there, or give another folder")
 	}
 	return f, nil
 }
@@ -61,12 +61,4 @@ func holder(f *os.File) string {
 		return ""
 	}
 	return fmt.Sprintf(", process %d", pid)
-}
-
-// cause leaves out what the message says anyway.
-func cause(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
 }

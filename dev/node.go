@@ -59,7 +59,7 @@ func (s *System) newNode(name string, address uint32) (*Node, error) {
 		return nil, wrap(name, err)
 	}
 	n.table, err = local.Open(local.Options{
-		Node: name, File: filepath.Join(n.folder, "jobs.json"), Cores: s.o.Cores, Log: s.log.With(core.LogNode, name),
+		Node: name, File: filepath.Join(n.folder, "jobs.json"), Cores: s.o.Cores, Log: s.o.Log.With(core.LogNode, name),
 		Gone: func(e local.Entry) { n.gone <- e },
 	})
 	if err != nil {
@@ -71,16 +71,10 @@ func (s *System) newNode(name string, address uint32) (*Node, error) {
 	return n, nil
 }
 
-// site is what of the system this node's doctor knows.
-func (n *Node) site(of agent.Site) agent.Site {
-	of.Checks = map[string]core.Checker{"driver sim": n.driver}
-	return of
-}
-
 // start runs the node's agent and its socket.
 func (n *Node) start(s *System) error {
 	a, err := agent.New(s.ctx, agent.Needs{
-		Node: n.name, Boot: n.boot, Driver: n.driver, Authority: &s.link, Store: n.ledger, Environ: filepath.Join(n.folder, "env"), Log: s.log,
+		Node: n.name, Boot: n.boot, Driver: n.driver, Authority: &s.link, Store: n.ledger, Environ: filepath.Join(n.folder, "env"), Log: s.o.Log,
 		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Machine: machine.Config{SelfService: []string{s.o.Local}},
 	})
 	if err != nil {
@@ -91,12 +85,14 @@ func (n *Node) start(s *System) error {
 	if err != nil {
 		return wrap(n.name, err)
 	}
-	verbs := &agent.Verbs{Agent: a, Site: n.site(s.o.Site), More: map[string]listener.Handler{"begin": n.begin(s), "join": n.join(s)}}
-	socket := &listener.Server{Bounds: listener.Users(), Log: s.log}
+	site := s.o.Site
+	site.Checks = map[string]core.Checker{"driver sim": n.driver}
+	verbs := &agent.Verbs{Agent: a, Site: site, More: map[string]listener.Handler{"begin": n.begin(s), "join": n.join(s)}}
+	socket := &listener.Server{Bounds: listener.Users(), Log: s.o.Log}
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {
 		if err := socket.Serve(s.ctx, ln, verbs.Handle); err != nil {
-			s.log.Warn("the node's socket", core.LogNode, n.name, core.LogError, err)
+			s.o.Log.Warn("the node's socket", core.LogNode, n.name, core.LogError, err)
 		}
 	})
 	s.group.Go(func() { n.cleanUp(s) })
@@ -162,7 +158,7 @@ func (n *Node) cleanUp(s *System) {
 			key := core.Key{JobID: core.JobID{Scheduler: s.o.Local, Job: e.Job}}
 			out := n.agent.Do(s.ctx, core.Intent{Action: core.CleanUp, Key: key, UID: e.UID, Began: hook.Boottime()}, root)
 			if out.Err != nil && s.ctx.Err() == nil {
-				s.log.Warn("a job that is over was not cleaned up; the server's order will do it", core.LogJob, e.Job, core.LogNode, n.name, core.LogError, out.Err)
+				s.o.Log.Warn("a job that is over was not cleaned up; the server's order will do it", core.LogJob, e.Job, core.LogNode, n.name, core.LogError, out.Err)
 			}
 		}
 	}

@@ -45,14 +45,12 @@ type Options struct {
 	Version string
 	Log     *slog.Logger
 	Latency time.Duration // of a simulated NIC
-	Server  server.Limits
-	Site    agent.Site // what `weft doctor` and `weft clean` know of the system; each node adds its driver
+	Site    agent.Site    // what `weft doctor` and `weft clean` know of the system; each node adds its driver
 }
 
-// System is running from Start to Stop.
+// System is running from Start to Stop. It is for one goroutine.
 type System struct {
 	o      Options
-	log    *slog.Logger
 	nodes  map[string]*Node
 	plugin *local.Plugin
 	link   link
@@ -61,15 +59,7 @@ type System struct {
 	group  sync.WaitGroup // of the nodes
 	claim  *os.File       // the folder is this process's
 
-	mu     sync.Mutex
-	server *running
-}
-
-// running is the server while it is up.
-type running struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	store  *bolt.Store
+	endServer func() // nil: no server runs
 }
 
 // link connects the agents to the server, which may be down.
@@ -93,10 +83,7 @@ func (l *link) Attend(ctx context.Context, node string, first core.Report, next 
 
 // Start starts a system; it runs until Stop, also when ctx ends before: Stop alone ends the nodes first, so that none sees its server go.
 func Start(ctx context.Context, o Options) (s *System, err error) {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	s = &System{o: o, log: o.Log, nodes: map[string]*Node{}}
+	s = &System{o: o, nodes: map[string]*Node{}}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -133,9 +120,7 @@ func Start(ctx context.Context, o Options) (s *System, err error) {
 
 // StartServer starts the server, on the store that it left.
 func (s *System) StartServer() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.server != nil {
+	if s.endServer != nil {
 		return nil
 	}
 	store, err := bolt.Open(filepath.Join(s.o.Dir, "server.db"), bolt.Options{Witness: filepath.Join(s.o.Dir, "server.head")})
@@ -143,7 +128,7 @@ func (s *System) StartServer() error {
 		return err
 	}
 	srv, err := server.New(s.ctx, server.Needs{
-		Store: store, Witness: store.Seen(), Config: s.o.Config, Policy: s.o.Policy, Log: s.log, Limits: s.o.Server,
+		Store: store, Witness: store.Seen(), Config: s.o.Config, Policy: s.o.Policy, Log: s.o.Log,
 		Allocator:  func(engine.Config) (engine.Allocator, error) { return allocator.New(s.o.Pools) },
 		Schedulers: map[string]core.SchedulerClient{s.o.Local: core.Dispatcher{Of: s.plugin}}, Own: []string{s.o.Local},
 	})
@@ -155,42 +140,42 @@ func (s *System) StartServer() error {
 		return errors.Join(err, store.Close())
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
-	r := &running{cancel: cancel, done: make(chan struct{}), store: store}
+	done := make(chan struct{})
 	verbs := &server.Verbs{
 		Server: srv, AdminGroup: s.o.Admins, Member: people.New(nil).Member, Version: s.o.Version, Sizes: s.sizes,
 	}
-	socket := &listener.Server{Bounds: listener.Users(), Log: s.log}
+	socket := &listener.Server{Bounds: listener.Users(), Log: s.o.Log}
 	var both sync.WaitGroup
 	both.Go(func() { _ = srv.Run(ctx) })
 	both.Go(func() {
 		if err := socket.Serve(ctx, ln, verbs.Handle); err != nil {
-			s.log.Warn("the server's socket", core.LogError, err)
+			s.o.Log.Warn("the server's socket", core.LogError, err)
 		}
 	})
 	go func() {
 		both.Wait()
 		s.link.to.CompareAndSwap(srv, nil)
 		if err := store.Close(); err != nil {
-			s.log.Warn("the server's store", core.LogError, err)
+			s.o.Log.Warn("the server's store", core.LogError, err)
 		}
-		close(r.done)
+		close(done)
 	}()
-	s.server = r
+	s.endServer = func() {
+		cancel()
+		<-done
+	}
 	s.link.to.Store(srv)
 	return nil
 }
 
 // StopServer stops the server; the agents go on, and come back to the next one.
 func (s *System) StopServer() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.server == nil {
+	if s.endServer == nil {
 		return
 	}
 	s.link.to.Store(nil)
-	s.server.cancel()
-	<-s.server.done
-	s.server = nil
+	s.endServer()
+	s.endServer = nil
 }
 
 // Stop ends everything that Start began. Services on the simulated NICs stay, as they would on real ones.
@@ -199,18 +184,12 @@ func (s *System) Stop() {
 	s.group.Wait()
 	s.StopServer()
 	for _, n := range s.nodes {
-		n.close(s.log)
+		n.close(s.o.Log)
 	}
 	if s.claim != nil {
 		s.claim.Close()
 	}
 }
-
-// Server is the server that is running, or nil.
-func (s *System) Server() *server.Server { return s.link.to.Load() }
-
-// Node is one of the system's nodes, or nil.
-func (s *System) Node(name string) *Node { return s.nodes[name] }
 
 func (s *System) sizes() map[string]int { return allocator.Sizes(s.o.Pools) }
 

@@ -106,3 +106,11 @@ func Sync(path string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// Bare is err without the path that it repeats.
+func Bare(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}

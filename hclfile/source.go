@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"unicode/utf8"
+
+	"github.com/weft-hpc/weft/file"
 )
 
 // MaxSize bounds a file, in bytes.
@@ -29,29 +31,22 @@ func Read(path string) (Source, []Finding) {
 	case errors.Is(err, fs.ErrNotExist):
 		return whole("there is no such file", "Name the file with --config, or run the command where it lies.")
 	case err != nil:
-		return whole("it cannot be read: "+cause(err), "")
+		return whole("it cannot be read: "+file.Bare(err).Error(), "")
 	case !info.Mode().IsRegular():
 		return whole("it is no regular file", "Name a file, not a folder, pipe or device.")
 	case info.Size() > MaxSize:
 		return whole(tooLarge(info.Size()), "")
 	}
-	file, err := os.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
-		return whole("it cannot be read: "+cause(err), "")
+		return whole("it cannot be read: "+file.Bare(err).Error(), "")
 	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
-		return whole("it cannot be read: "+cause(err), "")
+		return whole("it cannot be read: "+file.Bare(err).Error(), "")
 	}
 	return Source{Name: path, Text: text}, nil
-}
-
-func cause(err error) string {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err.Error()
-	}
-	return err.Error()
 }
 
 func tooLarge(size int64) string {

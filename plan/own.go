@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/weft-hpc/weft/file"
 )
 
 // MaxOwn bounds a file of Weft's, in bytes.
@@ -28,7 +30,7 @@ func (p *Plan) Own(c Change, sealed func(text []byte) (ours, intact bool)) {
 		err = errors.New("it is there and Weft did not write it")
 	}
 	if err != nil {
-		p.Add(Refusal, "files", "move it away if it can go", "%s: %v", c.Path, Bare(err))
+		p.Add(Refusal, "files", "move it away if it can go", "%s: %v", c.Path, file.Bare(err))
 	}
 	p.Changes = append(p.Changes, c)
 }

@@ -94,7 +94,7 @@ func (p *Plan) Write() error {
 	}
 	for _, c := range p.Changes {
 		if err := c.write(); err != nil {
-			return core.Errorf(core.BadCall, "%s: %w", c.Path, Bare(err)).
+			return core.Errorf(core.BadCall, "%s: %w", c.Path, file.Bare(err)).
 				WithRemedy("fix that and run it again: it completes the files")
 		}
 	}
@@ -159,12 +159,4 @@ func folder(dir string) error {
 		return err
 	}
 	return file.Sync(filepath.Dir(dir))
-}
-
-// Bare is err without the path that it repeats.
-func Bare(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }

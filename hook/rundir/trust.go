@@ -71,10 +71,7 @@ func distrust(path, why string) error {
 
 // missing keeps fs.ErrNotExist, by which callers tell what is not there from what cannot be used.
 func missing(path string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
+	err = file.Bare(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return core.Errorf(core.NotThere, "%s: %w", path, err).WithRemedy("start `weft agent` on this node, or give its run directory with --dir")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/plan"
 )
 
@@ -137,7 +138,7 @@ func (o Options) configured() ([]string, error) {
 		}
 		text, err := plan.Read(path, maxFile)
 		if err != nil {
-			return nil, core.Errorf(core.BadCall, "%s: %w", path, plan.Bare(err))
+			return nil, core.Errorf(core.BadCall, "%s: %w", path, file.Bare(err))
 		}
 		for line := range strings.Lines(string(text)) {
 			line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "["))

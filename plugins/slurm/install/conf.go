@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/plan"
 )
 
@@ -75,7 +76,7 @@ func (r *reader) file(path string, depth int) error {
 	}
 	text, err := r.open(path)
 	if err != nil {
-		return core.Errorf(core.BadConfig, "%s: %w", path, plan.Bare(err)).WithRemedy("name slurm.conf with --conf, and run this where it and what it includes can be read")
+		return core.Errorf(core.BadConfig, "%s: %w", path, file.Bare(err)).WithRemedy("name slurm.conf with --conf, and run this where it and what it includes can be read")
 	}
 	if r.size -= len(text); r.size < 0 {
 		return core.Errorf(core.BadConfig, "%s: the files have more than %d bytes in all", path, maxAll)
