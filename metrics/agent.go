@@ -51,21 +51,19 @@ const maxPhases = 64
 func NewAgent(o AgentOptions) *Agent {
 	a := &Agent{
 		exporter: newExporter(o.Process), options: o, phases: map[string]int{},
-		linked: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "weft_server_sessions_total",
-			Help: "Sessions with the server that began. More than a few an hour: look at the network, or at the server's log.",
-		}),
 		link: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "weft_server_linked",
 			Help: "1 while there is a session with the server. Without one running jobs go on and clean-up works; new jobs wait.",
 		}),
 	}
+	a.linked = a.counters("weft_server_sessions_total",
+		"Sessions with the server that began. More than a few an hour: look at the network, or at the server's log.").WithLabelValues()
 	a.hooks = a.counters("weft_hook_calls_total",
 		"Hooks of schedulers that were answered, by the scheduler's own word for the phase, and the reason as in "+
 			"docs/errors.md (ok: none).", "scheduler", "phase", "reason")
-	a.hooked = a.seconds("weft_hook_duration_seconds", hookBuckets,
+	a.hooked = a.histograms("weft_hook_duration_seconds", hookBuckets,
 		"How long a hook waited for the agent. A job's start waits for its prepare.", "scheduler", "phase")
-	a.driven = a.seconds("weft_driver_duration_seconds", driverBuckets,
+	a.driven = a.histograms("weft_driver_duration_seconds", driverBuckets,
 		"How long the NIC driver took for a call over all NICs of the node.", "call")
 	a.failed = a.counters("weft_driver_failures_total",
 		"Calls to the NIC driver that failed on at least one NIC, and why. A service-busy is tried again and is "+
@@ -73,7 +71,7 @@ func NewAgent(o AgentOptions) *Agent {
 	a.degraded = a.counters("weft_degraded_prepares_total",
 		"Prepares on this node whose jobs run without isolation, since Weft could not serve them and policy has "+
 			"on_failure = degrade, and why.", "scheduler", "reason")
-	a.registry.MustRegister(a.linked, a.link, a)
+	a.registry.MustRegister(a.link, a)
 	return a
 }
 

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weft-hpc/weft/core"
@@ -47,9 +49,8 @@ func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect is a Collector's.
 func (s *Server) Collect(ch chan<- prometheus.Metric) {
-	silent := s.answers()
-	for _, name := range sorted(silent) {
-		gauge(ch, answerAge, silent[name].Seconds(), name)
+	for name, at := range s.answers() {
+		gauge(ch, answerAge, time.Since(at).Seconds(), name)
 	}
 	if s.options.Store != nil {
 		if bytes, free, err := s.options.Store(); err == nil {
@@ -84,11 +85,10 @@ func (s *Server) Collect(ch chan<- prometheus.Metric) {
 
 func (s *Server) figures(ch chan<- prometheus.Metric, f engine.Figures) {
 	if s.options.Sizes != nil {
-		sizes := s.options.Sizes()
-		for _, pool := range sorted(sizes) {
-			gauge(ch, poolSize, float64(sizes[pool]), pool)
+		for pool, size := range s.options.Sizes() {
+			gauge(ch, poolSize, float64(size), pool)
 			gauge(ch, poolUsed, float64(f.Used[pool]), pool)
-			gauge(ch, poolFree, float64(sizes[pool]-f.Used[pool]), pool)
+			gauge(ch, poolFree, float64(size-f.Used[pool]), pool)
 		}
 	}
 	for _, state := range []engine.State{engine.Active, engine.Draining, engine.Held, engine.Quarantined} {

@@ -72,8 +72,7 @@ func (e exporter) counters(name, help string, labels ...string) *prometheus.Coun
 	return v
 }
 
-// seconds are histograms of latencies.
-func (e exporter) seconds(name string, buckets []float64, help string, labels ...string) *prometheus.HistogramVec {
+func (e exporter) histograms(name string, buckets []float64, help string, labels ...string) *prometheus.HistogramVec {
 	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	e.registry.MustRegister(v)
 	return v
@@ -148,14 +147,6 @@ func (p process) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-var reasons = func() map[core.Reason]bool {
-	m := map[core.Reason]bool{}
-	for _, a := range core.Reasons() {
-		m[a.Reason] = true
-	}
-	return m
-}()
-
 // other stands for every value that is not known, so that no outside word makes a series.
 const other = "other"
 
@@ -164,7 +155,7 @@ func word(r core.Reason) string {
 	switch {
 	case r == "":
 		return "ok"
-	case !reasons[r]:
+	case r.Remedy() == "": // it is not known
 		return other
 	}
 	return string(r)

@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,37 +42,33 @@ type Server struct {
 	reserved  *prometheus.HistogramVec
 	described *prometheus.HistogramVec
 	failed    *prometheus.CounterVec
-	committed prometheus.Histogram
-	batch     prometheus.Histogram
+	committed prometheus.Observer
+	batch     prometheus.Observer
 	uncommit  *prometheus.CounterVec
 	denies    *prometheus.CounterVec
 	exceeded  *prometheus.CounterVec
 	degraded  *prometheus.CounterVec
 
 	mu         sync.Mutex
-	schedulers map[string]time.Time // when each answered last; when it was first known, until then
+	schedulers map[string]time.Time // when each answered last; the start, until then
 }
 
 // NewServer makes the page of a server; Watch tells it which.
 func NewServer(o ServerOptions) *Server {
-	s := &Server{
-		exporter: newExporter(o.Process), options: o, schedulers: map[string]time.Time{},
-		committed: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "weft_commit_duration_seconds",
-			Help: "How long the store took to make a batch durable. Every prepare waits for one.", Buckets: commitBuckets,
-		}),
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "weft_commit_inputs",
-			Help: "How many inputs shared a commit. The busier the server, the more.", Buckets: batchBuckets,
-		}),
+	s := &Server{exporter: newExporter(o.Process), options: o, schedulers: map[string]time.Time{}}
+	for _, name := range o.Schedulers {
+		s.schedulers[name] = time.Now()
 	}
-	s.Configure(o.Schedulers)
+	s.committed = s.histograms("weft_commit_duration_seconds", commitBuckets,
+		"How long the store took to make a batch durable. Every prepare waits for one.").WithLabelValues()
+	s.batch = s.histograms("weft_commit_inputs", batchBuckets,
+		"How many inputs shared a commit. The busier the server, the more.").WithLabelValues()
 	s.reserves = s.counters("weft_reserve_calls_total",
 		"Prepares of nodes that were answered: granted, denied (the job asked for what it cannot have) or refused "+
 			"(Weft or the node is at fault), and the reason as in docs/errors.md.", "scheduler", "outcome", "reason")
-	s.reserved = s.seconds("weft_reserve_duration_seconds", callBuckets,
+	s.reserved = s.histograms("weft_reserve_duration_seconds", callBuckets,
 		"How long a node's prepare waited for the server, its scheduler's answer and the disk included.", "outcome")
-	s.described = s.seconds("weft_describe_duration_seconds", callBuckets,
+	s.described = s.histograms("weft_describe_duration_seconds", callBuckets,
 		"How long a scheduler took to describe a job. It is asked once for each run of a job.", "scheduler")
 	s.failed = s.counters("weft_describe_failures_total",
 		"Jobs that a scheduler did not describe, and why.", "scheduler", "reason")
@@ -87,26 +82,12 @@ func NewServer(o ServerOptions) *Server {
 			"have.", "quota", "enforce")
 	s.degraded = s.counters("weft_degraded_jobs_total",
 		"Jobs that run without isolation, since no VNI was free for them and policy has on_failure = degrade.", "scheduler")
-	s.registry.MustRegister(s.committed, s.batch, s)
+	s.registry.MustRegister(s)
 	return s
 }
 
 // Watch shows srv's state from now on.
 func (s *Server) Watch(srv Authority) { s.of.Store(&srv) }
-
-// Configure takes the labels of the schedulers after a reload.
-func (s *Server) Configure(schedulers []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	known := make(map[string]time.Time, len(schedulers))
-	for _, name := range schedulers {
-		if known[name] = now; !s.schedulers[name].IsZero() {
-			known[name] = s.schedulers[name]
-		}
-	}
-	s.schedulers = known
-}
 
 // scheduler is a label's value: a name that config.hcl does not have is some caller's own.
 func (s *Server) scheduler(name string) string {
@@ -173,15 +154,9 @@ func (s *Server) Exceeded(quota string, by engine.Enforce) {
 	s.exceeded.WithLabelValues(strings.ToValidUTF8(quota, "?"), by.String()).Inc()
 }
 
-// answers gives since when each scheduler has been silent.
-func (s *Server) answers() map[string]time.Duration {
+// answers gives when each scheduler answered last.
+func (s *Server) answers() map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make(map[string]time.Duration, len(s.schedulers))
-	for name, t := range s.schedulers {
-		out[name] = time.Since(t)
-	}
-	return out
+	return maps.Clone(s.schedulers)
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
