@@ -18,31 +18,24 @@ import (
 // exemptLimit is how long an adapter has to tell which jobs run, at an agent's first start.
 const exemptLimit = 10 * time.Second
 
-// asked are the schedulers that can tell which jobs run on a node.
-type asked struct {
-	here map[string]core.SchedulerClient // whose half is on the node
-	all  []string                        // labels of all that the node's hooks serve
-	own  []string                        // labels of those of which nobody else can tell
-}
-
-// exemptRunning lets the tasks of jobs run on that began before this agent first started in this boot: nothing was prepared for them, and their next step
+// ExemptRunning lets the tasks of jobs run on that began before this agent first started in this boot: nothing was prepared for them, and their next step
 // would fail. Adapters whose scheduler's half is on this node tell which those are before the first hook is answered. What they cannot tell, and what others
 // have, the agent is told by the server, which asks each scheduler once for all nodes; nil: nothing is left to be told.
-func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from asked, log, audit *slog.Logger) (*agent.FirstStart, error) {
+func (a *Node) ExemptRunning(ctx context.Context, run rundir.Dir, boot string, log, audit *slog.Logger) (*agent.FirstStart, error) {
 	now := hook.Boottime()
 	start, first, err := run.FirstStart(boot, now)
 	if err != nil || !first {
 		return nil, err
 	}
 	age := ages(start.Since)
-	for _, name := range slices.Sorted(maps.Keys(from.here)) {
+	for _, name := range slices.Sorted(maps.Keys(a.Schedulers)) {
 		if start.Since != now { // a job without a record may by now be one that was refused, which the agent knows and this does not
 			break
 		}
-		jobs, err := running(ctx, from.here[name], node)
+		jobs, err := running(ctx, a.Schedulers[name], a.node)
 		if err != nil && core.AsError(err).Code != core.Unsupported {
 			log.Warn("which jobs run here already is not known yet; until it is, their tasks fail", core.LogScheduler, name, core.LogError, err)
-			if !slices.Contains(from.own, name) {
+			if !slices.Contains(a.Own, name) {
 				continue
 			}
 		}
@@ -60,8 +53,8 @@ func exemptRunning(ctx context.Context, run rundir.Dir, node, boot string, from 
 		}
 	}
 	out := &agent.FirstStart{Start: start, Age: age}
-	for _, name := range from.all {
-		if !slices.Contains(start.Told, name) && !slices.Contains(from.own, name) {
+	for _, name := range slices.Sorted(maps.Keys(a.Hooks)) {
+		if !slices.Contains(start.Told, name) && !slices.Contains(a.Own, name) {
 			out.Untold = append(out.Untold, name)
 		}
 	}
@@ -112,14 +105,6 @@ func running(ctx context.Context, sched core.SchedulerClient, node string) ([]co
 
 // placed reports whether a hostlist has a node.
 func placed(hosts, node string) bool {
-	list, err := hostlist.Parse(hosts)
-	if err != nil {
-		return false
-	}
-	for h := range list.Expand() {
-		if h == node {
-			return true
-		}
-	}
-	return false
+	set, err := hostlist.ParseSet(hosts)
+	return err == nil && set.Contains(node)
 }

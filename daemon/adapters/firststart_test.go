@@ -49,10 +49,10 @@ func TestExemptRunning(t *testing.T) {
 	}
 	run := rundir.Dir(t.TempDir())
 	of := func(job string) core.JobID { return core.JobID{Scheduler: "tioga", Job: job} }
-	begin := func(boot string, from asked) []string {
+	begin := func(boot string, a *Node) []string {
 		t.Helper()
 		quiet := slog.New(slog.DiscardHandler)
-		first, err := exemptRunning(t.Context(), run, "n1", boot, from, quiet, quiet)
+		first, err := a.ExemptRunning(t.Context(), run, boot, quiet, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,9 +61,10 @@ func TestExemptRunning(t *testing.T) {
 		}
 		return first.Untold
 	}
-	from := asked{here: tells, all: []string{"elsewhere", "mute", "own", "tioga", "unable"}, own: []string{"own"}}
+	hooks := map[string]core.Hooks{"elsewhere": nil, "mute": nil, "own": nil, "tioga": nil, "unable": nil}
+	here := &Node{node: "n1", Schedulers: tells, Hooks: hooks, Own: []string{"own"}}
 	for _, again := range []bool{false, true} {
-		if diff := cmp.Diff([]string{"elsewhere", "mute"}, begin("a", from)); diff != "" {
+		if diff := cmp.Diff([]string{"elsewhere", "mute"}, begin("a", here)); diff != "" {
 			t.Fatalf("who has still to tell: %s", diff)
 		}
 		// It runs here since before the agent and after the boot; where a scheduler does not say since when, or that was just now, a prepare is not passed over.
@@ -78,13 +79,13 @@ func TestExemptRunning(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := begin("a", asked{here: tells, all: []string{"tioga"}}); got != nil {
+	if got := begin("a", &Node{node: "n1", Schedulers: tells, Hooks: map[string]core.Hooks{"tioga": nil}}); got != nil {
 		t.Errorf("who has still to tell: %v", got)
 	}
 	if _, first, err := run.FirstStart("a", 1); first || err != nil {
 		t.Errorf("all have told, and the start is not noted: %v", err)
 	}
-	if begin("b", asked{}); run.Exempted(of("4")) {
+	if begin("b", &Node{node: "n1"}); run.Exempted(of("4")) {
 		t.Fatal("an exemption outlived a reboot")
 	}
 }

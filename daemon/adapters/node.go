@@ -4,10 +4,9 @@ package adapters
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/config"
@@ -17,7 +16,6 @@ import (
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
-	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/plugins/local"
 )
@@ -30,11 +28,16 @@ type Node struct {
 	types      map[string]string
 	Own        []string // labels of type local
 	Verbs      map[string]listener.Handler
-	tables     map[string]*local.Table
-	plugins    map[string]*local.Plugin
+	local      map[string]localHalf // by label
 	gone       chan ended
 	Agent      *agent.Agent
 	node       string
+}
+
+// localHalf is an adapter of type local, which runs in the agent.
+type localHalf struct {
+	*local.Plugin
+	table *local.Table
 }
 
 // ended is a local job whose process is over.
@@ -54,7 +57,7 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 	a := &Node{
 		node: name, Hooks: map[string]core.Hooks{}, types: map[string]string{}, gone: make(chan ended, local.MaxJobs),
 		Schedulers: map[string]core.SchedulerClient{}, Requeuers: map[string]core.SchedulerClient{},
-		tables: map[string]*local.Table{}, plugins: map[string]*local.Plugin{},
+		local: map[string]localHalf{},
 	}
 	a.Verbs = map[string]listener.Handler{"begin": a.begin}
 	for _, p := range site.Config.Schedulers {
@@ -91,17 +94,11 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 		if findings := configure(ctx, half, p); len(findings) > 0 {
 			return a, config.AsError(findings)
 		}
-		a.plugins[p.Name] = half
-		a.tables[p.Name], a.Hooks[p.Name], a.Schedulers[p.Name] = table, half, core.Dispatcher{Of: half}
+		a.local[p.Name] = localHalf{half, table}
+		a.Hooks[p.Name], a.Schedulers[p.Name] = half, core.Dispatcher{Of: half}
 		a.Own = append(a.Own, p.Name)
 	}
 	return a, nil
-}
-
-// ExemptRunning lets the tasks of jobs run on that began before this node's agent first started in this boot. It returns which schedulers the server must
-// still ask; nil: none.
-func (a *Node) ExemptRunning(ctx context.Context, run rundir.Dir, boot string, log, audit *slog.Logger) (*agent.FirstStart, error) {
-	return exemptRunning(ctx, run, a.node, boot, asked{a.Schedulers, slices.Sorted(maps.Keys(a.Hooks)), a.Own}, log, audit)
 }
 
 // configure applies a block to a local adapter.
@@ -116,8 +113,8 @@ func configure(ctx context.Context, half *local.Plugin, p config.Plugin) []hclfi
 // Reconfigure applies the blocks of local adapters, which are part of the agent: all of them, or none.
 func (a *Node) Reconfigure(ctx context.Context, anew []config.Plugin) (findings []hclfile.Finding) {
 	for _, p := range anew {
-		if half := a.plugins[p.Name]; half != nil {
-			findings = append(findings, configure(ctx, half, p)...)
+		if half, ok := a.local[p.Name]; ok {
+			findings = append(findings, configure(ctx, half.Plugin, p)...)
 		}
 	}
 	return findings
@@ -132,7 +129,7 @@ func (a *Node) begin(ctx context.Context, peer core.Peer, req hook.Request) (any
 	if args.Scheduler == "" && len(a.Own) == 1 {
 		args.Scheduler = a.Own[0]
 	}
-	table := a.tables[args.Scheduler]
+	table := a.local[args.Scheduler].table
 	if table == nil {
 		return nil, core.Errorf(core.BadCall, "scheduler %q: config.hcl declares none of type local and that name", core.Clip(args.Scheduler))
 	}
@@ -162,11 +159,9 @@ func (a *Node) Run(ctx context.Context) {
 }
 
 // Close closes the local jobs' files.
-func (a *Node) Close() error {
-	for _, t := range a.tables {
-		if err := t.Close(); err != nil {
-			return err
-		}
+func (a *Node) Close() (err error) {
+	for _, half := range a.local {
+		err = errors.Join(err, half.table.Close())
 	}
-	return nil
+	return err
 }

@@ -42,21 +42,13 @@ func Builtin(kind, typ, name string) (any, error) {
 	return nil, core.Errorf(core.BadCall, "plugin %s %q: weft has none of that type built in", core.Clip(kind), core.Clip(typ))
 }
 
-// unknownType complains of a block whose type is no plugin of weft's own and that names no program either.
-func unknownType(kind host.Kind, p config.Plugin) []hclfile.Finding {
-	if len(p.Command) > 0 || builtins[kind][p.Type] != nil {
-		return nil
-	}
-	return []hclfile.Finding{p.NoType(slices.Sorted(maps.Keys(builtins[kind])))}
-}
-
-// UnknownTypes are the complaints about all plugins of a configuration: each daemon starts some of them only, and the file is the same everywhere.
-func UnknownTypes(c *config.Config) (findings []hclfile.Finding) {
-	for _, p := range c.Schedulers {
-		findings = append(findings, unknownType(host.Scheduler, p)...)
-	}
-	for _, p := range c.Drivers {
-		findings = append(findings, unknownType(host.Driver, p)...)
+// UnknownTypes complains of the blocks whose type is no plugin of weft's own and that name no program either.
+func UnknownTypes(blocks ...config.Plugin) (findings []hclfile.Finding) {
+	for _, p := range blocks {
+		types := builtins[host.Kind(p.Kind)]
+		if len(p.Command) == 0 && types[p.Type] == nil {
+			findings = append(findings, p.NoType(slices.Collect(maps.Keys(types))))
+		}
 	}
 	return findings
 }
@@ -77,7 +69,7 @@ func Builtins() map[host.Kind][]string {
 func (b *Blocks) Spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
 	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
 	b.set(p)
-	if findings := unknownType(kind, p); findings != nil {
+	if findings := UnknownTypes(p); findings != nil {
 		return s, findings
 	}
 	switch {

@@ -2,6 +2,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -57,13 +58,14 @@ func topology(c *config.Config) *engine.Topology {
 }
 
 // Read reads config.hcl and its policy. Everything that is wrong with either is among the findings; with an Error among them there is no Site. quarantine,
-// when above 0, replaces that of every pool.
+// unless it is 0, replaces that of every pool.
 func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	c, findings := config.Load(path)
 	if hclfile.Failed(findings) && c.Nodes == "" && len(c.Pools) == 0 {
 		return nil, findings // it could not be read at all: what policy lacks would follow from that
 	}
-	findings = append(findings, plugin.UnknownTypes(c)...)
+	// Each daemon starts some of the plugins only, and the file is the same everywhere.
+	findings = append(findings, plugin.UnknownTypes(slices.Concat(c.Schedulers, c.Drivers)...)...)
 	sources, tests, more := policy.Gather([]string{c.Policy})
 	findings = append(findings, more...)
 	if hclfile.Failed(more) {
@@ -81,15 +83,10 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	}
 	s := &Site{Config: c, Policy: rules, Pools: c.Allocator(), Nodes: slices.Collect(list.Expand()), Tests: tests}
 	s.Engine = engine.Config{Nodes: s.Nodes, System: engine.System{Nodes: c.NodeCount, Topology: env.Topology}, Policy: engine.Text{Hash: rules.Hash(), Text: rules.Text()}}
-	for _, p := range c.Schedulers {
-		s.Engine.Schedulers = append(s.Engine.Schedulers, p.Name)
-	}
+	s.Engine.Schedulers = env.Schedulers
 	rest := c.Quarantines()
 	for _, p := range s.Pools {
-		q := rest[p.Name]
-		if quarantine > 0 {
-			q = quarantine
-		}
+		q := cmp.Or(quarantine, rest[p.Name])
 		s.Engine.Pools = append(s.Engine.Pools, engine.Pool{Name: p.Name, Quarantine: q, Contains: p.Contains})
 	}
 	return s, findings
