@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -16,9 +17,7 @@ const bypassLimit = 5 * time.Second
 // bypass goes by without Weft, as root's file says. What has only to be told still is, where there is an agent; nothing fails.
 func (c *call) bypass(ctx context.Context, phase rundir.Phase) int {
 	job, err := c.job(phase)
-	if err != nil {
-		c.say("%s", core.AsError(err).Line())
-	}
+	c.warn(err)
 	reply, note := phase.Bypass, "went by"
 	switch phase.Action {
 	case core.Prepare:
@@ -62,16 +61,13 @@ func (c *call) unknown(why error) int {
 		c.say("Weft is bypassed, and what this hook is for cannot be told: nothing is done and nothing unset: %s", core.AsError(why).Line())
 	}
 	if c.uid == 0 {
-		c.note("?", "went by unknown")
+		c.note("", "went by unknown")
 	}
 	return 0
 }
 
 func (c *call) note(job, what string) {
-	if job == "" {
-		job = "?"
-	}
-	c.warn(c.dir.NoteBypass(c.began, core.Clip(c.scheduler)+" "+core.Clip(c.phase)+" job "+job+": "+what))
+	c.warn(c.dir.NoteBypass(c.began, core.Clip(c.scheduler)+" "+core.Clip(c.phase)+" job "+cmp.Or(job, "?")+": "+what))
 }
 
 func (c *call) warn(err error) {

@@ -17,9 +17,7 @@ func (c *call) run() int {
 		return c.fail(err)
 	}
 	_, bypassed, err := c.dir.Bypass(c.began)
-	if err != nil {
-		c.say("%s", core.AsError(err).Line())
-	}
+	c.warn(err)
 	label, phase, err := c.find()
 	switch {
 	case err == nil:
@@ -71,8 +69,8 @@ func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed boo
 				return c.reply(reply)
 			}
 		}
-		if e := core.AsError(err); bypassed && e != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.say("%s", e.Line())
+		if bypassed && !errors.Is(err, fs.ErrNotExist) {
+			c.warn(err)
 		}
 	}
 	if bypassed {
@@ -83,9 +81,8 @@ func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed boo
 
 // answer is a core.HookReply that was really given: a reply without an exit code is none.
 type answer struct {
-	Stdout []byte
-	Stderr []byte
-	Exit   *int
+	core.HookReply
+	Exit *int
 }
 
 // returning is how long an agent that is not there may take to come back: it restarts when it is upgraded, and a hook that fails meanwhile drains its node
@@ -143,7 +140,8 @@ func (c *call) agent(ctx context.Context, phase rundir.Phase) (core.HookReply, e
 		return core.HookReply{}, core.Errorf(core.InternalFault, "%s: its answer holds no exit code from 0 to 255", path).
 			WithRemedy("see whether it is an agent of this release that listens there")
 	}
-	return core.HookReply{Stdout: a.Stdout, Stderr: a.Stderr, Exit: *a.Exit}, nil
+	a.HookReply.Exit = *a.Exit
+	return a.HookReply, nil
 }
 
 // reply says what the adapter says. Output that cannot be written whole is a failure: half an environment is worse than none.
