@@ -128,18 +128,22 @@ func template(name string, now time.Time, life time.Duration) *x509.Certificate 
 
 // issue signs t with dir's authority.
 func issue(dir, name string, t *x509.Certificate) error {
-	ca, err := tls.LoadX509KeyPair(filepath.Join(dir, CAFile), filepath.Join(dir, caKey))
+	ca, err := readCert(filepath.Join(dir, CAFile))
 	if err != nil {
-		return core.Errorf(core.BadConfig, "tls: the authority in %s: %w", dir, err).WithRemedy("run this where `weft tls init` was run")
+		return err
 	}
-	if t.NotAfter.After(ca.Leaf.NotAfter) {
-		t.NotAfter = ca.Leaf.NotAfter
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, CAFile), filepath.Join(dir, caKey))
+	if err != nil {
+		return core.Errorf(core.BadConfig, "tls: the authority's key: %w", err).WithRemedy("run this where `weft tls init` was run")
+	}
+	if t.NotAfter.After(ca.NotAfter) {
+		t.NotAfter = ca.NotAfter
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return core.Errorf(core.InternalFault, "tls: %w", err)
 	}
-	return write(dir, name, t, ca.Leaf, key, ca.PrivateKey)
+	return write(dir, name, t, ca, key, pair.PrivateKey)
 }
 
 // write signs a certificate and leaves it with its key: the key first, so that whoever sees the new certificate finds the key that belongs to it.
