@@ -43,7 +43,7 @@ again to renew the certificate.`,
 			RunE: func(_ *cobra.Command, lists []string) error {
 				names, err := nodeNames(lists)
 				if err != nil {
-					return err
+					return cli.Usage("tls node: %w", err)
 				}
 				for _, name := range names {
 					if err := certs.IssueNode(dir, name, time.Now()); err != nil {
@@ -66,20 +66,20 @@ func nodeNames(lists []string) ([]string, error) {
 	for _, l := range lists {
 		list, err := hostlist.Parse(l)
 		if err != nil {
-			return nil, cli.Usage("tls node: %w", err)
+			return nil, err
 		}
 		more, err := list.ExpandMax(config.MaxNodes - len(names))
-		if err == nil && len(more) == 0 {
-			err = fmt.Errorf("%q names no node; give names or a hostlist such as n[001-128]", l)
-		}
 		if err != nil {
-			return nil, cli.Usage("tls node: %w", err)
+			return nil, err
+		}
+		if len(more) == 0 {
+			return nil, fmt.Errorf("%q names no node; give names or a hostlist such as n[001-128]", l)
 		}
 		names = append(names, more...)
 	}
 	for _, name := range names {
 		if err := certs.CheckNode(name); err != nil {
-			return nil, cli.Usage("tls node: %w", err)
+			return nil, err
 		}
 	}
 	return names, nil

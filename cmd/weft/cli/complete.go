@@ -84,12 +84,11 @@ func OptionNames(open func(context.Context) (core.RequestParser, func(), error))
 		defer end()
 		options, _ := parser.Options(ctx)
 		for _, o := range options {
-			assign := ""
-			if o.Value != "" {
-				assign = "="
-			}
 			for _, name := range o.Names {
-				out = append(out, name+assign+"\t"+o.Help)
+				if o.Value != "" {
+					name += "="
+				}
+				out = append(out, name+"\t"+o.Help)
 			}
 		}
 		return out

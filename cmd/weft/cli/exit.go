@@ -50,17 +50,13 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Complain writes an error for a person, as one line.
+// Complain writes an error with its remedy for a person, as one line.
 func Complain(err error) {
-	if text := strings.TrimSpace(explain(err)); text != "" {
+	text := err.Error()
+	if e, ok := errors.AsType[*core.Error](err); ok && e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	if text = strings.TrimSpace(text); text != "" {
 		fmt.Fprintln(os.Stderr, "weft: "+strings.ReplaceAll(text, "\n", " "))
 	}
-}
-
-// explain is an error with what to do about it, on one line.
-func explain(err error) string {
-	if e, ok := errors.AsType[*core.Error](err); ok && e.Remedy != "" {
-		return err.Error() + "; " + e.Remedy
-	}
-	return err.Error()
 }

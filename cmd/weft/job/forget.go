@@ -21,9 +21,7 @@ quarantine. If such a node comes back with the services, Weft shows them and
 holds their VNIs again.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if given := count(len(args) == 1, cmd.Flags().Changed("vni"), in.Vanished); given != 1 {
-				return cli.Misuse(cmd, "forget: give one of JOB, --vni and --vanished")
-			}
+			given := len(args)
 			if len(args) == 1 {
 				if _, _, err := cli.SplitJob(args[0]); err != nil {
 					return err
@@ -36,6 +34,13 @@ holds their VNIs again.`,
 					return err
 				}
 				in.VNI = uint16(v)
+				given++
+			}
+			if in.Vanished {
+				given++
+			}
+			if given != 1 {
+				return cli.Misuse(cmd, "forget: give one of JOB, --vni and --vanished")
 			}
 			n, err := o.Count(cmd.Context(), "forget", in)
 			if err != nil {
@@ -51,14 +56,4 @@ holds their VNIs again.`,
 	cmd.Flags().BoolVar(&in.Vanished, "vanished", false, "confirm that the jobs of an alarm are really gone")
 	cmd.Flags().BoolVar(&in.Confirmed, "gone", false, "also forget a job whose end the scheduler has not reported")
 	return cmd
-}
-
-func count(given ...bool) int {
-	n := 0
-	for _, g := range given {
-		if g {
-			n++
-		}
-	}
-	return n
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,7 +113,7 @@ func apply(ctx context.Context, o *cli.Options, r ruleset) (applied, error) {
 		return out, err
 	}
 	out.Before = st.Policy
-	swap, err := folder.Stage(r.Config.Policy, append(append([]hclfile.Source{}, r.Files...), r.Tests...))
+	swap, err := folder.Stage(r.Config.Policy, slices.Concat(r.Files, r.Tests))
 	if err != nil {
 		return out, err
 	}

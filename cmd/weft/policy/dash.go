@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // single are the flags of `weft policy` that may have one dash, as Go's own tools and terraform spell them. None of their letters together are
 // flags of these verbs.
@@ -15,10 +18,8 @@ func Dashed(args []string) []string {
 	flags := single[args[at+1]]
 	out := slices.Clone(args)
 	for i := at + 2; i < len(out) && out[i] != "--"; i++ {
-		for _, f := range flags {
-			if out[i] == f || len(out[i]) > len(f) && out[i][:len(f)+1] == f+"=" {
-				out[i] = "-" + out[i]
-			}
+		if name, _, _ := strings.Cut(out[i], "="); slices.Contains(flags, name) {
+			out[i] = "-" + out[i]
 		}
 	}
 	return out

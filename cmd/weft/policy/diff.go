@@ -91,15 +91,11 @@ func (r ruleset) past(path string) (rows []history.Row, caveats []string, err er
 			schedulers = append(schedulers, s.Name)
 		}
 	}
-	caveats = []string{"sacct knows neither the groups of users nor what they asked for with --network: what policy gives or denies for these is not seen here"}
 	scheduler := ""
-	if len(schedulers) > 0 {
-		scheduler = schedulers[0]
-	}
-	switch {
-	case scheduler == "":
+	caveats = []string{"sacct knows neither the groups of users nor what they asked for with --network: what policy gives or denies for these is not seen here"}
+	if len(schedulers) == 0 {
 		caveats = append(caveats, "the configuration has no scheduler \"slurm\": job.scheduler is empty")
-	case len(schedulers) > 1:
+	} else if scheduler = schedulers[0]; len(schedulers) > 1 {
 		caveats = append(caveats, fmt.Sprintf("all are taken for jobs of scheduler %q, the first of %s", scheduler, strings.Join(schedulers, ", ")))
 	}
 	jobs, err := slurm.Sacct(b, scheduler, time.Local)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -120,7 +121,7 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 	job.Scheduler = r.scheduler(job.Scheduler)
 	switch {
 	case job.Scheduler != "" && !slices.Contains(r.Env.Schedulers, job.Scheduler):
-		return explained{}, cli.Usage("policy explain: the configuration has no scheduler %q; there are: %s", core.Clip(job.Scheduler), orNone(strings.Join(r.Env.Schedulers, ", ")))
+		return explained{}, cli.Usage("policy explain: the configuration has no scheduler %q; there are: %s", core.Clip(job.Scheduler), cmp.Or(strings.Join(r.Env.Schedulers, ", "), "-"))
 	case a.file == "" && job.Cores < 1:
 		return explained{}, cli.Misuse(cmd, "policy explain: --cores %d: a job has at least 1 on each node", job.Cores)
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 func printExplained(w io.Writer, e explained) {
 	j := e.Job
-	fmt.Fprintf(w, "job %s of %s on %s: policy %.12s\n", orNone(oneLine(j.ID)), orNone(oneLine(j.User)), oneLine(hosts(e)), e.Policy)
+	fmt.Fprintf(w, "job %s of %s on %s: policy %.12s\n", cmp.Or(oneLine(j.ID), "-"), cmp.Or(oneLine(j.User), "-"), oneLine(hosts(e)), e.Policy)
 	if e.Live != nil {
 		fmt.Fprintf(w, "  it is %s, and was granted by %s\n", e.Live.State, e.Live.whose())
 	}
@@ -24,7 +25,7 @@ func printExplained(w io.Writer, e explained) {
 	fmt.Fprintln(w, "\nWhat it gets, and which line says so:")
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, a := range e.Attributes {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", a.Name, orNone(a.Value), set(a.Set))
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", a.Name, cmp.Or(a.Value, "-"), set(a.Set))
 		for _, old := range a.Replaced {
 			fmt.Fprintf(t, "\t\treplaces %s\n", set(old))
 		}
@@ -44,13 +45,6 @@ func printExplained(w io.Writer, e explained) {
 
 // oneLine keeps what a scheduler or a user wrote from looking like another line of the answer.
 func oneLine(s string) string { return hclfile.Printable(s, 1<<16) }
-
-func orNone(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
 
 func hosts(e explained) string {
 	if len(e.Job.Shares) == 0 {

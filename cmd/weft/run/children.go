@@ -24,10 +24,13 @@ const joining = 10 * time.Second
 
 // children runs the command once on each simulated node, and waits. A child that cannot start ends the others; signals reach all of them; none of them, and
 // nothing that they started, outlives this process when it is killed: see keep.
-func (r *runArgs) children(ctx context.Context, o *cli.Options, job local.Entry, path string, who *identity, environs [][]string) error {
+func (r *runArgs) children(ctx context.Context, o *cli.Options, job local.Entry, path string, who identity, environs [][]string) error {
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals, passedOn...)
-	defer signal.Stop(signals)
+	defer func() {
+		signal.Stop(signals)
+		close(signals)
+	}()
 	if ctx.Err() != nil { // the signal came before anybody would have passed it on
 		return fmt.Errorf("job %s was not started: %w", job.Job, context.Cause(ctx))
 	}
@@ -36,24 +39,17 @@ func (r *runArgs) children(ctx context.Context, o *cli.Options, job local.Entry,
 		return err
 	}
 	defer k.end()
-	begun, err := k.begin(keepSpec{Path: path, Args: r.command, Environs: environs, Cred: who.credential()})
+	begun, err := k.begin(keepSpec{Path: path, Args: r.command, Environs: environs, Cred: who.cred})
 	if err != nil {
 		return err
 	}
 	if begun.Err != "" {
 		return cli.Exit(cli.ExitExec, fmt.Errorf("run %s on %s: it cannot be executed: %s", path, job.Hosts[len(begun.PIDs)], begun.Err))
 	}
-	done := make(chan struct{})
-	defer close(done)
 	go func() {
-		for {
-			select {
-			case s := <-signals:
-				if s, ok := s.(syscall.Signal); ok {
-					_ = k.to.Encode(int(s))
-				}
-			case <-done:
-				return
+		for s := range signals {
+			if s, ok := s.(syscall.Signal); ok {
+				_ = k.to.Encode(int(s))
 			}
 		}
 	}()
@@ -72,11 +68,8 @@ func (r *runArgs) children(ctx context.Context, o *cli.Options, job local.Entry,
 func (r *runArgs) join(o *cli.Options, job local.Entry, pids []int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), joining)
 	defer cancel()
-	for i, at := range job.Hosts {
-		if i == 0 {
-			continue
-		}
-		err := o.AskNode(ctx, at, "join", dev.Join{Job: job.Job, PID: int32(pids[i])}, nil)
+	for i, at := range job.Hosts[1:] {
+		err := o.AskNode(ctx, at, "join", dev.Join{Job: job.Job, PID: int32(pids[i+1])}, nil)
 		if err != nil && core.AsError(err).Reason != core.Cancelled {
 			return err
 		}

@@ -54,12 +54,10 @@ func (r *runArgs) named() ([]string, error) {
 	if err != nil {
 		return nil, core.Errorf(core.BadCall, "run: --on: %w", err)
 	}
-	seen := map[string]bool{}
-	for _, h := range hosts {
-		if seen[h] {
+	for i, h := range hosts {
+		if slices.Contains(hosts[:i], h) {
 			return nil, fmt.Errorf("run: --on names node %s twice", h)
 		}
-		seen[h] = true
 	}
 	switch {
 	case len(hosts) == 0:

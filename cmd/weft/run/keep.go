@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -71,14 +72,7 @@ func keep() error {
 		go k.hear(from)
 	}
 	k.reap(codes)
-	worst := 0
-	for _, code := range codes {
-		if code != 0 {
-			worst = code
-			break
-		}
-	}
-	_ = to.Encode(worst) // weft run may be gone, or want no code: a keeper complains to nobody
+	_ = to.Encode(cmp.Or(codes...)) // weft run may be gone, or want no code: a keeper complains to nobody
 	return nil
 }
 

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/people"
 )
 
-// identity is who the command runs as; nil is the caller.
+// identity is who the command runs as; the zero value is the caller.
 type identity struct {
 	cred *syscall.Credential
 	name string
@@ -20,52 +19,40 @@ type identity struct {
 }
 
 // owner looks up the user that the command runs as; an empty name is the caller.
-func owner(ctx context.Context, name string) (*identity, error) {
+func owner(ctx context.Context, name string) (identity, error) {
 	if name == "" {
-		return nil, nil
+		return identity{}, nil
 	}
 	users := people.New(nil)
 	a, err := users.User(ctx, name)
 	if errors.Is(err, people.ErrUnknown) {
-		return nil, core.Errorf(core.BadRequest, "user %q: there is no such user here", core.Clip(name)).WithRemedy("give the name of a user of this node")
+		return identity{}, core.Errorf(core.BadRequest, "user %q: there is no such user here", core.Clip(name)).WithRemedy("give the name of a user of this node")
 	}
 	if err != nil {
-		return nil, err
+		return identity{}, err
 	}
 	if os.Geteuid() != 0 {
 		if int64(a.UID) == int64(os.Geteuid()) {
-			return nil, nil
+			return identity{}, nil
 		}
-		return nil, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name)).WithRemedy("leave --user out, or be root")
+		return identity{}, core.Errorf(core.NotAllowed, "user %q: only root may run a command as another user", core.Clip(name)).WithRemedy("leave --user out, or be root")
 	}
 	groups, err := users.GIDs(ctx, a)
-	return &identity{&syscall.Credential{Uid: a.UID, Gid: a.GID, Groups: groups}, a.Name, a.Home}, err
-}
-
-func (i *identity) credential() *syscall.Credential {
-	if i == nil {
-		return nil
-	}
-	return i.cred
+	return identity{&syscall.Credential{Uid: a.UID, Gid: a.GID, Groups: groups}, a.Name, a.Home}, err
 }
 
 // environ is env with the owner's own HOME, USER and LOGNAME: the caller's home is not the owner's to use.
-func (i *identity) environ(env []string) []string {
-	if i == nil {
+func (i identity) environ(env []string) []string {
+	if i.cred == nil {
 		return env
 	}
-	var out []string
-	for _, kv := range env {
-		if name, _, _ := strings.Cut(kv, "="); name != "HOME" && name != "USER" && name != "LOGNAME" {
-			out = append(out, kv)
-		}
-	}
-	return append(out, "HOME="+i.home, "USER="+i.name, "LOGNAME="+i.name)
+	env = without(env, map[string]bool{"HOME": true, "USER": true, "LOGNAME": true})
+	return append(env, "HOME="+i.home, "USER="+i.name, "LOGNAME="+i.name)
 }
 
 // become makes this process the owner's, for the exec that follows.
-func (i *identity) become() error {
-	if i == nil {
+func (i identity) become() error {
+	if i.cred == nil {
 		return nil
 	}
 	groups := make([]int, len(i.cred.Groups))

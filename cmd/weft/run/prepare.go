@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -72,14 +73,17 @@ func environ(base []string, a local.Answer, at string) []string {
 	for _, v := range a.Set {
 		gone[v.Name] = true
 	}
-	var out []string
-	for _, kv := range base {
-		if name, _, _ := strings.Cut(kv, "="); !gone[name] {
-			out = append(out, kv)
-		}
-	}
+	out := without(base, gone)
 	for _, v := range a.Set {
 		out = append(out, v.Name+"="+v.Value)
 	}
 	return append(out, "WEFT_JOB="+a.Job, "WEFT_NODE="+at)
+}
+
+// without is an environment without some variables.
+func without(env []string, gone map[string]bool) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return gone[name]
+	})
 }

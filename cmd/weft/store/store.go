@@ -45,10 +45,6 @@ func exportStore(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := s.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	return s.Export(ctx, os.Stdout)
 }
