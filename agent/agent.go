@@ -61,24 +61,6 @@ var DefaultLimits = Limits{
 	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Ran: 10 * time.Minute, Reports: 128,
 }
 
-func (l Limits) orDefault() Limits {
-	d := DefaultLimits
-	for _, f := range [][2]*time.Duration{
-		{&d.Commit, &l.Commit}, {&d.Driver, &l.Driver}, {&d.Heard, &l.Heard}, {&d.Tell, &l.Tell}, {&d.Hook, &l.Hook}, {&d.Tick, &l.Tick}, {&d.Retry, &l.Retry},
-		{&d.RetryMost, &l.RetryMost}, {&d.Call, &l.Call}, {&d.Ran, &l.Ran},
-	} {
-		if *f[1] > 0 {
-			*f[0] = *f[1]
-		}
-	}
-	for _, f := range [][2]*int{{&d.Queue, &l.Queue}, {&d.Batch, &l.Batch}, {&d.Reports, &l.Reports}} {
-		if *f[1] > 0 {
-			*f[0] = *f[1]
-		}
-	}
-	return d
-}
-
 // Agent works one node.
 type Agent struct {
 	needs   Needs
@@ -115,7 +97,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	if err := core.CheckName("node", needs.Node, core.MaxNodeName); err != nil {
 		return nil, err
 	}
-	a := &Agent{needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1)}
+	a := &Agent{needs: needs, limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.Default()
 	}

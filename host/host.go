@@ -36,7 +36,7 @@ type Host struct {
 
 // New is a host without plugins.
 func New(o Options) (*Host, error) {
-	h := &Host{log: o.Log, limits: o.Limits.orDefault(), version: o.Version, plugins: map[string]*Plugin{}, news: make(chan struct{})}
+	h := &Host{log: o.Log, limits: core.OrDefault(o.Limits, DefaultLimits), version: o.Version, plugins: map[string]*Plugin{}, news: make(chan struct{})}
 	if h.log == nil {
 		h.log = slog.Default()
 	}

@@ -116,7 +116,7 @@ func playTo(t *testing.T, a *actor, limits Limits, log *logbook, f func(t *testi
 		for _, c := range change {
 			c(&spec)
 		}
-		p := newPlugin(spec, limits.orDefault(), newTextLog(log), func(s Status) {
+		p := newPlugin(spec, core.OrDefault(limits, DefaultLimits), newTextLog(log), func(s Status) {
 			mu.Lock()
 			defer mu.Unlock()
 			if len(states) == 0 || states[len(states)-1] != s.State {

@@ -80,22 +80,3 @@ var DefaultLimits = Limits{
 	HealthEvery: 30 * time.Second, Health: 2 * time.Second, Misses: 2, Drain: 10 * time.Second, Kill: 3 * time.Second,
 	Backoff: 200 * time.Millisecond, BackoffMost: 2 * time.Minute, Deaths: 5, Window: 10 * time.Minute,
 }
-
-func (l Limits) orDefault() Limits {
-	d := DefaultLimits
-	for _, f := range [][2]*time.Duration{
-		{&l.Start, &d.Start}, {&l.Configure, &d.Configure}, {&l.Call, &d.Call}, {&l.Grace, &d.Grace}, {&l.Patience, &d.Patience},
-		{&l.HealthEvery, &d.HealthEvery}, {&l.Health, &d.Health}, {&l.Drain, &d.Drain}, {&l.Kill, &d.Kill}, {&l.Backoff, &d.Backoff},
-		{&l.BackoffMost, &d.BackoffMost}, {&l.Window, &d.Window},
-	} {
-		if *f[0] > 0 {
-			*f[1] = *f[0]
-		}
-	}
-	for _, f := range [][2]*int{{&l.Calls, &d.Calls}, {&l.Misses, &d.Misses}, {&l.Deaths, &d.Deaths}} {
-		if *f[0] > 0 {
-			*f[1] = *f[0]
-		}
-	}
-	return d
-}

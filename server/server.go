@@ -55,26 +55,6 @@ var DefaultLimits = Limits{
 	Retry: 200 * time.Millisecond, RetryMost: 30 * time.Second,
 }
 
-func (l Limits) orDefault() Limits {
-	d := DefaultLimits
-	or := func(to *time.Duration, v time.Duration) {
-		if v > 0 {
-			*to = v
-		}
-	}
-	or(&d.Commit, l.Commit)
-	or(&d.Describe, l.Describe)
-	or(&d.Tick, l.Tick)
-	or(&d.Retry, l.Retry)
-	or(&d.RetryMost, l.RetryMost)
-	for _, f := range [][2]*int{{&d.Queue, &l.Queue}, {&d.Batch, &l.Batch}, {&d.Describes, &l.Describes}, {&d.Orders, &l.Orders}} {
-		if *f[1] > 0 {
-			*f[0] = *f[1]
-		}
-	}
-	return d
-}
-
 // Server is the authority. It implements core.Authority.
 type Server struct {
 	needs      Needs
@@ -115,7 +95,7 @@ type Server struct {
 // New loads the store. Run must be called for the server to answer.
 func New(ctx context.Context, needs Needs) (*Server, error) {
 	s := &Server{
-		needs: needs, limits: needs.Limits.orDefault(), log: needs.Log, began: time.Now(), done: make(chan struct{}),
+		needs: needs, limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}),
 		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers), nodeCalls: map[nodeCall]<-chan struct{}{},
 		slots: map[string]chan struct{}{}, visits: &throttle.Lines{Burst: 100, Every: time.Second}, strangers: &throttle.Lines{Burst: 20, Every: 10 * time.Second},
 		unshown: &throttle.Lines{Burst: 20, Every: 10 * time.Second}, notes: map[string]chan core.Grant{},

@@ -48,21 +48,3 @@ var DefaultRules = Rules{
 	Quarantine: 60 * time.Second, Fresh: 10 * time.Second, Away: 3 * time.Minute, Busy: 5 * time.Minute, Repeat: 10 * time.Second,
 	VanishWait: 10 * time.Minute, VanishCount: 20, VanishShare: 10,
 }
-
-func (r Rules) orDefault() Rules {
-	d := DefaultRules
-	for _, f := range []struct{ to, from *time.Duration }{
-		{&d.Quarantine, &r.Quarantine}, {&d.Fresh, &r.Fresh}, {&d.Away, &r.Away}, {&d.Busy, &r.Busy}, {&d.Repeat, &r.Repeat}, {&d.VanishWait, &r.VanishWait},
-	} {
-		if *f.from != 0 {
-			*f.to = *f.from
-		}
-	}
-	if r.VanishCount != 0 {
-		d.VanishCount = r.VanishCount
-	}
-	if r.VanishShare != 0 {
-		d.VanishShare = r.VanishShare
-	}
-	return d
-}

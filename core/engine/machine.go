@@ -171,7 +171,7 @@ func (m *Machine) watch(s string) *watch {
 }
 
 func (m *Machine) configure(cfg Config) {
-	m.cfg, m.rules = cfg, cfg.Rules.orDefault()
+	m.cfg, m.rules = cfg, core.OrDefault(cfg.Rules, DefaultRules)
 	m.pools, m.least = make(map[string]*Pool, len(cfg.Pools)), m.rules.Quarantine
 	for i := range cfg.Pools {
 		m.pools[cfg.Pools[i].Name] = &m.cfg.Pools[i]

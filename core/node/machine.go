@@ -7,7 +7,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Config is what a machine is told once. A zero limit takes its default.
+// Config is what a machine is told once. Zero values are replaced by those of DefaultConfig.
 type Config struct {
 	Node string
 	Boot string // the node's boot id; records of another boot must not be given to New
@@ -15,12 +15,17 @@ type Config struct {
 	// SelfService are the scheduler instances on which a job's owner may prepare and clean up its own job (those of type local). Root may everywhere.
 	SelfService []string
 
-	CleanReply time.Duration // how long a clean-up hook, or the hook of a prepare that failed, waits before it is answered; 2 s
-	BusyDrain  time.Duration // how long a NIC may keep a run from being made or removed before the node is drained, and before a fault is repeated; 5 min
-	Sweep      time.Duration // between readings of the NICs for what has no record; 60 s
-	Refits     int           // how often a service is made smaller when a NIC refuses it for want of resources; 8
-	MaxRuns    int           // runs on the node, those that the server has not yet acknowledged included; 4096
-	MaxWaiters int           // hooks that wait for one run; 64
+	CleanReply time.Duration // how long a clean-up hook, or the hook of a prepare that failed, waits before it is answered
+	BusyDrain  time.Duration // how long a NIC may keep a run from being made or removed before the node is drained, and before a fault is repeated
+	Sweep      time.Duration // between readings of the NICs for what has no record
+	Refits     int           // how often a service is made smaller when a NIC refuses it for want of resources
+	MaxRuns    int           // runs on the node, those that the server has not yet acknowledged included
+	MaxWaiters int           // hooks that wait for one run
+}
+
+// DefaultConfig has the limits that suit a compute node.
+var DefaultConfig = Config{
+	CleanReply: 2 * time.Second, BusyDrain: 5 * time.Minute, Sweep: time.Minute, Refits: 8, MaxRuns: 4096, MaxWaiters: 64,
 }
 
 // Backoff of what a NIC refuses: it doubles from the least to the most, and further once the node is drained.
@@ -29,26 +34,6 @@ const (
 	backoffMost    = 5 * time.Second
 	backoffDrained = 30 * time.Second
 )
-
-func (c Config) withDefaults() Config {
-	or := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	or(&c.CleanReply, 2*time.Second)
-	or(&c.BusyDrain, 5*time.Minute)
-	or(&c.Sweep, time.Minute)
-	for _, n := range []struct {
-		at *int
-		v  int
-	}{{&c.Refits, 8}, {&c.MaxRuns, 4096}, {&c.MaxWaiters, 64}} {
-		if *n.at == 0 {
-			*n.at = n.v
-		}
-	}
-	return c
-}
 
 // Machine is one node's. It is not safe for concurrent use.
 type Machine struct {
@@ -84,7 +69,7 @@ const never = time.Duration(1<<63 - 1)
 // driver call of an earlier process can still be running. What it returns is handled as Step's.
 func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []Action) {
 	m := &Machine{
-		cfg: cfg.withDefaults(), now: now.Uptime, due: never,
+		cfg: core.OrDefault(cfg, DefaultConfig), now: now.Uptime, due: never,
 		jobs: map[core.JobID][]*holding{}, flights: map[Attempt]*holding{},
 		tombs: newRecent[core.Run, Tombstone](MaxTombstones), stamps: newRecent[core.JobID, int64](maxStamps),
 		refusals: newRecent[core.JobID, refusal](maxRefusals), survey: survey{next: never},
