@@ -189,7 +189,7 @@ func privileged(peer core.Peer, verb string) *core.Error {
 
 func holder(entries []node.Entry, s core.Service) *node.Entry {
 	for i, e := range entries {
-		if e.State != node.Clean && s.Owner == core.UID(e.UID) && core.EqualVNIs(s.VNIs, e.Grant.VNIs) {
+		if e.State != node.Clean && s.Owner == core.UID(e.UID) && slices.Equal(s.VNIs, e.Grant.VNIs) {
 			return &entries[i]
 		}
 	}

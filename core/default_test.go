@@ -3,6 +3,8 @@ package core
 import (
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestOrDefault(t *testing.T) {
@@ -14,8 +16,9 @@ func TestOrDefault(t *testing.T) {
 		Other []string
 	}
 	defaults := bounds{Wait: time.Second, Most: 3}
-	if got := OrDefault(bounds{Name: "n", Most: 7}, defaults); got.Name != "n" || got.Wait != time.Second || got.Most != 7 || got.Other != nil {
-		t.Errorf("got %+v", got)
+	want := bounds{Name: "n", Wait: time.Second, Most: 7}
+	if diff := cmp.Diff(want, OrDefault(bounds{Name: "n", Most: 7}, defaults)); diff != "" {
+		t.Error(diff)
 	}
 	if defaults.Most != 3 {
 		t.Errorf("the defaults became %+v", defaults)

@@ -1,6 +1,9 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // OwnerKind says how the kernel matches a service's owner.
 type OwnerKind uint8
@@ -53,7 +56,7 @@ type Service struct {
 
 // Same reports whether s and t are the same service: device, id, owner and VNIs.
 func (s Service) Same(t Service) bool {
-	return s.Device == t.Device && s.ID == t.ID && s.Owner == t.Owner && EqualVNIs(s.VNIs, t.VNIs)
+	return s.Device == t.Device && s.ID == t.ID && s.Owner == t.Owner && slices.Equal(s.VNIs, t.VNIs)
 }
 
 // ServiceSpec describes a service to create. It always restricts members, VNIs and classes, and its limits always
@@ -70,17 +73,4 @@ type ServiceSpec struct {
 type Created struct {
 	Service Service
 	Err     error // Exhausted with Short, Conflict, Invalid, Unavailable …
-}
-
-// EqualVNIs reports whether a and b hold the same VNIs in the same order.
-func EqualVNIs(a, b []VNI) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

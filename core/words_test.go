@@ -132,23 +132,6 @@ func TestDefaultVNIs(t *testing.T) {
 	}
 }
 
-func TestEqualVNIs(t *testing.T) {
-	for _, tt := range []struct {
-		a, b []VNI
-		want bool
-	}{
-		{nil, nil, true},
-		{nil, []VNI{}, true},
-		{[]VNI{1, 2}, []VNI{1, 2}, true},
-		{[]VNI{1, 2}, []VNI{2, 1}, false},
-		{[]VNI{1}, []VNI{1, 2}, false},
-	} {
-		if got := EqualVNIs(tt.a, tt.b); got != tt.want {
-			t.Errorf("EqualVNIs(%v, %v) = %v", tt.a, tt.b, got)
-		}
-	}
-}
-
 func TestHeadBefore(t *testing.T) {
 	head := func(store string, epoch, revision uint64) Head { return Head{store, epoch, revision} }
 	for _, tt := range []struct {

@@ -55,7 +55,7 @@ var effects = map[string]string{
 	"Grant.Floor":      "core/node Machine.fit",
 	"Grant.MinNICs":    "core/node Machine.usable",
 	"Grant.Inventory":  "core/node Machine.usable",
-	"Grant.Collective": "core/node StepEnvironment",
+	"Grant.Collective": "core/node Environment",
 	"Grant.Warnings":   "core/node holding.allWarnings",
 	"Grant.Head":       "core/node Machine.checkGrant",
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -162,7 +163,7 @@ func TestManyNodesOfAJobAskTheSchedulerOnce(t *testing.T) {
 		all.Wait()
 		first := <-grants
 		for range nodes - 1 {
-			if g := <-grants; !core.EqualVNIs(g.VNIs, first.VNIs) || g.Run != first.Run {
+			if g := <-grants; !slices.Equal(g.VNIs, first.VNIs) || g.Run != first.Run {
 				t.Fatalf("two nodes of one job got %v of %v and %v of %v", first.VNIs, first.Run, g.VNIs, g.Run)
 			}
 		}
@@ -255,7 +256,7 @@ func TestAFailedCommitGrantsNothingAndLosesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if core.EqualVNIs(g.VNIs, h.VNIs) {
+				if slices.Equal(g.VNIs, h.VNIs) {
 					t.Errorf("two jobs got %v", g.VNIs)
 				}
 				if s.Failure() != nil {
@@ -448,7 +449,7 @@ func TestAReloadKeepsWhatIsHeldOutsideTheNewPools(t *testing.T) {
 			t.Errorf("after the reload a job got %v, %v", h.VNIs, err)
 		}
 		again, err := s.Reserve(ctx, "n1", ask("1", "b"), core.Peer{})
-		if err != nil || !core.EqualVNIs(again.VNIs, g.VNIs) {
+		if err != nil || !slices.Equal(again.VNIs, g.VNIs) {
 			t.Errorf("a job from before has %v, %v, want %v", again.VNIs, err, g.VNIs)
 		}
 		s.sched.uid = 8

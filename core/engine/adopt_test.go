@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func TestAdoptThenJoin(t *testing.T) {
 	j := job("7", "n[1-2]")
 	w.attach("n1", heldAs(core.HeldReady, j.Run, 1050))
 	g := w.granted("n2", j, app())
-	if !core.EqualVNIs(g.VNIs, []core.VNI{1050}) || g.Classes != core.BestEffort || g.Limits[core.TXQ].Reserved != 8 {
+	if !slices.Equal(g.VNIs, []core.VNI{1050}) || g.Classes != core.BestEffort || g.Limits[core.TXQ].Reserved != 8 {
 		t.Errorf("%+v", g)
 	}
 	d := app()
@@ -89,7 +90,7 @@ func TestHeldWithOtherVNIs(t *testing.T) {
 	other := core.VNI(1024 + 1025 - int(g.VNIs[0]))
 	w.attach("n2", heldAs(core.HeldReady, j.Run, other))
 	w.refused("n3", job("8", "n3"), app(), core.PoolEmpty)
-	if late := w.granted("n3", j, app()); !core.EqualVNIs(late.VNIs, g.VNIs) {
+	if late := w.granted("n3", j, app()); !slices.Equal(late.VNIs, g.VNIs) {
 		t.Errorf("n3 gets %v, n1 got %v", late.VNIs, g.VNIs)
 	}
 	w.restart()

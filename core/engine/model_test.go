@@ -236,7 +236,7 @@ func (m *model) see(r *liveRun) { r.shown, r.missing = m.now.Uptime-1, 0 }
 func (j *modelJoin) boot() string { return strings.TrimPrefix(j.stuck, "clean in ") }
 
 func (m *model) joined(t *rapid.T, n string, r *liveRun, g core.Grant) {
-	if !core.EqualVNIs(g.VNIs, r.vnis) {
+	if !slices.Equal(g.VNIs, r.vnis) {
 		t.Fatalf("%s: %s is granted %v, the job has %v", g.Key, n, g.VNIs, r.vnis)
 	}
 	if j := r.joins[n]; j == nil || j.clean {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -129,7 +130,7 @@ func TestRecoverRolledBack(t *testing.T) {
 	// Both are there, so that only the quarantine is waited for; the VNI is the job's again.
 	w.want(j.Run, Active)
 	w.rests("n2")
-	if n := w.granted("n2", job("8", "n2"), app()); core.EqualVNIs(n.VNIs, g.VNIs) {
+	if n := w.granted("n2", job("8", "n2"), app()); slices.Equal(n.VNIs, g.VNIs) {
 		t.Errorf("VNI %v is given twice", n.VNIs)
 	}
 }

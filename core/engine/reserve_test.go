@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,14 +18,14 @@ func TestReserveMakesAndJoins(t *testing.T) {
 	}
 	again := w.granted("n1", j, app())
 	other := w.granted("n2", j, app())
-	if !core.EqualVNIs(first.VNIs, again.VNIs) || !core.EqualVNIs(first.VNIs, other.VNIs) {
+	if !slices.Equal(first.VNIs, again.VNIs) || !slices.Equal(first.VNIs, other.VNIs) {
 		t.Errorf("one job has VNIs %v, %v and %v", first.VNIs, again.VNIs, other.VNIs)
 	}
 	if got := w.m.Figures().Used["jobs"]; got != 1 {
 		t.Errorf("%d VNIs are in use, want 1", got)
 	}
 	two := w.granted("n3", job("8", "n3"), app())
-	if core.EqualVNIs(first.VNIs, two.VNIs) {
+	if slices.Equal(first.VNIs, two.VNIs) {
 		t.Errorf("two jobs have VNI %v", two.VNIs)
 	}
 }
@@ -248,7 +249,7 @@ func TestReserveOfRecurringID(t *testing.T) {
 			next := old
 			change(&next)
 			is := w.granted("n2", next, app())
-			if core.EqualVNIs(was.VNIs, is.VNIs) {
+			if slices.Equal(was.VNIs, is.VNIs) {
 				t.Errorf("both have VNI %v", is.VNIs)
 			}
 			w.want(old.Run, Draining)

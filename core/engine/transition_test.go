@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,7 +130,7 @@ func TestOrdersAreRepeated(t *testing.T) {
 func TestOrdersNameVNIs(t *testing.T) {
 	w, run := draining(t)
 	for _, o := range all[Order](w.attach("n2")) {
-		if c := o.Orders.Clean; len(c) != 1 || !core.EqualVNIs(c[0].VNIs, []core.VNI{1024}) || c[0].Run != run || o.Session != w.session {
+		if c := o.Orders.Clean; len(c) != 1 || !slices.Equal(c[0].VNIs, []core.VNI{1024}) || c[0].Run != run || o.Session != w.session {
 			t.Errorf("%+v", o)
 		}
 	}

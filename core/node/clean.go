@@ -29,7 +29,7 @@ func (m *Machine) clean(r *holding, why string) {
 // mine reports whether s is a service that was made for r: owner and VNIs, and the id where it is recorded. Where a Create was cut short no id is, and
 // the spec is all there is to know it by.
 func mine(r *holding, s *core.Service) bool {
-	if s.System || s.Default || s.Owner != core.UID(r.Grant.UID) || !core.EqualVNIs(s.VNIs, r.Grant.VNIs) {
+	if s.System || s.Default || s.Owner != core.UID(r.Grant.UID) || !slices.Equal(s.VNIs, r.Grant.VNIs) {
 		return false
 	}
 	recorded := false
@@ -41,15 +41,7 @@ func mine(r *holding, s *core.Service) bool {
 			recorded = true
 		}
 	}
-	if recorded {
-		return false
-	}
-	for i := range r.Specs {
-		if r.Specs[i].Device == s.Device {
-			return true
-		}
-	}
-	return false
+	return !recorded && slices.ContainsFunc(r.Specs, func(spec core.ServiceSpec) bool { return spec.Device == s.Device })
 }
 
 // foreign reports whether s holds a VNI of r and was not made for it.
@@ -58,12 +50,7 @@ func foreign(r *holding, s *core.Service) bool {
 }
 
 func sharesVNI(a, b []core.VNI) bool {
-	for _, v := range a {
-		if slices.Contains(b, v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(v core.VNI) bool { return slices.Contains(b, v) })
 }
 
 // prove looks whether anything is left, and removes it. The reading began after the run's last driver call ended, since a run has one call at a time.

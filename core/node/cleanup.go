@@ -36,8 +36,6 @@ func (m *Machine) cleanUp(h Hook) {
 	}
 	if h.Peer.Root() || len(rs) > 0 {
 		m.refusals.drop(job)
-	}
-	if h.Peer.Root() || len(rs) > 0 {
 		m.epilog(job)
 	}
 	c := &cleaner{call: h.Call, key: h.Ask.Key, until: min(h.Until, m.now+m.cfg.CleanReply)}
@@ -59,11 +57,8 @@ func (m *Machine) cleanUp(h Hook) {
 
 // mayCleanUp judges a caller that is not root.
 func (m *Machine) mayCleanUp(h Hook, rs []*holding) *core.Error {
-	ok := m.selfService(h.Ask.Key)
-	for _, r := range rs {
-		ok = ok && r.UID == h.Peer.UID
-	}
-	if ok {
+	others := func(r *holding) bool { return r.UID != h.Peer.UID }
+	if m.selfService(h.Ask.Key) && !slices.ContainsFunc(rs, others) {
 		return nil
 	}
 	return core.Errorf(core.NotAllowed, "clean-up of %v: uid %d may not do it", h.Ask.Key.JobID, h.Peer.UID)

@@ -23,51 +23,39 @@ const (
 
 // Environment is what tasks of the run have set: what the submitting shell may have carried is unset first. A run without VNIs has all unset. The step is
 // not known here: see StepEnvironment.
-func Environment(e Entry) []core.Variable { return StepEnvironment(e, "") }
+func Environment(e Entry) []core.Variable {
+	unset, set := make([]core.Variable, 0, 10), make([]core.Variable, 0, 10)
+	put := func(there bool, name, value string) {
+		if there {
+			set = append(set, core.Variable{Name: name, Value: value})
+		} else {
+			unset = append(unset, core.Variable{Name: name, Unset: true})
+		}
+	}
+	granted := len(e.Grant.VNIs) > 0
+	devices, ids := serviceLists(e.Services)
+	put(granted, envVNIs, core.FormatVNIs(e.Grant.VNIs))
+	put(granted, envDevices, devices)
+	put(granted, envServices, ids)
+	put(granted, envClasses, e.Grant.Classes.Env())
+	var c core.Collective
+	collective := granted && e.Grant.Collective != nil
+	if collective {
+		c = *e.Grant.Collective
+	}
+	put(collective, envJob, c.JobID)
+	put(false, envStep, "")
+	put(collective, envToken, c.Token)
+	put(collective, envURL, c.URL)
+	put(collective, envAddresses, strconv.Itoa(c.Addresses))
+	put(collective, envMinNodes, strconv.Itoa(c.MinNodes))
+	return append(unset, set...)
+}
 
 // StepEnvironment is Environment with the id of the step, which a job with collectives has set; empty unsets it.
 func StepEnvironment(e Entry, step string) []core.Variable {
-	out := make([]core.Variable, 0, 10)
-	unset := func(name string) { out = append(out, core.Variable{Name: name, Unset: true}) }
-	c := e.Grant.Collective
-	if len(e.Grant.VNIs) == 0 {
-		c = nil
-		unset(envVNIs)
-		unset(envDevices)
-		unset(envServices)
-		unset(envClasses)
-	}
-	if c == nil {
-		unset(envJob)
-	}
-	if c == nil || step == "" {
-		unset(envStep)
-	}
-	if c == nil {
-		unset(envToken)
-		unset(envURL)
-		unset(envAddresses)
-		unset(envMinNodes)
-	}
-	set := func(name, value string) { out = append(out, core.Variable{Name: name, Value: value}) }
-	if len(e.Grant.VNIs) > 0 {
-		set(envVNIs, core.FormatVNIs(e.Grant.VNIs))
-		devices, ids := serviceLists(e.Services)
-		set(envDevices, devices)
-		set(envServices, ids)
-		set(envClasses, e.Grant.Classes.Env())
-	}
-	if c != nil {
-		set(envJob, c.JobID)
-		if step != "" {
-			set(envStep, step)
-		}
-		set(envToken, c.Token)
-		set(envURL, c.URL)
-		set(envAddresses, strconv.Itoa(c.Addresses))
-		set(envMinNodes, strconv.Itoa(c.MinNodes))
-	}
-	return out
+	with, _ := WithStep(Environment(e), step)
+	return with
 }
 
 // serviceLists are the NICs and the ids of their services, in the same order.
@@ -85,18 +73,17 @@ func serviceLists(services []core.Service) (string, string) {
 
 // environment tells a job's variables to its owner, and to nobody else but root.
 func (m *Machine) environment(h Hook) {
-	rs := m.jobs[h.Ask.Key.JobID]
-	for i := len(rs) - 1; i >= 0; i-- {
-		if r := rs[i]; r.State == Ready && (h.Peer.Root() || r.UID == h.Peer.UID) {
+	for _, r := range slices.Backward(m.jobs[h.Ask.Key.JobID]) {
+		if r.State == Ready && (h.Peer.Root() || r.UID == h.Peer.UID) {
 			m.reply(h.Call, core.Outcome{Action: core.Environment, Key: r.Key, Environment: StepEnvironment(r.Entry, h.Ask.Step)})
 			return
 		}
 	}
-	if err := m.whyRefused(h.Ask.Key.JobID, h.Peer); err != nil {
-		m.refuse(h, err)
-		return
+	err := m.whyRefused(h.Ask.Key.JobID, h.Peer)
+	if err == nil {
+		err = core.Errorf(core.NoRecord, "environment of %v: this node holds nothing for it that uid %d may see", h.Ask.Key.JobID, h.Peer.UID)
 	}
-	m.refuse(h, core.Errorf(core.NoRecord, "environment of %v: this node holds nothing for it that uid %d may see", h.Ask.Key.JobID, h.Peer.UID))
+	m.refuse(h, err)
 }
 
 // WithStep is an Environment with the id of a step, as StepEnvironment gives it; ok says whether the step makes a difference, which it does for a job with

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-func TestWithStepIsStepEnvironment(t *testing.T) {
+func TestStepEnvironment(t *testing.T) {
 	plain := Entry{Grant: core.Grant{VNIs: []core.VNI{1024}, Classes: core.BestEffort}, Services: []core.Service{{Device: "cxi0", ID: 3}}}
 	collective := plain
 	collective.Grant.Collective = &core.Collective{JobID: "7", Token: "t", URL: "u", Addresses: 1, MinNodes: 64}
@@ -29,7 +29,19 @@ func TestWithStepIsStepEnvironment(t *testing.T) {
 			if ok != test.ok {
 				t.Errorf("makes a difference: %v, want %v", ok, test.ok)
 			}
-			if diff := cmp.Diff(StepEnvironment(test.entry, test.step), got); diff != "" {
+			var want []core.Variable
+			for _, v := range environment {
+				if !test.ok || v.Name != envStep {
+					want = append(want, v)
+				}
+				if test.ok && v.Name == envJob {
+					want = append(want, core.Variable{Name: envStep, Value: test.step})
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(want, StepEnvironment(test.entry, test.step)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(Environment(test.entry), environment); diff != "" {

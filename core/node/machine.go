@@ -78,13 +78,14 @@ func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []A
 	for _, r := range slices.Clone(m.runs) {
 		m.resume(r)
 	}
-	return m.out()
+	records, actions := m.out()
+	return m, records, actions
 }
 
-func (m *Machine) out() (*Machine, []Record, []Action) {
+func (m *Machine) out() ([]Record, []Action) {
 	records, actions := m.records, m.actions
 	m.records, m.actions = nil, nil
-	return m, records, actions
+	return records, actions
 }
 
 // load takes the records in.
@@ -160,8 +161,7 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.expire()
 	}
 	m.flush()
-	_, records, actions := m.out()
-	return records, actions
+	return m.out()
 }
 
 // hook begins a call.

@@ -206,11 +206,11 @@ func (w *world) checkCreate(c Create) {
 	g := w.granted[c.Run]
 	for _, s := range c.Specs {
 		if !slices.ContainsFunc(e.Specs, func(t core.ServiceSpec) bool {
-			return t.Device == s.Device && t.Limits == s.Limits && t.Owner == s.Owner && core.EqualVNIs(t.VNIs, s.VNIs)
+			return t.Device == s.Device && t.Limits == s.Limits && t.Owner == s.Owner && slices.Equal(t.VNIs, s.VNIs)
 		}) {
 			w.t.Fatalf("Create of %v with a spec that is not durable: %+v", c.Run, s)
 		}
-		if s.Owner != core.UID(g.UID) || !core.EqualVNIs(s.VNIs, g.VNIs) {
+		if s.Owner != core.UID(g.UID) || !slices.Equal(s.VNIs, g.VNIs) {
 			w.t.Fatalf("Create of %v with what it was not granted: %+v", c.Run, s)
 		}
 	}
@@ -237,7 +237,7 @@ func (w *world) checkDestroy(d Destroy) {
 		w.t.Fatalf("Destroy for %v without a durable entry: %+v", d.Run, e)
 	}
 	for _, s := range d.Services {
-		if s.Owner != core.UID(e.Grant.UID) || !core.EqualVNIs(s.VNIs, e.Grant.VNIs) || !slices.ContainsFunc(e.Services, s.Same) {
+		if s.Owner != core.UID(e.Grant.UID) || !slices.Equal(s.VNIs, e.Grant.VNIs) || !slices.ContainsFunc(e.Services, s.Same) {
 			w.t.Fatalf("Destroy for %v of a service that is not recorded as its own: %+v", d.Run, s)
 		}
 		if s.System || s.Default || w.foreign[at(s)] && slices.ContainsFunc(w.nics.services, s.Same) {

@@ -107,7 +107,7 @@ func result(spec core.ServiceSpec, res core.Created) *core.Error {
 		return driverError(err, "NIC "+spec.Device+": cannot create service")
 	}
 	s := &res.Service
-	if s.Device != spec.Device || s.Owner != spec.Owner || !core.EqualVNIs(s.VNIs, spec.VNIs) || s.System || s.Default {
+	if s.Device != spec.Device || s.Owner != spec.Owner || !slices.Equal(s.VNIs, spec.VNIs) || s.System || s.Default {
 		return core.Errorf(core.NICConflict, "NIC %s: service %d is not what was asked for: it has VNIs %s and owner %d", spec.Device, s.ID, core.FormatVNIs(s.VNIs), s.Owner.ID)
 	}
 	return nil
@@ -115,7 +115,7 @@ func result(spec core.ServiceSpec, res core.Created) *core.Error {
 
 // refit makes smaller what a NIC had too little for, which somebody else took since it was read.
 func (m *Machine) refit(r *holding, sent []core.ServiceSpec, short []*core.Error) {
-	specs := append([]core.ServiceSpec(nil), r.Specs...)
+	specs := slices.Clone(r.Specs)
 	for i, e := range short {
 		if e == nil {
 			continue

@@ -72,10 +72,9 @@ func (m *Machine) selfService(k core.Key) bool {
 
 // newest run of the key.
 func (m *Machine) newest(key core.Key) *holding {
-	rs := m.jobs[key.JobID]
-	for i := len(rs) - 1; i >= 0; i-- {
-		if rs[i].Key == key {
-			return rs[i]
+	for _, r := range slices.Backward(m.jobs[key.JobID]) {
+		if r.Key == key {
+			return r
 		}
 	}
 	return nil

@@ -83,10 +83,8 @@ func (m *Machine) checkGrant(r *holding, g core.Grant) *core.Error {
 		if v == 0 || v.IsDefault() {
 			return core.Errorf(core.InternalFault, "prepare of %v: the server granted VNI %d, which no job may have", r.Key, v)
 		}
-		for _, w := range g.VNIs[:i] {
-			if v == w {
-				return core.Errorf(core.InternalFault, "prepare of %v: the server granted VNI %d twice", r.Key, v)
-			}
+		if slices.Contains(g.VNIs[:i], v) {
+			return core.Errorf(core.InternalFault, "prepare of %v: the server granted VNI %d twice", r.Key, v)
 		}
 	}
 	return nil

@@ -239,7 +239,7 @@ func (l *law) judge(in engine.Reserve, g core.Grant, now time.Duration) {
 		w.fail("R6: %v is granted to %s after it was over", g.Run, in.Node)
 	case w.srv.m.Recovering():
 		w.fail("R1: %v is granted to %s while the store recovers", g.Run, in.Node)
-	case !core.EqualVNIs(r.vnis, g.VNIs):
+	case !slices.Equal(r.vnis, g.VNIs):
 		w.fail("R3: %v is granted VNIs %v, and it had %v", g.Run, g.VNIs, r.vnis)
 	case in.Said == nil && (r.shown < 0 || now-r.shown > engine.DefaultRules.Fresh || !lists(r.shares, in.Node)):
 		w.fail("R6: %v is granted to %s without asking, and the newest answer that shows it there is of %v, now %v", g.Run, in.Node, r.shown, now)
@@ -277,7 +277,7 @@ func (l *law) granted(c *call) {
 			continue
 		}
 		// The node may have confirmed by now, in the same commit; then it refuses the grant by its tombstone.
-		if _, ok := h.joins[c.b.name]; ok && core.EqualVNIs(taken(h.VNIs), c.grant.VNIs) {
+		if _, ok := h.joins[c.b.name]; ok && slices.Equal(taken(h.VNIs), c.grant.VNIs) {
 			return
 		}
 	}

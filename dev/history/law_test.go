@@ -77,7 +77,7 @@ func (l *law) empty() {
 func (l *law) making(b *box, n *nic, o *owned) {
 	w := l.w
 	e, ok := b.entry(o.run)
-	if !ok || !slices.ContainsFunc(e.Specs, func(s core.ServiceSpec) bool { return s.Device == n.name && core.EqualVNIs(s.VNIs, o.vnis) }) {
+	if !ok || !slices.ContainsFunc(e.Specs, func(s core.ServiceSpec) bool { return s.Device == n.name && slices.Equal(s.VNIs, o.vnis) }) {
 		w.fail("R5: %s: a service of %v is made on %s that no record of the node names", b.name, o.run, n.name)
 	}
 	if b.ended[o.run] {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -299,7 +300,7 @@ func TestVNIRange(t *testing.T) {
 			}
 			continue
 		}
-		if got := made[0].Service; made[0].Err != nil || !got.Enabled || !core.EqualVNIs(got.VNIs, block) || made[1].Service.ID != got.ID {
+		if got := made[0].Service; made[0].Err != nil || !got.Enabled || !slices.Equal(got.VNIs, block) || made[1].Service.ID != got.ID {
 			t.Errorf("SHS %s: %+v and %+v: want an enabled service with the range, once", b.Release, made[0], made[1])
 		}
 		made, _ = d.Create(t.Context(), []core.ServiceSpec{spec("cxi0", 1001, block[3])})

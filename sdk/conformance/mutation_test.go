@@ -206,7 +206,7 @@ var mutations = []struct {
 		all, _ := m.NICDriver.Services(ctx)
 		out, err := m.NICDriver.Create(ctx, specs)
 		for i, spec := range specs {
-			if at := slices.IndexFunc(all, func(s core.Service) bool { return s.Device == spec.Device && core.EqualVNIs(s.VNIs, spec.VNIs) }); at >= 0 {
+			if at := slices.IndexFunc(all, func(s core.Service) bool { return s.Device == spec.Device && slices.Equal(s.VNIs, spec.VNIs) }); at >= 0 {
 				out[i] = core.Created{Service: all[at]}
 			}
 		}
@@ -316,7 +316,7 @@ var mutations = []struct {
 		n := len(m.kept)
 		last := m.kept[max(0, n-2)]
 		m.mu.Unlock()
-		if n > 1 && !core.EqualVNIs(last.VNIs, out[0].Service.VNIs) {
+		if n > 1 && !slices.Equal(last.VNIs, out[0].Service.VNIs) {
 			out[0].Service = last
 		}
 		return out, err

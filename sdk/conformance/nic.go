@@ -173,7 +173,7 @@ func (t *T) matches(what string, spec core.ServiceSpec, s core.Service, d core.D
 	if s.Owner != spec.Owner {
 		t.Errorf("%s: its owner is %+v, want %+v: another could use it", what, s.Owner, spec.Owner)
 	}
-	if !core.EqualVNIs(s.VNIs, spec.VNIs) {
+	if !slices.Equal(s.VNIs, spec.VNIs) {
 		t.Errorf("%s: its VNIs are %s, want %s", what, core.FormatVNIs(s.VNIs), core.FormatVNIs(spec.VNIs))
 	}
 	if s.Classes != spec.Classes {

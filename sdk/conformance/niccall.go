@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ var nicCallCases = []Case{
 						t.Errorf("Create: %v", err)
 						return
 					}
-					if !core.EqualVNIs(s.VNIs, spec.VNIs) {
+					if !slices.Equal(s.VNIs, spec.VNIs) {
 						t.Errorf("Create with VNIs %s returned VNIs %s", core.FormatVNIs(spec.VNIs), core.FormatVNIs(s.VNIs))
 					}
 					list, err := t.NIC.Services(t.ctx)
@@ -88,7 +89,7 @@ var nicCallCases = []Case{
 			if c.Err != nil {
 				t.Fatalf("result %d: %v", i+1, c.Err)
 			}
-			if c.Service.Device != specs[i].Device || !core.EqualVNIs(c.Service.VNIs, specs[i].VNIs) {
+			if c.Service.Device != specs[i].Device || !slices.Equal(c.Service.VNIs, specs[i].VNIs) {
 				t.Errorf("result %d is on %s with VNIs %s; item %d was %s", i+1, c.Service.Device, core.FormatVNIs(c.Service.VNIs), i+1, about(specs[i]))
 			}
 			made = append(made, c.Service)

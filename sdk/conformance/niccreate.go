@@ -181,7 +181,7 @@ var nicCreateCases = []Case{
 				t.Errorf("result %d: %v, and only the second could fail", i+1, out[i].Err)
 				continue
 			}
-			if held, ok := on(all, out[i].Service); !ok || !core.EqualVNIs(held.VNIs, want.VNIs) {
+			if held, ok := on(all, out[i].Service); !ok || !slices.Equal(held.VNIs, want.VNIs) {
 				t.Errorf("result %d is %s/%d with VNIs %s, and the NIC holds %+v", i+1, out[i].Service.Device, out[i].Service.ID, core.FormatVNIs(want.VNIs), held)
 			}
 		}
