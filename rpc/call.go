@@ -58,11 +58,14 @@ func (r remote) answer(method string, d *decoder) error {
 
 // decoded is the answer to a call, or the call's error.
 func decoded[A any](r remote, method string, err error, answer func(*decoder) A) (A, error) {
+	var none A
 	if err != nil {
-		var none A
 		return none, r.inward(method, err)
 	}
 	d := &decoder{}
 	a := answer(d)
-	return a, r.answer(method, d)
+	if err := r.answer(method, d); err != nil {
+		return none, err
+	}
+	return a, nil
 }

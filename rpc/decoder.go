@@ -9,7 +9,8 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// decoder makes core's values of messages. It keeps the first thing that is wrong; a value that is out of its range is then zero.
+// decoder makes core's values of messages. It keeps the first thing that is wrong, and nobody uses a value of a message
+// in which something is wrong.
 type decoder struct{ err *core.Error }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -39,7 +40,6 @@ func (d *decoder) ready(ctx context.Context) error {
 func (d *decoder) u16(what string, v uint32) uint16 {
 	if v > math.MaxUint16 {
 		d.fail("%s: %d is more than 65535", what, v)
-		return 0
 	}
 	return uint16(v)
 }
@@ -48,7 +48,6 @@ func (d *decoder) u16(what string, v uint32) uint16 {
 func (d *decoder) count(what string, v uint32) int {
 	if v > math.MaxInt32 {
 		d.fail("%s: %d is more than %d", what, v, math.MaxInt32)
-		return 0
 	}
 	return int(v)
 }
@@ -57,20 +56,17 @@ func (d *decoder) count(what string, v uint32) int {
 func (d *decoder) fit(what, s string, most int) string {
 	if len(s) > most {
 		d.fail("%s: it has %d bytes and may have %d", what, len(s), most)
-		return ""
 	}
 	return s
 }
 
 // word is a name in somebody else's spelling, which may be empty but not break a line.
 func (d *decoder) word(what, s string) string {
-	if d.fit(what, s, maxWord) == "" {
-		return ""
-	}
+	d.fit(what, s, maxWord)
 	for _, r := range s {
 		if unicode.IsControl(r) || r == utf8.RuneError {
 			d.fail("%s %q: the character %q cannot stand there", what, core.Clip(s), r)
-			return ""
+			break
 		}
 	}
 	return s
@@ -81,10 +77,7 @@ func (d *decoder) device(s string) string {
 }
 
 func (d *decoder) name(what, s string, most int) string {
-	if err := core.CheckName(what, s, most); err != nil {
-		d.check(err)
-		return ""
-	}
+	d.check(core.CheckName(what, s, most))
 	return s
 }
 
@@ -99,7 +92,6 @@ func (d *decoder) anyName(what, s string, most int) string {
 func (d *decoder) bytes(what string, b []byte, most int) []byte {
 	if len(b) > most {
 		d.fail("%s: it has %d bytes and may have %d", what, len(b), most)
-		return nil
 	}
 	if len(b) == 0 {
 		return nil

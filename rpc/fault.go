@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 
@@ -52,36 +53,25 @@ func (r remote) fault(p *corev1.Error) *core.Error {
 	return e
 }
 
+// What a code means of which no more is known, and what it means of a NIC.
+var (
+	reasons = map[core.Code]core.Reason{
+		core.Invalid: core.BadCall, core.NotFound: core.NotThere, core.Denied: core.NotAllowed, core.Timeout: core.TimedOut,
+		core.Unsupported: core.NotSupported, core.Exhausted: core.Overloaded, core.Busy: core.Overloaded,
+	}
+	nicReasons = map[core.Code]core.Reason{
+		core.Exhausted: core.NICShort, core.Busy: core.ServiceBusy, core.Conflict: core.NICConflict,
+	}
+)
+
 // reason that fits a code of which no more is known.
 func (r remote) reason(c core.Code) core.Reason {
-	switch c {
-	case core.Invalid:
-		return core.BadCall
-	case core.NotFound:
-		return core.NotThere
-	case core.Denied:
-		return core.NotAllowed
-	case core.Timeout:
-		return core.TimedOut
-	case core.Unsupported:
-		return core.NotSupported
-	case core.Unavailable:
-		return r.away
-	case core.Exhausted:
-		if r.nic {
-			return core.NICShort
-		}
-		return core.Overloaded
-	case core.Busy:
-		if r.nic {
-			return core.ServiceBusy
-		}
-		return core.Overloaded
-	case core.Conflict:
-		if r.nic {
-			return core.NICConflict
-		}
-	case core.Corrupt, core.Internal:
+	var reason core.Reason
+	if r.nic {
+		reason = nicReasons[c]
 	}
-	return core.InternalFault
+	if c == core.Unavailable {
+		reason = r.away
+	}
+	return cmp.Or(reason, reasons[c], core.InternalFault)
 }

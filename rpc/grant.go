@@ -27,9 +27,6 @@ func (d *decoder) grant(p *corev1.Grant) core.Grant {
 		c := d.collective(p.GetCollective())
 		g.Collective = &c
 	}
-	if d.err != nil {
-		return core.Grant{}
-	}
 	return g
 }
 

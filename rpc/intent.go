@@ -54,16 +54,12 @@ func (d *decoder) intent(p *corev1.Intent) core.Intent {
 	if d.err == nil && a.Key == (core.Key{}) && a.Action != core.Running && a.Action != core.Room {
 		d.fail("%s: it names no job", a.Action)
 	}
-	if d.err != nil {
-		return core.Intent{}
-	}
 	return a
 }
 
 func (d *decoder) action(p corev1.Action) core.Action {
 	if p < corev1.Action(core.Prepare) || p > corev1.Action(core.Room) {
 		d.fail("hook: there is no action %d", p)
-		return 0
 	}
 	return core.Action(p)
 }
@@ -97,7 +93,6 @@ func (d *decoder) variable(p *hooksv1.Variable) core.Variable {
 	v := core.Variable{Name: d.fit("variable", p.GetName(), maxWord), Value: d.fit(p.GetName(), p.GetValue(), maxValue), Unset: p.GetUnset()}
 	if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") {
 		d.fail("variable %q: no environment can hold it", core.Clip(v.Name))
-		return core.Variable{}
 	}
 	return v
 }
@@ -105,7 +100,6 @@ func (d *decoder) variable(p *hooksv1.Variable) core.Variable {
 func (d *decoder) reply(p *hooksv1.RenderReply) core.HookReply {
 	if p.GetExit() < 0 || p.GetExit() > 255 {
 		d.fail("exit code %d: it is not from 0 to 255", p.GetExit())
-		return core.HookReply{}
 	}
 	return core.HookReply{
 		Stdout: d.bytes("standard output", p.GetStdout(), MaxPlugin), Stderr: d.bytes("standard error", p.GetStderr(), MaxPlugin), Exit: int(p.GetExit()),

@@ -35,9 +35,6 @@ func (d *decoder) anyJob(p *schedulerv1.Job) *core.Job {
 		return nil
 	}
 	j := d.job(p)
-	if d.err != nil {
-		return nil
-	}
 	return &j
 }
 
@@ -53,9 +50,6 @@ func (d *decoder) job(p *schedulerv1.Job) core.Job {
 	}
 	if p.GetRun() != nil || !p.GetGone() {
 		j.Run = d.run(p.GetRun())
-	}
-	if d.err != nil {
-		return core.Job{}
 	}
 	return j
 }
@@ -109,7 +103,6 @@ func (d *decoder) status(p *corev1.JobStatus) core.JobStatus {
 	s := core.JobStatus{Run: d.run(p.GetRun()), State: core.JobState(p.GetState()), Hosts: d.fit("hosts", p.GetHosts(), maxHosts), Started: p.GetStarted()}
 	if p.GetState() < corev1.JobState(core.JobQueued) || p.GetState() > corev1.JobState(core.JobFinal) {
 		d.fail("job %s: there is no state %d", s.Key, p.GetState())
-		return core.JobStatus{}
 	}
 	return s
 }

@@ -31,9 +31,6 @@ func (d *decoder) anyKey(p *corev1.Key) core.Key {
 func (d *decoder) jobID(scheduler, job string) core.JobID {
 	d.check(core.CheckName("scheduler", scheduler, core.MaxScheduler))
 	d.check(core.CheckJobID(job))
-	if d.err != nil {
-		return core.JobID{}
-	}
 	return core.JobID{Scheduler: scheduler, Job: job}
 }
 
@@ -55,7 +52,6 @@ func (d *decoder) run(p *corev1.Run) core.Run {
 func (d *decoder) uid(v uint32) uint32 {
 	if v == core.NoUID {
 		d.fail("uid %d: it is nobody", v)
-		return 0
 	}
 	return v
 }

@@ -109,11 +109,9 @@ func encodeDevice(v core.Device) *nicv1.Device {
 func (d *decoder) nic(p *nicv1.Device) core.Device {
 	if p.GetAddress() >= 1<<20 {
 		d.fail("NIC %s: its address %#x has more than 20 bits", core.Clip(p.GetName()), p.GetAddress())
-		return core.Device{}
 	}
 	if p.GetRgidsTotal() > math.MaxUint16 || p.GetRgidsFree() > math.MaxUint16 {
 		d.fail("NIC %s: RGIDs: %d of %d are free, and there are at most %d", core.Clip(p.GetName()), p.GetRgidsFree(), p.GetRgidsTotal(), math.MaxUint16)
-		return core.Device{}
 	}
 	return core.Device{
 		Name: d.device(p.GetName()), Address: p.GetAddress(), Up: p.GetUp(), Retry: p.GetRetry(), Open: p.GetOpen(), Fault: text(p.GetFault()),

@@ -22,37 +22,28 @@ func (s *hooksServer) parser() (core.RequestParser, error) {
 }
 
 func (s *hooksServer) Options(ctx context.Context, _ *hooksv1.OptionsRequest) (*hooksv1.OptionsReply, error) {
-	if err := new(decoder).ready(ctx); err != nil {
-		return nil, err
-	}
 	p, err := s.parser()
 	if err != nil {
 		return nil, err
 	}
-	options, err := p.Options(ctx)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &hooksv1.OptionsReply{Options: every(options, encodeOption)}, nil
+	return answered(ctx, &decoder{}, p.Options, func(options []core.Option) *hooksv1.OptionsReply {
+		return &hooksv1.OptionsReply{Options: every(options, encodeOption)}
+	})
 }
 
 func (s *hooksServer) ParseOptions(
 	ctx context.Context, req *hooksv1.ParseOptionsRequest,
 ) (*hooksv1.ParseOptionsReply, error) {
-	d := &decoder{}
-	given := each(d, "options", req.GetGiven(), maxGiven, func(s string) string { return d.fit("option", s, maxText) })
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
 	p, err := s.parser()
 	if err != nil {
 		return nil, err
 	}
-	request, err := p.ParseRequest(ctx, given)
-	if err != nil {
-		return nil, outward(err)
-	}
-	return &hooksv1.ParseOptionsReply{Request: encodeRequest(request)}, nil
+	d := &decoder{}
+	given := each(d, "options", req.GetGiven(), maxGiven, func(s string) string { return d.fit("option", s, maxText) })
+	parse := func(ctx context.Context) (core.Request, error) { return p.ParseRequest(ctx, given) }
+	return answered(ctx, d, parse, func(r core.Request) *hooksv1.ParseOptionsReply {
+		return &hooksv1.ParseOptionsReply{Request: encodeRequest(r)}
+	})
 }
 
 var _ core.RequestParser = (*hooksClient)(nil)

@@ -25,8 +25,5 @@ func (d *decoder) phase(p *hooksv1.Phase) core.HookPhase {
 	if p.GetLimit() <= 0 {
 		d.fail("phase %q: its limit is %s, and a hook has some time", core.Clip(p.GetName()), time.Duration(p.GetLimit()))
 	}
-	if d.err != nil {
-		return core.HookPhase{}
-	}
 	return out
 }

@@ -191,7 +191,6 @@ func encodeFinding(f core.Finding) *pluginv1.Finding {
 func (d *decoder) finding(p *pluginv1.Finding) core.Finding {
 	if p.GetSeverity() < pluginv1.Severity_SEVERITY_GOOD || p.GetSeverity() > pluginv1.Severity_SEVERITY_CRITICAL {
 		d.fail("finding: there is no severity %d", p.GetSeverity())
-		return core.Finding{}
 	}
 	return core.Finding{Severity: core.Severity(p.GetSeverity() - 1), What: text(p.GetWhat()), Evidence: text(p.GetEvidence()), Remedy: text(p.GetRemedy())}
 }

@@ -100,7 +100,6 @@ func (d *decoder) held(p *authorityv1.Held) core.Held {
 	}
 	if p.GetState() < authorityv1.HeldState(core.HeldPreparing) || p.GetState() > authorityv1.HeldState(core.HeldClean) {
 		d.fail("job %s: there is no state %d", h.Key, p.GetState())
-		return core.Held{}
 	}
 	return h
 }

@@ -42,7 +42,6 @@ func (d *decoder) wanted(p *corev1.Limits) core.Limits {
 	for r, v := range l {
 		if v.Reserved > v.Max {
 			d.fail("%s: %d are reserved and max is %d", core.Resource(r), v.Reserved, v.Max)
-			return core.Limits{}
 		}
 	}
 	return l

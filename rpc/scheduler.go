@@ -113,9 +113,6 @@ func (d *decoder) schedulerCall(p *schedulerv1.SchedulerCall) core.SchedulerCall
 		c.Grant = &g
 	}
 	d.check(c.Check())
-	if d.err != nil {
-		return core.SchedulerCall{}
-	}
 	return c
 }
 
@@ -135,9 +132,5 @@ func (d *decoder) schedulerReply(p *schedulerv1.SchedulerReply) *core.SchedulerR
 	if p == nil {
 		return nil
 	}
-	r := &core.SchedulerReply{ID: p.GetId(), Job: d.anyJob(p.GetJob()), Err: local.fault(p.GetError())}
-	if d.err != nil {
-		return nil
-	}
-	return r
+	return &core.SchedulerReply{ID: p.GetId(), Job: d.anyJob(p.GetJob()), Err: local.fault(p.GetError())}
 }

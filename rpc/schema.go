@@ -140,9 +140,6 @@ func (d *decoder) schema(p *pluginv1.Schema, depth int) core.Schema {
 				d.fail("field %q: its default is of another kind", core.Clip(f.Name))
 			}
 		}
-		if d.err != nil {
-			return core.Field{}
-		}
 		return f
 	})}
 }

@@ -11,7 +11,6 @@ const eth core.Classes = 1 << 4
 func (d *decoder) classes(v uint32, allowed core.Classes) core.Classes {
 	if v&^uint32(allowed) != 0 {
 		d.fail("traffic classes %#x: there are none beyond %#x", v, uint32(allowed))
-		return 0
 	}
 	return core.Classes(v)
 }
@@ -24,7 +23,6 @@ func (d *decoder) vnis(in []uint32, most int) []core.VNI {
 	return each(d, "VNIs", in, most, func(v uint32) core.VNI {
 		if v == 0 || v > 65535 {
 			d.fail("VNI %d: it is not from 1 to 65535", v)
-			return 0
 		}
 		return core.VNI(v)
 	})
@@ -44,10 +42,8 @@ func (d *decoder) owner(p *corev1.Owner) core.Owner {
 		d.fail("owner: there is no kind %d", kind)
 	case (kind == corev1.OwnerKind_OWNER_KIND_UID || kind == corev1.OwnerKind_OWNER_KIND_GID) && p.GetId() == core.NoUID:
 		d.fail("owner %d: it is nobody", p.GetId())
-	default:
-		return core.Owner{Kind: core.OwnerKind(kind), ID: p.GetId()}
 	}
-	return core.Owner{}
+	return core.Owner{Kind: core.OwnerKind(kind), ID: p.GetId()}
 }
 
 func encodeService(s core.Service) *corev1.Service {
@@ -59,13 +55,9 @@ func encodeService(s core.Service) *corev1.Service {
 
 // service as a NIC has it, whoever made it: a foreign one may have what Weft never asks for.
 func (d *decoder) service(p *corev1.Service) core.Service {
-	s := core.Service{
+	return core.Service{
 		Device: d.device(p.GetDevice()), ID: p.GetId(), Owner: d.owner(p.GetOwner()), VNIs: d.vnis(p.GetVnis(), maxOnNIC),
 		Classes: d.classes(p.GetClasses(), core.AllClasses|eth), Limits: d.limits(p.GetLimits()), InUse: d.counts(p.GetInUse()),
 		System: p.GetSystem(), Default: p.GetDefault(), Enabled: p.GetEnabled(),
 	}
-	if d.err != nil {
-		return core.Service{}
-	}
-	return s
 }
