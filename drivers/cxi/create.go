@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 )
 
 // Create makes services; see core.NICDriver. The NICs work beside each other.
@@ -245,10 +246,10 @@ func (m *maker) refused(spec *core.ServiceSpec, fail *failInfo, err errno) *core
 		if unread != ok { // as they were read before
 			list = m.services
 		}
-		return short(spec, capacity(m.n.info.totals(), list, m.traits), fail)
+		return refusal.Short(spec, capacity(m.n.info.totals(), list, m.traits), fail.report(), err)
 	case err == eexist:
 		all, _ := m.n.services() // what cannot be read now is not named
-		return taken(spec, all, m.traits.exact)
+		return refusal.Taken(spec, all, m.traits.exact, err)
 	default:
 		return failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, err)
 	}

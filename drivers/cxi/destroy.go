@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 )
 
 // Destroy removes services; see core.NICDriver. On a NIC that is not there nothing is known to be gone.
@@ -32,14 +33,11 @@ func (n *nic) remove(s *core.Service) error {
 		return nil
 	}
 	now := view(s.Device, &have, n.extras(&have), use{})
-	switch {
-	case n.over():
+	if n.over() {
 		return failure(s.Device, "cannot read service", s.ID, ecanceled)
-	case !s.Same(now):
-		return core.Errorf(core.NICConflict, "NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
-			s.Device, s.ID, core.FormatVNIs(now.VNIs), now.Owner, core.FormatVNIs(s.VNIs), s.Owner)
-	case now.System || now.Default:
-		return core.Errorf(core.NICConflict, "NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)
+	}
+	if err := refusal.Removal(*s, now); err != nil {
+		return err
 	}
 	err = n.destroy(s.ID, false)
 	if err == einval { // unknown: somebody else was faster

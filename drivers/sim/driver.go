@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -144,7 +145,7 @@ func (d *Driver) Destroy(ctx context.Context, services []core.Service) ([]error,
 		works[i] = work{device: at, name: s.Device, call: CallDestroy,
 			do: func(n *kernel.NIC) {
 				if held, errno := n.Get(s.ID); errno == kernel.OK && !held.System && d.faulty(Busy, at) && Same(s, held) {
-					out[i] = failure(s.Device, "cannot remove service", s.ID, kernel.EBUSY)
+					out[i] = refusal.Error(s.Device, "cannot remove service", s.ID, kernel.EBUSY)
 					return
 				}
 				out[i] = DestroyOn(n, s)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -47,7 +48,7 @@ func (d *Driver) Open(ctx context.Context, device string, service uint32, c kern
 		do: func(n *kernel.NIC) {
 			id, errno := open(n, c, service)
 			if errno != kernel.OK {
-				failed = failure(device, "cannot open an LNI of service", service, errno)
+				failed = refused(device, service, errno)
 				return
 			}
 			l.id = id
@@ -67,6 +68,18 @@ func (d *Driver) Open(ctx context.Context, device string, service uint32, c kern
 		return nil, failed
 	}
 	return l, nil
+}
+
+// refused is why an application gets no LNI.
+func refused(device string, service uint32, errno kernel.Errno) *core.Error {
+	const what = "cannot open an LNI of service"
+	why := map[kernel.Errno]string{
+		kernel.EPERM: "the caller is not one of its owners", kernel.EKEYREVOKED: "it is disabled",
+	}[errno]
+	if why == "" {
+		return refusal.Error(device, what, service, errno)
+	}
+	return core.Errorf(core.NotAllowed, "NIC %s: %s %d: %s: %w", device, what, service, why, errno)
 }
 
 // Close gives the LNI back.

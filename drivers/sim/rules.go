@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -22,7 +23,7 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 	}
 	id, fail, errno := n.Alloc(kernel.Root, &d)
 	if errno == kernel.ENOSPC {
-		return core.Created{Err: short(spec, n, fail)}
+		return core.Created{Err: refusal.Short(&spec, n.Capacity(), fail, errno)}
 	}
 	if errno == kernel.OK {
 		if errno = finish(n, id, spec); errno != kernel.OK {
@@ -30,14 +31,14 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 		}
 	}
 	if errno == kernel.EEXIST {
-		return core.Created{Err: taken(spec, ServicesOn(n, spec.Device), n.Behaviour().Overlap == kernel.OverlapExact)}
+		return core.Created{Err: refusal.Taken(&spec, ServicesOn(n, spec.Device), n.Behaviour().Overlap == kernel.OverlapExact, errno)}
 	}
 	if errno != kernel.OK {
-		return core.Created{Err: failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, errno)}
+		return core.Created{Err: refusal.Error(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, errno)}
 	}
 	s, errno := n.Get(id)
 	if errno != kernel.OK {
-		return core.Created{Err: failure(spec.Device, "cannot read back service", id, errno)}
+		return core.Created{Err: refusal.Error(spec.Device, "cannot read back service", id, errno)}
 	}
 	return core.Created{Service: View(spec.Device, s)}
 }
@@ -84,16 +85,11 @@ func DestroyOn(n *kernel.NIC, s core.Service) error {
 	if errno != kernel.OK {
 		return nil
 	}
-	if !Same(s, held) {
-		now := View(s.Device, held)
-		return core.Errorf(core.NICConflict, "NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
-			s.Device, s.ID, core.FormatVNIs(now.VNIs), now.Owner, core.FormatVNIs(s.VNIs), s.Owner)
-	}
-	if held.System || held.ID == kernel.DefaultID {
-		return core.Errorf(core.NICConflict, "NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)
+	if err := refusal.Removal(s, View(s.Device, held)); err != nil {
+		return err
 	}
 	if errno := n.Destroy(kernel.Root, s.ID); errno != kernel.OK {
-		return failure(s.Device, "cannot remove service", s.ID, errno)
+		return refusal.Error(s.Device, "cannot remove service", s.ID, errno)
 	}
 	return nil
 }

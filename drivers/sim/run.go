@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/poll"
 )
@@ -44,7 +45,7 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 			delay, hang, failed := d.consult(w.device, w.call)
 			switch {
 			case failed:
-				w.fail(failure(d.names()[w.device], w.call.failed(), 0, kernel.EIO))
+				w.fail(refusal.Error(d.names()[w.device], w.call.failed(), 0, kernel.EIO))
 			case hang || delay > 0 || until[w.device] > 0:
 				until[w.device] += delay
 				later = append(later, waiting{w, until[w.device], hang})
@@ -100,6 +101,11 @@ func (d *Driver) there(w work) bool {
 	}
 	w.fail(core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(name), w.call.failed()))
 	return false
+}
+
+// ended is the error of a call whose context is over.
+func ended(ctx context.Context, what string) *core.Error {
+	return core.AsError(fmt.Errorf("%s: %w", what, ctx.Err()))
 }
 
 // beforeEnd is a context that ends a little before ctx's deadline: a call answers for the NICs that did work while its caller is still listening.

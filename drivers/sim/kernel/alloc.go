@@ -4,23 +4,24 @@ import (
 	"math/bits"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 )
 
 // Alloc makes a service (cxil_alloc_svc) and gives its id: the lowest that is free, so that an id is used again at once. The checks come in the driver's
-// order: EPERM; EINVAL for VNIs, members, limits; EBADR and EEXIST for members; EEXIST for VNIs; ENOSPC for entries, then for pools. FailInfo is filled
+// order: EPERM; EINVAL for VNIs, members, limits; EBADR and EEXIST for members; EEXIST for VNIs; ENOSPC for entries, then for pools. The FailInfo is filled
 // for ENOSPC only.
-func (n *NIC) Alloc(c Caller, d *Desc) (uint32, FailInfo, Errno) {
+func (n *NIC) Alloc(c Caller, d *Desc) (uint32, refusal.FailInfo, Errno) {
 	if !c.Admin {
-		return 0, FailInfo{}, EPERM
+		return 0, refusal.FailInfo{}, EPERM
 	}
 	if err := n.validate(d); err != OK {
-		return 0, FailInfo{}, err
+		return 0, refusal.FailInfo{}, err
 	}
 	if err := n.checkMembers(d); err != OK {
-		return 0, FailInfo{}, err
+		return 0, refusal.FailInfo{}, err
 	}
 	if err := n.checkVNIs(d); err != OK {
-		return 0, FailInfo{}, err
+		return 0, refusal.FailInfo{}, err
 	}
 	return n.add(d)
 }
@@ -109,7 +110,7 @@ func (n *NIC) overlaps(min, max uint16) bool {
 }
 
 // add reserves what the service wants and puts it into the list.
-func (n *NIC) add(d *Desc) (uint32, FailInfo, Errno) {
+func (n *NIC) add(d *Desc) (uint32, refusal.FailInfo, Errno) {
 	s := Service{Desc: *d, LPR: 1, TLEPool: -1}
 	s.ID = n.lowestID()
 	if !s.ResourceLimits {
@@ -128,12 +129,12 @@ func (n *NIC) add(d *Desc) (uint32, FailInfo, Errno) {
 	s.Enable = s.ID != DefaultID && (s.RestrictedVNIs || !n.b.OpenDisabled) // parameter disable_default_svc is on by default
 	n.own()
 	n.services = append(n.services, s)
-	return s.ID, FailInfo{}, OK
+	return s.ID, refusal.FailInfo{}, OK
 }
 
 // reserve takes entries and pools for s, all or none. Entries of all resources but TLE are looked at first, then pools in enum order.
-func (n *NIC) reserve(s *Service) (FailInfo, Errno) {
-	var fail FailInfo
+func (n *NIC) reserve(s *Service) (refusal.FailInfo, Errno) {
+	var fail refusal.FailInfo
 	for r, l := range s.Limits {
 		if core.Resource(r) == core.TLE || l == (core.Limit{}) {
 			continue
@@ -169,7 +170,7 @@ func (n *NIC) reserve(s *Service) (FailInfo, Errno) {
 	for r, l := range s.Limits {
 		n.reserved[r] += l.Reserved
 	}
-	return FailInfo{}, OK
+	return refusal.FailInfo{}, OK
 }
 
 func (s *Service) takesLEPool(b *Behaviour) bool {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -132,7 +133,7 @@ func TestAllocErrno(t *testing.T) {
 			if err != kernel.OK && (n.Capacity() != before || len(n.Services()) != 3) {
 				t.Error("a failed call changed the NIC")
 			}
-			if err != kernel.OK && err != kernel.ENOSPC && fail != (kernel.FailInfo{}) {
+			if err != kernel.OK && err != kernel.ENOSPC && fail != (refusal.FailInfo{}) {
 				t.Errorf("fail_info %+v: the driver fills it for ENOSPC only", fail)
 			}
 		})

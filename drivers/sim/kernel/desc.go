@@ -68,29 +68,3 @@ type Caller struct {
 
 // Root is the caller that a driver plugin is.
 var Root = Caller{Admin: true}
-
-// FailInfo is struct cxi_svc_fail_info. Avail is filled in enum order and stops at the first resource that is short; entries behind it, those not
-// asked for and TLE stay 0, so a plain "avail < reserved" loop sees shortages that are none. Use First.
-type FailInfo struct {
-	Avail      [core.NumResources]uint16
-	NoLEPools  bool
-	NoTLEPools bool
-	NoCntrPool bool
-}
-
-// First is the resource that made an ENOSPC: the first one, TLE apart, with more reserved than was available; or a missing pool. ok is false where
-// neither is shown, which leaves TLE entries: the driver never reports them.
-func (f FailInfo) First(limits core.Limits) (r core.Resource, pool, ok bool) {
-	for i := range core.NumResources {
-		if i != core.TLE && limits[i].Reserved > f.Avail[i] {
-			return i, false, true
-		}
-	}
-	switch {
-	case f.NoLEPools:
-		return core.LE, true, true
-	case f.NoTLEPools:
-		return core.TLE, true, true
-	}
-	return core.TLE, false, false
-}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestFailInfo(t *testing.T) {
 	type shown struct {
 		Err   kernel.Errno
-		Fail  kernel.FailInfo
+		Fail  refusal.FailInfo
 		First core.Resource
 		Pool  bool
 		OK    bool
@@ -43,20 +44,20 @@ func TestFailInfo(t *testing.T) {
 	}{
 		{"it stops at the first short resource", nil,
 			desc(limit(core.PTE, 10, 1), limit(core.TXQ, 8, 8), limit(core.TGQ, 512, 512), limit(core.EQ, 4, 4), limit(core.AC, 2, 2)),
-			shown{kernel.ENOSPC, kernel.FailInfo{Avail: avail(pte, 2040, txq, 1023, tgq, 511)}, core.TGQ, false, true}},
+			shown{kernel.ENOSPC, refusal.FailInfo{Avail: avail(pte, 2040, txq, 1023, tgq, 511)}, core.TGQ, false, true}},
 		{"what is not asked for stays 0", nil, desc(limit(core.TXQ, 0, 0), limit(core.EQ, 2047, 2047)),
-			shown{kernel.ENOSPC, kernel.FailInfo{Avail: avail(eq, 2045)}, core.EQ, false, true}},
+			shown{kernel.ENOSPC, refusal.FailInfo{Avail: avail(eq, 2045)}, core.EQ, false, true}},
 		{"a max with nothing reserved is shown too", nil, desc(limit(core.PTE, 5, 0), limit(core.EQ, 2047, 2047)),
-			shown{kernel.ENOSPC, kernel.FailInfo{Avail: avail(pte, 2040, txq, 1023, eq, 2045)}, core.EQ, false, true}},
+			shown{kernel.ENOSPC, refusal.FailInfo{Avail: avail(pte, 2040, txq, 1023, eq, 2045)}, core.EQ, false, true}},
 		{"no LE pool is left: entries are all shown, the flag says what it is", fullLE, desc(limit(core.LE, 1, 1), limit(core.AC, 1, 1)),
-			shown{kernel.ENOSPC, kernel.FailInfo{Avail: avail(txq, 1023, le, 16384-kernel.EthernetLEs-14, ac, 1020), NoLEPools: true}, core.LE, true, true}},
+			shown{kernel.ENOSPC, refusal.FailInfo{Avail: avail(txq, 1023, le, 16384-kernel.EthernetLEs-14, ac, 1020), NoLEPools: true}, core.LE, true, true}},
 		{"no TLE pool is left", fullTLE, desc(limit(core.TLE, 8, 8)),
-			shown{kernel.ENOSPC, kernel.FailInfo{Avail: avail(txq, 1023), NoTLEPools: true}, core.TLE, true, true}},
+			shown{kernel.ENOSPC, refusal.FailInfo{Avail: avail(txq, 1023), NoTLEPools: true}, core.TLE, true, true}},
 		{"the LE pool is looked for before the TLE pool", func(t *testing.T, n *kernel.NIC) { fullLE(t, n); fullTLE(t, n) },
 			desc(limit(core.LE, 1, 1), limit(core.TLE, 8, 8)),
-			shown{kernel.ENOSPC, kernel.FailInfo{Avail: avail(txq, 1023, le, 16384-kernel.EthernetLEs-14), NoLEPools: true}, core.LE, true, true}},
+			shown{kernel.ENOSPC, refusal.FailInfo{Avail: avail(txq, 1023, le, 16384-kernel.EthernetLEs-14), NoLEPools: true}, core.LE, true, true}},
 		{"too few TLEs are never shown", nil, desc(limit(core.TLE, 1537, 1537)),
-			shown{kernel.ENOSPC, kernel.FailInfo{Avail: avail(txq, 1023)}, core.TLE, false, false}},
+			shown{kernel.ENOSPC, refusal.FailInfo{Avail: avail(txq, 1023)}, core.TLE, false, false}},
 		{"nothing reserved of LE shares pool 0, without count limit", fullLE, desc(limit(core.TXQ, 0, 0), limit(core.LE, 16384, 0)), shown{Err: kernel.OK, First: core.TLE}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

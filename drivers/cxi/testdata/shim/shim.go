@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -384,12 +385,12 @@ func decode(b []byte) kernel.Desc {
 }
 
 // encodeFail is struct cxi_svc_fail_info.
-func encodeFail(f kernel.FailInfo) []byte {
+func encodeFail(f refusal.FailInfo) []byte {
 	b := make([]byte, 20)
 	for i, v := range f.Avail {
 		binary.NativeEndian.PutUint16(b[2*i:], v)
 	}
-	for i, on := range []bool{f.NoLEPools, f.NoTLEPools, f.NoCntrPool} {
+	for i, on := range []bool{f.NoLEPools, f.NoTLEPools} {
 		if on {
 			b[16+i] = 1
 		}
