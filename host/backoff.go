@@ -1,9 +1,10 @@
 package host
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/weft-hpc/weft/poll"
 )
 
 // breaker counts the deaths within a window.
@@ -18,11 +19,7 @@ func (b *breaker) died(now time.Time) (wait time.Duration, broken bool) {
 	if b.recent(now) >= b.limits.Deaths {
 		return 0, true
 	}
-	wait = b.limits.Backoff
-	for range len(b.deaths) - 1 {
-		wait = min(2*wait, b.limits.BackoffMost)
-	}
-	return wait/2 + rand.N(wait/2+1), false
+	return poll.Backoff(b.limits.Backoff, b.limits.BackoffMost, len(b.deaths)-1), false
 }
 
 func (b *breaker) recent(now time.Time) int {

@@ -2,6 +2,7 @@ package poll
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -18,4 +19,14 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// Backoff doubles a pause so many times, up to most. It draws the pause between the half and the whole, so that many
+// hosts do not come at once.
+func Backoff(pause, most time.Duration, doublings int) time.Duration {
+	for ; doublings > 0 && pause < most; doublings-- {
+		pause *= 2
+	}
+	pause = min(pause, most)
+	return pause/2 + rand.N(pause/2+1)
 }

@@ -4,7 +4,6 @@ package poll
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -34,7 +33,7 @@ func Watch(ctx context.Context, every time.Duration, list func(context.Context) 
 		wait := every
 		if err != nil {
 			failed++
-			wait = pause(every, failed)
+			wait = Backoff(every, max(every, Slowest), failed)
 			slog.WarnContext(ctx, "the scheduler did not list its jobs; nothing is freed until it does", core.LogError, err, core.LogCount, failed, core.LogWait, wait)
 		} else {
 			if failed > 0 {
@@ -55,15 +54,4 @@ func ask(ctx context.Context, list func(context.Context) ([]core.JobStatus, erro
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	return list(ctx)
-}
-
-// pause after so many failures in a row.
-func pause(every time.Duration, failed int) time.Duration {
-	most := max(every, Slowest)
-	wait := every
-	for i := 0; i < failed && wait < most; i++ {
-		wait *= 2
-	}
-	wait = min(wait, most)
-	return wait/2 + rand.N(wait/2+1)
 }

@@ -141,3 +141,16 @@ func TestItAsksAtMostOnceASecond(t *testing.T) {
 		t.Errorf("asked %d times in 10 s", len(asked))
 	}
 }
+
+// TestPausesGrow and stay in bounds.
+func TestPausesGrow(t *testing.T) {
+	const first, most = 250 * time.Millisecond, 30 * time.Second
+	for doublings := range 40 {
+		if d := poll.Backoff(first, most, doublings); d < first/2 || d > most {
+			t.Errorf("after %d doublings: %v", doublings, d)
+		}
+	}
+	if poll.Backoff(first, most, 0) > first || poll.Backoff(first, most, 19) < most/2 {
+		t.Error("the first or the last")
+	}
+}

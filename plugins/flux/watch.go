@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // Pauses between a broker that is gone and the next try, and how long a backlog or an answer may take.
@@ -45,31 +45,17 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 		if errors.As(err, &told) {
 			return told.error
 		}
+		wait := poll.Backoff(firstPause, mostPause, failed)
 		failed++
-		wait := pause(failed)
 		log := slog.WarnContext
 		if errors.Is(err, broker.End) || errors.Is(err, broker.ErrClosed) {
 			log = slog.InfoContext // a broker that stops in order
 		}
 		log(ctx, "Flux does not tell its jobs; nothing is freed until it does", core.LogScheduler, p.name, core.LogError, p.away("journal", err), core.LogCount, failed, core.LogWait, wait)
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !poll.Pause(ctx, wait) {
 			return ctx.Err()
 		}
 	}
-}
-
-// pause after so many failures in a row, drawn so that many hosts do not come at once.
-func pause(failed int) time.Duration {
-	wait := firstPause
-	for i := 1; i < failed && wait < mostPause; i++ {
-		wait *= 2
-	}
-	wait = min(wait, mostPause)
-	return wait/2 + rand.N(wait/2+1) //nolint:gosec // no secret
 }
 
 // follow reads one journal from its backlog to its end.

@@ -340,15 +340,3 @@ func FuzzReadEventlog(f *testing.F) {
 		}
 	})
 }
-
-// TestPausesGrow and stay in bounds.
-func TestPausesGrow(t *testing.T) {
-	for failed := 1; failed < 40; failed++ {
-		if d := pause(failed); d < firstPause/2 || d > mostPause {
-			t.Errorf("after %d failures: %v", failed, d)
-		}
-	}
-	if pause(1) > firstPause || pause(20) < mostPause/2 {
-		t.Error("the first or the last")
-	}
-}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/weft-hpc/weft/poll"
 )
 
 // Time limits of a connection. A call's own is its context's.
@@ -56,14 +58,7 @@ func Dial(ctx context.Context, uri string, dial Dialer) (*Conn, error) {
 		if err == nil {
 			return Open(ctx, c)
 		}
-		if try == dialTries || ctx.Err() != nil {
-			return nil, err
-		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if try == dialTries || !poll.Pause(ctx, wait) {
 			return nil, err
 		}
 	}
