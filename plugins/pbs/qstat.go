@@ -33,22 +33,6 @@ type row struct {
 	odd       string            // what its user wrote and cannot be read; "" where all can
 }
 
-// What is read of a job. Whatever else qstat shows of it is passed over: most of that is its user's text.
-const (
-	attrState     = "job_state"
-	attrSubstate  = "substate"
-	attrUser      = "euser"
-	attrGroup     = "egroup"
-	attrQueue     = "queue"
-	attrAccount   = "Account_Name"
-	attrSubmitted = "ctime"
-	attrStarted   = "stime"
-	attrRuns      = "run_count"
-	attrHosts     = "exec_host"
-	attrRerunable = "Rerunable"
-	attrWanted    = "Resource_List"
-)
-
 // prerun is the substate of a job that is being sent to MOM; stime is then that of the run before.
 const prerun = 41
 
@@ -139,8 +123,8 @@ func readJob(d *json.Decoder, id string) (row, error) {
 	}
 	seen := map[string]bool{}
 	err := object(d, func(name string) error {
-		to := r.attribute(name)
-		if to == nil {
+		read := attributes[name]
+		if read == nil {
 			return pass(d)
 		}
 		if seen[name] {
@@ -151,7 +135,7 @@ func readJob(d *json.Decoder, id string) (row, error) {
 		if d.Decode(&raw) != nil {
 			return errQuoted
 		}
-		if err := to(raw); err != nil && !isArray(id) {
+		if err := read(&r, raw); err != nil && !isArray(id) {
 			return errors.New("job " + id + ": its " + name + " is " + strconv.Quote(core.Clip(string(raw))))
 		}
 		return nil
@@ -164,72 +148,67 @@ func readJob(d *json.Decoder, id string) (row, error) {
 
 var errValue = errors.New("it cannot be read")
 
-// attribute is how one attribute is read; nil: it is not.
-func (r *row) attribute(name string) func(json.RawMessage) error {
-	word := func(to *string, most int) func(json.RawMessage) error {
-		return func(raw json.RawMessage) error {
-			s, ok := scalar(raw)
-			if !ok || len(s) > most {
-				return errValue
-			}
-			*to = s
-			return nil
+// attrAccount is the attribute that a user writes freely, besides the resources.
+const attrAccount = "Account_Name"
+
+// attributes are read of a job. Whatever else qstat shows of it is passed over: most of that is its user's text.
+var attributes = map[string]func(r *row, raw json.RawMessage) error{
+	"job_state":     word(1, func(r *row) *string { return &r.state }),
+	"substate":      func(r *row, raw json.RawMessage) error { return json.Unmarshal(raw, &r.substate) },
+	"euser":         word(maxWord, func(r *row) *string { return &r.user }),
+	"egroup":        word(maxWord, func(r *row) *string { return &r.group }),
+	"queue":         word(maxWord, func(r *row) *string { return &r.queue }),
+	attrAccount:     (*row).readAccount,
+	"ctime":         moment(func(r *row) *int64 { return &r.submitted }),
+	"stime":         moment(func(r *row) *int64 { return &r.started }),
+	"run_count":     (*row).readRuns,
+	"exec_host":     word(maxHosts, func(r *row) *string { return &r.hosts }),
+	"Rerunable":     (*row).readRerunable,
+	"Resource_List": (*row).readResources,
+}
+
+// word reads a text of at most so many bytes.
+func word(most int, to func(*row) *string) func(*row, json.RawMessage) error {
+	return func(r *row, raw json.RawMessage) error {
+		s, ok := scalar(raw)
+		if !ok || len(s) > most {
+			return errValue
 		}
+		*to(r) = s
+		return nil
 	}
-	moment := func(to *int64) func(json.RawMessage) error {
-		return func(raw json.RawMessage) error {
-			s, _ := scalar(raw)
-			t, err := time.Parse(time.ANSIC, s)
-			*to = t.Unix()
-			if err != nil || *to <= 0 {
-				return errValue
-			}
-			return nil
+}
+
+func moment(to func(*row) *int64) func(*row, json.RawMessage) error {
+	return func(r *row, raw json.RawMessage) error {
+		s, _ := scalar(raw)
+		t, err := time.Parse(time.ANSIC, s)
+		if err != nil || t.Unix() <= 0 {
+			return errValue
 		}
+		*to(r) = t.Unix()
+		return nil
 	}
-	switch name {
-	case attrState:
-		return word(&r.state, 1)
-	case attrSubstate:
-		return func(raw json.RawMessage) (err error) { return json.Unmarshal(raw, &r.substate) }
-	case attrUser:
-		return word(&r.user, maxWord)
-	case attrGroup:
-		return word(&r.group, maxWord)
-	case attrQueue:
-		return word(&r.queue, maxWord)
-	case attrAccount:
-		return func(raw json.RawMessage) error {
-			if word(&r.account, maxWord)(raw) != nil {
-				r.odd = attrAccount
-			}
-			return nil
-		}
-	case attrSubmitted:
-		return moment(&r.submitted)
-	case attrStarted:
-		return moment(&r.started)
-	case attrRuns:
-		return r.run
-	case attrHosts:
-		return word(&r.hosts, maxHosts)
-	case attrRerunable:
-		return func(raw json.RawMessage) error {
-			s, ok := scalar(raw)
-			r.rerunable = s == "True"
-			if !ok {
-				return errValue
-			}
-			return nil
-		}
-	case attrWanted:
-		return r.resources
+}
+
+func (r *row) readAccount(raw json.RawMessage) error {
+	if word(maxWord, func(r *row) *string { return &r.account })(r, raw) != nil {
+		r.odd = attrAccount
 	}
 	return nil
 }
 
-// run takes a count that is too high for any run of Weft's as the highest: a job's owner can raise it by qalter, to what a long holds.
-func (r *row) run(raw json.RawMessage) error {
+func (r *row) readRerunable(raw json.RawMessage) error {
+	s, ok := scalar(raw)
+	r.rerunable = s == "True"
+	if !ok {
+		return errValue
+	}
+	return nil
+}
+
+// readRuns takes a count that is too high for any run of Weft's as the highest: a job's owner can raise it by qalter, to what a long holds.
+func (r *row) readRuns(raw json.RawMessage) error {
 	var n float64 // qstat writes a long one as 1e+15
 	if json.Unmarshal(raw, &n) != nil || n < 0 || n != math.Trunc(n) {
 		return errValue
@@ -238,8 +217,8 @@ func (r *row) run(raw json.RawMessage) error {
 	return nil
 }
 
-// resources keeps what the job asks of Weft.
-func (r *row) resources(raw json.RawMessage) error {
+// readResources keeps what the job asks of Weft.
+func (r *row) readResources(raw json.RawMessage) error {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
 		return errValue

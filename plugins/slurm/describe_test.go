@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -128,7 +129,7 @@ func TestSharesWithoutANote(t *testing.T) {
 func TestDescribeOfALongList(t *testing.T) {
 	var names []string
 	for i := 0; i < 4000; i += 2 {
-		names = append(names, "n"+itoa(10000+i))
+		names = append(names, "n"+strconv.Itoa(10000+i))
 	}
 	f := &fake{}
 	f.job("7", "NodeList", strings.Join(names, ","), "NumNodes", "2000", "NumCPUs", "8000")

@@ -75,82 +75,68 @@ func about(nodes int) table {
 // every is what is asked of all jobs.
 var every = table{{colJob, 12}, {colLeader, 12}, {colUID, 12}, {colState, 24}, {colSubmitted, 24}, {colStarted, 24}, {colRestarts, 12}, {colNodes, 256}}
 
+// columns are how a row takes each column.
+var columns = map[string]func(r *row, v string) error{
+	colJob:       func(r *row, v string) error { r.job = v; return checkJob(v) },
+	colLeader:    (*row).readLeader,
+	colArray:     text(func(r *row) *string { return &r.array }),
+	colTask:      text(func(r *row) *string { return &r.task }),
+	colUID:       func(r *row, v string) (err error) { r.uid, err = unsigned(v); return err },
+	colGID:       func(r *row, v string) (err error) { r.gid, err = unsigned(v); return err },
+	colState:     text(func(r *row) *string { return &r.state }),
+	colSubmitted: func(r *row, v string) (err error) { r.submitted, err = moment(v); return err },
+	colStarted:   (*row).readStarted,
+	colRestarts:  func(r *row, v string) (err error) { r.restarts, err = unsigned(v); return err },
+	colBatch:     func(r *row, v string) error { r.batch = v == "1"; return nil },
+	colRequeue:   func(r *row, v string) error { r.requeue = v == "1"; return nil },
+	colCPUs:      func(r *row, v string) (err error) { r.cpus, err = amount(v); return err },
+	colNodes:     text(func(r *row) *string { return &r.nodes }),
+	colUser:      text(func(r *row) *string { return &r.user }),
+	colGroup:     text(func(r *row) *string { return &r.group }),
+	colPartition: text(func(r *row) *string { return &r.partition }),
+	colAccount:   text(func(r *row) *string { return &r.account }),
+	colNetwork:   text(func(r *row) *string { return &r.network }),
+}
+
+func text(to func(*row) *string) func(*row, string) error {
+	return func(r *row, v string) error { *to(r) = v; return nil }
+}
+
+func (r *row) readLeader(v string) error {
+	if r.leader = v; v == "" {
+		return nil
+	}
+	return checkJob(v)
+}
+
+// readStarted takes a time alone: of a job that waits squeue shows N/A, or a guess.
+func (r *row) readStarted(v string) error {
+	if t, err := moment(v); err == nil {
+		r.started = t
+	}
+	return nil
+}
+
 // rows reads an answer.
 func rows(t table, text []byte) ([]row, error) {
 	var all []row
 	err := t.parse(text, func(values []string, cut []bool) error {
-		r, err := readRow(t, values, cut)
-		if err == nil {
-			all = append(all, r)
+		var r row
+		for i, c := range t {
+			if cut[i] {
+				if r.cut == nil {
+					r.cut = map[string]bool{}
+				}
+				r.cut[c.name] = true
+			}
+			if columns[c.name](&r, values[i]) != nil {
+				return core.Errorf(core.SchedulerAway, "job %q: its %s is %q", core.Clip(r.job), c.name, core.Clip(values[i]))
+			}
 		}
-		return err
+		all = append(all, r)
+		return nil
 	})
 	return all, err
-}
-
-func readRow(t table, values []string, cut []bool) (row, error) {
-	var r row
-	var err error
-	wrong := func(c column, v string) error {
-		return core.Errorf(core.SchedulerAway, "job %q: its %s is %q", core.Clip(r.job), c.name, core.Clip(v))
-	}
-	for i, c := range t {
-		v := values[i]
-		if cut[i] {
-			if r.cut == nil {
-				r.cut = map[string]bool{}
-			}
-			r.cut[c.name] = true
-		}
-		switch c.name {
-		case colJob:
-			r.job, err = v, checkJob(v)
-		case colLeader:
-			if r.leader = v; v != "" {
-				err = checkJob(v)
-			}
-		case colArray:
-			r.array = v
-		case colTask:
-			r.task = v
-		case colUID:
-			r.uid, err = unsigned(v)
-		case colGID:
-			r.gid, err = unsigned(v)
-		case colState:
-			r.state = v
-		case colSubmitted:
-			r.submitted, err = moment(v)
-		case colStarted:
-			if t, err := moment(v); err == nil { // N/A, or a guess, of a job that waits
-				r.started = t
-			}
-		case colRestarts:
-			r.restarts, err = unsigned(v)
-		case colBatch:
-			r.batch = v == "1"
-		case colRequeue:
-			r.requeue = v == "1"
-		case colCPUs:
-			r.cpus, err = amount(v)
-		case colNodes:
-			r.nodes = v
-		case colUser:
-			r.user = v
-		case colGroup:
-			r.group = v
-		case colPartition:
-			r.partition = v
-		case colAccount:
-			r.account = v
-		case colNetwork:
-			r.network = v
-		}
-		if err != nil {
-			return r, wrong(c, v)
-		}
-	}
-	return r, nil
 }
 
 func unsigned(v string) (uint32, error) {
@@ -176,8 +162,6 @@ func moment(v string) (int64, error) {
 	}
 	return t.Unix(), err
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // jobs asks squeue about some jobs. One that Slurm does not know is not in the answer.
 func (p *Plugin) jobs(ctx context.Context, ids []string) ([]row, error) {

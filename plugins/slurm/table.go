@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -21,7 +22,7 @@ type table []column
 func (t table) format() string {
 	parts := make([]string, len(t))
 	for i, c := range t {
-		parts[i] = c.name + ":" + itoa(c.width)
+		parts[i] = c.name + ":" + strconv.Itoa(c.width)
 	}
 	return strings.Join(parts, ",")
 }

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"testing/synctest"
 
@@ -107,7 +108,7 @@ func TestWatchLeavesOutHostsThatAreCut(t *testing.T) {
 	f := &fake{}
 	long := ""
 	for i := range 100 {
-		long += "n" + itoa(2*i) + ","
+		long += "n" + strconv.Itoa(2*i) + ","
 	}
 	f.job("7", "NodeList", long)
 	got, err := f.adapter(t).list(t.Context())
