@@ -6,7 +6,6 @@ import (
 	"net"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
@@ -20,38 +19,28 @@ type object = map[string]any
 // link is the connection that calls about single jobs and nodes share, opened when it is needed.
 type link struct {
 	dial func(context.Context) (*broker.Conn, error)
-	turn chan struct{} // who opens it
-
-	mu   sync.Mutex
-	conn *broker.Conn
+	conn chan *broker.Conn // who has taken it may replace it; nil: it was never opened
 }
 
 func newLink(dial func(context.Context) (*broker.Conn, error)) *link {
-	return &link{dial: dial, turn: make(chan struct{}, 1)}
+	l := &link{dial: dial, conn: make(chan *broker.Conn, 1)}
+	l.conn <- nil
+	return l
 }
 
 // open is the connection, and whether it stood already.
-func (l *link) open(ctx context.Context) (*broker.Conn, bool, error) {
+func (l *link) open(ctx context.Context) (c *broker.Conn, stood bool, err error) {
 	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
+	case c = <-l.conn:
 	case <-ctx.Done():
 		return nil, false, context.Cause(ctx)
 	}
-	l.mu.Lock()
-	c := l.conn
-	l.mu.Unlock()
+	defer func() { l.conn <- c }()
 	if c != nil && c.Err() == nil {
 		return c, true, nil
 	}
-	c, err := l.dial(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	l.mu.Lock()
-	l.conn = c
-	l.mu.Unlock()
-	return c, false, nil
+	c, err = l.dial(ctx)
+	return c, false, err
 }
 
 // call asks a service. A connection that turns out to be over is opened anew once: whatever is asked can be asked twice.
@@ -68,13 +57,10 @@ func (l *link) call(ctx context.Context, topic string, node uint32, in, out any)
 }
 
 func (l *link) close() {
-	l.mu.Lock()
-	c := l.conn
-	l.conn = nil
-	l.mu.Unlock()
-	if c != nil {
+	if c := <-l.conn; c != nil {
 		c.Close()
 	}
+	l.conn <- nil
 }
 
 // dial connects to the broker of the block.
