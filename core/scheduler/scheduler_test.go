@@ -1,9 +1,7 @@
 package scheduler_test
 
 import (
-	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,28 +28,6 @@ func TestReadNote(t *testing.T) {
 		err := scheduler.ReadNote([]byte(text), 2, &note)
 		if (err == nil) != (want == "") || err != nil && core.AsError(err).Reason != want || err == nil && note.Job != "7" {
 			t.Errorf("%.40q: %v, %q", text, err, note.Job)
-		}
-	}
-}
-
-func TestBlock(t *testing.T) {
-	for _, test := range []struct {
-		value any
-		want  time.Duration // 0: refused
-	}{
-		{nil, time.Hour}, {time.Second, time.Second}, {time.Minute, time.Minute}, {time.Minute + 1, 0}, {time.Second - 1, 0},
-	} {
-		got := time.Hour
-		err := scheduler.Duration(core.Values{"f": test.value}, "f", &got, time.Minute)
-		path, refused := errors.AsType[*core.PathError](err)
-		if refused != (test.want == 0) || !refused && got != test.want || refused && path.Path[0] != "f" {
-			t.Errorf("%v: %v, %v", test.value, got, err)
-		}
-	}
-	for value, ok := range map[string]bool{"/a/b": true, "a": false, "/a/../b": false, "": false} {
-		got := "/before"
-		if err := scheduler.Path(core.Values{"f": value}, "f", &got); (err == nil) != ok || ok && got != value {
-			t.Errorf("%q: %q, %v", value, got, err)
 		}
 	}
 }

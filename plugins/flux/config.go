@@ -1,22 +1,19 @@
 package flux
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/scheduler"
+	"github.com/weft-hpc/weft/core/block"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
-// The fields of a block `scheduler "flux" "NAME"`.
+// The fields of a block `scheduler "flux" "NAME"` that a remedy names.
 const (
-	fieldURI     = "uri"
-	fieldUser    = "user"
-	fieldEvery   = "every"
-	fieldProlog  = "prolog_timeout"
-	fieldPatient = "call_timeout"
+	fieldURI    = "uri"
+	fieldUser   = "user"
+	fieldProlog = "prolog_timeout"
 )
 
 // settings are a block's values.
@@ -32,39 +29,33 @@ func defaults() settings {
 	return settings{uri: broker.SystemURI, every: 10 * time.Second, prolog: 5 * time.Minute, patient: 10 * time.Second}
 }
 
-// Schema of a block `scheduler "flux" "NAME"`.
+func (s *settings) fields() block.Fields {
+	return block.Fields{
+		block.Text(fieldURI, &s.uri, "Socket of a broker of the instance, as a local URI.", func(uri string) error {
+			_, err := broker.Path(uri)
+			return err
+		}),
+		block.Text(fieldUser, &s.user, "Name of the instance's owner, as whom root connects; "+
+			"empty: as itself, which needs allow-root-owner in Flux's [access].",
+			func(name string) error { return core.CheckName("user", name, maxUser) }),
+		block.Duration("every", &s.every, 5*time.Minute,
+			"How often the complete list of jobs is told, 1s to 5m; changes are told at once."),
+		block.Duration(fieldProlog, &s.prolog, time.Hour, "How long one try of the prolog may wait for Weft, 1s to 1h. "+
+			"Together with what `weft init flux --wait` says it must stay below job-manager.prolog's timeout, 30m by default."),
+		block.Duration("call_timeout", &s.patient, time.Minute, "How long a broker may take to answer, 1s to 1m."),
+	}
+}
+
+// Schema of a block.
 func (p *Plugin) Schema() core.Schema {
-	d := defaults()
-	return core.Schema{Fields: []core.Field{
-		{Name: fieldURI, Kind: core.KindString, Default: d.uri, Doc: "Socket of a broker of the instance, as a local URI."},
-		{Name: fieldUser, Kind: core.KindString, Default: d.user, Doc: "Name of the instance's owner, as whom root connects; empty: as itself, which needs allow-root-owner in Flux's [access]."},
-		{Name: fieldEvery, Kind: core.KindDuration, Default: d.every, Doc: "How often the complete list of jobs is told, 1s to 5m; changes are told at once."},
-		{Name: fieldProlog, Kind: core.KindDuration, Default: d.prolog, Doc: "How long one try of the prolog may wait for Weft, 1s to 1h. " +
-			"Together with what `weft init flux --wait` says it must stay below job-manager.prolog's timeout, 30m by default."},
-		{Name: fieldPatient, Kind: core.KindDuration, Default: d.patient, Doc: "How long a broker may take to answer, 1s to 1m."},
-	}}
+	s := defaults()
+	return s.fields().Schema()
 }
 
 // Configure puts a block in force. It is called before anything else is.
 func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 	s := defaults()
-	if v, given := values[fieldURI].(string); given {
-		if _, err := broker.Path(v); err != nil {
-			return scheduler.Bad(fieldURI, "%w", err)
-		}
-		s.uri = v
-	}
-	if v, given := values[fieldUser].(string); given && v != "" {
-		if err := core.CheckName("user", v, maxUser); err != nil {
-			return scheduler.Bad(fieldUser, "%w", err)
-		}
-		s.user = v
-	}
-	if err := cmp.Or(
-		scheduler.Duration(values, fieldEvery, &s.every, 5*time.Minute),
-		scheduler.Duration(values, fieldProlog, &s.prolog, time.Hour),
-		scheduler.Duration(values, fieldPatient, &s.patient, time.Minute),
-	); err != nil {
+	if err := s.fields().Read(values); err != nil {
 		return err
 	}
 	p.settings = s

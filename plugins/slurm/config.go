@@ -1,21 +1,17 @@
 package slurm
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/scheduler"
+	"github.com/weft-hpc/weft/core/block"
 )
 
-// The fields of a block `scheduler "slurm" "NAME"`.
+// The fields of a block `scheduler "slurm" "NAME"` that a remedy names.
 const (
-	fieldBin     = "bin"
-	fieldConf    = "conf"
-	fieldEvery   = "every"
-	fieldProlog  = "prolog_timeout"
-	fieldPatient = "command_timeout"
+	fieldBin    = "bin"
+	fieldProlog = "prolog_timeout"
 )
 
 // settings are a block's values.
@@ -32,34 +28,30 @@ func defaults() settings {
 	return settings{bin: "/usr/bin", every: 5 * time.Second, prolog: 8 * time.Second, patient: 10 * time.Second}
 }
 
-// Schema of a block `scheduler "slurm" "NAME"`.
+func (s *settings) fields() block.Fields {
+	return block.Fields{
+		block.Path(fieldBin, &s.bin, "Folder of squeue, scontrol, scancel and sinfo."),
+		block.Path("conf", &s.conf, "Path of slurm.conf; empty: the one that Slurm's commands have compiled in."),
+		block.Duration("every", &s.every, 5*time.Minute,
+			"How long after an answer squeue is asked again for all jobs, 1s to 5m."),
+		block.Duration(fieldProlog, &s.prolog, 2*time.Minute, "How long Prolog may wait for Weft, 1s to 2m. "+
+			"Without PrologFlags=Alloc it must stay below twice MessageTimeout, where srun gives up; with it, 120s is good."),
+		block.Duration("command_timeout", &s.patient, time.Minute,
+			"How long one of Slurm's commands about one job may take, 1s to 1m."),
+	}
+}
+
+// Schema of a block.
 func (p *Plugin) Schema() core.Schema {
-	d := defaults()
-	return core.Schema{Fields: []core.Field{
-		{Name: fieldBin, Kind: core.KindString, Default: d.bin, Doc: "Folder of squeue, scontrol, scancel and sinfo."},
-		{Name: fieldConf, Kind: core.KindString, Default: d.conf, Doc: "Path of slurm.conf; empty: the one that Slurm's commands have compiled in."},
-		{Name: fieldEvery, Kind: core.KindDuration, Default: d.every, Doc: "How long after an answer squeue is asked again for all jobs, 1s to 5m."},
-		{Name: fieldProlog, Kind: core.KindDuration, Default: d.prolog, Doc: "How long Prolog may wait for Weft, 1s to 2m. " +
-			"Without PrologFlags=Alloc it must stay below twice MessageTimeout, where srun gives up; with it, 120s is good."},
-		{Name: fieldPatient, Kind: core.KindDuration, Default: d.patient, Doc: "How long one of Slurm's commands about one job may take, 1s to 1m."},
-	}}
+	s := defaults()
+	return s.fields().Schema()
 }
 
 // Configure puts a block in force. It is called before anything else is.
 func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 	s := defaults()
-	if err := cmp.Or(
-		scheduler.Path(values, fieldBin, &s.bin),
-		scheduler.Duration(values, fieldEvery, &s.every, 5*time.Minute),
-		scheduler.Duration(values, fieldProlog, &s.prolog, 2*time.Minute),
-		scheduler.Duration(values, fieldPatient, &s.patient, time.Minute),
-	); err != nil {
+	if err := s.fields().Read(values); err != nil {
 		return err
-	}
-	if values[fieldConf] != "" {
-		if err := scheduler.Path(values, fieldConf, &s.conf); err != nil {
-			return err
-		}
 	}
 	p.settings, p.run = s, commands(s)
 	return nil
