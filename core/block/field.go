@@ -18,7 +18,7 @@ type Field struct {
 	read func(value any) error
 }
 
-// Schema is the block as config.hcl is checked against it. What the variables hold now are the defaults.
+// Schema is the block as config.hcl is checked against it. Its defaults are the values that the variables hold now.
 func (all Fields) Schema() core.Schema {
 	var s core.Schema
 	for _, f := range all {
