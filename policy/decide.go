@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -15,10 +17,11 @@ type evaluation struct {
 	facts    *engine.Facts
 	set      settings
 	quotas   []*rule // that are for the job
-	took     func(*rule)
-	ended    *rule // the block that refused
+	taken    []*rule // rules that are for the job
+	ended    *rule   // the block that refused
 	denies   []engine.Denial
 	decision engine.Decision
+	cores    int // of the share whose limits are evaluated
 	made     *hcl.EvalContext
 	groups   int // the job's spread plus 1; 0: nothing has asked for it yet
 }
@@ -40,15 +43,6 @@ func (e *evaluation) context() *hcl.EvalContext {
 		}
 	}
 	return e.made
-}
-
-// shareContext adds the values of one share.
-func (e *evaluation) shareContext(cores int) *hcl.EvalContext {
-	context := e.context().NewChild()
-	context.Variables = map[string]cty.Value{
-		"share": cty.ObjectVal(map[string]cty.Value{"cores": cty.NumberIntVal(int64(cores))}),
-	}
-	return context
 }
 
 func (e *evaluation) decide() *core.Error {
@@ -80,7 +74,7 @@ func (e *evaluation) apply(r *rule) *core.Error {
 		return nil
 	case denyKind:
 		e.decision.Rules = append(e.decision.Rules, r.name)
-		v, err := r.message.value(e.context())
+		v, err := r.message.value(e)
 		if err != nil {
 			return e.refuse(r, r.fault("message", err))
 		}
@@ -88,9 +82,7 @@ func (e *evaluation) apply(r *rule) *core.Error {
 	case ruleKind:
 		e.decision.Rules = append(e.decision.Rules, r.name)
 		e.set.take(&r.settings)
-		if e.took != nil {
-			e.took(r)
-		}
+		e.taken = append(e.taken, r)
 	}
 	return nil
 }
@@ -112,7 +104,7 @@ func (e *evaluation) hit(r *rule) (bool, *core.Error) {
 	case r.direct != nil:
 		return r.direct(e), nil
 	default:
-		v, err := r.when.value(e.context())
+		v, err := r.when.value(e)
 		if err != nil {
 			return false, r.fault("when", err)
 		}
@@ -122,24 +114,12 @@ func (e *evaluation) hit(r *rule) (bool, *core.Error) {
 
 // take replaces what a rule names.
 func (s *settings) take(r *settings) {
-	if r.classes != nil {
-		s.classes = r.classes
-	}
-	if r.limits != nil {
-		s.limits = r.limits
-	}
-	if r.vnis != nil {
-		s.vnis = r.vnis
-	}
-	if r.minNICs != nil {
-		s.minNICs = r.minNICs
-	}
-	if r.floor != nil {
-		s.floor = r.floor
-	}
-	if r.collectives != nil {
-		s.collectives = r.collectives
-	}
+	s.classes = cmp.Or(r.classes, s.classes)
+	s.limits = cmp.Or(r.limits, s.limits)
+	s.vnis = cmp.Or(r.vnis, s.vnis)
+	s.minNICs = cmp.Or(r.minNICs, s.minNICs)
+	s.floor = cmp.Or(r.floor, s.floor)
+	s.collectives = cmp.Or(r.collectives, s.collectives)
 }
 
 func (r *rule) fault(what string, err error) *core.Error {
@@ -176,7 +156,7 @@ func (e *evaluation) grant() *core.Error {
 			if n == nil {
 				continue
 			}
-			v, err := n.value(e.context())
+			v, err := n.value(e)
 			if err != nil {
 				return n.fault("floor", err)
 			}
@@ -184,7 +164,7 @@ func (e *evaluation) grant() *core.Error {
 		}
 	}
 	if e.set.collectives != nil {
-		v, err := e.set.collectives.value(e.context())
+		v, err := e.set.collectives.value(e)
 		if err != nil {
 			return e.set.collectives.fault("collectives", err)
 		}
@@ -221,7 +201,8 @@ func (e *evaluation) limits() ([]core.Limits, *core.Error) {
 		}
 		l, ok := known[cores]
 		if !ok {
-			given, deny := e.set.limits.evaluate(func() *hcl.EvalContext { return e.shareContext(cores) }, cores)
+			e.cores, e.made = cores, nil
+			given, deny := e.set.limits.evaluate(e)
 			if deny == nil {
 				l, deny = fitted(given, e.facts.Job.Request.Limits, cores)
 			}

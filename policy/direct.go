@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -93,6 +94,28 @@ func amountOf(tree hclsyntax.Expression) amount {
 	}
 	n := int64(k)
 	return func(*evaluation) int64 { return n }
+}
+
+// product is what nearly all limits are: 1024, share.cores, 2 * share.cores. A decision evaluates some twenty of them, and
+// HCL takes a microsecond for each. The amount is below zero where it is too large.
+func product(tree hclsyntax.Expression) amount {
+	if n, ok := tree.(*hclsyntax.ParenthesesExpr); ok {
+		return product(n.Expression)
+	}
+	n, ok := tree.(*hclsyntax.BinaryOpExpr)
+	if !ok || n.Op != hclsyntax.OpMultiply {
+		return amountOf(tree)
+	}
+	a, b := amountOf(n.LHS), amountOf(n.RHS)
+	if a == nil || b == nil {
+		return nil
+	}
+	return func(e *evaluation) int64 {
+		if beyond, v := bits.Mul64(uint64(a(e)), uint64(b(e))); beyond == 0 {
+			return int64(v)
+		}
+		return -1
+	}
 }
 
 func wordOf(tree hclsyntax.Expression) word {

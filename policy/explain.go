@@ -13,76 +13,57 @@ import (
 
 // Explain decides as Decide does, and says how it came about. It costs many times what Decide does.
 func (p *Policy) Explain(facts engine.Facts) Trace {
-	x := explainer{policy: p, facts: &facts}
-	for a := range numAttributes {
-		if p.defaults.sets(a) {
-			x.set[a] = append(x.set[a], setting(a, &p.defaults, Place{Kind: "top"}))
-		}
-	}
-	decision, ended, _ := p.decide(&facts, x.took)
-	t := Trace{Policy: p.hash, Decision: decision, Warnings: decision.Warnings, Trials: decision.Trials}
-	t.Blocks = x.blocks(&decision, ended)
-	if d := decision.Deny; d != nil {
-		t.Deny = &Denial{Reason: string(d.Reason), What: d.What, Remedy: d.Remedy}
-		if ended != nil {
-			by := ended.where()
+	e := p.decide(&facts)
+	d := &e.decision
+	t := Trace{Policy: p.hash, Decision: *d, Warnings: d.Warnings, Trials: d.Trials}
+	t.Blocks = e.blocks()
+	if d.Deny != nil {
+		t.Deny = &Denial{Reason: string(d.Deny.Reason), What: d.Deny.What, Remedy: d.Deny.Remedy}
+		if e.ended != nil {
+			by := e.ended.where()
 			t.Deny.By = &by
 		}
 	}
-	t.Attributes = x.attributes(&decision)
-	t.Shares = x.shares(&decision)
+	t.Attributes = e.attributes()
+	t.Shares = e.shares()
 	return t
-}
-
-// explainer is one trace in the making.
-type explainer struct {
-	policy *Policy
-	facts  *engine.Facts
-	set    [numAttributes][]Setting // oldest first
-	last   settings                 // what is in force
-	sets   map[*rule][]string
-}
-
-// took hears that a rule matched and sets something.
-func (x *explainer) took(r *rule) {
-	if x.sets == nil {
-		x.sets = map[*rule][]string{}
-	}
-	for a := range numAttributes {
-		if r.settings.sets(a) {
-			x.set[a] = append(x.set[a], setting(a, &r.settings, r.where()))
-			x.sets[r] = append(x.sets[r], attributeNames[a])
-		}
-	}
-	x.last.take(&r.settings)
 }
 
 func (r *rule) where() Place { return Place{r.kind.String(), r.name, r.place.file, r.place.line} }
 
-// setting is an attribute of s, which stands in this block.
-func setting(a attribute, s *settings, in Place) Setting {
-	in.File, in.Line = s.at[a].file, s.at[a].line
-	return Setting{in, s.at[a].text}
+// written are the places that set an attribute for the job, the last first.
+func (e *evaluation) written(a attribute) []Setting {
+	var out []Setting
+	add := func(s *settings, in Place) {
+		if s.sets(a) {
+			in.File, in.Line = s.at[a].file, s.at[a].line
+			out = append(out, Setting{in, s.at[a].text})
+		}
+	}
+	for _, r := range slices.Backward(e.taken) {
+		add(&r.settings, r.where())
+	}
+	add(&e.policy.defaults, Place{Kind: "top"})
+	return out
 }
 
-func (x *explainer) attributes(d *engine.Decision) []Attribute {
+func (e *evaluation) attributes() []Attribute {
 	out := make([]Attribute, 0, numAttributes+1)
 	for a := range numAttributes {
-		one := Attribute{Name: attributeNames[a], Asked: asks(a, x.facts.Job.Request), Set: Setting{Place{Kind: "built in"}, builtIn[a]}}
-		if n := len(x.set[a]); n > 0 {
-			one.Set, one.Replaced = x.set[a][n-1], x.set[a][:n-1]
-			slices.Reverse(one.Replaced)
+		one := Attribute{Name: attributeNames[a], Asked: asks(a, e.facts.Job.Request), Set: Setting{Place{Kind: "built in"}, builtIn[a]}}
+		if all := e.written(a); len(all) > 0 {
+			one.Set, one.Replaced = all[0], all[1:]
 		}
-		if d.Deny == nil {
-			one.Value = x.given(a, d)
+		if e.decision.Deny == nil {
+			one.Value = e.given(a)
 		}
 		out = append(out, one)
 	}
 	failure := Attribute{Name: "on_failure", Set: Setting{Place{Kind: "built in"}, `"refuse"`}, Value: "refuse"}
-	if x.policy.failure != (written{}) {
-		failure.Set = Setting{Place{Kind: "top", File: x.policy.failure.file, Line: x.policy.failure.line}, x.policy.failure.text}
+	if at := e.policy.failure; at != (written{}) {
+		failure.Set = Setting{Place{Kind: "top", File: at.file, Line: at.line}, at.text}
 	}
-	if x.policy.degrade {
+	if e.policy.degrade {
 		failure.Value = "degrade"
 	}
 	return append(out, failure)
@@ -92,7 +73,8 @@ func (x *explainer) attributes(d *engine.Decision) []Attribute {
 var builtIn = [numAttributes]string{minNICsAttr: `"all"`, floorAttr: "{}", collectivesAttr: "{ addresses = 0 }"}
 
 // given is what the job gets of an attribute.
-func (x *explainer) given(a attribute, d *engine.Decision) string {
+func (e *evaluation) given(a attribute) string {
+	d := &e.decision
 	if len(d.VNIs) == 0 {
 		return "none"
 	}
@@ -100,7 +82,7 @@ func (x *explainer) given(a attribute, d *engine.Decision) string {
 	case classesAttr:
 		return d.Classes.String()
 	case limitsAttr:
-		if l := x.inForce().limits; l != nil {
+		if l := e.set.limits; l != nil {
 			return l.name
 		}
 	case vnisAttr:
@@ -131,12 +113,6 @@ func (x *explainer) given(a attribute, d *engine.Decision) string {
 	case numAttributes:
 	}
 	return "none"
-}
-
-func (x *explainer) inForce() settings {
-	s := x.policy.defaults
-	s.take(&x.last)
-	return s
 }
 
 // asks is what the user asked for of an attribute.
@@ -173,10 +149,10 @@ func asks(a attribute, r core.Request) string {
 }
 
 // shares are what each number of cores gives.
-func (x *explainer) shares(d *engine.Decision) []Share {
+func (e *evaluation) shares() []Share {
 	var out []Share
-	l := x.inForce().limits
-	for i, s := range x.facts.Job.Placements {
+	d, l := &e.decision, e.set.limits
+	for i, s := range e.facts.Job.Placements {
 		if i >= len(d.Limits) || l == nil {
 			break
 		}
@@ -184,7 +160,7 @@ func (x *explainer) shares(d *engine.Decision) []Share {
 			out[k].Hosts, out[k].Nodes = append(out[k].Hosts, s.Hosts), out[k].Nodes+s.Nodes
 			continue
 		}
-		share := Share{Hosts: []string{s.Hosts}, Nodes: s.Nodes, Cores: s.Cores, Depth: x.facts.Job.Request.Depth}
+		share := Share{Hosts: []string{s.Hosts}, Nodes: s.Nodes, Cores: s.Cores, Depth: e.facts.Job.Request.Depth}
 		for r, limit := range d.Limits[i] {
 			one := l.resources[r]
 			if one == nil {
@@ -192,7 +168,7 @@ func (x *explainer) shares(d *engine.Decision) []Share {
 			}
 			share.Resources = append(share.Resources, Resource{
 				Name: core.Resource(r).String(), Reserved: limit.Reserved, Max: limit.Max, Floor: min(d.Floor[r], limit.Reserved),
-				Asked: asked(x.facts.Job.Request.Limits[r]),
+				Asked: asked(e.facts.Job.Request.Limits[r]),
 				Set:   Place{"limits", l.name, one.max.place.file, one.max.place.line},
 			})
 		}
@@ -202,25 +178,29 @@ func (x *explainer) shares(d *engine.Decision) []Share {
 }
 
 // blocks evaluates every block, those too that the decision did not need.
-func (x *explainer) blocks(d *engine.Decision, ended *rule) []Block {
-	e := evaluation{policy: x.policy, facts: x.facts}
-	out := make([]Block, 0, len(x.policy.rules))
-	over := malformed(x.facts.Job.Request) != nil
-	for _, r := range x.policy.rules {
-		b := Block{Place: r.where(), Outcome: Unmatched, Sets: x.sets[r], Unasked: over, Ended: r == ended}
+func (e *evaluation) blocks() []Block {
+	out := make([]Block, 0, len(e.policy.rules))
+	over := malformed(e.facts.Job.Request) != nil
+	for _, r := range e.policy.rules {
+		b := Block{Place: r.where(), Outcome: Unmatched, Unasked: over, Ended: r == e.ended}
+		if slices.Contains(e.taken, r) {
+			for _, a := range r.settings.all() {
+				b.Sets = append(b.Sets, attributeNames[a])
+			}
+		}
 		if r.kind != ruleKind {
 			b.Enforce = enforcements[r.enforce]
 		}
-		b.Lists = r.match.looks(&x.facts.Job)
+		b.Lists = r.match.looks(&e.facts.Job)
 		listed := !slices.ContainsFunc(b.Lists, func(l List) bool { return !l.Hit })
 		hit, fault := false, (*core.Error)(nil)
 		if listed {
 			hit, fault = e.hit(r)
 		}
 		if r.match.nodes != nil {
-			in, err := r.match.nodes.hit(x.facts.Job.Placements, r.kind != ruleKind)
+			in, err := r.match.nodes.hit(e.facts.Job.Placements, r.kind != ruleKind)
 			l := List{Name: "nodes", Hit: in && err == nil, Some: []string{r.match.hosts}, Job: []string{}}
-			for _, s := range x.facts.Job.Placements {
+			for _, s := range e.facts.Job.Placements {
 				l.Job = append(l.Job, s.Hosts)
 			}
 			b.Lists = append(b.Lists, l)
@@ -239,19 +219,19 @@ func (x *explainer) blocks(d *engine.Decision, ended *rule) []Block {
 			b.Why = b.reason()
 		}
 		if r.kind == denyKind && b.Outcome == Matched {
-			if v, err := r.message.value(e.context()); err != nil {
+			if v, err := r.message.value(e); err != nil {
 				b.Outcome, b.Why = Failed, r.fault("message", err).What
 			} else {
 				b.Why += ", so it says: " + shown(v)
 			}
 		}
-		for _, q := range d.Quotas {
+		for _, q := range e.decision.Quotas {
 			if r.kind == quotaKind && q.Name == r.name {
 				b.Bounds = append(b.Bounds, Bound{unitNames[q.Unit], q.Subject, q.Most})
 			}
 		}
 		if r.kind == quotaKind && b.Ended && b.Outcome == Matched {
-			b.Outcome, b.Why = Failed, d.Deny.What // its bounds are evaluated when all blocks have been asked
+			b.Outcome, b.Why = Failed, e.decision.Deny.What // its bounds are evaluated when all blocks have been asked
 		} else {
 			over = over || b.Ended
 		}

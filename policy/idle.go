@@ -140,12 +140,7 @@ func (c *compiler) replaced(i int) *rule {
 	if r.kind != ruleKind {
 		return nil
 	}
-	var left []attribute
-	for a := range numAttributes {
-		if r.settings.sets(a) {
-			left = append(left, a)
-		}
-	}
+	left := r.settings.all()
 	for _, k := range c.around(i) {
 		by := c.policy.rules[k]
 		if k <= i || by.kind != ruleKind || !slices.ContainsFunc(left, by.settings.sets) || !c.within(i, k) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
@@ -64,19 +63,19 @@ func (c *compiler) compileLimits(file *hclfile.File, block *hclsyntax.Block) {
 	}
 }
 
-// evaluate gives the limits of one share. What a rule of thumb reserves above its own max, as 2 * share.cores does on a node with very many cores, is max:
+// evaluate gives the limits of the share that e is at. What a rule of thumb reserves above its own max, as 2 * share.cores does on a node with very many cores, is max:
 // switch/hpe_slingshot does the same.
-func (l *limits) evaluate(context func() *hcl.EvalContext, cores int) (core.Limits, *core.Error) {
+func (l *limits) evaluate(e *evaluation) (core.Limits, *core.Error) {
 	var out core.Limits
 	for i, one := range l.resources {
 		if one == nil {
 			continue
 		}
-		reserved, err := one.reserved.perShare(context, cores)
+		reserved, err := one.reserved.value(e)
 		if err != nil {
 			return out, one.reserved.fault(fmt.Sprintf("limits %q", l.name), err)
 		}
-		most, err := one.max.perShare(context, cores)
+		most, err := one.max.value(e)
 		if err != nil {
 			return out, one.max.fault(fmt.Sprintf("limits %q", l.name), err)
 		}

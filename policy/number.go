@@ -16,13 +16,9 @@ import (
 // number is an expression that must give a whole number from 0 to 65535, which is what a NIC's registers hold.
 type number struct {
 	*expr
-	what  string // as errors call it: txqs.reserved
-	place place
-
-	fixed  bool // it is always
-	always uint16
-	linear bool // it is slope * share.cores
-	slope  int64
+	what   string // as errors call it: txqs.reserved
+	place  place
+	direct amount // the number, computed without HCL; nil: HCL must
 }
 
 func (c *compiler) number(file *hclfile.File, tree hclsyntax.Expression, title, what string, vars scope) *number {
@@ -30,21 +26,22 @@ func (c *compiler) number(file *hclfile.File, tree hclsyntax.Expression, title, 
 	if e == nil {
 		return nil
 	}
-	n := &number{expr: e, what: what, place: at(file, tree.Range())}
-	n.slope, n.linear = slope(tree)
 	if e.constant != cty.NilVal {
-		v, err := whole(e.constant)
-		if err != nil {
+		if _, err := whole(e.constant); err != nil {
 			c.add(file.At(hclfile.Error, tree.Range(), title+": "+what+": "+err.Error(), ""))
 			return nil
 		}
-		n.fixed, n.always = true, v
 	}
-	return n
+	return &number{expr: e, what: what, place: at(file, tree.Range()), direct: product(tree)}
 }
 
-func (n *number) value(context *hcl.EvalContext) (uint16, error) {
-	v, err := n.expr.value(context)
+func (n *number) value(e *evaluation) (uint16, error) {
+	if n.direct != nil {
+		if v := n.direct(e); v >= 0 && v <= math.MaxUint16 {
+			return uint16(v), nil
+		}
+	}
+	v, err := n.expr.value(e)
 	if err != nil {
 		return 0, err
 	}
@@ -56,7 +53,7 @@ func whole(v cty.Value) (uint16, error) {
 	if n, _ := f.Int64(); f.IsInt() && n >= 0 && n <= math.MaxUint16 {
 		return uint16(n), nil
 	}
-	return 0, tooMuch(f.Text('g', 10))
+	return 0, fmt.Errorf("%s is not a whole number from 0 to %d", f.Text('g', 10), math.MaxUint16)
 }
 
 // fields takes { a = …, b = … } apart; each of required must be there and nothing but them and optional. canonical, unless nil, gives a name's one spelling.

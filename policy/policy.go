@@ -26,28 +26,28 @@ func (p *Policy) Degrade() bool { return p.degrade }
 
 // Decide says what a job gets. It is a function of facts and the policy alone and always answers: what goes wrong inside is a deny.
 func (p *Policy) Decide(facts engine.Facts) engine.Decision {
-	decision, _, _ := p.decide(&facts, nil)
-	return decision
+	return p.decide(&facts).decision
 }
 
 // Judge decides, and says which denies were for the job, those that only warn or are tried out too.
 func (p *Policy) Judge(facts engine.Facts) (engine.Decision, []engine.Denial) {
-	decision, _, denies := p.decide(&facts, nil)
-	return decision, denies
+	e := p.decide(&facts)
+	return e.decision, e.denies
 }
 
-// decide also says which block ended it, if one did, and which denies were for the job. took, unless nil, hears of each rule that sets something.
-func (p *Policy) decide(facts *engine.Facts, took func(*rule)) (decision engine.Decision, ended *rule, denies []engine.Denial) {
+func (p *Policy) decide(facts *engine.Facts) (e *evaluation) {
+	e = &evaluation{policy: p, facts: facts, decision: engine.Decision{Policy: p.hash}}
+	refuse := func(deny *core.Error, rules []string) {
+		e.decision = engine.Decision{Deny: deny, Rules: rules, Policy: p.hash}
+	}
 	defer func() {
 		if fault := recover(); fault != nil {
-			deny := core.Errorf(core.PolicyFault, "policy: it failed while deciding: %v", fault).WithRemedy("report it with the policy's text")
-			decision = engine.Decision{Deny: deny, Policy: p.hash}
+			e.ended, e.denies = nil, nil
+			refuse(core.Errorf(core.PolicyFault, "policy: it failed while deciding: %v", fault).WithRemedy("report it with the policy's text"), nil)
 		}
 	}()
-	e := evaluation{policy: p, facts: facts, took: took}
-	e.decision.Policy = p.hash
 	if deny := e.decide(); deny != nil {
-		return engine.Decision{Deny: deny, Rules: e.decision.Rules, Policy: p.hash}, e.ended, e.denies
+		refuse(deny, e.decision.Rules)
 	}
-	return e.decision, nil, e.denies
+	return e
 }

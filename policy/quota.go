@@ -69,7 +69,7 @@ func (e *evaluation) bound() *core.Error {
 			if most == nil || engine.Unit(unit) == engine.UnitAddresses && e.decision.Collectives == 0 {
 				continue
 			}
-			n, err := most.value(e.context())
+			n, err := most.value(e)
 			if err != nil {
 				if deny := e.refuse(r, most.fault(r.title(), err)); deny != nil {
 					return deny

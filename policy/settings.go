@@ -47,6 +47,17 @@ func (s *settings) sets(a attribute) bool {
 	return [numAttributes]bool{s.classes != nil, s.limits != nil, s.vnis != nil, s.minNICs != nil, s.floor != nil, s.collectives != nil}[a]
 }
 
+// all are the attributes that s sets.
+func (s *settings) all() []attribute {
+	var out []attribute
+	for a := range numAttributes {
+		if s.sets(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // defaults reads the top of one file. Each attribute may stand in one file only: which one would win is nobody's knowledge.
 func (c *compiler) defaults(file *hclfile.File) {
 	for name, attr := range file.Body.Attributes {

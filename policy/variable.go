@@ -16,8 +16,7 @@ type (
 	list   func(*evaluation) []string
 )
 
-// variables are all that an expression may name, but share.cores. Texts that come from a scheduler are as it spells
-// them.
+// variables are all that an expression may name. Texts that come from a scheduler are as it spells them.
 var variables = map[string]any{
 	"job.id": word(func(e *evaluation) string { return e.facts.Job.JobID.Job }),
 	// The instance's name in config.hcl.
@@ -47,6 +46,8 @@ var variables = map[string]any{
 	// Resources of which a limit was asked for: txqs ….
 	"job.request.limits": list(limited),
 
+	// The job's cores on a node, or the depth that the user asked for: in limits only.
+	"share.cores": amount(func(e *evaluation) int64 { return int64(e.cores) }),
 	// That config.hcl declares.
 	"system.nodes": amount(func(e *evaluation) int64 { return int64(e.facts.System.Nodes) }),
 }
@@ -74,23 +75,19 @@ func limited(e *evaluation) []string {
 type scope map[string]cty.Type
 
 var (
-	ruleScope  = objects(typeOf, cty.Object)
-	limitScope = scope{
-		"job": ruleScope["job"], "system": ruleScope["system"],
-		// The job's cores on a node, or the depth that the user asked for.
-		"share": cty.Object(map[string]cty.Type{"cores": cty.Number}),
-	}
+	limitScope scope = objects(typeOf, cty.Object)
+	ruleScope        = scope{"job": limitScope["job"], "system": limitScope["system"]}
 )
 
-// objects makes one thing of each variable, and objects of these: job, with a request in it, and system.
+// objects makes one thing of each variable, and objects of these: job, with a request in it, share and system.
 func objects[T any](of func(variable any) T, object func(map[string]T) T) map[string]T {
-	fields := map[string]map[string]T{"job": {}, "job.request": {}, "system": {}}
+	fields := map[string]map[string]T{"job": {}, "job.request": {}, "share": {}, "system": {}}
 	for name, variable := range variables {
 		last := strings.LastIndexByte(name, '.')
 		fields[name[:last]][name[last+1:]] = of(variable)
 	}
 	fields["job"]["request"] = object(fields["job.request"])
-	return map[string]T{"job": object(fields["job"]), "system": object(fields["system"])}
+	return map[string]T{"job": object(fields["job"]), "share": object(fields["share"]), "system": object(fields["system"])}
 }
 
 func typeOf(variable any) cty.Type {
