@@ -84,7 +84,9 @@ type Authority interface {
 	// Reserve joins node to the job's reservation; the first call makes the reservation. It is idempotent by (Key, node)
 	// and durable when it returns.
 	Reserve(ctx context.Context, node string, ask Intent, peer Peer) (Grant, error)
-	// Attend reports to the server and passes its orders to told, until ctx ends or the connection breaks. told must not
-	// block for long.
+	// Attend reports to the server and passes its orders to told, until ctx ends or the connection breaks. The client of
+	// rpc makes one call of told at a time and none after it returns; told may wait. The server itself decides nothing
+	// while a call of told lasts, makes several at once, and may make more shortly after it returns: there told must
+	// return at once.
 	Attend(ctx context.Context, node string, first Report, next <-chan Report, told func(Orders)) error
 }

@@ -26,7 +26,7 @@ func BenchmarkIdle(b *testing.B) {
 	b.Run("cpu", func(b *testing.B) {
 		r := serve(b, memory.New(), newBatch(), nil)
 		defer r.stop()
-		f := newAgents(b, elCapitan, r.Server)
+		f := newAgents(b, elCapitan, r.way())
 		defer f.stop()
 		r.attached(b, elCapitan)
 		used()
@@ -73,7 +73,7 @@ func TestAgentAlone(t *testing.T) {
 	defer l.Close()
 	a, err := agent.New(t.Context(), agent.Needs{
 		Node: nodeName(0), Boot: nodeName(0), Driver: sim.New(sim.Options{Dir: filepath.Join(dir, "nics"), Boot: nodeName(0), NoSync: true}),
-		Authority: r.Server, Store: l, Log: slog.New(slog.DiscardHandler), Environ: filepath.Join(dir, "env"),
+		Authority: r.way(), Store: l, Log: slog.New(slog.DiscardHandler), Environ: filepath.Join(dir, "env"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -126,7 +126,7 @@ func BenchmarkBigJob(b *testing.B) {
 		store := openBolt(b, b.TempDir())
 		r := serve(b, store, bigBatch(elCapitan), nil)
 		defer func() { r.stop(); _ = store.Close() }()
-		f := newAgents(b, elCapitan, r.Server)
+		f := newAgents(b, elCapitan, r.way())
 		defer f.stop()
 		r.attached(b, elCapitan)
 		measureJob(b, r, before, "system", func(job int) (time.Duration, time.Duration) { return f.prepare(b, job) })

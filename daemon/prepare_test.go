@@ -68,7 +68,7 @@ func BenchmarkPrepare(b *testing.B) {
 	defer l.Close()
 	driver := sim.New(sim.Options{Dir: filepath.Join(dir, "nics"), Boot: name, NoSync: true})
 	a, err := agent.New(b.Context(), agent.Needs{
-		Node: name, Boot: name, Driver: driver, Authority: r.Server, Store: l, Log: slog.New(slog.DiscardHandler), Environ: filepath.Join(dir, "env"),
+		Node: name, Boot: name, Driver: driver, Authority: r.way(), Store: l, Log: slog.New(slog.DiscardHandler), Environ: filepath.Join(dir, "env"),
 		Hooks: map[string]core.Hooks{scheduler: verbatim{}}, Machine: node.Config{SelfService: []string{scheduler}},
 	})
 	if err != nil {

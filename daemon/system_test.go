@@ -18,6 +18,7 @@ import (
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/dev/schedulertest"
+	"github.com/weft-hpc/weft/mailbox"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
@@ -146,6 +147,9 @@ func serve(b testing.TB, st engine.Store, sched *batch, meter server.Meter) *run
 	return r
 }
 
+// way is the way to the server of agents in this process.
+func (r *running) way() core.Authority { return mailbox.Authority{Authority: r.Server} }
+
 // attend keeps the sessions of the first n nodes, which do nothing but confirm whatever they are ordered to clean.
 func (r *running) attend(b testing.TB, n int) { r.attendFrom(b, 0, n) }
 
@@ -155,7 +159,7 @@ func (r *running) attendFrom(b testing.TB, from, to int) {
 	for i := from; i < to; i++ {
 		there.Add(1)
 		greet := sync.OnceFunc(there.Done)
-		r.group.Go(func() { attend(r.ctx, r.Server, nodeName(i), greet) })
+		r.group.Go(func() { attend(r.ctx, r.way(), nodeName(i), greet) })
 	}
 	there.Wait()
 }

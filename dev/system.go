@@ -22,6 +22,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 	"github.com/weft-hpc/weft/hook/listener"
+	"github.com/weft-hpc/weft/mailbox"
 	"github.com/weft-hpc/weft/people"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/server"
@@ -76,7 +77,7 @@ func (l *link) Reserve(ctx context.Context, node string, ask core.Intent, peer c
 
 func (l *link) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
 	if s := l.to.Load(); s != nil {
-		return s.Attend(ctx, node, first, next, told)
+		return mailbox.Authority{Authority: s}.Attend(ctx, node, first, next, told)
 	}
 	return errDown
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/mailbox"
 	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/memory"
@@ -79,10 +80,10 @@ func (hooks) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.
 }
 
 // fabric stands between agent and server, and adds to each grant what a fabric manager would.
-type fabric struct{ *server.Server }
+type fabric struct{ mailbox.Authority }
 
 func (f fabric) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
-	g, err := f.Server.Reserve(ctx, node, ask, peer)
+	g, err := f.Authority.Reserve(ctx, node, ask, peer)
 	if err == nil {
 		g.Collective = &core.Collective{JobID: ask.Key.Job, Token: token, URL: "https://fm.example", Addresses: 8, MinNodes: 2}
 	}
@@ -204,7 +205,7 @@ func start(t *testing.T) *system {
 	}
 	s.serverPage.Watch(s.server)
 	s.agent, err = agent.New(t.Context(), agent.Needs{
-		Node: "n1", Boot: "b", Driver: s.driver, Hooks: map[string]core.Hooks{"tioga": hooks{}}, Authority: fabric{s.server}, Store: &storetest.Ledger{},
+		Node: "n1", Boot: "b", Driver: s.driver, Hooks: map[string]core.Hooks{"tioga": hooks{}}, Authority: fabric{mailbox.Authority{Authority: s.server}}, Store: &storetest.Ledger{},
 		Environ: t.TempDir(), Log: log, Audit: audit, Meter: s.agentPage,
 	})
 	if err != nil {
@@ -294,11 +295,11 @@ func (s *system) play() {
 	expect("epilog", "7", 0)
 	time.Sleep(time.Second)
 	s.answer(status("7", core.JobFinal), status("9", core.JobRunning))
-	time.Sleep(2 * time.Minute) // its quarantine ends
+	time.Sleep(121 * time.Second) // its quarantine ends
 	s.disk.set(errors.New("no space left on device"))
 	expect("prolog", "10", 1)
 	s.disk.set(nil)
-	time.Sleep(time.Minute)
+	time.Sleep(59 * time.Second) // n1 does not read its NICs again yet, however long it paused before it came back
 	s.driver.mu.Lock()
 	s.driver.err = core.Errorf(core.NICFailed, "NIC cxi1: EIO")
 	s.driver.mu.Unlock()

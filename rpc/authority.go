@@ -9,16 +9,16 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/mailbox"
 	authorityv1 "github.com/weft-hpc/weft/rpc/proto/weft/authority/v1"
 )
 
 // AuthorityService is the name of the server's wire service.
 const AuthorityService = "weft.authority.v1.Authority"
 
-// Bounds of one Attend on the server: what is past them waits at the node (reports) or ends the call (orders), whose node then begins with a full report.
+// Bounds of one Attend on the server. More reports wait at the node. mailbox.Most bounds the orders.
 const (
-	reportsWaiting = 1 // and what fits into the connection's window; room is taken for each node, whether it tells anything or not
-	ordersWaiting  = 256
+	reportsWaiting = 1           // and what fits into the connection's window; room is taken for each node, whether it tells anything or not
 	lastOrders     = time.Second // that orders told before the end of a session have to go out
 )
 
@@ -141,20 +141,16 @@ func (a *attendance) attend(authority core.Authority, first core.Report) error {
 			}
 		}
 	}()
-	down := newMailbox()
+	down := mailbox.New(a.node, cancel)
 	sent := make(chan struct{})
 	go func() { // a Send that hangs ends with the stream too
 		defer close(sent)
-		if err := a.send(down); err != nil {
+		if err := down.Deliver(a.send); err != nil {
 			cancel(core.Errorf(core.Cancelled, "node %s: its session broke: %w", a.node, err))
 		}
 	}()
-	err := authority.Attend(ctx, a.node, first, next, func(o core.Orders) { // may be called while Attend returns
-		if !down.put(o, ordersWaiting) {
-			cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", a.node, ordersWaiting))
-		}
-	})
-	down.close()
+	err := authority.Attend(ctx, a.node, first, next, down.Put)
+	down.Close()
 	if ctx.Err() != nil { // also where the node is told nothing more: next was closed as well, and Attend may have seen that first
 		return core.AsError(context.Cause(ctx))
 	}
@@ -168,20 +164,8 @@ func (a *attendance) attend(authority core.Authority, first core.Report) error {
 	return err
 }
 
-// send sends what comes into the mailbox until it is closed.
-func (a *attendance) send(from *mailbox) error {
-	for range from.bell {
-		orders, closed := from.take()
-		for _, o := range orders {
-			if err := a.stream.Send(&authorityv1.AttendReply{Orders: encodeOrders(o)}); err != nil {
-				return err
-			}
-		}
-		if closed {
-			return nil
-		}
-	}
-	return nil
+func (a *attendance) send(o core.Orders) error {
+	return a.stream.Send(&authorityv1.AttendReply{Orders: encodeOrders(o)})
 }
 
 type authorityClient struct {

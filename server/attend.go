@@ -14,14 +14,15 @@ type session struct {
 	id     uint64
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	mail   mailbox
+	told   func(core.Orders)
 	calls  awaited
 	asked  map[string]time.Duration // when the node's half of a scheduler began its last question
 	warned bool                     // that the node reports of a scheduler that is not its own
 }
 
-// Attend takes a node's reports and sends it its orders, until ctx ends, a newer session of the node begins, or the node falls too far behind. The caller
-// has proved that it is node.
+// Attend takes a node's reports and sends it its orders, until ctx ends or a newer session of the node begins. The
+// caller has proved that it is node. Several goroutines call told, the writer among them, also shortly after Attend
+// returns: told must never wait. Package mailbox has one that does not.
 func (s *Server) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) (err error) {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
@@ -29,16 +30,11 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	if err := s.admit(ctx, node, first); err != nil {
 		return err
 	}
-	ses := s.openSession(ctx, node)
+	ses := s.openSession(ctx, node, told)
 	began := s.now().Uptime
 	defer func() { s.left(node, s.now().Uptime-began, err) }()
 	defer s.leave(ses)
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		ses.send(told)
-	}()
-	defer func() { ses.cancel(nil); <-sent }()
+	defer ses.cancel(nil)
 	if err := s.report(ses, first); err != nil {
 		return err
 	}
@@ -49,8 +45,8 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 }
 
 // openSession begins a session of node, and ends the one before it.
-func (s *Server) openSession(ctx context.Context, node string) *session {
-	ses := &session{node: node, mail: newMailbox(), asked: map[string]time.Duration{}}
+func (s *Server) openSession(ctx context.Context, node string, told func(core.Orders)) *session {
+	ses := &session{node: node, told: told, asked: map[string]time.Duration{}}
 	ses.ctx, ses.cancel = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.serial++
@@ -63,23 +59,6 @@ func (s *Server) openSession(ctx context.Context, node string) *session {
 	}
 	s.came(node, old != nil)
 	return ses
-}
-
-// send sends the node its orders until the session ends.
-func (ses *session) send(told func(core.Orders)) {
-	for {
-		select {
-		case <-ses.ctx.Done():
-			return
-		case <-ses.mail.bell:
-			for _, o := range ses.mail.take() {
-				if ses.ctx.Err() != nil {
-					return
-				}
-				told(o)
-			}
-		}
-	}
 }
 
 // receive takes the node's reports until the session or the server ends.
@@ -138,7 +117,7 @@ func (s *Server) forward(ses *session, f core.Forward) error {
 	}
 	if f.Jobs.Asking {
 		ses.asked[f.Scheduler] = s.now().Uptime
-		s.queueOrders(node, ses, core.Orders{Heard: f.Ask})
+		ses.told(core.Orders{Heard: f.Ask})
 		return nil
 	}
 	began, ok := ses.asked[f.Scheduler]
@@ -184,12 +163,6 @@ func (s *Server) order(a engine.Order) {
 	ses := s.sessions[a.Node]
 	s.mu.Unlock()
 	if ses != nil && ses.id == a.Session {
-		s.queueOrders(a.Node, ses, a.Orders)
-	}
-}
-
-func (s *Server) queueOrders(node string, ses *session, o core.Orders) {
-	if !ses.mail.put(o, s.limits.Orders) {
-		ses.cancel(core.Errorf(core.Overloaded, "node %s: %d orders wait for it", node, s.limits.Orders))
+		ses.told(a.Orders)
 	}
 }

@@ -47,7 +47,7 @@ func (a away) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error)
 	deadline, _ := ctx.Deadline()
 	c.ID, c.Scheduler, c.Within = id, a.name, time.Until(deadline)
 	if c.Within > 0 {
-		a.s.queueOrders(a.node, ses, core.Orders{Calls: []core.SchedulerCall{c}})
+		ses.told(core.Orders{Calls: []core.SchedulerCall{c}})
 	}
 	select {
 	case r := <-done:

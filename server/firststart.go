@@ -52,7 +52,7 @@ func (n *firstStarts) wait(s *Server, node string, ses *session) {
 		switch {
 		case slices.Contains(s.needs.Own, scheduler):
 		case n.not[scheduler]:
-			s.queueOrders(node, ses, core.Orders{Ran: []core.Ran{{Scheduler: scheduler}}})
+			ses.told(core.Orders{Ran: []core.Ran{{Scheduler: scheduler}}})
 		default:
 			all[node] = firstStart{ses, since}
 		}
@@ -60,12 +60,12 @@ func (n *firstStarts) wait(s *Server, node string, ses *session) {
 }
 
 // noWatch notes that a scheduler cannot be watched: those that wait for it are told of no job.
-func (n *firstStarts) noWatch(s *Server, scheduler string) {
+func (n *firstStarts) noWatch(scheduler string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.not[scheduler] = true
-	for node, c := range n.of[scheduler] {
-		s.queueOrders(node, c.ses, core.Orders{Ran: []core.Ran{{Scheduler: scheduler}}})
+	for _, c := range n.of[scheduler] {
+		c.ses.told(core.Orders{Ran: []core.Ran{{Scheduler: scheduler}}})
 	}
 	clear(n.of[scheduler])
 }
@@ -169,7 +169,7 @@ func (s *Server) reportRan(ctx context.Context, name string, sched core.Schedule
 	}
 	for node, c := range nodes {
 		s.firstStarts.done(name, node, c)
-		s.queueOrders(node, c.ses, core.Orders{Ran: []core.Ran{{Scheduler: name, Jobs: ran[node], Whole: over+unplaced == 0}}})
+		c.ses.told(core.Orders{Ran: []core.Ran{{Scheduler: name, Jobs: ran[node], Whole: over+unplaced == 0}}})
 	}
 	return nil
 }

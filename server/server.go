@@ -43,7 +43,6 @@ type Limits struct {
 	Commit    time.Duration // that a commit may take
 	Describe  time.Duration // that a scheduler may take to describe a job
 	Describes int           // at a time, of each scheduler
-	Orders    int           // that wait for one session; a session that is further behind is ended
 	Tick      time.Duration
 	Retry     time.Duration // least pause before a scheduler that failed is watched again
 	RetryMost time.Duration
@@ -51,7 +50,7 @@ type Limits struct {
 
 // DefaultLimits suit a system of 11,136 nodes.
 var DefaultLimits = Limits{
-	Queue: 65536, Batch: 4096, Commit: 30 * time.Second, Describe: 6 * time.Second, Describes: 64, Orders: 1024, Tick: time.Second,
+	Queue: 65536, Batch: 4096, Commit: 30 * time.Second, Describe: 6 * time.Second, Describes: 64, Tick: time.Second,
 	Retry: 200 * time.Millisecond, RetryMost: 30 * time.Second,
 }
 

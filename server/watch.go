@@ -34,7 +34,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.SchedulerCli
 			return
 		case err != nil && core.AsError(err).Code == core.Unsupported:
 			if s.needs.At[name] == "" { // else its node forwards what it tells
-				s.firstStarts.noWatch(s, name)
+				s.firstStarts.noWatch(name)
 			}
 			return
 		case err != nil:

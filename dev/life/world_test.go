@@ -17,6 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/mailbox"
 	"github.com/weft-hpc/weft/plugins/flux"
 	"github.com/weft-hpc/weft/plugins/local"
 	"github.com/weft-hpc/weft/plugins/pbs"
@@ -96,7 +97,7 @@ func (w *world) Attend(ctx context.Context, node string, first core.Report, next
 		first.Held, first.Unknown = nil, nil
 	}
 	if s := w.server.Load(); s != nil {
-		return s.Attend(ctx, node, first, next, told)
+		return mailbox.Authority{Authority: s}.Attend(ctx, node, first, next, told)
 	}
 	return core.Errorf(core.ServerAway, "there is no server")
 }
