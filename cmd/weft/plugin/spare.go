@@ -10,27 +10,17 @@ import (
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
 
-// pooled are all VNIs that a configuration gives to jobs and services.
-func pooled(c *config.Config) []allocator.Range {
-	var out []allocator.Range
-	if c != nil {
-		for _, p := range slices.Concat(c.Pools, c.Services) {
-			out = append(out, p.VNIs...)
-		}
-	}
-	return out
-}
-
-func in(ranges []allocator.Range, v core.VNI) bool {
-	return slices.ContainsFunc(ranges, func(r allocator.Range) bool { return v >= r.First && v <= r.Last })
+// pooled reports whether one of pools has a VNI.
+func pooled(pools []allocator.Pool, v core.VNI) bool {
+	return slices.ContainsFunc(pools, func(p allocator.Pool) bool { return p.Contains(v) })
 }
 
 // spareVNIs are the highest that no pool and no service has; there may be none.
 func spareVNIs(c *config.Config) []core.VNI {
-	taken := pooled(c)
+	pools := c.Allocator()
 	var out []core.VNI
 	for v := core.VNI(65535); v > 0 && len(out) < len(conformance.TestVNIs); v-- {
-		if !v.IsDefault() && !in(taken, v) {
+		if !v.IsDefault() && !pooled(pools, v) {
 			out = append(out, v)
 		}
 	}
@@ -45,7 +35,6 @@ func chosenVNIs(text string, c *config.Config) ([]core.VNI, error) {
 	if err != nil {
 		return nil, cli.Usage("vnis %q: %w", core.Clip(text), err)
 	}
-	taken := pooled(c)
 	var out []core.VNI
 	for _, r := range ranges {
 		for v := int(r.First); v <= int(r.Last); v++ {
@@ -54,7 +43,7 @@ func chosenVNIs(text string, c *config.Config) ([]core.VNI, error) {
 				return nil, cli.Usage("vnis %q: more than %d; five are enough", core.Clip(text), most)
 			case v.IsDefault():
 				return nil, cli.Usage("VNI %d: it is the default service's", v)
-			case in(taken, v):
+			case c != nil && pooled(c.Allocator(), v):
 				return nil, core.Errorf(core.BadCall, "VNI %d: it is in a pool or service of %s, so a job may have it", v, c.File).
 					WithRemedy("name VNIs outside every pool, or leave --vnis out")
 			default:

@@ -25,7 +25,7 @@ type target struct {
 	kind     host.Kind
 	program  host.Program
 	config   *config.Config // nil: none was named
-	block    func(core.Schema) (core.Values, error)
+	site     conformance.Site
 	complain func(error) // shows the lines of a complaint
 	sim      bool        // the simulated driver
 	state    string      // its folder in the configuration
@@ -77,7 +77,7 @@ func (t *target) ofBlock(p config.Plugin) (*target, error) {
 		return nil, cli.Unusable(t.config.File, []hclfile.Finding{p.NoType(plugin.Builtins()[t.kind])})
 	}
 	t.complain = func(err error) { cli.Show(p.Complain(err)) }
-	t.block = func(s core.Schema) (core.Values, error) {
+	t.site.Block = func(s core.Schema) (core.Values, error) {
 		v, findings := p.Decode(s)
 		if err := hclfile.AsError(findings); err != nil {
 			cli.Show(findings)
@@ -86,7 +86,7 @@ func (t *target) ofBlock(p config.Plugin) (*target, error) {
 		return v, nil
 	}
 	if t.sim {
-		v, err := t.block(sim.New(sim.Options{}).Schema())
+		v, err := t.site.Block(sim.New(sim.Options{}).Schema())
 		if err != nil {
 			return nil, cli.Unusable(t.config.File, nil)
 		}
@@ -113,16 +113,16 @@ func (t *target) builtin(name string) (*target, error) {
 }
 
 // simulated is for the simulated driver: its NICs lie in a folder, which is the run's own where the configuration names none.
-func (v *verified) simulated(state string) {
-	if v.config == nil {
-		v.site.VNIs, v.site.Expendable = conformance.TestVNIs, true
-		v.site.Values = core.Values{"state": state, "sync": false}
-	} else if v.state == "" {
-		v.site.InMemory = true
+func (t *target) simulated(state string) {
+	if t.config == nil {
+		t.site.VNIs, t.site.Expendable = conformance.TestVNIs, true
+		t.site.Values = core.Values{"state": state, "sync": false}
+	} else if t.state == "" {
+		t.site.InMemory = true
 		return
 	}
-	if v.site.Hold == nil {
-		v.site.Hold = func(ctx context.Context, s core.Service) (func(), error) {
+	if t.site.Hold == nil {
+		t.site.Hold = func(ctx context.Context, s core.Service) (func(), error) {
 			l, err := sim.At(state).Open(ctx, s.Device, s.ID, kernel.Caller{EUID: s.Owner.ID, EGID: s.Owner.ID})
 			if err != nil {
 				return nil, err

@@ -78,16 +78,16 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 		return fmt.Errorf("plugin verify: folder for its socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	v, err := a.find(what, dir)
+	t, err := a.find(what, dir)
 	if err != nil {
 		return err
 	}
 	table := o.Output == "table"
 	if table {
-		fmt.Printf("%s, %s\n", v.title, v.about())
+		fmt.Printf("%s, %s\n", t.title, t.about())
 		run.Told = func(_ conformance.Case, r conformance.Result) { printResult(os.Stdout, r, a.verbose) }
 	}
-	report, err := conformance.Run(cmd.Context(), probe.Subject(v.title, v.program, dir), v.site, run)
+	report, err := conformance.Run(cmd.Context(), probe.Subject(t.title, t.program, dir), t.site, run)
 	if err == nil || len(report.Results) > 0 {
 		if err := a.tell(o, report); err != nil {
 			return err
@@ -97,10 +97,10 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 	case err != nil && cmd.Context().Err() != nil:
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("plugin verify: %w", err))
 	case err != nil:
-		if _, complained := errors.AsType[*core.PathError](err); complained && v.complain != nil {
-			v.complain(err)
+		if _, complained := errors.AsType[*core.PathError](err); complained && t.complain != nil {
+			t.complain(err)
 		}
-		return cli.Usage("plugin verify: %s cannot be verified: %w", v.title, err)
+		return cli.Usage("plugin verify: %s cannot be verified: %w", t.title, err)
 	case report.Failed > 0:
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("plugin verify: %d of %s failed", report.Failed, cli.Plural(len(report.Results), "case")))
 	case report.Passed == 0:
@@ -141,41 +141,34 @@ func printResult(w io.Writer, r conformance.Result, verbose bool) {
 	}
 }
 
-// verified is a plugin that was found, and how it is to be verified.
-type verified struct {
-	target
-	site conformance.Site
-}
-
 // about says what the run may touch.
-func (v *verified) about() string {
-	vnis := "no VNI to make services with"
-	if len(v.site.VNIs) > 0 {
-		vnis = "VNIs " + core.FormatVNIs(v.site.VNIs)
+func (t *target) about() string {
+	switch {
+	case t.kind != host.Driver && t.kind != "": // it makes no services
+		return t.from
+	case len(t.site.VNIs) == 0:
+		return t.from + ", no VNI to make services with"
 	}
-	if v.kind != host.Driver && v.kind != "" { // it makes no services
-		return v.from
-	}
-	return v.from + ", " + vnis
+	return t.from + ", VNIs " + core.FormatVNIs(t.site.VNIs)
 }
 
 // find finds the plugin, and says what its cases may touch.
-func (a *verifyArgs) find(what, dir string) (*verified, error) {
+func (a *verifyArgs) find(what, dir string) (*target, error) {
 	t, err := findTarget(what, a.config)
 	if err != nil {
 		return nil, err
 	}
-	v := &verified{target: *t, site: conformance.Site{InMemory: a.memory, Expendable: a.expendable, Patience: a.patience, Block: t.block}}
+	t.site.InMemory, t.site.Expendable, t.site.Patience = a.memory, a.expendable, a.patience
 	if a.hold != "" {
-		v.site.Hold = func(ctx context.Context, s core.Service) (func(), error) { return holdBy(ctx, a.hold, s) }
+		t.site.Hold = func(ctx context.Context, s core.Service) (func(), error) { return holdBy(ctx, a.hold, s) }
 	}
 	if t.sim {
-		v.simulated(cmp.Or(t.state, dir+"/nics"))
+		t.simulated(cmp.Or(t.state, dir+"/nics"))
 	}
 	if a.vnis != "" {
-		v.site.VNIs, err = chosenVNIs(a.vnis, t.config)
+		t.site.VNIs, err = chosenVNIs(a.vnis, t.config)
 	} else if t.config != nil {
-		v.site.VNIs = spareVNIs(t.config)
+		t.site.VNIs = spareVNIs(t.config)
 	}
-	return v, err
+	return t, err
 }

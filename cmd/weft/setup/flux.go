@@ -80,12 +80,7 @@ func initFlux(o *cli.Options, i install.Options, m mode) error {
 	if p.ByHand {
 		g.sections = []section{{"Flux's configuration needs:", indented(p.Lines)}}
 	}
-	return carryOut(o, "flux", p.Plan, m, g, func(s shown) any {
-		return struct {
-			shown
-			Lines string `json:"lines"`
-		}{s, p.Lines}
-	})
+	return carryOut(o, "flux", p.Plan, m, g, shown{Lines: p.Lines})
 }
 
 func indented(text string) []string {

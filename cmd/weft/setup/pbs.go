@@ -96,10 +96,5 @@ func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 		return err
 	}
 	g.sections = []section{{"For qmgr, as root on pbs_server's host:", p.Lines}}
-	return carryOut(o, "pbs", p.Plan, i.mode, g, func(s shown) any {
-		return struct {
-			shown
-			Lines []string `json:"lines"`
-		}{s, append([]string{}, p.Lines...)}
-	})
+	return carryOut(o, "pbs", p.Plan, i.mode, g, shown{Lines: append([]string{}, p.Lines...)})
 }

@@ -25,16 +25,15 @@ func (m mode) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// carryOut writes a plan where the mode says so, and prints it: a person gets the guide too, and JSON is what as makes of it.
-func carryOut(o *cli.Options, scheduler string, p plan.Plan, m mode, g guide, as func(shown) any) error {
-	done := (m.write || m.remove) && !p.Refused()
-	if done {
+// carryOut writes a plan where the mode says so, and prints it: a person gets the guide too, and JSON the lists of s.
+func carryOut(o *cli.Options, scheduler string, p plan.Plan, m mode, g guide, s shown) error {
+	if s.Done = (m.write || m.remove) && !p.Refused(); s.Done {
 		if err := p.Write(); err != nil {
 			return cli.Exit(cli.ExitFailed, err)
 		}
 	}
-	s := show(p, done)
-	if err := cli.Print(o, as(s), func(w io.Writer, _ any) { s.print(w, g) }); err != nil {
+	s.add(p)
+	if err := cli.Print(o, s, func(w io.Writer, s shown) { s.print(w, g) }); err != nil {
 		return err
 	}
 	if p.Refused() {

@@ -22,11 +22,14 @@ type section struct {
 	lines   []string
 }
 
-// shown is a plan as JSON; a scheduler may add to it.
+// shown is a plan as JSON.
 type shown struct {
 	Findings []plan.Finding `json:"findings"`
 	Changes  []shownChange  `json:"changes"`
 	Done     bool           `json:"done"`
+	Lines    any            `json:"lines"`             // for the scheduler; Flux's are one text
+	Replaced []string       `json:"replaced,omitzero"` // lines of slurm.conf
+	Files    []string       `json:"files,omitzero"`    // hook files of Slurm
 }
 
 type shownChange struct {
@@ -36,12 +39,11 @@ type shownChange struct {
 	brief bool   // a person does not need its text
 }
 
-func show(p plan.Plan, done bool) shown {
-	s := shown{Findings: append([]plan.Finding{}, p.Findings...), Changes: []shownChange{}, Done: done}
+func (s *shown) add(p plan.Plan) {
+	s.Findings, s.Changes = append([]plan.Finding{}, p.Findings...), []shownChange{}
 	for _, c := range p.Changes {
 		s.Changes = append(s.Changes, shownChange{c.Path, c.Action(), string(c.Text), c.Site || c.Gone || c.Brief})
 	}
-	return s
 }
 
 func refusals(p plan.Plan) string {

@@ -84,13 +84,8 @@ func initSlurm(o *cli.Options, i install.Options, m mode) error {
 		{"These lines become comments:", p.Replaced},
 		{"These lines stand at the end of slurm.conf:", p.Lines},
 	}}
-	return carryOut(o, "slurm: "+i.Conf, p.Plan, m, g, func(s shown) any {
-		return struct {
-			shown
-			Lines    []string `json:"lines"`
-			Replaced []string `json:"replaced"`
-			Files    []string `json:"files"`
-		}{s, append([]string{}, p.Lines...), append([]string{}, p.Replaced...), append([]string{}, p.Files...)}
+	return carryOut(o, "slurm: "+i.Conf, p.Plan, m, g, shown{
+		Lines: append([]string{}, p.Lines...), Replaced: append([]string{}, p.Replaced...), Files: append([]string{}, p.Files...),
 	})
 }
 
