@@ -224,7 +224,7 @@ func schedulers(ctx context.Context, site *settings.Site, plugins *host.Host, in
 			out.at[p.Name] = p.At
 			continue
 		}
-		s, findings := in.Spec(host.Scheduler, p, host.Self)
+		s, findings := in.Spec(host.Scheduler, p)
 		if len(findings) > 0 {
 			return halves{}, config.AsError(findings)
 		}

@@ -63,7 +63,7 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 	for _, p := range site.Config.Schedulers {
 		a.types[p.Name] = p.Type
 		if p.Type != "local" {
-			s, findings := in.Spec(host.Scheduler, p, host.Self)
+			s, findings := in.Spec(host.Scheduler, p)
 			if len(findings) > 0 {
 				return a, config.AsError(findings)
 			}

@@ -17,8 +17,10 @@ import (
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
-// ServeVerb is the hidden verb by which weft execs itself as a built-in plugin: weft plugin serve KIND TYPE NAME.
-var ServeVerb = []string{"plugin", "serve"}
+// Self is the program of a built-in plugin: weft itself, by a hidden verb.
+func Self(kind host.Kind, typ, name string) host.Program {
+	return host.Self("plugin", "serve", string(kind), typ, name)
+}
 
 // builtins are the plugins that are part of weft, by kind and type: this list is the only place that knows them all.
 var builtins = map[host.Kind]map[string]func(name string) any{
@@ -34,7 +36,7 @@ var builtins = map[host.Kind]map[string]func(name string) any{
 	},
 }
 
-// Builtin makes the plugin of that kind and type, for ServeVerb.
+// Builtin makes the plugin of that kind and type, for the verb of Self.
 func Builtin(kind, typ, name string) (any, error) {
 	if f := builtins[host.Kind(kind)][typ]; f != nil {
 		return f(name), nil
@@ -66,7 +68,7 @@ func Builtins() map[host.Kind][]string {
 }
 
 // Spec says how the plugin of a block is run, and puts the block in force.
-func (b *Blocks) Spec(kind host.Kind, p config.Plugin, verb func(...string) host.Program) (host.Spec, []hclfile.Finding) {
+func (b *Blocks) Spec(kind host.Kind, p config.Plugin) (host.Spec, []hclfile.Finding) {
 	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
 	b.set(p)
 	if findings := UnknownTypes(p); findings != nil {
@@ -78,7 +80,7 @@ func (b *Blocks) Spec(kind host.Kind, p config.Plugin, verb func(...string) host
 	case p.InProcess:
 		s.Value = builtins[kind][p.Type](p.Name)
 	default:
-		s.Program = verb(append(slices.Clone(ServeVerb), string(kind), p.Type, p.Name)...)
+		s.Program = Self(kind, p.Type, p.Name)
 	}
 	return s, nil
 }

@@ -13,7 +13,6 @@ import (
 
 func TestSpec(t *testing.T) {
 	sum := strings.Repeat("0a", 32)
-	self := func(args ...string) host.Program { return host.Program{Path: "/self", Args: args} }
 	for _, c := range []struct {
 		name, block string
 		program     host.Program
@@ -21,7 +20,7 @@ func TestSpec(t *testing.T) {
 		auto        bool
 		finding     string
 	}{
-		{name: "built in", block: `driver "sim" {}`, program: host.Program{Path: "/self", Args: []string{"plugin", "serve", "driver", "sim", "sim"}}},
+		{name: "built in", block: `driver "sim" {}`, program: host.Self("plugin", "serve", "driver", "sim", "sim")},
 		{name: "in the daemon", block: `driver "sim" { in_process = true }`, inside: true},
 		{name: "third party's", block: "driver \"x\" {\n command = [\"/opt/x\", \"-v\"]\n sha256 = \"" + sum + "\"\n auto_mtls = true\n}",
 			program: host.Program{Path: "/opt/x", Args: []string{"/opt/x", "-v"}, SHA256: sum}, auto: true},
@@ -33,7 +32,7 @@ func TestSpec(t *testing.T) {
 			if findings != nil {
 				t.Fatal(findings)
 			}
-			s, findings := new(Blocks).Spec(host.Driver, conf.Drivers[0], self)
+			s, findings := new(Blocks).Spec(host.Driver, conf.Drivers[0])
 			if c.finding != "" {
 				if len(findings) != 1 || findings[0].Summary != c.finding {
 					t.Errorf("%+v", findings)

@@ -17,7 +17,7 @@ func StartDriver(ctx context.Context, c *config.Config, plugins *host.Host, in *
 		return nil, core.Errorf(core.BadConfig, "%s: it declares %d drivers, and a node has one", c.File, n).WithRemedy("leave one `driver` block")
 	}
 	block := c.Drivers[0]
-	s, findings := in.Spec(host.Driver, block, host.Self)
+	s, findings := in.Spec(host.Driver, block)
 	if len(findings) > 0 {
 		return nil, config.AsError(findings)
 	}

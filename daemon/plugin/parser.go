@@ -19,7 +19,7 @@ func Parser(ctx context.Context, p config.Plugin) (core.RequestParser, func(), e
 			return parser, func() {}, nil
 		}
 	}
-	spec, findings := new(Blocks).Spec(host.Scheduler, p, host.Self)
+	spec, findings := new(Blocks).Spec(host.Scheduler, p)
 	if len(findings) > 0 {
 		return nil, nil, core.Errorf(core.BadConfig, "scheduler %s: %s", p.Name, findings[0].Summary)
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -92,16 +93,11 @@ func showEnv(getenv func(string) string) shownEnv {
 		}
 		s.Variables = append(s.Variables, shownVar{v.Name, value})
 	}
-	path := strings.Split(strings.Trim(getenv("FLUX_JOB_ID_PATH"), "/"), "/")
-	slurm := getenv("SLURM_JOB_ID")
-	switch {
-	case path[0] != "":
-		s.Job, s.From, s.Inherited = "/"+strings.Join(path, "/"), path[0], len(path) > 1
-	case getenv("FLUX_JOB_ID") != "":
-		s.Job = getenv("FLUX_JOB_ID")
-		s.From = s.Job
-	case slurm != "":
-		s.Job, s.From = slurm, slurm
+	s.Job = cmp.Or(getenv("FLUX_JOB_ID"), getenv("SLURM_JOB_ID"))
+	s.From = s.Job
+	if path := strings.Trim(getenv("FLUX_JOB_ID_PATH"), "/"); path != "" {
+		s.Job = "/" + path
+		s.From, _, s.Inherited = strings.Cut(path, "/")
 	}
 	if len(s.Variables) == 0 {
 		s.From, s.Inherited = "", false

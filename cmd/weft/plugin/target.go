@@ -71,7 +71,7 @@ func (t *target) ofBlock(p config.Plugin) (*target, error) {
 	case len(p.Command) > 0:
 		t.program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
 	case slices.Contains(plugin.Builtins()[t.kind], p.Type):
-		t.program = host.Self(append(slices.Clone(plugin.ServeVerb), p.Kind, p.Type, p.Name)...)
+		t.program = plugin.Self(t.kind, p.Type, p.Name)
 		t.sim = t.kind == host.Driver && p.Type == "sim"
 	default:
 		return nil, cli.Unusable(t.config.File, []hclfile.Finding{p.NoType(plugin.Builtins()[t.kind])})
@@ -103,7 +103,7 @@ func (t *target) builtin(name string) (*target, error) {
 		known = append(known, types...)
 		if slices.Contains(types, name) {
 			t.kind, t.title = kind, string(kind)+" "+name
-			t.program = host.Self(append(slices.Clone(plugin.ServeVerb), string(kind), name, name)...)
+			t.program = plugin.Self(kind, name, name)
 			t.sim = kind == host.Driver && name == "sim"
 			return t, nil
 		}

@@ -43,10 +43,9 @@ func keep() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return cli.Exit(cli.ExitRun, fmt.Errorf("run: its keeper: subreaper: %w", err))
 	}
-	in, out := os.NewFile(keeperIn, "in"), os.NewFile(keeperOut, "out")
-	unix.CloseOnExec(keeperIn)
-	unix.CloseOnExec(keeperOut)
-	from, to := gob.NewDecoder(in), gob.NewEncoder(out)
+	conn := os.NewFile(keeperConn, "weft run")
+	unix.CloseOnExec(keeperConn)
+	from, to := gob.NewDecoder(conn), gob.NewEncoder(conn)
 	var spec keepSpec
 	if err := from.Decode(&spec); err != nil {
 		return cli.Exit(cli.ExitRun, fmt.Errorf("run: its keeper is for weft run alone: %w", err))

@@ -7,13 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // A job on several nodes has a process between `weft run` and its commands: the keeper. Whatever they start becomes the keeper's own child when its parent
-// ends, and the keeper sees by a pipe that `weft run` is gone, however it was killed: so nothing of the job outlives it, with no daemon's help. The commands
+// ends, and the keeper sees by a socket that `weft run` is gone, however it was killed: so nothing of the job outlives it, with no daemon's help. The commands
 // themselves end with the keeper.
 
-// keepSpec is what a keeper is to start. It goes by a pipe: environments are no arguments, for everybody to see.
+// keepSpec is what a keeper is to start. It goes by a socket: environments are no arguments, for everybody to see.
 type keepSpec struct {
 	Path     string
 	Args     []string
@@ -30,38 +32,28 @@ type keepBegun struct {
 // keeper is a keeper as `weft run` sees it.
 type keeper struct {
 	cmd  *exec.Cmd
-	pipe io.Closer
+	conn io.Closer
 	to   *gob.Encoder
-	back *os.File
 	from *gob.Decoder
 }
 
-// The keeper's descriptors.
-const (
-	keeperIn  = 3
-	keeperOut = 4
-)
+// keeperConn is the keeper's descriptor of its connection to `weft run`.
+const keeperConn = 3
 
 func startKeeper() (*keeper, error) {
-	in, to, err := os.Pipe()
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("run: %w", err)
+		return nil, fmt.Errorf("run: its keeper's socket: %w", err)
 	}
-	defer in.Close()
-	back, out, err := os.Pipe()
-	if err != nil {
-		to.Close()
-		return nil, fmt.Errorf("run: %w", err)
-	}
-	defer out.Close()
+	ours, its := os.NewFile(uintptr(ends[0]), "keeper"), os.NewFile(uintptr(ends[1]), "keeper")
+	defer its.Close()
 	c := exec.Command("/proc/self/exe", keepVerb)
-	c.Args[0], c.Stdin, c.Stdout, c.Stderr, c.ExtraFiles = "weft", os.Stdin, os.Stdout, os.Stderr, []*os.File{in, out}
+	c.Args[0], c.Stdin, c.Stdout, c.Stderr, c.ExtraFiles = "weft", os.Stdin, os.Stdout, os.Stderr, []*os.File{its}
 	if err := c.Start(); err != nil {
-		to.Close()
-		back.Close()
+		ours.Close()
 		return nil, fmt.Errorf("run: its keeper cannot be started: %w", err)
 	}
-	return &keeper{cmd: c, pipe: to, to: gob.NewEncoder(to), back: back, from: gob.NewDecoder(back)}, nil
+	return &keeper{cmd: c, conn: ours, to: gob.NewEncoder(ours), from: gob.NewDecoder(ours)}, nil
 }
 
 func (k *keeper) begin(spec keepSpec) (begun keepBegun, err error) {
@@ -84,7 +76,6 @@ func (k *keeper) wait() (code int, err error) {
 
 // end kills what still runs.
 func (k *keeper) end() {
-	_ = k.pipe.Close()
-	_ = k.back.Close()
+	_ = k.conn.Close()
 	_ = k.cmd.Wait()
 }
