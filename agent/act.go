@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -128,7 +129,7 @@ func (a *Agent) create(ctx context.Context, act node.Create) node.Input {
 	results, err := a.needs.Driver.Create(ctx, act.Specs)
 	first := err
 	for i, r := range results[:min(len(results), len(act.Specs))] {
-		d.nics, d.ids, d.vnis = append(d.nics, act.Specs[i].Device), append(d.ids, r.Service.ID), act.Specs[i].VNIs
+		d.nics, d.ids, d.vnis = append(d.nics, act.Specs[i].Device), append(d.ids, fmt.Sprint(r.Service.ID)), act.Specs[i].VNIs
 		if first == nil {
 			first = r.Err
 		}
@@ -147,7 +148,7 @@ func (a *Agent) destroy(ctx context.Context, act node.Destroy) node.Input {
 	errs, err := a.needs.Driver.Destroy(ctx, act.Services)
 	first := err
 	for i, s := range act.Services {
-		d.nics, d.ids, d.vnis = append(d.nics, s.Device), append(d.ids, s.ID), s.VNIs
+		d.nics, d.ids, d.vnis = append(d.nics, s.Device), append(d.ids, fmt.Sprint(s.ID)), s.VNIs
 		if first == nil && i < len(errs) {
 			first = errs[i]
 		}

@@ -76,7 +76,7 @@ type Agent struct {
 	start   []node.Action
 
 	mu        sync.Mutex
-	calls     map[uint64]chan core.Outcome
+	calls     map[uint64]chan core.Outcome // each holds one, and leaves the map before it gets it
 	serial    uint64
 	session   *session
 	outage    outage

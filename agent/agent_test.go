@@ -237,7 +237,7 @@ func TestAJobComesAndGoes(t *testing.T) {
 		if r.own(t) != 2 {
 			t.Errorf("%d services stand, want one a NIC", r.own(t))
 		}
-		path := agent.EnvironPath(r.dir, core.JobID{Scheduler: "s", Job: "1"})
+		path := rundir.EnvironPath(r.dir, core.JobID{Scheduler: "s", Job: "1"})
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -245,7 +245,7 @@ func TestAJobComesAndGoes(t *testing.T) {
 		if info.Mode().Perm() != 0o400 {
 			t.Errorf("the environment has mode %v: others could read a token", info.Mode())
 		}
-		var e agent.Environ
+		var e rundir.Environ
 		text, err := os.ReadFile(path)
 		if err != nil || json.Unmarshal(text, &e) != nil || len(e.Variables) != len(out.Environment) {
 			t.Errorf("the file has %s, %v", text, err)
@@ -446,11 +446,11 @@ func TestEverySessionBeginsWithAFullReport(t *testing.T) {
 func TestAnotherRunsEnvironmentStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		path := agent.EnvironPath(r.dir, core.JobID{Scheduler: "s", Job: "1"})
+		path := rundir.EnvironPath(r.dir, core.JobID{Scheduler: "s", Job: "1"})
 		if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
 			t.Fatal(out.Err)
 		}
-		later, err := json.Marshal(agent.Environ{Generation: 1, UID: 7, Submitted: 1})
+		later, err := json.Marshal(rundir.Environ{Generation: 1, UID: 7, Submitted: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,10 @@ func (a *Agent) call(ctx context.Context, s *session, c core.SchedulerCall) {
 	a.beside.Go(func() {
 		defer func() { <-a.slots }()
 		r := a.asked(a.ctx, c, began)
-		a.replied(ctx, s, r)
+		select { // it waits for room, which a server that does not read refuses until it ends the session
+		case s.reports <- core.Report{Reply: &r}:
+		case <-ctx.Done():
+		}
 	})
 }
 
@@ -43,12 +46,4 @@ func (a *Agent) asked(ctx context.Context, c core.SchedulerCall, began time.Time
 	defer cancel()
 	job, err := sched.Call(ctx, c)
 	return core.SchedulerReply{ID: c.ID, Job: job, Err: core.AsError(err)}
-}
-
-// replied tells what came of a call. It waits for room, which a server that does not read refuses until it ends the session.
-func (a *Agent) replied(ctx context.Context, s *session, r core.SchedulerReply) {
-	select {
-	case s.reports <- core.Report{Reply: &r}:
-	case <-ctx.Done():
-	}
 }

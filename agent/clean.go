@@ -44,7 +44,7 @@ func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call strin
 	var going []core.Service
 	var at []int
 	for _, s := range orphans {
-		r := CleanRow{Device: s.Device, Service: s.ID, Owner: owner(s.Owner), VNIs: s.VNIs, Result: "orphan"}
+		r := CleanRow{Device: s.Device, Service: s.ID, Owner: s.Owner.String(), VNIs: s.VNIs, Result: "orphan"}
 		if all, _ := site.ours(s.VNIs); !all {
 			r.Result, r.Why = "kept", "it has a VNI of none of Weft's pools, so it is somebody else's"
 		} else if !dry {

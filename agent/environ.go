@@ -14,12 +14,6 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
-// Environ is what a file under the environment's folder holds. Only the job's owner can read it: it may carry a session token.
-type Environ = rundir.Environ
-
-// EnvironPath is where the environment of a job lies below folder.
-func EnvironPath(folder string, job core.JobID) string { return rundir.EnvironPath(folder, job) }
-
 // environs are the environments that this process has left. The lock is held for the time of a file's change and never for an adapter's.
 type environs struct {
 	mu   sync.Mutex
@@ -39,8 +33,8 @@ func (a *Agent) publish(p node.Publish) error {
 		return nil
 	}
 	a.unexempt(p.Run.JobID)
-	path := EnvironPath(a.needs.Environ, p.Run.JobID)
-	e := Environ{Generation: p.Run.Generation, UID: p.Run.UID, Submitted: p.Run.Submitted, Variables: p.Environment}
+	path := rundir.EnvironPath(a.needs.Environ, p.Run.JobID)
+	e := rundir.Environ{Generation: p.Run.Generation, UID: p.Run.UID, Submitted: p.Run.Submitted, Variables: p.Environment}
 	l := &left{run: p.Run, rendered: make(chan struct{})}
 	a.environs.mu.Lock()
 	err := rundir.WriteEnviron(path, e, p.GID)
@@ -71,7 +65,7 @@ func (a *Agent) publish(p node.Publish) error {
 }
 
 // addReplies adds to an environment what the adapter says of it, unless it has been withdrawn meanwhile.
-func (a *Agent) addReplies(ctx context.Context, l *left, e Environ, gid uint32) error {
+func (a *Agent) addReplies(ctx context.Context, l *left, e rundir.Environ, gid uint32) error {
 	e.Replies = map[string]rundir.Rendered{}
 	for _, phase := range a.tasks(l.run.Scheduler) {
 		r, err := a.render(ctx, l.run.Key, phase.Name, e.Variables)
@@ -85,7 +79,7 @@ func (a *Agent) addReplies(ctx context.Context, l *left, e Environ, gid uint32) 
 	if a.environs.left[l.run.JobID] != l {
 		return nil
 	}
-	return rundir.WriteEnviron(EnvironPath(a.needs.Environ, l.run.JobID), e, gid)
+	return rundir.WriteEnviron(rundir.EnvironPath(a.needs.Environ, l.run.JobID), e, gid)
 }
 
 // stepMark stands for a step's id while an adapter renders: nothing that an adapter would quote.
@@ -154,7 +148,7 @@ func (a *Agent) withdraw(run core.Run) error {
 		}
 		delete(a.environs.left, run.JobID)
 	}
-	path := EnvironPath(a.needs.Environ, run.JobID)
+	path := rundir.EnvironPath(a.needs.Environ, run.JobID)
 	e, err := rundir.ReadEnviron(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -141,13 +141,7 @@ func (a *Agent) reply(r node.Reply) {
 	c := a.calls[r.Call]
 	delete(a.calls, r.Call)
 	a.mu.Unlock()
-	send(c, r.Outcome)
-}
-
-// send ends a wait; one that was ended already is not ended twice.
-func send(c chan core.Outcome, out core.Outcome) {
-	select {
-	case c <- out:
-	default:
+	if c != nil {
+		c <- r.Outcome
 	}
 }

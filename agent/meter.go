@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -49,7 +48,7 @@ type drove struct {
 	origin string // the id of the hook's call that it was for
 	began  time.Time
 	nics   []string
-	ids    []uint32 // of services, beside nics
+	ids    []string // of services, beside nics
 	vnis   []core.VNI
 }
 
@@ -73,22 +72,11 @@ func (a *Agent) told(d drove, err error) {
 		attrs = append(attrs, core.LogVNI, core.FormatVNIs(d.vnis))
 	}
 	if len(d.nics) > 0 {
-		attrs = append(attrs, core.LogNIC, strings.Join(d.nics, ","), core.LogService, formatIDs(d.ids))
+		attrs = append(attrs, core.LogNIC, strings.Join(d.nics, ","), core.LogService, strings.Join(d.ids, ","))
 	}
 	attrs = append(attrs, core.LogTook, took)
 	if err != nil {
 		attrs = append(attrs, core.LogReason, string(reason(err)), core.LogError, err)
 	}
 	a.log.DebugContext(ctx, "NIC driver", attrs...)
-}
-
-func formatIDs(ids []uint32) string {
-	var b strings.Builder
-	for i, id := range ids {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.FormatUint(uint64(id), 10))
-	}
-	return b.String()
 }

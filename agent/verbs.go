@@ -126,14 +126,19 @@ func (d *Verbs) services(ctx context.Context, req hook.Request) (any, error) {
 	if err != nil {
 		return nil, d.Agent.driverError(err)
 	}
-	var entries []node.Entry
-	var orphans []core.Service
-	if err := d.Agent.Look(ctx, func(m *node.Machine) { entries, orphans = m.Entries(), m.Orphans(services) }); err != nil {
+	jobs := make([]string, len(services))
+	if err := d.Agent.Look(ctx, func(m *node.Machine) {
+		for i := range services {
+			if job, ok := m.Maker(&services[i]); ok {
+				jobs[i] = job.String()
+			}
+		}
+	}); err != nil {
 		return nil, err
 	}
 	rows := make([]ServiceRow, 0, len(services))
-	for _, s := range services {
-		r := ServiceRow{Device: s.Device, Service: s.ID, Owner: owner(s.Owner), VNIs: s.VNIs, Classes: s.Classes.Names(), Limits: map[string][3]int{}, Enabled: s.Enabled, Kind: "unknown"}
+	for at, s := range services {
+		r := ServiceRow{Device: s.Device, Service: s.ID, Owner: s.Owner.String(), VNIs: s.VNIs, Classes: s.Classes.Names(), Limits: map[string][3]int{}, Enabled: s.Enabled, Kind: "unknown"}
 		for i, l := range s.Limits {
 			r.Limits[core.Resource(i).String()] = [3]int{int(l.Reserved), int(l.Max), int(s.InUse[i])}
 		}
@@ -142,10 +147,8 @@ func (d *Verbs) services(ctx context.Context, req hook.Request) (any, error) {
 			r.Kind = "default"
 		case s.System:
 			r.Kind = "system"
-		default:
-			if e := holder(entries, s); e != nil && !slices.ContainsFunc(orphans, s.Same) {
-				r.Kind, r.Job = "job", e.Key.JobID.String()
-			}
+		case jobs[at] != "":
+			r.Kind, r.Job = "job", jobs[at]
 		}
 		rows = append(rows, r)
 	}
@@ -185,26 +188,4 @@ func privileged(peer core.Peer, verb string) *core.Error {
 		return nil
 	}
 	return core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithRemedy("only root may, on the node itself")
-}
-
-func holder(entries []node.Entry, s core.Service) *node.Entry {
-	for i, e := range entries {
-		if e.State != node.Clean && s.Owner == core.UID(e.UID) && slices.Equal(s.VNIs, e.Grant.VNIs) {
-			return &entries[i]
-		}
-	}
-	return nil
-}
-
-func owner(o core.Owner) string {
-	switch o.Kind {
-	case core.OwnerNone:
-	case core.OwnerUID:
-		return fmt.Sprint("uid ", o.ID)
-	case core.OwnerGID:
-		return fmt.Sprint("gid ", o.ID)
-	case core.OwnerNetNS:
-		return fmt.Sprint("netns ", o.ID)
-	}
-	return "anyone"
 }

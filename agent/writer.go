@@ -134,7 +134,7 @@ func (a *Agent) fail(unseen []work, err error) {
 	a.calls = map[uint64]chan core.Outcome{}
 	a.mu.Unlock()
 	for _, c := range calls {
-		send(c, core.Outcome{Err: e})
+		c <- core.Outcome{Err: e}
 	}
 	a.relink(e)
 }

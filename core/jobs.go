@@ -11,15 +11,7 @@ const (
 )
 
 func (s JobState) String() string {
-	switch s {
-	case JobQueued:
-		return "queued"
-	case JobRunning:
-		return "running"
-	case JobFinal:
-		return "final"
-	}
-	return "unknown"
+	return [...]string{"unknown", "queued", "running", "final", "unknown"}[min(int(s), 4)]
 }
 
 // JobStatus is one job of an answer.

@@ -200,40 +200,25 @@ var reasons = []About{
 		"report it, with the log's lines of this call"},
 }
 
-// about finds the reason in the table; nil without one. The table is short, and a map would cost each start of
-// weft-hook.
-func (r Reason) about() *About {
+// about finds the reason in the table. An unknown one has the code Internal, no remedy, and ScopeSystem, which never
+// drains a node. The table is short, and a map would cost each start of weft-hook.
+func (r Reason) about() About {
 	for i := range reasons {
 		if reasons[i].Reason == r {
-			return &reasons[i]
+			return reasons[i]
 		}
 	}
-	return nil
+	return About{Reason: r, Code: Internal, Scope: ScopeSystem}
 }
 
 // Reasons lists every Reason, for docs/errors.md.
 func Reasons() []About { return append([]About(nil), reasons...) }
 
 // Code of the reason; Internal for an unknown one.
-func (r Reason) Code() Code {
-	if a := r.about(); a != nil {
-		return a.Code
-	}
-	return Internal
-}
+func (r Reason) Code() Code { return r.about().Code }
 
-// Scope of the reason; ScopeSystem, which never drains a node, for an unknown one.
-func (r Reason) Scope() Scope {
-	if a := r.about(); a != nil {
-		return a.Scope
-	}
-	return ScopeSystem
-}
+// Scope of the reason; ScopeSystem for an unknown one.
+func (r Reason) Scope() Scope { return r.about().Scope }
 
 // Remedy is the usual remedy; empty for an unknown reason.
-func (r Reason) Remedy() string {
-	if a := r.about(); a != nil {
-		return a.Remedy
-	}
-	return ""
-}
+func (r Reason) Remedy() string { return r.about().Remedy }

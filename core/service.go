@@ -22,7 +22,7 @@ type Owner struct {
 	ID   uint32
 }
 
-// String is the owner in words, such as "uid 1000".
+// String says who may use the service: "uid 1000", "gid 100", "netns 4026531840" or "anyone".
 func (o Owner) String() string {
 	switch o.Kind {
 	case OwnerUID:
@@ -30,10 +30,10 @@ func (o Owner) String() string {
 	case OwnerGID:
 		return fmt.Sprint("gid ", o.ID)
 	case OwnerNetNS:
-		return fmt.Sprint("network namespace ", o.ID)
+		return fmt.Sprint("netns ", o.ID)
 	case OwnerNone:
 	}
-	return "nobody"
+	return "anyone"
 }
 
 // UID is the owner of a job's services.

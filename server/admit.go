@@ -10,24 +10,20 @@ import (
 	"github.com/weft-hpc/weft/throttle"
 )
 
-// names are the nodes that config.hcl names; nil: there is no such list, and every node is of the system.
-type names map[string]struct{}
+// names are the nodes that config.hcl names. It may have no such list: then every node is of the system.
+type names map[string]bool
 
 func nameAll(nodes []string) *names {
-	var n names
-	if len(nodes) > 0 {
-		n = make(names, len(nodes))
-		for _, name := range nodes {
-			n[name] = struct{}{}
-		}
+	n := make(names, len(nodes))
+	for _, name := range nodes {
+		n[name] = true
 	}
 	return &n
 }
 
 func (s *Server) named(node string) bool {
 	n := *s.names.Load()
-	_, ok := n[node]
-	return ok || n == nil
+	return n[node] || len(n) == 0
 }
 
 func unnamed(node string) *core.Error {

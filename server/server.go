@@ -6,8 +6,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"maps"
 	"sync"
@@ -155,11 +153,4 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) now() core.Moment {
 	t := time.Now()
 	return core.Moment{Uptime: t.Sub(s.began), Wall: t}
-}
-
-// newID is 128 random bits, for a store that is new.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }

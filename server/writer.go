@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"runtime"
 	"time"
 
@@ -70,7 +71,7 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 	if err != nil {
 		return err
 	}
-	m, first := engine.New(s.needs.Config, alloc, records, newID(), witness, s.now())
+	m, first := engine.New(s.needs.Config, alloc, records, rand.Text(), witness, s.now())
 	if len(first) > 0 || s.failure.Load() != nil {
 		if err := s.needs.Store.Commit(ctx, append(first, m.Seal())); err != nil {
 			return err

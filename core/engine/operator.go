@@ -10,51 +10,47 @@ import (
 
 // forget takes an administrator's word that nothing more will come.
 func (m *Machine) forget(in Forget) {
-	var found []*reservation
-	switch {
-	case in.Vanished:
-		for _, name := range slices.Sorted(maps.Keys(m.watches)) {
-			w := m.watches[name]
-			for _, serial := range slices.Sorted(maps.Keys(w.active)) {
-				if r := w.active[serial]; r.vanished > 0 {
-					m.drain(r, "an administrator confirmed that it is gone")
-					found = append(found, r)
-				}
-			}
-		}
-	case in.Serial != 0:
-		if r := m.serials[in.Serial]; r != nil {
-			found = append(found, r)
-		}
-	default:
-		found = m.job(in.Job)
-	}
-	if len(found) == 0 && !in.Vanished {
-		what := "job " + in.Job.String()
-		if in.Serial != 0 {
-			what = fmt.Sprintf("reservation %d", in.Serial)
-		}
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "%s: nothing is held for it any more", what).WithRemedy("`weft vnis` lists what is held")})
+	if in.Vanished {
+		m.do(Done{Call: in.Call, Count: m.forgetVanished()})
 		return
 	}
-	if !in.Vanished {
-		n := 0
-		for _, r := range found {
-			active := r.state == Active
-			m.drain(r, "an administrator says that it is over")
-			if m.writeOff(r) || active {
+	found, what := m.job(in.Job), "job "+in.Job.String()
+	if in.Serial != 0 {
+		found, what = nil, fmt.Sprintf("reservation %d", in.Serial)
+		if r := m.serials[in.Serial]; r != nil {
+			found = []*reservation{r}
+		}
+	}
+	done := Done{Call: in.Call}
+	for _, r := range found {
+		active := r.state == Active
+		m.drain(r, "an administrator says that it is over")
+		if m.writeOff(r) || active {
+			done.Count++
+		}
+	}
+	switch {
+	case len(found) == 0:
+		done.Err = core.Errorf(core.NotThere, "%s: nothing is held for it any more", what).WithRemedy("`weft vnis` lists what is held")
+	case done.Count == 0:
+		done.Err = core.Errorf(core.NotAllowed, "job %s: the nodes that still hold it are in contact, so they are not written off", found[0].Job.JobID).
+			WithRemedy("`weft vnis` shows what each waits for; a node that stays busy can be written off when the reservation shows as held")
+	}
+	m.do(done)
+}
+
+// forgetVanished ends the jobs of the alarm, and counts them.
+func (m *Machine) forgetVanished() (n int) {
+	for _, name := range slices.Sorted(maps.Keys(m.watches)) {
+		active := m.watches[name].active
+		for _, serial := range slices.Sorted(maps.Keys(active)) {
+			if r := active[serial]; r.vanished > 0 {
+				m.drain(r, "an administrator confirmed that it is gone")
 				n++
 			}
 		}
-		if n == 0 {
-			m.do(Done{Call: in.Call, Err: core.Errorf(core.NotAllowed, "job %s: the nodes that still hold it are in contact, so they are not written off", found[0].Job.JobID).
-				WithRemedy("`weft vnis` shows what each waits for; a node that stays busy can be written off when the reservation shows as held")})
-			return
-		}
-		m.do(Done{Call: in.Call, Count: n})
-		return
 	}
-	m.do(Done{Call: in.Call, Count: len(found)})
+	return n
 }
 
 // writeOff takes the administrator's word for nodes that cannot speak for themselves. One that is there is ordered to clean and says so itself, unless it

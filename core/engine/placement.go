@@ -8,19 +8,11 @@ import (
 // hosts is a placement's hostlist, parsed once.
 type hosts = hostlist.Set
 
-// parse reads a placement's hostlist; one that cannot be read contains nothing, so that no node joins by it.
-func parse(s core.Placement) hosts {
-	set, err := hostlist.ParseSet(s.Hosts)
-	if err != nil {
-		return hostlist.Set{}
-	}
-	return set
-}
-
+// parseAll reads the placements' hostlists. One that cannot be read contains nothing, so that no node joins by it.
 func parseAll(job core.Job) []hosts {
 	out := make([]hosts, len(job.Placements))
 	for i, s := range job.Placements {
-		out[i] = parse(s)
+		out[i], _ = hostlist.ParseSet(s.Hosts)
 	}
 	return out
 }

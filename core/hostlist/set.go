@@ -9,7 +9,8 @@ const MaxSet = 1 << 18
 // The zero value is empty.
 type Set struct{ names []string }
 
-// ParseSet reads a list as a set. The error says that the list cannot be read, or has more than MaxSet names.
+// ParseSet reads a list as a set. The error says that the list cannot be read, or has more than MaxSet names; then
+// the set is empty.
 func ParseSet(s string) (Set, error) {
 	l, err := Parse(s)
 	if err != nil {

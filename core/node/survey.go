@@ -149,7 +149,7 @@ func (m *Machine) takeUnknown(services []core.Service) {
 	var unknown, suspect []core.Service
 	for i := range services {
 		t := &services[i]
-		if t.System || t.Default || m.known(t) {
+		if !m.stray(t) {
 			continue
 		}
 		if s.began == s.churn || slices.ContainsFunc(s.suspect, t.Same) || slices.ContainsFunc(s.unknown, t.Same) {
@@ -185,16 +185,6 @@ func (m *Machine) missed(attempt Attempt, services []core.Service) {
 			}
 		}
 	}
-}
-
-// known reports whether a run that is not clean has made s.
-func (m *Machine) known(s *core.Service) bool {
-	for _, r := range m.runs {
-		if r.State != Asking && r.State != Clean && mine(r, s) {
-			return true
-		}
-	}
-	return false
 }
 
 // answerChecks confirms the orders that the reading proves done. The others wait for the server to repeat them.

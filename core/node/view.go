@@ -11,11 +11,27 @@ import (
 func (m *Machine) Orphans(services []core.Service) []core.Service {
 	var out []core.Service
 	for i := range services {
-		if s := &services[i]; !s.System && !s.Default && !m.known(s) {
+		if s := &services[i]; m.stray(s) {
 			out = append(out, *s)
 		}
 	}
 	return out
+}
+
+// Maker is the job of the run that made s and is not clean; not ok: there is none.
+func (m *Machine) Maker(s *core.Service) (job core.JobID, ok bool) {
+	for _, r := range m.runs {
+		if r.State != Asking && r.State != Clean && mine(r, s) {
+			return r.Key.JobID, true
+		}
+	}
+	return job, false
+}
+
+// stray reports whether s is neither the system's, nor a default service, nor made by a run.
+func (m *Machine) stray(s *core.Service) bool {
+	_, ours := m.Maker(s)
+	return !ours && !s.System && !s.Default
 }
 
 // Missing are the services of ready runs that are not among services, which were read from the NICs after the runs became ready: somebody else removed them.
