@@ -112,7 +112,7 @@ func (t *Table) add(e Entry, p *process, bounded bool) (Entry, error) {
 		return Entry{}, stopping(t.o.Node)
 	}
 	j.durable = true
-	t.notify(j.Entry)
+	t.notify()
 	t.group.Go(func() { t.watch(j) })
 	return j.Entry, nil
 }

@@ -256,7 +256,6 @@ func TestWatchTellsWhatChanges(t *testing.T) {
 	a.end()
 	<-gone
 	told.expect(t, "n1.1=final@n1")
-	// What begins and ends while nobody listens is told as final all the same.
 	c := cat(t, me())
 	begin(t, table, c)
 	told.expect(t, "n1.3=running@n1")
@@ -287,25 +286,6 @@ func TestWatchAsksAnew(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestWatcherIsBounded: who listens too slowly is told everything anew, and a job that ended is never forgotten before.
-func TestWatcherIsBounded(t *testing.T) {
-	table, _ := open(t, Options{Node: "n1"})
-	p, w := adapter(t, "local", table), newWatcher()
-	for i := range 2 * MaxJobs {
-		w.add(Entry{Job: jobName("n1", uint64(i+1)), Note: Note{Hosts: []string{"n1"}}})
-	}
-	if len(w.changed) != MaxJobs {
-		t.Errorf("it remembers %d", len(w.changed))
-	}
-	var told []core.Jobs
-	if err := p.answer(w, false, func(j core.Jobs) error { told = append(told, j); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if len(told) != 3 || !told[0].Asking || !told[1].Complete || len(told[2].Jobs) != MaxJobs || told[2].Jobs[0].State != core.JobFinal {
-		t.Errorf("told %d times", len(told))
-	}
 }
 
 func BenchmarkBegin(b *testing.B) {

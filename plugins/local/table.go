@@ -48,14 +48,14 @@ type Table struct {
 	saving sync.Mutex // the file
 	saved  uint64
 
-	mu       sync.Mutex // what follows
-	perUser  int
-	next     uint64
-	changed  uint64 // raised with whatever the file must learn
-	jobs     map[string]*job
-	ended    map[string]Entry // over, but Gone has not returned
-	watchers map[*watcher]bool
-	closed   bool
+	mu      sync.Mutex // what follows
+	perUser int
+	next    uint64
+	changed uint64 // raised with whatever the file must learn
+	jobs    map[string]*job
+	ended   map[string]Entry       // over, but Gone has not returned
+	watches map[chan struct{}]bool // each wakes a Watch
+	closed  bool
 }
 
 // job is an Entry with its pidfd.
@@ -84,7 +84,7 @@ func Open(o Options) (*Table, error) {
 	}
 	t := &Table{
 		o: o, people: people.New(nil), closing: make(chan struct{}), perUser: PerUser, next: 1,
-		jobs: map[string]*job{}, ended: map[string]Entry{}, watchers: map[*watcher]bool{},
+		jobs: map[string]*job{}, ended: map[string]Entry{}, watches: map[chan struct{}]bool{},
 	}
 	if o.File == "" {
 		return t, nil

@@ -366,9 +366,14 @@ func TestJoin(t *testing.T) {
 	told := watch(t, p)
 	told.expect(t, "asking")
 	told.expect(t, "complete n1.1=running@n1,n2")
+	was := p.running()
 	first.end()
 	<-gone1
-	told.expect(t, "n1.1=running@n1,n2")
+	if _, err := p.answer(was, false, func(j core.Jobs) error {
+		return fmt.Errorf("told %+v", j)
+	}); err != nil {
+		t.Errorf("node n2 has the job still: %v", err)
+	}
 	second.end()
 	<-gone2
 	told.expect(t, "n1.1=final@n1,n2")

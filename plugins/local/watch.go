@@ -3,9 +3,9 @@ package local
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -67,7 +67,7 @@ func (t *Table) end(j *job) {
 	j.process.Close()
 	delete(t.jobs, j.Job)
 	t.ended[j.Job] = j.Entry
-	t.notify(j.Entry)
+	t.notify()
 	t.mu.Unlock()
 	t.tell(j.Entry)
 }
@@ -87,46 +87,23 @@ func (t *Table) tell(e Entry) {
 	}
 }
 
-// notify tells the watchers that something about e changed; t.mu is held.
-func (t *Table) notify(e Entry) {
-	for w := range t.watchers {
-		w.add(e)
+// notify wakes the watches; t.mu is held.
+func (t *Table) notify() {
+	for wake := range t.watches {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// watcher gathers what changed until its Watch has time for it.
-type watcher struct {
-	mu       sync.Mutex
-	changed  map[string]Entry
-	overflow bool // too much to remember: only a complete answer helps
-	wake     chan struct{}
-}
-
-func newWatcher() *watcher {
-	return &watcher{changed: map[string]Entry{}, wake: make(chan struct{}, 1)}
-}
-
-func (w *watcher) add(e Entry) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.changed) >= MaxJobs {
-		w.overflow = true
-	} else {
-		w.changed[e.Job] = e
+// watched lets the table wake a watch, or no longer do so.
+func (t *Table) watched(wake chan struct{}, yes bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if delete(t.watches, wake); yes {
+		t.watches[wake] = true
 	}
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take empties the watcher.
-func (w *watcher) take() (changed map[string]Entry, overflow bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	changed, overflow = w.changed, w.overflow
-	w.changed, w.overflow = map[string]Entry{}, false
-	return changed, overflow
 }
 
 // Watch tells the jobs of the plugin's Tables: that it asks, the complete answer, then what changes, and both anew every 10 s. A job of several nodes is
@@ -135,27 +112,23 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	if len(p.tables) == 0 {
 		return core.Errorf(core.NotSupported, "scheduler %s: there is no table of jobs here", p.name).WithRemedy("a local job's truth is on its node: the agent's reports tell it")
 	}
-	w := newWatcher()
+	wake := make(chan struct{}, 1)
 	for _, t := range p.tables {
-		t.mu.Lock()
-		t.watchers[w] = true
-		t.mu.Unlock()
-		defer func() {
-			t.mu.Lock()
-			delete(t.watchers, w)
-			t.mu.Unlock()
-		}()
+		t.watched(wake, true)
+		defer t.watched(wake, false)
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	told := map[string]core.JobStatus{}
 	for complete := true; ; {
-		if err := p.answer(w, complete, tell); err != nil {
+		var err error
+		if told, err = p.answer(told, complete, tell); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-w.wake:
+		case <-wake:
 			complete = false
 		case <-tick.C:
 			complete = true
@@ -163,52 +136,52 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	}
 }
 
-// answer tells once.
-func (p *Plugin) answer(w *watcher, complete bool, tell func(core.Jobs) error) error {
-	changed, overflow := w.take()
-	if !complete && !overflow {
-		return p.changes(changed, tell)
+// answer tells what runs now and did not when told was told, or all that runs; then what has ended. What ended is in no
+// complete answer, and to be final is more than to be absent.
+func (p *Plugin) answer(
+	told map[string]core.JobStatus, complete bool, tell func(core.Jobs) error,
+) (now map[string]core.JobStatus, err error) {
+	if complete {
+		if err := tell(core.Jobs{Asking: true}); err != nil {
+			return nil, err
+		}
 	}
-	if err := tell(core.Jobs{Asking: true}); err != nil {
-		return err
+	now = p.running()
+	changed := map[string]core.JobStatus{}
+	for id, s := range told {
+		if _, runs := now[id]; !runs {
+			s.State = core.JobFinal
+			changed[id] = s
+		}
 	}
+	if complete {
+		if err := tell(core.Jobs{Complete: true, Jobs: sorted(now)}); err != nil {
+			return nil, err
+		}
+	} else {
+		for id, s := range now {
+			if _, ran := told[id]; !ran {
+				changed[id] = s
+			}
+		}
+	}
+	if len(changed) > 0 {
+		err = tell(core.Jobs{Jobs: sorted(changed)})
+	}
+	return now, err
+}
+
+// running are the jobs of all Tables.
+func (p *Plugin) running() map[string]core.JobStatus {
 	all := map[string]core.JobStatus{}
 	for _, t := range p.tables {
 		for _, e := range t.Jobs() {
-			all[e.Job] = p.status(e, core.JobRunning)
+			all[e.Job] = core.JobStatus{Run: p.run(e), State: core.JobRunning, Hosts: strings.Join(e.Hosts, ",")}
 		}
 	}
-	if err := tell(core.Jobs{Complete: true, Jobs: sorted(all)}); err != nil {
-		return err
-	}
-	// What ended meanwhile is in no complete answer, and to be final is more than to be absent.
-	return p.changes(changed, tell)
-}
-
-func (p *Plugin) changes(changed map[string]Entry, tell func(core.Jobs) error) error {
-	if len(changed) == 0 {
-		return nil
-	}
-	all := make(map[string]core.JobStatus, len(changed))
-	for id, e := range changed {
-		state := core.JobFinal
-		if _, ok := p.find(id); ok {
-			state = core.JobRunning
-		}
-		all[id] = p.status(e, state)
-	}
-	return tell(core.Jobs{Jobs: sorted(all)})
-}
-
-func (p *Plugin) status(e Entry, state core.JobState) core.JobStatus {
-	return core.JobStatus{Run: p.run(e), State: state, Hosts: strings.Join(e.Hosts, ",")}
+	return all
 }
 
 func sorted(all map[string]core.JobStatus) []core.JobStatus {
-	out := make([]core.JobStatus, 0, len(all))
-	for _, s := range all {
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b core.JobStatus) int { return strings.Compare(a.Job, b.Job) })
-	return out
+	return slices.SortedFunc(maps.Values(all), func(a, b core.JobStatus) int { return strings.Compare(a.Job, b.Job) })
 }
