@@ -30,65 +30,40 @@ func decode(values core.Values, v reflect.Value, path []string) error {
 	return nil
 }
 
+// valueTypes are the Go types in which core.Values has the kinds.
+var valueTypes = map[core.Kind]reflect.Type{
+	core.KindString: reflect.TypeFor[string](), core.KindBool: reflect.TypeFor[bool](), core.KindStrings: stringsType,
+	core.KindInt: reflect.TypeFor[int64](), core.KindDuration: durationType,
+	core.KindBlocks: reflect.TypeFor[[]core.Values](),
+}
+
 func (f field) set(to reflect.Value, value any, path []string) error {
-	kind := kindOf(to.Type())
-	ok := true
+	kind, v := kindOf(to.Type()), reflect.ValueOf(value)
+	if v.Type() != valueTypes[kind] {
+		return complaint(path, "%v is of the wrong kind", core.Clip(v.Type().String()))
+	}
 	switch kind {
-	case core.KindString:
-		var s string
-		if s, ok = value.(string); ok {
-			to.SetString(s)
-		}
-	case core.KindBool:
-		var b bool
-		if b, ok = value.(bool); ok {
-			to.SetBool(b)
-		}
-	case core.KindStrings:
-		var s []string
-		if s, ok = value.([]string); ok {
-			to.Set(reflect.ValueOf(s))
-		}
-	case core.KindDuration:
-		var d time.Duration
-		if d, ok = value.(time.Duration); ok {
-			if err := f.within(int64(d), math.MinInt64, math.MaxInt64, true, path); err != nil {
-				return err
-			}
-			to.SetInt(int64(d))
-		}
-	case core.KindInt:
-		var n int64
-		if n, ok = value.(int64); ok {
-			return f.setInt(to, n, path)
-		}
 	case core.KindBlocks:
-		var blocks []core.Values
-		if blocks, ok = value.([]core.Values); ok {
-			return setBlocks(to, blocks, path)
+		return setBlocks(to, value.([]core.Values), path)
+	case core.KindInt, core.KindDuration:
+		least, most := bounds(to)
+		if err := f.within(v.Int(), least, most, kind == core.KindDuration, path); err != nil {
+			return err
 		}
+	default:
 	}
-	if !ok {
-		return complaint(path, "%v is of the wrong kind", core.Clip(reflect.TypeOf(value).String()))
-	}
+	to.Set(v.Convert(to.Type()))
 	return nil
 }
 
-func (f field) setInt(to reflect.Value, n int64, path []string) error {
-	if to.CanInt() {
-		most := int64(math.MaxInt64) >> (64 - to.Type().Bits())
-		if err := f.within(n, -most-1, most, false, path); err != nil {
-			return err
-		}
-		to.SetInt(n)
-		return nil
+// bounds are the least and the most of an integer's type.
+func bounds(of reflect.Value) (least, most int64) {
+	bits := of.Type().Bits()
+	if of.CanInt() {
+		most = math.MaxInt64 >> (64 - bits)
+		return -most - 1, most
 	}
-	most := min(uint64(math.MaxUint64)>>(64-to.Type().Bits()), math.MaxInt64)
-	if err := f.within(n, 0, int64(most), false, path); err != nil {
-		return err
-	}
-	to.SetUint(uint64(n))
-	return nil
+	return 0, int64(min(uint64(math.MaxUint64)>>(64-bits), math.MaxInt64)) //nolint:gosec // at most MaxInt64
 }
 
 // within holds a number to its type's bounds and to those of its tags.

@@ -141,14 +141,8 @@ func schemaOf(v reflect.Value) core.Schema {
 		value := v.Field(f.index)
 		out := core.Field{Name: f.name, Kind: kindOf(value.Type()), Required: f.required, Doc: f.doc}
 		switch out.Kind {
-		case core.KindString:
-			out.Default = value.String()
-		case core.KindBool:
-			out.Default = value.Bool()
-		case core.KindInt:
-			out.Default = toInt(value)
-		case core.KindDuration:
-			out.Default = time.Duration(value.Int())
+		case 0:
+			panic(fmt.Sprintf("sdk: field %s of %s: a block cannot be read into a %s", f.name, v.Type(), value.Type()))
 		case core.KindStrings:
 			if value.Len() > 0 {
 				out.Default = value.Interface()
@@ -165,7 +159,7 @@ func schemaOf(v reflect.Value) core.Schema {
 				}
 			}
 		default:
-			panic(fmt.Sprintf("sdk: field %s of %s: a block cannot be read into a %s", f.name, v.Type(), value.Type()))
+			out.Default = value.Convert(valueTypes[out.Kind]).Interface()
 		}
 		if f.required {
 			out.Default = nil
@@ -173,11 +167,4 @@ func schemaOf(v reflect.Value) core.Schema {
 		s.Fields = append(s.Fields, out)
 	}
 	return s
-}
-
-func toInt(v reflect.Value) int64 {
-	if v.CanInt() {
-		return v.Int()
-	}
-	return int64(v.Uint()) // at most 32 bits
 }
