@@ -22,27 +22,23 @@ const (
 // Flags of a message.
 type Flags uint8
 
-// The flags of RFC 3.
+// The flags of RFC 3 that are met here.
 const (
 	FlagTopic      Flags = 0x01
 	FlagPayload    Flags = 0x02
 	FlagNoResponse Flags = 0x04
 	FlagRoute      Flags = 0x08
-	FlagUpstream   Flags = 0x10
-	FlagPrivate    Flags = 0x20
 	FlagStreaming  Flags = 0x40
-	FlagUser       Flags = 0x80
 )
 
 // Roles of who sent a message, as the broker says.
 type Roles uint32
 
-// The roles of RFC 12.
+// The roles of RFC 12 that are met here.
 const (
 	RoleOwner Roles = 1
 	RoleUser  Roles = 2
 	RoleLocal Roles = 4
-	RoleAdmin Roles = 8
 )
 
 // AnyNode lets the broker choose who serves a request: itself or the nearest upstream that can.

@@ -94,9 +94,7 @@ func (s *Stream) Decode(ctx context.Context, out any) error {
 	return unmarshal(s.topic, payload, out)
 }
 
-// Cancel asks the service to end the stream, which it does with End.
-func (s *Stream) Cancel() error { return s.conn.send(s.cancel()) }
-
+// cancel asks the service to end the stream, which it does with End.
 func (s *Stream) cancel() *Message {
 	m, _ := NewRequest(s.topic+"-cancel", s.node, map[string]uint32{"matchtag": s.tag}) // this always encodes
 	m.Flags |= FlagNoResponse

@@ -3,7 +3,6 @@ package brokertest
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
@@ -22,13 +21,8 @@ type job struct {
 	uid      uint32
 	jobspec  object
 	r        any
-	events   []event
+	events   []json.RawMessage
 	inactive bool
-}
-
-type event struct {
-	name string
-	text json.RawMessage
 }
 
 // First is the time at which the fake's clock begins, in Unix seconds; each event is a quarter of a second later than the one before.
@@ -37,21 +31,6 @@ const First = 1795817734
 func (i *instance) init() {
 	i.jobs, i.clock, i.drained, i.attrs = map[uint64]*job{}, First, map[int]string{}, map[string]string{}
 	i.hosts = []string{"node01", "node02"}
-}
-
-// redacted is the jobspec as the journal shows it.
-func (j *job) redacted() any {
-	spec := maps.Clone(j.jobspec)
-	if attributes, ok := spec["attributes"].(object); ok {
-		attributes = maps.Clone(attributes)
-		if system, ok := attributes["system"].(object); ok {
-			system = maps.Clone(system)
-			delete(system, "environment")
-			attributes["system"] = system
-		}
-		spec["attributes"] = attributes
-	}
-	return spec
 }
 
 // Hosts are the names of the instance's nodes, by rank.
@@ -137,7 +116,7 @@ func (b *Broker) Events(id uint64) []string {
 	var all []string
 	if j := b.instance.jobs[id]; j != nil {
 		for _, e := range j.events {
-			all = append(all, string(e.text))
+			all = append(all, string(e))
 		}
 	}
 	return all
@@ -155,20 +134,18 @@ func (b *Broker) post(j *job, name string, context any) {
 	if err != nil {
 		panic(fmt.Sprintf("event %s: %v", name, err))
 	}
-	j.events = append(j.events, event{name, text})
+	j.events = append(j.events, text)
 	j.inactive = j.inactive || name == "clean"
 	answer := object{"id": j.id, "events": []json.RawMessage{text}}
 	switch name {
 	case "submit":
-		answer["jobspec"] = j.redacted()
+		answer["jobspec"] = j.jobspec
 	case "alloc":
 		answer["R"] = j.r
 	}
 	for c := range b.clients {
-		for tag, f := range c.streams {
-			if f.wants(name) {
-				c.respond(f.topic, tag, broker.FlagStreaming, 0, answer)
-			}
+		for tag, topic := range c.streams {
+			c.respond(topic, tag, broker.FlagStreaming, 0, answer)
 		}
 	}
 }

@@ -28,25 +28,21 @@ type service struct {
 
 type object = map[string]any
 
-var services map[string]service
-
-func init() {
-	services = map[string]service{
-		"job-manager.events-journal":        {true, (*client).journal},
-		"job-manager.events-journal-cancel": {true, (*client).journalCancel},
-		"job-manager.stats-get": {false, func(*client, *broker.Message, []byte) (any, *no) {
-			return object{"housekeeping": object{"running": object{}}}, nil
-		}},
-		"job-manager.raise":           {false, (*client).raise},
-		"job-manager.post-event.post": {true, (*client).post},
-		"job-info.lookup":             {false, (*client).lookup},
-		"resource.drain":              {true, (*client).drain},
-		"resource.undrain":            {true, (*client).undrain},
-		"resource.status":             {false, (*client).status},
-		"attr.get":                    {false, (*client).attr},
-		"broker.getenv":               {true, func(*client, *broker.Message, []byte) (any, *no) { return object{"env": object{}}, nil }},
-		"config.get":                  {false, func(c *client, _ *broker.Message, _ []byte) (any, *no) { return c.b.config, nil }},
-	}
+var services = map[string]service{
+	"job-manager.events-journal":        {true, (*client).journal},
+	"job-manager.events-journal-cancel": {true, (*client).journalCancel},
+	"job-manager.stats-get": {false, func(*client, *broker.Message, []byte) (any, *no) {
+		return object{"housekeeping": object{"running": object{}}}, nil
+	}},
+	"job-manager.raise":           {false, (*client).raise},
+	"job-manager.post-event.post": {true, (*client).post},
+	"job-info.lookup":             {false, (*client).lookup},
+	"resource.drain":              {true, (*client).drain},
+	"resource.undrain":            {true, (*client).undrain},
+	"resource.status":             {false, (*client).status},
+	"attr.get":                    {false, (*client).attr},
+	"broker.getenv":               {true, func(*client, *broker.Message, []byte) (any, *no) { return object{"env": object{}}, nil }},
+	"config.get":                  {false, func(c *client, _ *broker.Message, _ []byte) (any, *no) { return c.b.config, nil }},
 }
 
 func decode(in []byte, v any) *no {
@@ -56,45 +52,23 @@ func decode(in []byte, v any) *no {
 	return nil
 }
 
-func (c *client) journal(m *broker.Message, in []byte) (any, *no) {
-	var req struct {
-		Full  bool           `json:"full"`
-		Allow map[string]int `json:"allow"`
-		Deny  map[string]int `json:"deny"`
-	}
-	if bad := decode(in, &req); bad != nil {
-		return nil, bad
-	}
+func (c *client) journal(m *broker.Message, _ []byte) (any, *no) {
 	if m.Flags&broker.FlagStreaming == 0 {
 		return nil, &no{syscall.EPROTO, "job-manager.events requires streaming RPC flag"}
 	}
-	f := filter{topic: m.Topic, allow: req.Allow, deny: req.Deny}
 	for _, j := range c.b.instance.jobs { // in no order, as a hash has
-		if j.inactive && !req.Full {
+		if j.inactive {
 			continue
 		}
-		answer := object{"id": j.id, "events": []json.RawMessage{}, "jobspec": j.redacted()}
-		events := make([]json.RawMessage, 0, len(j.events))
-		for _, e := range j.events {
-			if f.wants(e.name) {
-				events = append(events, e.text)
-			}
-		}
-		answer["events"] = events
+		answer := object{"id": j.id, "events": j.events, "jobspec": j.jobspec}
 		if j.r != nil {
 			answer["R"] = j.r
 		}
 		c.respond(m.Topic, m.Tag(), broker.FlagStreaming, 0, answer)
 	}
 	c.respond(m.Topic, m.Tag(), broker.FlagStreaming, 0, object{"id": -1, "events": []any{}})
-	c.streams[m.Tag()] = f
+	c.streams[m.Tag()] = m.Topic
 	return streaming, nil
-}
-
-func (f filter) wants(name string) bool {
-	_, allowed := f.allow[name]
-	_, denied := f.deny[name]
-	return (f.allow == nil || allowed) && !denied
 }
 
 func (c *client) journalCancel(_ *broker.Message, in []byte) (any, *no) {
@@ -104,9 +78,9 @@ func (c *client) journalCancel(_ *broker.Message, in []byte) (any, *no) {
 	if bad := decode(in, &req); bad != nil {
 		return nil, bad
 	}
-	if f, ok := c.streams[req.Tag]; ok {
+	if topic, ok := c.streams[req.Tag]; ok {
 		delete(c.streams, req.Tag)
-		c.respond(f.topic, req.Tag, broker.FlagStreaming, syscall.ENODATA, nil)
+		c.respond(topic, req.Tag, broker.FlagStreaming, syscall.ENODATA, nil)
 	}
 	return streaming, nil
 }
@@ -154,9 +128,8 @@ func (c *client) post(_ *broker.Message, in []byte) (any, *no) {
 
 func (c *client) lookup(_ *broker.Message, in []byte) (any, *no) {
 	var req struct {
-		ID    uint64   `json:"id"`
-		Keys  []string `json:"keys"`
-		Flags int      `json:"flags"`
+		ID   uint64   `json:"id"`
+		Keys []string `json:"keys"`
 	}
 	if bad := decode(in, &req); bad != nil {
 		return nil, bad
@@ -181,20 +154,13 @@ func (c *client) lookup(_ *broker.Message, in []byte) (any, *no) {
 		case "eventlog":
 			var b strings.Builder
 			for _, e := range j.events {
-				b.Write(e.text)
+				b.Write(e)
 				b.WriteByte('\n')
 			}
 			answer[key] = b.String()
 			continue
 		default:
 			return nil, &no{syscall.ENOENT, ""}
-		}
-		if req.Flags&1 == 0 {
-			text, err := json.Marshal(v)
-			if err != nil {
-				panic(err)
-			}
-			v = string(text)
 		}
 		answer[key] = v
 	}
@@ -219,10 +185,6 @@ func (c *client) drain(m *broker.Message, in []byte) (any, *no) {
 	switch {
 	case req.Mode == "overwrite", !was:
 		i.drained[rank] = req.Reason
-	case req.Mode == "update":
-		if i.drained[rank] == "" {
-			i.drained[rank] = req.Reason
-		}
 	default:
 		return nil, &no{syscall.EEXIST, "already drained"}
 	}
