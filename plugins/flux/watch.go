@@ -18,17 +18,15 @@ const (
 	patience   = time.Minute
 )
 
-// errTold is an error of whom a Watch tells: it ends the Watch.
-type errTold struct{ error }
-
 // Watch follows the job manager's journal: the backlog of active jobs is the complete answer, which is told anew from time to time, and each event after it a
 // change. A journal cannot be resumed: when the broker is back, its backlog is read anew. It ends with ctx, or with an error of tell.
 func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	for failed := 0; ; {
 		answered := false
+		var told error
 		err := p.follow(ctx, func(j core.Jobs) error {
-			if err := tell(j); err != nil {
-				return errTold{err}
+			if told = tell(j); told != nil {
+				return told
 			}
 			if j.Complete && !answered {
 				if answered = true; failed > 0 {
@@ -41,9 +39,8 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var told errTold
-		if errors.As(err, &told) {
-			return told.error
+		if told != nil {
+			return told
 		}
 		wait := poll.Backoff(firstPause, mostPause, failed)
 		failed++

@@ -13,28 +13,32 @@ import (
 // Fail ends a job that cannot have what it asked for: the reason goes to its user's terminal or output where that can still be reached, and into the job's
 // AdminComment, which `scontrol show job` shows; the user's own comment stays. A run that is over already, or another run of the job, is left alone.
 func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
-	r, err := p.current(ctx, key)
-	if r == nil || err != nil {
-		return err
-	}
-	p.tell(ctx, *r, reason)
-	return p.command(ctx, "scancel", r.name())
+	return p.end(ctx, key, reason, false)
 }
 
-// current is the row of the job if that run of it lives.
-func (p *Plugin) current(ctx context.Context, key core.Key) (*row, error) {
+// Requeue puts a job back into the queue that Weft could not serve, with the reason where its user finds it. Slurm lets it wait two minutes. What cannot
+// come again (srun, salloc, --no-requeue) is ended.
+func (p *Plugin) Requeue(ctx context.Context, key core.Key, reason string) error {
+	return p.end(ctx, key, reason, true)
+}
+
+func (p *Plugin) end(ctx context.Context, key core.Key, reason string, again bool) error {
 	if err := checkJob(key.Job); err != nil {
-		return nil, err
+		return err
 	}
 	parts, err := p.parts(ctx, key.Job)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := pick(parts, key.Job)
 	if r == nil || r.restarts != key.Generation || !lives(*r) {
-		return nil, nil
+		return nil
 	}
-	return r, nil
+	p.tell(ctx, *r, reason)
+	if again && r.batch && r.requeue {
+		return p.command(ctx, "scontrol", "requeue", r.name())
+	}
+	return p.command(ctx, "scancel", r.name())
 }
 
 // tell leaves the reason where a user finds it. That it cannot is no reason to let the job run.

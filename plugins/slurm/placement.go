@@ -43,12 +43,9 @@ func shares(parts []row, n note) ([]core.Placement, error) {
 
 // spread is how many CPUs the note says the job has on each node; nothing where its lists do not match.
 func (n note) spread() map[string]int {
-	runs, err := parseCPUs(n.CPUs)
-	if err != nil {
-		return nil
-	}
+	runs, ok := parseCPUs(n.CPUs)
 	nodes, err := expand(n.Nodes)
-	if err != nil {
+	if err != nil || !ok {
 		return nil
 	}
 	out := make(map[string]int, len(nodes))
