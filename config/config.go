@@ -7,7 +7,6 @@ import (
 	"github.com/weft-hpc/weft/core/allocator"
 )
 
-// Bounds and defaults of values.
 const (
 	DefaultQuarantine = 60 * time.Second // of a pool or service that names none
 	MinQuarantine     = time.Second
@@ -21,7 +20,6 @@ const (
 	MemoryStore         = "memory" // as Server.Store: nothing survives the server
 )
 
-// Config is config.hcl.
 type Config struct {
 	File       string     // as it was named to Load
 	Nodes      string     // hostlist of every node of the system, in the names of their certificates

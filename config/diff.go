@@ -9,7 +9,6 @@ import (
 // Daemon is who reads config.hcl: the same file serves both, and each puts in force what is its own.
 type Daemon uint8
 
-// The daemons.
 const (
 	OfServer Daemon = iota
 	OfAgent
@@ -42,7 +41,6 @@ func Diff(of Daemon, a, b *Config) []string {
 	return out
 }
 
-// effect says what a reload of a daemon does about a difference.
 func effect(of, owner Daemon, live bool) string {
 	switch {
 	case of == owner && live:
@@ -133,7 +131,6 @@ func (p Plugin) frame(q Plugin) bool {
 // same compares two blocks whole, what is the plugin's own in them included.
 func (p Plugin) same(q Plugin) bool { return p.text() == q.text() }
 
-// text is the block as it stands in its file.
 func (p Plugin) text() string {
 	if p.block == nil {
 		return ""

@@ -2,7 +2,6 @@ package config
 
 import "github.com/weft-hpc/weft/hclfile"
 
-// FindingsError is a complaint about config.hcl.
 type FindingsError struct{ Findings []hclfile.Finding }
 
 func (e *FindingsError) Error() string { return hclfile.AsError(e.Findings).Error() }

@@ -24,10 +24,8 @@ import (
 	"github.com/weft-hpc/weft/store/ledger"
 )
 
-// bootFile holds the boot id of this machine.
 const bootFile = "/proc/sys/kernel/random/boot_id"
 
-// agentDaemon is an agent and what it is made of.
 type agentDaemon struct {
 	parts
 	config   config.Agent

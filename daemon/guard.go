@@ -23,7 +23,6 @@ func rootOnly(verb string, then listener.Handler) listener.Handler {
 // VerbBypass tells an agent that a bypass was begun or ended, for its audit.
 const VerbBypass = "bypass"
 
-// BypassArgs say what was done.
 type BypassArgs struct {
 	What string `json:"what"`
 }

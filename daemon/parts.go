@@ -18,7 +18,6 @@ import (
 	"github.com/weft-hpc/weft/metrics"
 )
 
-// Options of a daemon.
 type Options struct {
 	Version string
 	Log     *slog.Logger
@@ -28,7 +27,6 @@ type Options struct {
 	Member  func(ctx context.Context, peer core.Peer, group string) bool // whether who calls belongs to a group; nil: what this host's files say is all
 }
 
-// parts are what both daemons are made of.
 type parts struct {
 	Options
 	closers
@@ -51,7 +49,6 @@ func (p *parts) openParts(ctx context.Context, of config.Daemon, dir, auditFile 
 	return nil
 }
 
-// process is what metrics show of a daemon's process.
 func (p *parts) process() metrics.Process {
 	return metrics.Process{Version: p.Version, Expiry: p.live.Expiry, Plugins: plugin.Figures(p.plugins), Runtime: true}
 }
@@ -70,7 +67,6 @@ func (p *parts) end(ln net.Listener) {
 	p.later(func() error { _ = ln.Close(); return nil })
 }
 
-// answer answers the calls that come to a socket.
 func (p *parts) answer(t *tasks, ln net.Listener, bounds listener.Bounds, handle listener.Handler) {
 	t.need(func(ctx context.Context) error {
 		if err := (&listener.Server{Bounds: bounds, Log: p.Log}).Serve(ctx, ln, handle); err != nil {

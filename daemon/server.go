@@ -27,7 +27,6 @@ import (
 	"github.com/weft-hpc/weft/store/memory"
 )
 
-// serverDaemon is a server and what it is made of.
 type serverDaemon struct {
 	parts
 	config  config.Server
@@ -191,7 +190,6 @@ func figures(store engine.Store) func() (bytes, free int64, err error) {
 	}
 }
 
-// openStore opens the store that config.hcl names.
 func openStore(path, witness string) (engine.Store, core.Head, error) {
 	if path == config.MemoryStore {
 		return memory.New(), core.Head{}, nil

@@ -42,7 +42,6 @@ func (t *tasks) need(f func(context.Context) error) {
 	})
 }
 
-// wait waits for all tasks, and gives the error that ended them.
 func (t *tasks) wait() error {
 	t.all.Wait()
 	defer t.cancel(nil)

@@ -25,7 +25,6 @@ type Row struct {
 	Job    facts.Job  `json:"job"`
 }
 
-// MaxLine bounds a line, in bytes.
 const MaxLine = facts.MaxSize
 
 // MaxRows bounds what is read into memory.

@@ -18,7 +18,6 @@ import (
 	"github.com/weft-hpc/weft/policy/facts"
 )
 
-// Bounds of a history.
 const (
 	DefaultSize = 64 << 20 // bytes of a file, from which on the next line opens another
 	Files       = 4        // older ones that are kept: FILE.1 is the newest of them
@@ -59,7 +58,6 @@ func Open(path string, size int64, log *slog.Logger) (*Writer, error) {
 	return w, nil
 }
 
-// Made tells of a new reservation.
 func (w *Writer) Made(r engine.Reservation) {
 	job, vnis := facts.Of(r.Job), make([]core.VNI, len(r.VNIs))
 	for i, t := range r.VNIs {
@@ -68,7 +66,6 @@ func (w *Writer) Made(r engine.Reservation) {
 	w.put(line{Serial: r.Serial, Made: &r.Made, VNIs: vnis, Policy: r.Grant.Policy, Job: &job})
 }
 
-// Ended tells that a reservation's job is over.
 func (w *Writer) Ended(serial uint64, at time.Time) { w.put(line{Serial: serial, Ended: &at}) }
 
 func (w *Writer) put(l line) {

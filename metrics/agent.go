@@ -75,10 +75,8 @@ func NewAgent(o AgentOptions) *Agent {
 	return a
 }
 
-// Watch shows w's state from now on.
 func (a *Agent) Watch(w Worker) { a.of.Store(&w) }
 
-// Hooked is agent.Meter's.
 func (a *Agent) Hooked(scheduler, phase string, r core.Reason, took time.Duration) {
 	scheduler, phase = strings.ToValidUTF8(scheduler, "?"), strings.ToValidUTF8(a.phase(scheduler, phase), "?")
 	a.hooks.WithLabelValues(scheduler, phase, word(r)).Inc()
@@ -100,7 +98,6 @@ func (a *Agent) phase(scheduler, name string) string {
 	return core.Clip(name)
 }
 
-// Driven is agent.Meter's.
 func (a *Agent) Driven(verb string, r core.Reason, took time.Duration) {
 	a.driven.WithLabelValues(verb).Observe(took.Seconds())
 	if r != "" {
@@ -108,12 +105,10 @@ func (a *Agent) Driven(verb string, r core.Reason, took time.Duration) {
 	}
 }
 
-// Degraded is agent.Meter's.
 func (a *Agent) Degraded(scheduler string, r core.Reason) {
 	a.degraded.WithLabelValues(strings.ToValidUTF8(scheduler, "?"), word(r)).Inc()
 }
 
-// Linked is agent.Meter's.
 func (a *Agent) Linked(up bool) {
 	a.link.Set(truth(up))
 	if up {

@@ -36,7 +36,6 @@ var (
 	answerAge     = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
 )
 
-// Describe is a Collector's.
 func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, reloadRefused, queueLength,
@@ -47,7 +46,6 @@ func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is a Collector's.
 func (s *Server) Collect(ch chan<- prometheus.Metric) {
 	for name, at := range s.answers() {
 		gauge(ch, answerAge, time.Since(at).Seconds(), name)

@@ -35,14 +35,12 @@ func figuresOf(m *node.Machine) nodeFigures {
 	return f
 }
 
-// Describe is a Collector's.
 func (a *Agent) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{up, age, entries, services, unknown, nicLink, nicSound, nicRetry, nicOpen, bypasses} {
 		ch <- d
 	}
 }
 
-// Collect is a Collector's.
 func (a *Agent) Collect(ch chan<- prometheus.Metric) {
 	if a.options.Bypasses != nil {
 		if n, err := a.options.Bypasses(); err == nil {

@@ -86,7 +86,6 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// Watch shows srv's state from now on.
 func (s *Server) Watch(srv Authority) { s.of.Store(&srv) }
 
 // scheduler is a label's value: a name that config.hcl does not have is some caller's own.
@@ -99,7 +98,6 @@ func (s *Server) scheduler(name string) string {
 	return other
 }
 
-// Reserved is server.Meter's.
 func (s *Server) Reserved(scheduler string, r core.Reason, took time.Duration) {
 	outcome := "refused"
 	switch {
@@ -112,7 +110,6 @@ func (s *Server) Reserved(scheduler string, r core.Reason, took time.Duration) {
 	s.reserved.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// Described is server.Meter's.
 func (s *Server) Described(scheduler string, r core.Reason, took time.Duration) {
 	label := s.scheduler(scheduler)
 	s.described.WithLabelValues(label).Observe(took.Seconds())
@@ -121,7 +118,6 @@ func (s *Server) Described(scheduler string, r core.Reason, took time.Duration) 
 	}
 }
 
-// Committed is server.Meter's.
 func (s *Server) Committed(inputs int, r core.Reason, took time.Duration) {
 	s.committed.Observe(took.Seconds())
 	s.batch.Observe(float64(inputs))
@@ -130,7 +126,6 @@ func (s *Server) Committed(inputs int, r core.Reason, took time.Duration) {
 	}
 }
 
-// Answered is server.Meter's.
 func (s *Server) Answered(scheduler string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,17 +134,15 @@ func (s *Server) Answered(scheduler string) {
 	}
 }
 
-// Denied is server.Meter's. Names are policy's: of bounded length, and at most some thousand.
+// Denied takes names of policy's: of bounded length, and at most some thousand.
 func (s *Server) Denied(name string, by engine.Enforce) {
 	s.denies.WithLabelValues(strings.ToValidUTF8(name, "?"), by.String()).Inc()
 }
 
-// Degraded is server.Meter's.
 func (s *Server) Degraded(scheduler string) {
 	s.degraded.WithLabelValues(strings.ToValidUTF8(scheduler, "?")).Inc()
 }
 
-// Exceeded is server.Meter's.
 func (s *Server) Exceeded(quota string, by engine.Enforce) {
 	s.exceeded.WithLabelValues(strings.ToValidUTF8(quota, "?"), by.String()).Inc()
 }

@@ -23,7 +23,6 @@ import (
 
 var version = "unknown" // set by the build
 
-// The exit codes of weft-hook itself.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -51,7 +50,6 @@ func main() {
 	os.Exit(c.run())
 }
 
-// call is one run of a hook.
 type call struct {
 	dir       rundir.Dir
 	scheduler string
@@ -139,7 +137,6 @@ func (c *call) line(to io.Writer, before, format string, args ...any) {
 	fmt.Fprintln(to, before+text)
 }
 
-// fail says err in one line.
 func (c *call) fail(err error) int {
 	c.last("%s", core.AsError(err).Line())
 	return exitFailed

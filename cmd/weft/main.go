@@ -34,7 +34,6 @@ func main() {
 	os.Exit(code)
 }
 
-// execute runs one command line and gives its exit code.
 func execute(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(policy.Dashed(args))

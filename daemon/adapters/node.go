@@ -46,7 +46,6 @@ type ended struct {
 	entry local.Entry
 }
 
-// BeginArgs begin a local job.
 type BeginArgs struct {
 	local.Wish
 	Scheduler string   `json:"scheduler,omitempty"`
@@ -101,7 +100,6 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 	return a, nil
 }
 
-// configure applies a block to a local adapter.
 func configure(ctx context.Context, half *local.Plugin, p config.Plugin) []hclfile.Finding {
 	values, findings := p.Decode(half.Schema())
 	if findings != nil {
@@ -158,7 +156,6 @@ func (a *Node) Run(ctx context.Context) {
 	}
 }
 
-// Close closes the local jobs' files.
 func (a *Node) Close() (err error) {
 	for _, half := range a.local {
 		err = errors.Join(err, half.table.Close())

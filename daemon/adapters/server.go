@@ -64,7 +64,6 @@ func (b *Server) edit(h *rundir.Hooks) {
 	}
 }
 
-// Socket is where it listens.
 func (b *Server) Socket() string { return b.run.RootSocket() }
 
 // Answer answers a hook: it is a listener.Handler.

@@ -11,7 +11,6 @@ import (
 	"github.com/weft-hpc/weft/file"
 )
 
-// Log is a daemon's audit.
 type Log struct {
 	*slog.Logger
 	file *own // nil: its lines stand in the daemon's log
@@ -61,7 +60,6 @@ func (l *Log) Reopen() {
 	}
 }
 
-// Close closes the audit's file.
 func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
@@ -71,7 +69,6 @@ func (l *Log) Close() error {
 	return l.file.f.Close()
 }
 
-// Write takes one line.
 func (a *own) Write(line []byte) (int, error) {
 	a.mu.Lock()
 	n, err := a.f.Write(line)

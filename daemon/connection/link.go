@@ -31,7 +31,6 @@ type Link struct {
 	hurry   time.Time // before which the connection's pause is not ended once more
 }
 
-// NewLink connects to the server at address.
 func NewLink(address string, certs *identity.Source) (*Link, error) {
 	l := &Link{certs: certs}
 	return l, l.Move(address)
@@ -88,7 +87,6 @@ func (l *Link) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Close ends the connection.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +151,6 @@ func (l *Link) reconnect() {
 	}
 }
 
-// Attend implements core.Authority.
 func (l *Link) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
 	return l.now().Attend(ctx, node, first, next, told)
 }

@@ -111,7 +111,6 @@ type aliasedScheduler struct {
 	*Aliases
 }
 
-// Call implements core.SchedulerClient.
 func (s aliasedScheduler) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
 	c.Node, c.From.Node = s.out(c.Node), s.out(c.From.Node)
 	told, err := s.SchedulerClient.Call(ctx, c)

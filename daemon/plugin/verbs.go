@@ -12,7 +12,6 @@ import (
 	"github.com/weft-hpc/weft/metrics"
 )
 
-// Row is one plugin of a daemon.
 type Row struct {
 	Kind    string    `json:"kind"`
 	Name    string    `json:"name"`
@@ -26,19 +25,16 @@ type Row struct {
 	Why     string    `json:"why,omitempty"`
 }
 
-// Args name a plugin.
 type Args struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }
 
-// The verbs about a daemon's plugins.
 const (
 	VerbList    = "plugins"
 	VerbRestart = "restart-plugin"
 )
 
-// List is `weft plugin list`.
 func List(h *host.Host) listener.Handler {
 	return func(context.Context, core.Peer, hook.Request) (any, error) {
 		rows := []Row{}
@@ -75,7 +71,6 @@ func restart(ctx context.Context, h *host.Host, args Args) error {
 	return p.Restart(ctx)
 }
 
-// Figures are a host's plugins, as metrics counts them.
 func Figures(h *host.Host) func() []metrics.Plugin {
 	return func() []metrics.Plugin {
 		states := h.States()

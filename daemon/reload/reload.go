@@ -31,7 +31,6 @@ type Outcome struct {
 	Refused  bool              `json:"refused,omitempty"`
 }
 
-// Verb is `weft reload`.
 const Verb = "reload"
 
 // Reloader puts config.hcl and policy in force while a daemon runs.
@@ -51,7 +50,6 @@ type Reloader struct {
 	Taken func() (changed []string)
 }
 
-// New makes the Reloader of a daemon that starts with site.
 func New(site *settings.Site, of config.Daemon, plugins *host.Host, log *slog.Logger, to *audit.Log) *Reloader {
 	r := &Reloader{Of: of, Log: log, Audit: to, Plugins: plugins}
 	r.site.Store(site)
@@ -131,7 +129,6 @@ func refused(findings, complaints []hclfile.Finding) Outcome {
 	return Outcome{Findings: hclfile.Sort(append(findings, complaints...)), Refused: true}
 }
 
-// Answer answers Verb.
 func (r *Reloader) Answer(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	done, err := r.reload(ctx)
 	attrs := []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID}

@@ -92,7 +92,6 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	return s, findings
 }
 
-// Allocator makes an allocator of the site's pools.
 func (s *Site) Allocator(engine.Config) (engine.Allocator, error) { return allocator.New(s.Pools) }
 
 // Sizes are how many VNIs each pool has.

@@ -80,7 +80,6 @@ type Policy struct {
 	files []hclfile.Source
 }
 
-// Answer answers Verb.
 func (s *Policy) Answer(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
 	var args Args
 	if err := req.Decode(&args); err != nil {
@@ -171,7 +170,6 @@ func (s *Policy) end() {
 	}
 }
 
-// Close ends it.
 func (s *Policy) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,7 +58,6 @@ func Answer[T any](ctx context.Context, o *Options, verb string, in any, table f
 	return Print(o, out, table)
 }
 
-// PrintList gathers a list of the server's, and prints it.
 func PrintList[T any](ctx context.Context, o *Options, verb string, in any, table func(io.Writer, []T)) error {
 	rows, err := List[T](ctx, o, verb, in)
 	if err != nil {

@@ -49,7 +49,6 @@ func (s Suggest) each(cmd *cobra.Command, _ []string, word string) ([]string, co
 	return out, directive
 }
 
-// NodeNames are the system's nodes.
 func (o *Options) NodeNames() Suggest {
 	return suggest(o, "nodes", func(n server.NodeRow) string {
 		if n.Drained != "" {
@@ -109,7 +108,6 @@ func suggest[T any](o *Options, verb string, say func(T) string) Suggest {
 	}
 }
 
-// Flag completes a flag's value.
 func (s Suggest) Flag(cmd *cobra.Command, name string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, s.each)
 }

@@ -33,10 +33,8 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.err }
 
-// Exit is err with an exit code.
 func Exit(code int, err error) error { return &ExitError{code, err} }
 
-// ExitCode is the exit code of a command line that ended with err.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0

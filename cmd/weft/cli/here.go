@@ -9,7 +9,6 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// NodeFlag gives cmd the flag --node.
 func (o *Options) NodeFlag(cmd *cobra.Command, node *string, help string) {
 	cmd.Flags().StringVar(node, "node", "", help)
 	o.NodeNames().Flag(cmd, "node")

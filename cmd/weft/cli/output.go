@@ -109,7 +109,6 @@ func Account(name string, uid uint32) string {
 // accounts are those that were looked up: a list has few users and many lines.
 var accounts = map[uint32]string{}
 
-// Plural is a number of things.
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -10,7 +10,6 @@ import (
 	"github.com/weft-hpc/weft/daemon/reload"
 )
 
-// ReloadRow is what came of a reload of one daemon.
 type ReloadRow struct {
 	Daemon string `json:"daemon"`
 	reload.Outcome

@@ -11,7 +11,6 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
-// serverSocket is the name of the server's socket in the folder.
 const serverSocket = "server.sock"
 
 // Here is the run directory of this host's agent and the node's name: --dir is it, or holds it as agent. A simulated system has none.

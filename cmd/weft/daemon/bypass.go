@@ -90,7 +90,6 @@ func bypass(ctx context.Context, o *cli.Options, until string, end bool, now tim
 	return dir.LogBypass(now, fmt.Sprintf("uid %d pid %d: %s", os.Getuid(), os.Getpid(), what))
 }
 
-// mine reports whether a file is the caller's.
 func mine(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(st.Uid) == int64(os.Geteuid())

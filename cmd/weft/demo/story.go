@@ -14,7 +14,6 @@ import (
 	"github.com/weft-hpc/weft/server"
 )
 
-// story is the demo's state.
 type story struct {
 	ctx        context.Context
 	out        io.Writer
@@ -43,7 +42,6 @@ func check(err error) {
 	}
 }
 
-// play is the story, chapter by chapter.
 func (s *story) play() (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -98,7 +96,6 @@ func (s *story) only() uint16 {
 	return 0
 }
 
-// launch begins a job.
 func (s *story) launch(flags []string, command ...string) *launched {
 	args := append([]string{"run", "--scheduler", s.opts.Local}, flags...)
 	return s.weft(append(append(args, "--"), command...)...)
@@ -122,10 +119,8 @@ func ask[T any](s *story, node, verb string, in any) []T {
 	return rows
 }
 
-// vnis asks who holds what.
 func (s *story) vnis(in any) []server.VNIRow { return ask[server.VNIRow](s, "", "vnis", in) }
 
-// nodes asks how the nodes are, and which are drained.
 func (s *story) nodes() (all []server.NodeRow, drained []string) {
 	all = ask[server.NodeRow](s, "", "nodes", nil)
 	for _, n := range all {
@@ -136,12 +131,10 @@ func (s *story) nodes() (all []server.NodeRow, drained []string) {
 	return all, drained
 }
 
-// services are the jobs' services on a node's NICs.
 func (s *story) services(node string) []agent.ServiceRow {
 	return slices.DeleteFunc(ask[agent.ServiceRow](s, node, "services", nil), func(r agent.ServiceRow) bool { return r.Kind != "job" && r.Kind != "unknown" })
 }
 
-// left counts the jobs' services on all nodes.
 func (s *story) left() int {
 	n := 0
 	for _, node := range s.opts.Nodes {
@@ -150,7 +143,6 @@ func (s *story) left() int {
 	return n
 }
 
-// tick is the pause before the story looks again.
 const tick = 25 * time.Millisecond
 
 // until asks again until what is hoped for is so; it says what was last seen when it never is.

@@ -15,7 +15,6 @@ func (s *story) tell(format string, args ...any) {
 	fmt.Fprintf(s.out, "   "+format+"\n", args...)
 }
 
-// paint colours text on a terminal only.
 func (s *story) paint(code, text string) string {
 	if !s.colour {
 		return text

@@ -53,7 +53,6 @@ func NewNode(o *cli.Options) *cobra.Command {
 	})
 }
 
-// nodes makes a call about nodes and says what came of it.
 func nodes(o *cli.Options, cmd *cobra.Command, verb string, in server.NodeArgs, done string) error {
 	n, err := o.Count(cmd.Context(), verb, in)
 	if err != nil {

@@ -110,7 +110,6 @@ func examine(ctx context.Context, o *cli.Options, node string, limit time.Durati
 	return away(core.AsError(err).What), nil
 }
 
-// away is the finding of an agent that does not answer.
 func away(evidence string) []agent.FindingRow {
 	return []agent.FindingRow{{
 		Severity: core.Critical.String(), Of: "agent", What: "the agent does not answer: no job can start on this node", Evidence: evidence,
@@ -127,7 +126,6 @@ func manyNodes(o *cli.Options) bool {
 	return err == nil
 }
 
-// worst is the exit code.
 func worst(rows []agent.FindingRow) int {
 	code := 0
 	for _, r := range rows {
@@ -154,7 +152,6 @@ func printFindings(w io.Writer, rows []agent.FindingRow) {
 	}
 }
 
-// printHealth says it in one line.
 func printHealth(w io.Writer, rows []agent.FindingRow) error {
 	var bad, warn []agent.FindingRow
 	for _, r := range rows {

@@ -13,7 +13,6 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// holdBy runs the program of --hold.
 func holdBy(ctx context.Context, program string, s core.Service) (func(), error) {
 	cmd := exec.Command(program, s.Device, strconv.FormatUint(uint64(s.ID), 10), strconv.FormatUint(uint64(s.Owner.ID), 10))
 	in, err := cmd.StdinPipe()

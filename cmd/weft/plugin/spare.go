@@ -10,7 +10,6 @@ import (
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
 
-// pooled reports whether one of pools has a VNI.
 func pooled(pools []allocator.Pool, v core.VNI) bool {
 	return slices.ContainsFunc(pools, func(p allocator.Pool) bool { return p.Contains(v) })
 }

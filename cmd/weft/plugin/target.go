@@ -18,7 +18,6 @@ import (
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
 
-// target is a plugin to verify.
 type target struct {
 	title    string
 	from     string // where it is from, for people
@@ -64,7 +63,6 @@ func findTarget(what, path string) (*target, error) {
 	return t.builtin(what)
 }
 
-// ofBlock is the plugin of a block of the configuration.
 func (t *target) ofBlock(p config.Plugin) (*target, error) {
 	t.kind, t.title, t.from = host.Kind(p.Kind), p.Kind+" "+p.Name, "as "+t.config.File+" has it"
 	switch {

@@ -19,7 +19,6 @@ import (
 	"github.com/weft-hpc/weft/sdk/conformance"
 )
 
-// verifyArgs are the flags of `weft plugin verify`.
 type verifyArgs struct {
 	config, vnis, hold, junit, only string
 	memory, expendable, verbose     bool

@@ -19,7 +19,6 @@ import (
 	"github.com/weft-hpc/weft/server"
 )
 
-// applied is what `weft policy apply` put in force.
 type applied struct {
 	Policy  string          `json:"policy"` // hash
 	Before  string          `json:"before"` // hash of the one that was in force

@@ -26,7 +26,6 @@ type explained struct {
 	policy.Trace
 }
 
-// explainArgs are the flags of `weft policy explain`.
 type explainArgs struct {
 	rulesArgs
 	live, file string
@@ -149,7 +148,6 @@ func asExplained(p *policy.Policy, f engine.Facts) explained {
 	return explained{Job: facts.Of(f.Job), Trace: p.Explain(f)}
 }
 
-// facts are what policy knows of a job on this system.
 func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 	j, err := job.Job(r.Env.Nodes)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/weft-hpc/weft/policy"
 )
 
-// formatted is what `weft policy fmt` did.
 type formatted struct {
 	Files    []string          `json:"files"`   // that it looked at
 	Changed  []string          `json:"changed"` // with --check: that it would

@@ -108,7 +108,6 @@ func tally(findings []hclfile.Finding) string {
 	return cmp.Or(strings.Join(out, ", "), "nothing is wrong")
 }
 
-// checked is what `weft policy check` found.
 type checked struct {
 	Policy   string            `json:"policy,omitempty"` // hash of one that can be used
 	Files    []string          `json:"files"`

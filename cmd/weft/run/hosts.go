@@ -44,7 +44,6 @@ func (r *runArgs) hosts(ctx context.Context, o *cli.Options) ([]string, error) {
 	return hosts, nil
 }
 
-// named reads --on.
 func (r *runArgs) named() ([]string, error) {
 	on, err := hostlist.Parse(r.on)
 	if err != nil {

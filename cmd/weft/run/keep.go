@@ -28,7 +28,6 @@ func NewKeep() *cobra.Command {
 	return &cobra.Command{Use: keepVerb, Short: "Keep the commands of a job on several nodes, for weft run", Hidden: true, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return keep() }}
 }
 
-// kept are the commands that live.
 type kept struct {
 	mu   sync.Mutex
 	live map[int]int // pid: its place

@@ -66,7 +66,6 @@ func (k *keeper) begin(spec keepSpec) (begun keepBegun, err error) {
 	return begun, err
 }
 
-// wait gives the commands' exit code.
 func (k *keeper) wait() (code int, err error) {
 	if err := k.from.Decode(&code); err != nil {
 		return 0, fmt.Errorf("run: its keeper, pid %d, was killed, and the commands with it", k.cmd.Process.Pid)

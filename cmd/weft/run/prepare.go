@@ -80,7 +80,6 @@ func environ(base []string, a local.Answer, at string) []string {
 	return append(out, "WEFT_JOB="+a.Job, "WEFT_NODE="+at)
 }
 
-// without is an environment without some variables.
 func without(env []string, gone map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

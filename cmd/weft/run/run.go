@@ -20,7 +20,6 @@ import (
 	"github.com/weft-hpc/weft/plugins/local"
 )
 
-// runArgs is what `weft run` is told.
 type runArgs struct {
 	nodes   int
 	on      string

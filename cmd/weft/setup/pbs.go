@@ -14,7 +14,6 @@ import (
 	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
 
-// pbsInit is what `weft init pbs` is told.
 type pbsInit struct {
 	install.Options
 	exec   string // PBS_EXEC

@@ -22,7 +22,6 @@ type section struct {
 	lines   []string
 }
 
-// shown is a plan as JSON.
 type shown struct {
 	Findings []plan.Finding `json:"findings"`
 	Changes  []shownChange  `json:"changes"`

@@ -89,7 +89,6 @@ func initSlurm(o *cli.Options, i install.Options, m mode) error {
 	})
 }
 
-// afterSlurm says what to do once a plan is carried out.
 func afterSlurm(p *install.Plan, remove, files bool) string {
 	switch {
 	case remove && len(p.Files) > 0:
