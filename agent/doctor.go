@@ -63,12 +63,13 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var mu sync.Mutex
-	var rows []FindingRow
+	by := map[core.Severity][]FindingRow{}
 	add := func(of string, found []core.Finding) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, f := range found {
-			rows = append(rows, FindingRow{f.Severity.String(), of, f.What, f.Evidence, f.Remedy})
+			s := min(f.Severity, core.Critical)
+			by[s] = append(by[s], FindingRow{s.String(), of, f.What, f.Evidence, f.Remedy})
 		}
 	}
 	var all sync.WaitGroup
@@ -77,18 +78,7 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	}
 	all.Go(func() { add("node", diagnose(a.examine(ctx, site))) })
 	all.Wait()
-	slices.SortStableFunc(rows, func(x, y FindingRow) int { return rank(y.Severity) - rank(x.Severity) })
-	return rows
-}
-
-// rank orders severities; one that is not known is the worst.
-func rank(severity string) int {
-	for s := core.Good; s <= core.Critical; s++ {
-		if s.String() == severity {
-			return int(s)
-		}
-	}
-	return int(core.Critical)
+	return slices.Concat(by[core.Critical], by[core.Warning], by[core.Notice], by[core.Good])
 }
 
 // checked asks one plugin. One that does not answer is trouble too; the call is left behind then, since a plugin in this process may not heed its context.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -96,16 +97,8 @@ func (n *firstStarts) answered(scheduler string, a answered) {
 func (n *firstStarts) waiting(scheduler string, began time.Duration) map[string]firstStart {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var out map[string]firstStart
-	for node, c := range n.of[scheduler] {
-		if c.since >= began {
-			continue
-		}
-		if out == nil {
-			out = map[string]firstStart{}
-		}
-		out[node] = c
-	}
+	out := maps.Clone(n.of[scheduler])
+	maps.DeleteFunc(out, func(_ string, c firstStart) bool { return c.since >= began })
 	return out
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -203,11 +204,7 @@ func (m *Machine) load(records []Record) {
 			m.bury(rec)
 		}
 	}
-	serials := make([]uint64, 0, len(m.serials))
-	for s := range m.serials {
-		serials = append(serials, s)
-	}
-	slices.Sort(serials)
+	serials := slices.Sorted(maps.Keys(m.serials))
 	// What was granted comes last: a pool goes on behind what it held last.
 	for _, granted := range [...]bool{false, true} {
 		for _, s := range serials {

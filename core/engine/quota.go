@@ -131,16 +131,13 @@ type QuotaUse struct {
 
 // quotaUse looks at each subject that holds something of a quota.
 func (m *Machine) quotaUse() []QuotaUse {
-	type key struct {
-		name string
-		unit Unit
-	}
-	of := map[key]*QuotaUse{}
+	of := map[tally]*QuotaUse{} // of all subjects
 	for k, u := range m.quotas {
-		q := of[key{k.name, k.unit}]
+		all := tally{name: k.name, unit: k.unit}
+		q := of[all]
 		if q == nil {
 			q = &QuotaUse{Quota: k.name, Unit: k.unit}
-			of[key{k.name, k.unit}] = q
+			of[all] = q
 		}
 		most := u.most(k)
 		// Nearest: used/most compared without a division by a bound of 0.

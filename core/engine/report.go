@@ -245,13 +245,7 @@ func (m *Machine) holdAll(r *reservation, taken []Taken) {
 func (m *Machine) pooled(vnis []core.VNI) []Taken {
 	out := make([]Taken, len(vnis))
 	for i, v := range vnis {
-		out[i] = Taken{VNI: v}
-		for _, p := range m.cfg.Pools {
-			if p.Contains != nil && p.Contains(v) {
-				out[i].Pool = p.Name
-				break
-			}
-		}
+		out[i] = Taken{VNI: v, Pool: m.PoolOf(v)}
 	}
 	return out
 }

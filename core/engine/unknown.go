@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,10 +14,9 @@ import (
 func (m *Machine) unknown(n *node, services []core.Service) {
 	found := map[core.Run][]core.VNI{}
 	for _, s := range services {
-		if !slices.ContainsFunc(s.VNIs, func(v core.VNI) bool { return m.concerns(v) }) {
-			continue
+		if slices.ContainsFunc(s.VNIs, m.concerns) {
+			found[strayRun(n.Name, s)] = s.VNIs
 		}
-		found[strayRun(n.Name, s)] = s.VNIs
 	}
 	for _, serial := range sortedOpen(n) {
 		j := n.open[serial]
@@ -27,12 +27,8 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 			m.confirm(j)
 		}
 	}
-	runs := make([]core.Run, 0, len(found))
-	for run := range found {
-		runs = append(runs, run)
-	}
-	slices.SortFunc(runs, func(a, b core.Run) int { return strings.Compare(a.Job, b.Job) })
-	for _, run := range runs {
+	byJob := func(a, b core.Run) int { return strings.Compare(a.Job, b.Job) }
+	for _, run := range slices.SortedFunc(maps.Keys(found), byJob) {
 		if r := m.run(run); r != nil {
 			if r.state == Quarantined {
 				m.rouse(r, "it is there again")
@@ -58,22 +54,12 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 
 // whole reports whether all NICs of n's inventory are there: what stands on one that is away is not seen, and not gone.
 func (n *node) whole() bool {
-	for _, d := range n.Inventory {
-		if !slices.Contains(n.devices, d) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.Inventory, func(d string) bool { return !slices.Contains(n.devices, d) })
 }
 
 // concerns reports whether v is of a pool or of a live reservation.
 func (m *Machine) concerns(v core.VNI) bool {
-	for _, p := range m.cfg.Pools {
-		if p.Contains != nil && p.Contains(v) {
-			return true
-		}
-	}
-	return m.holder(v, nil) != nil
+	return m.PoolOf(v) != "" || m.holder(v, nil) != nil
 }
 
 // strayRun names an unknown service by where it is and whose it is, so that the NICs of a node that carry the same count once.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -67,7 +66,7 @@ func (m *Machine) Grants(since time.Time) []core.Grant {
 			young = append(young, r)
 		}
 	}
-	slices.SortFunc(young, func(a, b *reservation) int { return cmp.Compare(a.Serial, b.Serial) })
+	slices.SortFunc(young, bySerial)
 	out := make([]core.Grant, 0, len(young))
 	for _, r := range young {
 		if n := m.nodes[r.First.Node]; n != nil {
@@ -78,34 +77,25 @@ func (m *Machine) Grants(since time.Time) []core.Grant {
 }
 
 // Holders are the reservations that hold v; more than one only where unknown services share it or a lost store let it happen.
-func (m *Machine) Holders(v core.VNI) []View {
-	var out []View
-	for _, r := range m.holders[v] {
-		out = append(out, m.view(r))
-	}
-	return out
-}
+func (m *Machine) Holders(v core.VNI) []View { return m.views(m.holders[v]) }
 
 // Job gives the reservations of a job's id, all its generations.
-func (m *Machine) Job(id core.JobID) []View {
-	var out []View
-	for _, r := range m.job(id) {
-		out = append(out, m.view(r))
+func (m *Machine) Job(id core.JobID) []View { return m.views(m.job(id)) }
+
+func (m *Machine) views(list []*reservation) (all []View) {
+	for _, r := range list {
+		all = append(all, m.view(r))
 	}
-	return out
+	return all
 }
 
 // Nodes gives all nodes that config.hcl declares or that ever reported, by name.
 func (m *Machine) Nodes() []NodeStatus {
-	names := map[string]bool{}
-	for _, n := range m.cfg.Nodes {
-		names[n] = true
-	}
-	for n := range m.nodes {
-		names[n] = true
-	}
+	names := slices.AppendSeq(slices.Clone(m.cfg.Nodes), maps.Keys(m.nodes))
+	slices.Sort(names)
+	names = slices.Compact(names)
 	out := make([]NodeStatus, 0, len(names))
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range names {
 		n := m.nodes[name]
 		if n == nil {
 			n = &node{Node: Node{Name: name}}
@@ -161,4 +151,11 @@ func (m *Machine) Text(hash string) string { return m.kept[hash] }
 func (m *Machine) System() System { return m.cfg.System }
 
 // PoolOf is the pool that v is of, or empty.
-func (m *Machine) PoolOf(v core.VNI) string { return m.pooled([]core.VNI{v})[0].Pool }
+func (m *Machine) PoolOf(v core.VNI) string {
+	for _, p := range m.cfg.Pools {
+		if p.Contains != nil && p.Contains(v) {
+			return p.Name
+		}
+	}
+	return ""
+}

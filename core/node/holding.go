@@ -78,14 +78,10 @@ func (m *Machine) drop(r *holding) {
 	if i, found := slices.BinarySearchFunc(m.runs, r.ID, func(r *holding, id uint64) int { return int(r.ID) - int(id) }); found {
 		m.runs = slices.Delete(m.runs, i, i+1)
 	}
-	rs := m.jobs[r.Key.JobID]
-	if i := slices.Index(rs, r); i >= 0 {
-		rs = slices.Delete(rs, i, i+1)
-	}
-	if len(rs) == 0 {
-		delete(m.jobs, r.Key.JobID)
-	} else {
-		m.jobs[r.Key.JobID] = rs
+	id := r.Key.JobID
+	m.jobs[id] = slices.DeleteFunc(m.jobs[id], func(o *holding) bool { return o == r })
+	if len(m.jobs[id]) == 0 {
+		delete(m.jobs, id)
 	}
 	r.dirty = false
 	m.cleanersDone(r)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -90,11 +91,12 @@ func (m *Machine) out() ([]Record, []Action) {
 
 // load takes the records in.
 func (m *Machine) load(records []Record) {
+	var entries []Entry
 	var tombs []Tombstone
 	for _, rec := range records {
 		switch rec := rec.(type) {
 		case Entry:
-			m.add(&holding{Entry: rec, retry: never, drainAt: never})
+			entries = append(entries, rec)
 			m.id = max(m.id, rec.ID)
 		case Tombstone:
 			tombs = append(tombs, rec)
@@ -104,11 +106,11 @@ func (m *Machine) load(records []Record) {
 			m.id = max(m.id, rec.ID)
 		}
 	}
-	slices.SortFunc(m.runs, func(a, b *holding) int { return int(a.ID) - int(b.ID) })
-	for _, rs := range m.jobs {
-		slices.SortFunc(rs, func(a, b *holding) int { return int(a.ID) - int(b.ID) })
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+	for _, e := range entries {
+		m.add(&holding{Entry: e, retry: never, drainAt: never})
 	}
-	slices.SortFunc(tombs, func(a, b Tombstone) int { return int(a.ID) - int(b.ID) })
+	slices.SortFunc(tombs, func(a, b Tombstone) int { return cmp.Compare(a.ID, b.ID) })
 	for _, t := range tombs {
 		m.entomb(t)
 	}

@@ -30,15 +30,8 @@ func (m *Machine) read(in Read) {
 
 // create makes what is not made yet.
 func (m *Machine) create(r *holding) {
-	todo := r.Specs
-	if len(r.Services) > 0 {
-		todo = nil
-		for _, s := range r.Specs {
-			if r.made(s.Device) == nil {
-				todo = append(todo, s)
-			}
-		}
-	}
+	made := func(s core.ServiceSpec) bool { return r.made(s.Device) != nil }
+	todo := slices.DeleteFunc(slices.Clone(r.Specs), made)
 	if len(todo) == 0 {
 		m.ready(r)
 		return

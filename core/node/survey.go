@@ -193,12 +193,10 @@ func (m *Machine) answerChecks(attempt Attempt, in Read) {
 	if len(s.checks) == 0 {
 		return
 	}
-	whole := true
-	for _, name := range s.sound {
-		if d := device(in.Devices, name); d == nil || d.Fault != "" {
-			whole = false
-		}
-	}
+	whole := !slices.ContainsFunc(s.sound, func(name string) bool {
+		d := device(in.Devices, name)
+		return d == nil || d.Fault != ""
+	})
 	s.checks = slices.DeleteFunc(s.checks, func(c check) bool {
 		if c.attempt != attempt {
 			return false

@@ -64,31 +64,18 @@ type stream struct {
 	sum  io.Writer
 }
 
-func (s stream) next() (byte, error) {
-	b, err := s.from.ReadByte()
-	if err != nil {
+func (s stream) number() (uint64, error) {
+	b, err := s.from.Peek(binary.MaxVarintLen64)
+	v, n := binary.Uvarint(b)
+	switch {
+	case n > 0:
+		_, _ = s.sum.Write(b[:n])
+		_, err = s.from.Discard(n)
+		return v, err
+	case err != nil:
 		return 0, cut(err)
 	}
-	_, _ = s.sum.Write([]byte{b})
-	return b, nil
-}
-
-func (s stream) number() (uint64, error) {
-	var b []byte
-	for len(b) < binary.MaxVarintLen64 {
-		next, err := s.next()
-		if err != nil {
-			return 0, err
-		}
-		if b = append(b, next); next < 0x80 {
-			break
-		}
-	}
-	v, n := binary.Uvarint(b)
-	if n <= 0 {
-		return 0, core.Errorf(core.StoreCorrupt, "store: import: a number in the stream is too large").WithRemedy(exportAgain)
-	}
-	return v, nil
+	return 0, core.Errorf(core.StoreCorrupt, "store: import: a number in the stream is too large").WithRemedy(exportAgain)
 }
 
 // readExport tells every record of an export, and its bytes, which are not to be kept. What was told counts only when the error is nil: the checksum comes last.
@@ -145,16 +132,11 @@ func readExport(r io.Reader, tell func(rec engine.Record, raw []byte) error) err
 }
 
 func (s stream) greeting() error {
-	line := make([]byte, 0, len(exportMagic)+8)
-	for len(line) < cap(line) {
-		b, err := s.next()
-		if err != nil {
-			return err
-		}
-		if line = append(line, b); b == '\n' {
-			break
-		}
+	line, err := s.from.ReadSlice('\n')
+	if err != nil && len(line) < len(exportMagic)+8 {
+		return cut(err)
 	}
+	_, _ = s.sum.Write(line)
 	var version int
 	if _, err := fmt.Sscanf(string(line), exportMagic+"%d\n", &version); err != nil || version < 1 {
 		return core.Errorf(core.StoreCorrupt, "store: import: this is no export of a store").WithRemedy("give it what `weft store export` wrote")
