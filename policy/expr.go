@@ -291,21 +291,16 @@ func parameter(f function.Function, i int) cty.Type {
 	return cty.DynamicPseudoType
 }
 
-func (k *checker) truth(e hclsyntax.Expression) {
-	if n, ok := e.(*hclsyntax.BinaryOpExpr); ok && logical(n.Op) {
-		return
-	}
-	if v := k.value(e); v.Type() != cty.DynamicPseudoType && v.Type() != cty.Bool {
-		k.wrong(e.Range(), fmt.Sprintf("this gives %s, where true or false is needed", v.Type().FriendlyName()), "", "")
-	}
-}
+func (k *checker) truth(e hclsyntax.Expression)  { k.gives(e, cty.Bool, "true or false is needed") }
+func (k *checker) amount(e hclsyntax.Expression) { k.gives(e, cty.Number, "a number is needed") }
 
-func (k *checker) amount(e hclsyntax.Expression) {
-	if n, ok := e.(*hclsyntax.BinaryOpExpr); ok && n.Op.Type == cty.Number {
+// gives checks that e gives a want. It leaves sums and chains of && and || out: their parts are checked one by one.
+func (k *checker) gives(e hclsyntax.Expression, want cty.Type, needed string) {
+	if n, ok := e.(*hclsyntax.BinaryOpExpr); ok && n.Op.Type == want && (want == cty.Number || logical(n.Op)) {
 		return
 	}
-	if v := k.value(e); v.Type() != cty.DynamicPseudoType && v.Type() != cty.Number {
-		k.wrong(e.Range(), fmt.Sprintf("this gives %s, where a number is needed", v.Type().FriendlyName()), "", "")
+	if v := k.value(e); v.Type() != cty.DynamicPseudoType && v.Type() != want {
+		k.wrong(e.Range(), fmt.Sprintf("this gives %s, where %s", v.Type().FriendlyName(), needed), "", "")
 	}
 }
 

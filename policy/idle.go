@@ -67,8 +67,9 @@ func needs(out []need, file *hclfile.File, tree hclsyntax.Expression) []need {
 // within reports whether each job that rule i is for is one that rule k is for.
 func (c *compiler) within(i, k int) bool {
 	a, b := &c.policy.rules[i].match, &c.policy.rules[k].match
-	for f, list := range b.lists {
-		if len(list) > 0 && (len(a.lists[f]) == 0 || !subset(a.lists[f], list)) {
+	for f, list := range b.sorted {
+		other := func(s string) bool { _, found := slices.BinarySearch(list, s); return !found }
+		if len(list) > 0 && (len(a.lists[f]) == 0 || slices.ContainsFunc(a.lists[f], other)) {
 			return false
 		}
 	}
@@ -103,17 +104,6 @@ func (c *compiler) around(i int) []int {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-func subset(a, b []string) bool {
-	if len(b) < 8 {
-		return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
-	}
-	set := make(map[string]bool, len(b))
-	for _, s := range b {
-		set[s] = true
-	}
-	return !slices.ContainsFunc(a, func(s string) bool { return !set[s] })
 }
 
 // refused finds a deny that ends all that rule i is for: anywhere for what grants, before it for another deny.

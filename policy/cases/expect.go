@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,11 +35,12 @@ type Limit struct {
 }
 
 func (e *Expect) check() error {
-	if e.Deny != nil && (e.VNIs != nil || e.TrafficClasses != nil || e.Limits != nil || e.MinNICs != nil || e.Floor != nil || e.Collectives != nil) {
+	gets := *e
+	gets.Deny, gets.Rules, gets.Warnings, gets.DryRun = nil, nil, nil, nil
+	switch {
+	case e.Deny != nil && !reflect.ValueOf(gets).IsZero():
 		return errors.New("a job that is denied gets nothing; leave deny out, or all but rules and warnings")
-	}
-	if e.Deny == nil && e.VNIs == nil && e.TrafficClasses == nil && e.Limits == nil && e.MinNICs == nil && e.Floor == nil && e.Collectives == nil && e.Rules == nil && e.Warnings == nil &&
-		e.DryRun == nil {
+	case reflect.ValueOf(*e).IsZero():
 		return errors.New("it names nothing that could be otherwise")
 	}
 	if e.Limits != nil && len(e.Limits) == 0 || e.Floor != nil && len(e.Floor) == 0 {
@@ -49,11 +51,9 @@ func (e *Expect) check() error {
 			return fmt.Errorf("limits: %s names neither reserved nor max", core.Clip(name))
 		}
 	}
-	for _, names := range [][]string{slices.Collect(maps.Keys(e.Limits)), slices.Collect(maps.Keys(e.Floor))} {
-		for _, name := range names {
-			if r, err := core.ParseResource(name); err != nil || r.String() != name {
-				return fmt.Errorf("%q is no resource; there are: %s", core.Clip(name), strings.Join(core.ResourceNames(), ", "))
-			}
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(e.Limits)), maps.Keys(e.Floor)) {
+		if r, err := core.ParseResource(name); err != nil || r.String() != name {
+			return fmt.Errorf("%q is no resource; there are: %s", core.Clip(name), strings.Join(core.ResourceNames(), ", "))
 		}
 	}
 	if e.TrafficClasses != nil {

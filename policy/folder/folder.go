@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -70,6 +69,8 @@ func (s *Swap) write(files []hclfile.Source) error {
 	if err := os.Mkdir(s.next, 0o700); err != nil {
 		return err
 	}
+	how := file.Like(info)
+	text := file.How{Mode: how.Mode & 0o644, Owner: how.Owner} // who may enter the folder may read its files
 	seen := map[string]bool{}
 	for _, f := range files {
 		name := filepath.Base(f.Name)
@@ -77,45 +78,19 @@ func (s *Swap) write(files []hclfile.Source) error {
 			return fmt.Errorf("two files have the name %s", name)
 		}
 		seen[name] = true
-		if err := write(filepath.Join(s.next, name), f.Text, info); err != nil {
+		if err := file.Replace(filepath.Join(s.next, name), f.Text, text); err != nil {
 			return err
 		}
 	}
-	if err := own(s.next, info); err != nil {
-		return err
+	if o := how.Owner; o != nil {
+		if err := os.Lchown(s.next, int(o.UID), int(o.GID)); err != nil {
+			return err
+		}
 	}
-	if err := os.Chmod(s.next, info.Mode().Perm()); err != nil {
+	if err := os.Chmod(s.next, how.Mode); err != nil {
 		return err
 	}
 	return errors.Join(file.Sync(s.next), file.Sync(filepath.Dir(s.dir)))
-}
-
-// write makes a file that those may read who may enter its folder.
-func write(path string, text []byte, folder fs.FileInfo) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	if err := own(path, folder); err != nil {
-		return err
-	}
-	if err := f.Chmod(folder.Mode().Perm() & 0o644); err != nil {
-		return err
-	}
-	return f.Sync()
-}
-
-// own gives path the owner of the folder, where that is another.
-func own(path string, folder fs.FileInfo) error {
-	st, ok := folder.Sys().(*syscall.Stat_t)
-	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
-		return nil
-	}
-	return os.Lchown(path, int(st.Uid), int(st.Gid))
 }
 
 // Exchange makes the one folder the other in one step; a second time it undoes that.
