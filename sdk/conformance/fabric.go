@@ -20,9 +20,7 @@ var fabricCases = []Case{
 				t.Errorf("first %v, then %v", first, again)
 			}
 		}
-		if n := t.holds(key); n != 1 {
-			t.Errorf("Collectives has the key %d times", n)
-		}
+		t.has(key, 1, "")
 	}},
 	{"callers at the same time get one reservation for one key", "C1", OfFabric, func(t *T) {
 		key := t.key()
@@ -44,9 +42,7 @@ var fabricCases = []Case{
 				t.Errorf("one caller has %v, another %v", got[0], c)
 			}
 		}
-		if n := t.holds(key); n != 1 {
-			t.Errorf("Collectives has the key %d times", n)
-		}
+		t.has(key, 1, "")
 	}},
 	{"keys have reservations of their own, a job's runs too", "F1", OfFabric, func(t *T) {
 		a, b := t.key(), t.key()
@@ -71,13 +67,9 @@ var fabricCases = []Case{
 	{"everything that is reserved is told, until it is released", "F2", OfFabric, func(t *T) {
 		key := t.key()
 		t.reserve(key)
-		if n := t.holds(key); n != 1 {
-			t.Errorf("Collectives has a reserved key %d times: an orphan would never be found", n)
-		}
+		t.has(key, 1, ", and it is reserved: an orphan would never be found")
 		t.must(t.Fabric.Release(t.ctx, key), "Release")
-		if n := t.holds(key); n != 0 {
-			t.Errorf("Collectives has a released key %d times", n)
-		}
+		t.has(key, 0, ", and it is released")
 	}},
 	{"another instance tells it too, and gives the same", "C6", OfFabric, func(t *T) {
 		if t.Site.InMemory {
@@ -104,9 +96,7 @@ var fabricCases = []Case{
 		for range 2 {
 			t.should(t.Fabric.ReleaseStep(t.ctx, key, "0"), "ReleaseStep of a step that has nothing")
 		}
-		if n := t.holds(key); n != 1 {
-			t.Errorf("Collectives has the key %d times after a step of it was released", n)
-		}
+		t.has(key, 1, " after a step of it was released")
 		for n := range 3 {
 			t.should(t.Fabric.Release(t.ctx, key), "Release, time %d", n+1)
 		}
@@ -121,9 +111,7 @@ var fabricCases = []Case{
 		key := t.key()
 		_, err = t.Fabric.Reserve(t.ctx, key, f.Total+1)
 		t.code("Reserve of more than all", err, core.Exhausted)
-		if n := t.holds(key); n != 0 {
-			t.Errorf("Collectives has a key %d times whose reservation failed", n)
-		}
+		t.has(key, 0, ", and its reservation failed")
 	}},
 	{"no token is in its log", "C7", OfFabric, func(t *T) {
 		logged := t.log()
@@ -142,9 +130,7 @@ var fabricCases = []Case{
 		if _, err := t.Fabric.Reserve(ended, key, 1); err == nil {
 			t.Errorf("Reserve after its end: no error")
 		}
-		if n := t.holds(key); n != 0 {
-			t.Errorf("Reserve after its end reserved")
-		}
+		t.has(key, 0, ", and Reserve began after its end")
 	}},
 }
 
@@ -182,4 +168,11 @@ func (t *T) holds(k core.Key) int {
 		}
 	}
 	return n
+}
+
+// has checks how often the fabric manager has a key.
+func (t *T) has(k core.Key, want int, when string) {
+	if n := t.holds(k); n != want {
+		t.Errorf("Collectives has the key %d times%s", n, when)
+	}
 }

@@ -21,16 +21,22 @@ func (t *T) phases() []core.HookPhase {
 	return all
 }
 
-// calls are hook calls to try: those that were given, and one for each phase that the adapter tells. The case is skipped where there are none.
-func (t *T) calls() []core.HookCall {
-	calls := slices.Clone(t.Site.Calls)
-	if t.Phased != nil {
-		if all, err := t.Phased.Phases(t.ctx); err == nil {
-			for _, p := range all {
-				calls = append(calls, phaseCall(p))
-			}
-		}
+// phaseCalls are one for each phase that the adapter tells.
+func (t *T) phaseCalls() []core.HookCall {
+	if t.Phased == nil {
+		return nil
 	}
+	all, _ := t.Phased.Phases(t.ctx) // a case of their own says what is wrong with them
+	calls := make([]core.HookCall, len(all))
+	for i, p := range all {
+		calls[i] = phaseCall(p)
+	}
+	return calls
+}
+
+// calls are hook calls to try: those that were given, and those of the phases. The case is skipped where there are none.
+func (t *T) calls() []core.HookCall {
+	calls := slices.Concat(t.Site.Calls, t.phaseCalls())
 	if len(calls) == 0 {
 		t.Skipf("it tells no phases, and no call of its scheduler is known here: only a test gives some (Site.Calls)")
 	}
@@ -73,15 +79,7 @@ var oddTexts = []string{
 
 // oddCalls put oddTexts wherever a call has room.
 func (t *T) oddCalls() []core.HookCall {
-	some := []core.HookCall{{Scheduler: "weft-verify", Phase: "weft-verify", Node: "n1"}, {}}
-	some = append(some, t.Site.Calls...)
-	if t.Phased != nil {
-		if all, err := t.Phased.Phases(t.ctx); err == nil {
-			for _, p := range all {
-				some = append(some, phaseCall(p))
-			}
-		}
-	}
+	some := slices.Concat([]core.HookCall{{Scheduler: "weft-verify", Phase: "weft-verify", Node: "n1"}, {}}, t.Site.Calls, t.phaseCalls())
 	out := slices.Clone(some)
 	for _, c := range some {
 		for _, text := range oddTexts {

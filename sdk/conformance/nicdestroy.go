@@ -3,23 +3,16 @@ package conformance
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/weft-hpc/weft/core"
 )
 
 var nicDestroyCases = []Case{
-	{"a service whose VNIs are others is left, and told as conflict", "D5", OfNIC, func(t *T) {
-		t.leaves(func(s *core.Service) { s.VNIs = t.vnis(2)[1:2] })
-	}},
-	{"a service with one VNI more is left, and told as conflict", "D5", OfNIC, func(t *T) {
-		t.leaves(func(s *core.Service) { s.VNIs = t.vnis(2)[:2] })
-	}},
-	{"a service of another owner is left, and told as conflict", "D5", OfNIC, func(t *T) {
-		t.leaves(func(s *core.Service) { s.Owner = core.UID(stranger) })
-	}},
-	{"a service of an owner of another kind is left, and told as conflict", "D5", OfNIC, func(t *T) {
-		t.leaves(func(s *core.Service) { s.Owner.Kind = core.OwnerGID })
-	}},
+	leaves("a service whose VNIs are others", func(t *T, s *core.Service) { s.VNIs = t.vnis(2)[1:2] }),
+	leaves("a service with one VNI more", func(t *T, s *core.Service) { s.VNIs = t.vnis(2)[:2] }),
+	leaves("a service of another owner", func(_ *T, s *core.Service) { s.Owner = core.UID(stranger) }),
+	leaves("a service of an owner of another kind", func(_ *T, s *core.Service) { s.Owner.Kind = core.OwnerGID }),
 	{"a service is gone from the NIC when it is told as gone", "D5", OfNIC, func(t *T) {
 		d := t.nics(1)[0]
 		t.vnis(2)
@@ -52,7 +45,7 @@ var nicDestroyCases = []Case{
 		release, err := t.Site.Hold(ctx, s)
 		cancel()
 		t.must(err, "the application that was to hold %s/%d", s.Device, s.ID)
-		free := once(release)
+		free := sync.OnceFunc(release)
 		defer free()
 		for range 2 {
 			t.code("Destroy", t.destroy(s)[0], core.Busy)
@@ -95,28 +88,20 @@ var nicDestroyCases = []Case{
 	}},
 }
 
-// leaves checks that Destroy leaves a service that differs from what it is given.
-func (t *T) leaves(change func(*core.Service)) {
-	s := t.made(t.spec(t.nics(1)[0], 0))
-	other := s
-	change(&other)
-	err := t.destroy(other)[0]
-	if held, ok := on(t.services(), s); !ok || !held.Same(s) {
-		t.Errorf("%s was removed, and it is not the one that was named", oneService(s))
-	}
-	t.code("Destroy", err, core.Conflict)
+// leaves is the case that Destroy leaves a service that differs from what it is given.
+func leaves(what string, change func(*T, *core.Service)) Case {
+	return Case{what + " is left, and told as conflict", "D5", OfNIC, func(t *T) {
+		s := t.made(t.spec(t.nics(1)[0], 0))
+		other := s
+		change(t, &other)
+		err := t.destroy(other)[0]
+		if held, ok := on(t.services(), s); !ok || !held.Same(s) {
+			t.Errorf("%s was removed, and it is not the one that was named", oneService(s))
+		}
+		t.code("Destroy", err, core.Conflict)
+	}}
 }
 
 func oneService(s core.Service) string {
 	return core.Errorf(core.BadCall, "service %s/%d with VNIs %s", s.Device, s.ID, core.FormatVNIs(s.VNIs)).What
-}
-
-func once(f func()) func() {
-	done := false
-	return func() {
-		if !done && f != nil {
-			done = true
-			f()
-		}
-	}
 }

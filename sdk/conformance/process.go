@@ -28,7 +28,9 @@ var processCases = []Case{
 	{"it ends when its standard input ends", "P3", OfProcess, func(t *T) {
 		p := t.bare()
 		p.Hang()
-		t.ended(p, "its standard input has ended")
+		if most := 10 * time.Second; !within(p.Done, most) {
+			t.Errorf("it lives on for %s, and its standard input has ended", most)
+		}
 	}},
 	{"it stays at SIGINT, SIGTERM and SIGHUP", "P4", OfProcess, func(t *T) {
 		p := t.bare()
@@ -64,7 +66,7 @@ var processCases = []Case{
 		for range 8 {
 			t.beside(&all, func() {
 				for busy.Err() == nil {
-					t.someCall(busy)
+					_ = aCall(busy, t.Instance)
 				}
 			})
 		}
@@ -92,7 +94,7 @@ var processCases = []Case{
 			t.Fatalf("Drain: %v", err)
 		}
 		for range cap(flight) {
-			if err := <-flight; err != nil && !drained(err) {
+			if err := <-flight; err != nil && !errors.Is(core.AsError(err), core.Unavailable) {
 				t.Errorf("a call beside Drain: %v; it must be answered or refused as unavailable", err)
 			}
 		}
@@ -109,16 +111,6 @@ func (t *T) bare() *Process {
 	t.Cleanup(func(context.Context) { i.close() })
 	return i.Process
 }
-
-func (t *T) ended(p *Process, why string) {
-	const most = 10 * time.Second
-	if !within(p.Done, most) {
-		t.Errorf("it lives on for %s, and %s", most, why)
-	}
-}
-
-// someCall is any call that changes nothing.
-func (t *T) someCall(ctx context.Context) { _ = aCall(ctx, t.Instance) }
 
 // aCall is one that changes nothing. Its error is nil where the plugin answered anything at all, unless it was unavailable.
 func aCall(ctx context.Context, i *Instance) error {
@@ -140,5 +132,3 @@ func aCall(ctx context.Context, i *Instance) error {
 	}
 	return err
 }
-
-func drained(err error) bool { return errors.Is(core.AsError(err), core.Unavailable) }

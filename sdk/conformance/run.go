@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -31,10 +30,7 @@ type Options struct {
 type run struct {
 	subject Subject
 	site    Site
-
-	mu      sync.Mutex
 	main    *Instance
-	careful bool // Destroy was seen to leave what is another's
 }
 
 // Run runs the cases that are about what the plugin has. The error is for a run that could not begin, or was broken off by ctx; no result is lost by it.
@@ -196,16 +192,10 @@ func (r *run) sweep(ctx context.Context, t *T) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for {
-			t.mu.Lock()
-			n := len(t.ends)
-			if n == 0 {
-				t.mu.Unlock()
-				break
-			}
-			end := t.ends[n-1]
-			t.ends = t.ends[:n-1]
-			t.mu.Unlock()
+		t.mu.Lock()
+		ends := t.ends
+		t.mu.Unlock()
+		for _, end := range slices.Backward(ends) {
 			if err := guarded("clean-up", func() error { end(ctx); return nil }); err != nil {
 				t.Errorf("%v", err)
 			}

@@ -162,15 +162,11 @@ func (t *T) call(c core.SchedulerCall) error {
 
 // note is one that Parse leaves, so that Describe does not refuse a job for its note.
 func (t *T) note() []byte {
-	if t.Hooks == nil || t.Phased == nil {
+	if t.Hooks == nil {
 		return nil
 	}
-	all, err := t.Phased.Phases(t.ctx)
-	if err != nil {
-		return nil
-	}
-	for _, p := range all {
-		if got := t.parse(t.Hooks, phaseCall(p)); got.err == nil && len(got.ask.Note) > 0 {
+	for _, c := range t.phaseCalls() {
+		if got := t.parse(t.Hooks, c); got.err == nil && len(got.ask.Note) > 0 {
 			return got.ask.Note
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,9 +27,6 @@ type T struct {
 	skipped string
 	ends    []func(context.Context)
 }
-
-// Context ends at the case's deadline.
-func (t *T) Context() context.Context { return t.ctx }
 
 // Errorf says what is wrong; the case goes on.
 func (t *T) Errorf(format string, args ...any) {
@@ -117,14 +115,11 @@ func (t *T) code(what string, err error, want ...core.Code) {
 		t.Errorf("%s: no error, want %s", what, codes(want))
 		return
 	}
-	e := core.AsError(err)
-	for _, c := range want {
-		if e.Code == c {
-			t.form(what, err)
-			return
-		}
+	if e := core.AsError(err); !slices.Contains(want, e.Code) {
+		t.Errorf("%s: got %s (%v), want %s", what, e.Code, err, codes(want))
+		return
 	}
-	t.Errorf("%s: got %s (%v), want %s", what, e.Code, err, codes(want))
+	t.form(what, err)
 }
 
 // form checks that an error is one that an administrator can use.

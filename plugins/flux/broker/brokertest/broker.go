@@ -65,36 +65,26 @@ func (b *Broker) Start() error {
 	return nil
 }
 
+func (b *Broker) locked(do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	do()
+}
+
 // URI of the broker.
 func (b *Broker) URI() string { return "local://" + b.path }
 
 // OwnedBy makes another user the instance's owner, for connections that are still to come.
-func (b *Broker) OwnedBy(uid uint32) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.owner = uid
-}
+func (b *Broker) OwnedBy(uid uint32) { b.locked(func() { b.owner = uid }) }
 
 // Configure sets what config.get answers.
-func (b *Broker) Configure(config any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.config = config
-}
+func (b *Broker) Configure(config any) { b.locked(func() { b.config = config }) }
 
 // Starting makes the job manager one that is not there yet (ENOSYS), or there.
-func (b *Broker) Starting(yes bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.starting = yes
-}
+func (b *Broker) Starting(yes bool) { b.locked(func() { b.starting = yes }) }
 
 // Before has f called before each request is served, outside of any lock: a test holds a broker up or lets something happen first.
-func (b *Broker) Before(f func(topic string)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.before = f
-}
+func (b *Broker) Before(f func(topic string)) { b.locked(func() { b.before = f }) }
 
 // Asked is how often topic was asked.
 func (b *Broker) Asked(topic string) int {

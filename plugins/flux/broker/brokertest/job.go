@@ -34,18 +34,10 @@ func (i *instance) init() {
 }
 
 // Hosts are the names of the instance's nodes, by rank.
-func (b *Broker) Hosts(hosts ...string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.instance.hosts = hosts
-}
+func (b *Broker) Hosts(hosts ...string) { b.locked(func() { b.instance.hosts = hosts }) }
 
 // Attr sets a broker's attribute.
-func (b *Broker) Attr(name, value string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.instance.attrs[name] = value
-}
+func (b *Broker) Attr(name, value string) { b.locked(func() { b.instance.attrs[name] = value }) }
 
 // Submit makes a job that waits for resources. attributes are attributes.system of its jobspec.
 func (b *Broker) Submit(id uint64, uid uint32, attributes map[string]any) {
@@ -75,9 +67,7 @@ func Lite(ranks, cores string) map[string]any {
 
 // Post posts an event to a job's eventlog.
 func (b *Broker) Post(id uint64, name string, context any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.post(b.instance.jobs[id], name, context)
+	b.locked(func() { b.post(b.instance.jobs[id], name, context) })
 }
 
 // End posts what a job without prolog and epilog has at its end.
@@ -88,11 +78,7 @@ func (b *Broker) End(id uint64) {
 }
 
 // Purge forgets an inactive job.
-func (b *Broker) Purge(id uint64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.instance.jobs, id)
-}
+func (b *Broker) Purge(id uint64) { b.locked(func() { delete(b.instance.jobs, id) }) }
 
 // Drained is the reason for which a rank is drained.
 func (b *Broker) Drained(rank int) (string, bool) {
@@ -104,9 +90,7 @@ func (b *Broker) Drained(rank int) (string, bool) {
 
 // Drain drains a rank as an administrator, or Flux itself, does.
 func (b *Broker) Drain(rank int, reason string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.instance.drained[rank] = reason
+	b.locked(func() { b.instance.drained[rank] = reason })
 }
 
 // Events are the names and contexts of a job's eventlog.

@@ -26,30 +26,34 @@ type service struct {
 	serve func(c *client, m *broker.Message, in []byte) (any, *no)
 }
 
+// of makes a service's function of one that takes the request as a struct.
+func of[T any](serve func(*client, *broker.Message, T) (any, *no)) func(*client, *broker.Message, []byte) (any, *no) {
+	return func(c *client, m *broker.Message, in []byte) (any, *no) {
+		var request T
+		if err := json.Unmarshal(in, &request); err != nil {
+			return nil, &no{syscall.EPROTO, ""}
+		}
+		return serve(c, m, request)
+	}
+}
+
 type object = map[string]any
 
 var services = map[string]service{
 	"job-manager.events-journal":        {true, (*client).journal},
-	"job-manager.events-journal-cancel": {true, (*client).journalCancel},
+	"job-manager.events-journal-cancel": {true, of((*client).journalCancel)},
 	"job-manager.stats-get": {false, func(*client, *broker.Message, []byte) (any, *no) {
 		return object{"housekeeping": object{"running": object{}}}, nil
 	}},
-	"job-manager.raise":           {false, (*client).raise},
-	"job-manager.post-event.post": {true, (*client).post},
-	"job-info.lookup":             {false, (*client).lookup},
-	"resource.drain":              {true, (*client).drain},
-	"resource.undrain":            {true, (*client).undrain},
+	"job-manager.raise":           {false, of((*client).raise)},
+	"job-manager.post-event.post": {true, of((*client).post)},
+	"job-info.lookup":             {false, of((*client).lookup)},
+	"resource.drain":              {true, of((*client).drain)},
+	"resource.undrain":            {true, of((*client).undrain)},
 	"resource.status":             {false, (*client).status},
-	"attr.get":                    {false, (*client).attr},
+	"attr.get":                    {false, of((*client).attr)},
 	"broker.getenv":               {true, func(*client, *broker.Message, []byte) (any, *no) { return object{"env": object{}}, nil }},
 	"config.get":                  {false, func(c *client, _ *broker.Message, _ []byte) (any, *no) { return c.b.config, nil }},
-}
-
-func decode(in []byte, v any) *no {
-	if err := json.Unmarshal(in, v); err != nil {
-		return &no{syscall.EPROTO, ""}
-	}
-	return nil
 }
 
 func (c *client) journal(m *broker.Message, _ []byte) (any, *no) {
@@ -71,13 +75,9 @@ func (c *client) journal(m *broker.Message, _ []byte) (any, *no) {
 	return streaming, nil
 }
 
-func (c *client) journalCancel(_ *broker.Message, in []byte) (any, *no) {
-	var req struct {
-		Tag uint32 `json:"matchtag"`
-	}
-	if bad := decode(in, &req); bad != nil {
-		return nil, bad
-	}
+func (c *client) journalCancel(_ *broker.Message, req struct {
+	Tag uint32 `json:"matchtag"`
+}) (any, *no) {
 	if topic, ok := c.streams[req.Tag]; ok {
 		delete(c.streams, req.Tag)
 		c.respond(topic, req.Tag, broker.FlagStreaming, syscall.ENODATA, nil)
@@ -85,16 +85,12 @@ func (c *client) journalCancel(_ *broker.Message, in []byte) (any, *no) {
 	return streaming, nil
 }
 
-func (c *client) raise(_ *broker.Message, in []byte) (any, *no) {
-	var e struct {
-		ID       uint64 `json:"id"`
-		Type     string `json:"type"`
-		Severity int    `json:"severity"`
-		Note     string `json:"note"`
-	}
-	if bad := decode(in, &e); bad != nil {
-		return nil, bad
-	}
+func (c *client) raise(_ *broker.Message, e struct {
+	ID       uint64 `json:"id"`
+	Type     string `json:"type"`
+	Severity int    `json:"severity"`
+	Note     string `json:"note"`
+}) (any, *no) {
 	if e.Type == "" || strings.ContainsAny(e.Type, " =") || e.Severity < 0 || e.Severity > 7 {
 		return nil, &no{syscall.EPROTO, ""}
 	}
@@ -109,15 +105,11 @@ func (c *client) raise(_ *broker.Message, in []byte) (any, *no) {
 	return nil, nil
 }
 
-func (c *client) post(_ *broker.Message, in []byte) (any, *no) {
-	var e struct {
-		ID      uint64 `json:"id"`
-		Name    string `json:"name"`
-		Context any    `json:"context"`
-	}
-	if bad := decode(in, &e); bad != nil {
-		return nil, bad
-	}
+func (c *client) post(_ *broker.Message, e struct {
+	ID      uint64 `json:"id"`
+	Name    string `json:"name"`
+	Context any    `json:"context"`
+}) (any, *no) {
 	j := c.b.instance.jobs[e.ID]
 	if j == nil || j.inactive {
 		return nil, &no{syscall.ENOENT, ""}
@@ -126,14 +118,10 @@ func (c *client) post(_ *broker.Message, in []byte) (any, *no) {
 	return nil, nil
 }
 
-func (c *client) lookup(_ *broker.Message, in []byte) (any, *no) {
-	var req struct {
-		ID   uint64   `json:"id"`
-		Keys []string `json:"keys"`
-	}
-	if bad := decode(in, &req); bad != nil {
-		return nil, bad
-	}
+func (c *client) lookup(_ *broker.Message, req struct {
+	ID   uint64   `json:"id"`
+	Keys []string `json:"keys"`
+}) (any, *no) {
 	j := c.b.instance.jobs[req.ID]
 	if j == nil {
 		return nil, &no{syscall.ENOENT, ""}
@@ -167,15 +155,11 @@ func (c *client) lookup(_ *broker.Message, in []byte) (any, *no) {
 	return answer, nil
 }
 
-func (c *client) drain(m *broker.Message, in []byte) (any, *no) {
-	var req struct {
-		Targets string `json:"targets"`
-		Reason  string `json:"reason"`
-		Mode    string `json:"mode"`
-	}
-	if bad := decode(in, &req); bad != nil {
-		return nil, bad
-	}
+func (c *client) drain(m *broker.Message, req struct {
+	Targets string `json:"targets"`
+	Reason  string `json:"reason"`
+	Mode    string `json:"mode"`
+}) (any, *no) {
 	rank, bad := c.target(m, req.Targets)
 	if bad != nil {
 		return nil, bad
@@ -191,13 +175,9 @@ func (c *client) drain(m *broker.Message, in []byte) (any, *no) {
 	return nil, nil
 }
 
-func (c *client) undrain(m *broker.Message, in []byte) (any, *no) {
-	var req struct {
-		Targets string `json:"targets"`
-	}
-	if bad := decode(in, &req); bad != nil {
-		return nil, bad
-	}
+func (c *client) undrain(m *broker.Message, req struct {
+	Targets string `json:"targets"`
+}) (any, *no) {
 	rank, bad := c.target(m, req.Targets)
 	if bad != nil {
 		return nil, bad
@@ -237,13 +217,9 @@ func (c *client) status(*broker.Message, []byte) (any, *no) {
 	}, nil
 }
 
-func (c *client) attr(_ *broker.Message, in []byte) (any, *no) {
-	var req struct {
-		Name string `json:"name"`
-	}
-	if bad := decode(in, &req); bad != nil {
-		return nil, bad
-	}
+func (c *client) attr(_ *broker.Message, req struct {
+	Name string `json:"name"`
+}) (any, *no) {
 	all := map[string]string{"rank": "0", "instance-level": "0", "jobid-path": "/", "security.owner": strconv.FormatUint(uint64(c.b.owner), 10)}
 	maps.Copy(all, c.b.instance.attrs)
 	if v, ok := all[req.Name]; ok {
