@@ -1,9 +1,7 @@
 package daemon
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,8 +24,7 @@ func BenchmarkIdle(b *testing.B) {
 	b.Run("cpu", func(b *testing.B) {
 		r := serve(b, memory.New(), newBatch(), nil)
 		defer r.stop()
-		f := newAgents(b, elCapitan, r.way())
-		defer f.stop()
+		r.agents(b, elCapitan)
 		r.attached(b, elCapitan)
 		used()
 		var spent, passed time.Duration
@@ -71,20 +68,14 @@ func TestAgentAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	a, err := agent.New(t.Context(), agent.Needs{
-		Node: nodeName(0), Boot: nodeName(0), Driver: sim.New(sim.Options{Dir: filepath.Join(dir, "nics"), Boot: nodeName(0), NoSync: true}),
-		Authority: r.way(), Store: l, Log: slog.New(slog.DiscardHandler), Environ: filepath.Join(dir, "env"),
+	a := r.agent(t, agent.Needs{
+		Node: nodeName(0), Driver: sim.New(sim.Options{Dir: filepath.Join(dir, "nics"), Boot: nodeName(0), NoSync: true}),
+		Store: l, Environ: filepath.Join(dir, "env"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	r.group.Go(func() { _ = a.Run(ctx) })
 	r.attached(t, 1)
 	for job := range 100 {
 		for _, action := range []core.Action{core.Prepare, core.CleanUp} {
-			if out := a.Do(ctx, askFor(job, action, ""), core.Peer{}); out.Err != nil {
+			if out := a.Do(r.ctx, askFor(job, action, ""), core.Peer{}); out.Err != nil {
 				t.Fatal(out.Err)
 			}
 		}

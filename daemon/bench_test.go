@@ -44,7 +44,7 @@ func (c *commits) Committed(inputs int, reason core.Reason, took time.Duration) 
 	c.Meter.Committed(inputs, reason, took)
 }
 
-func openStation(b testing.TB, sched *batch) *station {
+func openStation(b testing.TB, sched *batch, change func(*server.Needs)) *station {
 	b.Helper()
 	dir := b.TempDir()
 	store := openBolt(b, dir)
@@ -52,7 +52,13 @@ func openStation(b testing.TB, sched *batch) *station {
 	if err := identity.Init(filepath.Join(dir, "tls"), []string{"127.0.0.1"}, time.Now()); err != nil {
 		b.Fatal(err)
 	}
-	s := &station{running: serve(b, store, sched, meter), meter: meter, dir: dir}
+	s := &station{meter: meter, dir: dir}
+	s.running = serve(b, store, sched, func(n *server.Needs) {
+		n.Meter = meter
+		if change != nil {
+			change(n)
+		}
+	})
 	port, err := connection.Listen(config.Server{Listen: "127.0.0.1:0", TLS: filepath.Join(dir, "tls")}, connection.NewBounds(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		b.Fatal(err)

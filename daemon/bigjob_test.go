@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -12,43 +11,30 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // agents are n agents with simulated NICs and ledgers in memory, whose way to the server is a call.
-type agents struct {
-	agents []*agent.Agent
-	stop   func()
-}
+type agents []*agent.Agent
 
-func newAgents(b *testing.B, n int, to core.Authority) *agents {
+func (r *running) agents(b *testing.B, n int) agents {
 	b.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	f := &agents{agents: make([]*agent.Agent, n)}
-	var group sync.WaitGroup
-	f.stop = func() { cancel(); group.Wait() }
-	for i := range f.agents {
+	all := make(agents, n)
+	for i := range all {
 		name := nodeName(i)
-		a, err := agent.New(ctx, agent.Needs{
-			Node: name, Boot: name, Driver: sim.New(sim.Options{Boot: name}), Authority: to, Store: &storetest.Ledger{}, Log: slog.New(slog.DiscardHandler),
-			Limits: agent.Limits{Driver: 5 * time.Minute},
+		all[i] = r.agent(b, agent.Needs{
+			Node: name, Driver: sim.New(sim.Options{Boot: name}), Limits: agent.Limits{Driver: 5 * time.Minute},
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		f.agents[i] = a
-		group.Go(func() { _ = a.Run(ctx) })
 	}
-	return f
+	return all
 }
 
 // prepare has every agent asked at once to prepare the job. It gives how long it took until the first answered and until the last.
-func (f *agents) prepare(b *testing.B, job int) (first, last time.Duration) {
+func (f agents) prepare(b *testing.B, job int) (first, last time.Duration) {
 	// A hook's limit is longer here than any scheduler's: however loaded the machine is, what is measured is how long it takes.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	return crowd(b, len(f.agents), func(i int) error {
-		if out := f.agents[i].Do(ctx, askFor(job, core.Prepare, ""), core.Peer{}); out.Err != nil {
+	return crowd(b, len(f), func(i int) error {
+		if out := f[i].Do(ctx, askFor(job, core.Prepare, ""), core.Peer{}); out.Err != nil {
 			return out.Err
 		}
 		return nil
@@ -126,8 +112,7 @@ func BenchmarkBigJob(b *testing.B) {
 		store := openBolt(b, b.TempDir())
 		r := serve(b, store, bigBatch(elCapitan), nil)
 		defer func() { r.stop(); _ = store.Close() }()
-		f := newAgents(b, elCapitan, r.way())
-		defer f.stop()
+		f := r.agents(b, elCapitan)
 		r.attached(b, elCapitan)
 		measureJob(b, r, before, "system", func(job int) (time.Duration, time.Duration) { return f.prepare(b, job) })
 	})

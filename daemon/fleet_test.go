@@ -263,7 +263,7 @@ func (f *far) end() {
 // shares this machine's cores. server-cpu is what the server's process takes of them.
 func BenchmarkRemoteReserve(b *testing.B) {
 	const round, nodes = 4000, 256 // so many nodes that none comes near its bound of calls a second
-	s := openStation(b, newBatch())
+	s := openStation(b, newBatch(), nil)
 	defer s.stop()
 	f := s.launch(b, "callers", nodes)
 	defer f.end()
@@ -307,7 +307,7 @@ func BenchmarkRemoteBigJob(b *testing.B) {
 			limitMemory(elCapitan) // as Server does
 			b.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64) })
 			empty := held()
-			s := openStation(b, bigBatch(elCapitan))
+			s := openStation(b, bigBatch(elCapitan), nil)
 			defer s.stop()
 			began := time.Now()
 			f := s.launch(b, kind, elCapitan)

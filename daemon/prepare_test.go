@@ -67,16 +67,11 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 	defer l.Close()
 	driver := sim.New(sim.Options{Dir: filepath.Join(dir, "nics"), Boot: name, NoSync: true})
-	a, err := agent.New(b.Context(), agent.Needs{
-		Node: name, Boot: name, Driver: driver, Authority: r.way(), Store: l, Log: slog.New(slog.DiscardHandler), Environ: filepath.Join(dir, "env"),
+	a := r.agent(b, agent.Needs{
+		Node: name, Driver: driver, Store: l, Environ: filepath.Join(dir, "env"),
 		Hooks: map[string]core.Hooks{scheduler: verbatim{}}, Machine: node.Config{SelfService: []string{scheduler}},
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	r.group.Go(func() { _ = a.Run(ctx) })
+	ctx := r.ctx
 	socket := filepath.Join(dir, "agent.sock")
 	ln, err := listener.Listen(socket, 0o600)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
@@ -23,6 +24,7 @@ import (
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/memory"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // Benchmarks of the whole. Each reports its figure beside its budget of docs/benchmarks.md, which is in the same unit.
@@ -123,20 +125,24 @@ type running struct {
 	group sync.WaitGroup
 }
 
-// serve starts a server on st; meter may be nil.
-func serve(b testing.TB, st engine.Store, sched *batch, meter server.Meter) *running {
+// serve starts a server on st; change may be nil.
+func serve(b testing.TB, st engine.Store, sched *batch, change func(*server.Needs)) *running {
 	b.Helper()
 	p := shipped(b)
 	ps := pools()
-	srv, err := server.New(b.Context(), server.Needs{
-		Store: st, Meter: meter, Policy: p, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.SchedulerClient{scheduler: core.Dispatcher{Of: sched}},
+	needs := server.Needs{
+		Store: st, Policy: p, Log: slog.New(slog.DiscardHandler), Schedulers: map[string]core.SchedulerClient{scheduler: core.Dispatcher{Of: sched}},
 		Allocator: func(engine.Config) (engine.Allocator, error) { return allocator.New(ps) },
 		Limits:    server.Limits{Tick: 20 * time.Millisecond},
 		Config: engine.Config{
 			Schedulers: []string{scheduler}, System: engine.System{Nodes: elCapitan}, Policy: engine.Text{Hash: p.Hash(), Text: p.Text()},
 			Pools: []engine.Pool{{Name: "jobs", Contains: func(v core.VNI) bool { return v >= 1024 }}},
 		},
-	})
+	}
+	if change != nil {
+		change(&needs)
+	}
+	srv, err := server.New(b.Context(), needs)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -149,6 +155,24 @@ func serve(b testing.TB, st engine.Store, sched *batch, meter server.Meter) *run
 
 // way is the way to the server of agents in this process.
 func (r *running) way() core.Authority { return mailbox.Authority{Authority: r.Server} }
+
+// agent runs an agent until stop. Needs that name none get an empty ledger and the way in this process.
+func (r *running) agent(b testing.TB, needs agent.Needs) *agent.Agent {
+	b.Helper()
+	needs.Boot, needs.Log = needs.Node, slog.New(slog.DiscardHandler)
+	if needs.Authority == nil {
+		needs.Authority = r.way()
+	}
+	if needs.Store == nil {
+		needs.Store = &storetest.Ledger{}
+	}
+	a, err := agent.New(b.Context(), needs)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.group.Go(func() { _ = a.Run(r.ctx) })
+	return a
+}
 
 // attend keeps the sessions of the first n nodes, which do nothing but confirm whatever they are ordered to clean.
 func (r *running) attend(b testing.TB, n int) { r.attendFrom(b, 0, n) }
@@ -201,10 +225,13 @@ func (r *running) until(b testing.TB, every time.Duration, ok func(*engine.Machi
 }
 
 // settle waits until so many VNIs are taken.
-func (r *running) settle(b testing.TB, taken int) {
+func (r *running) settle(b testing.TB, want int) {
 	b.Helper()
-	r.until(b, time.Millisecond, func(m *engine.Machine) bool { return m.Figures().Used["jobs"] == taken })
+	r.until(b, time.Millisecond, func(m *engine.Machine) bool { return taken(m) == want })
 }
+
+// taken counts the VNIs that are taken.
+func taken(m *engine.Machine) int { return m.Figures().Used["jobs"] }
 
 // confirmed waits until the server knows that every node of the job is clean.
 func (r *running) confirmed(b testing.TB, job int) {
