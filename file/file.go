@@ -1,5 +1,5 @@
-// Package file replaces a file as a whole: a reader finds the old text or the new one, even after a crash.
-// It also opens files that only grow.
+// Package file reads a file within a bound, and replaces a file as a whole: a reader finds the old text or the new one,
+// even after a crash. It also opens files that only grow.
 package file
 
 import (

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -113,5 +114,25 @@ func TestAppend(t *testing.T) {
 		if _, err := file.Append(bad); err == nil {
 			t.Errorf("%s was opened", bad)
 		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "f"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(path, []byte("text"), 0o600), os.Symlink("f", link)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := file.Read(link, 4); err != nil || string(text) != "text" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := file.Read(path, 3); err == nil {
+		t.Error("a file above the bound was read")
+	}
+	if _, err := file.Read(dir, 3); err == nil {
+		t.Error("a folder was read")
+	}
+	if _, err := file.Read(filepath.Join(dir, "none"), 3); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }

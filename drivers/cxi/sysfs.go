@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // sysfs is the root of a sysfs.
@@ -60,12 +60,7 @@ func number(name string) (uint32, bool) {
 
 // read is a small file's text without its line end; empty where it cannot be read.
 func (s sysfs) read(path ...string) string {
-	f, err := os.Open(filepath.Join(append([]string{string(s)}, path...)...))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 4096))
+	data, err := file.Read(filepath.Join(append([]string{string(s)}, path...)...), 4096)
 	if err != nil {
 		return ""
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -100,7 +98,7 @@ func (d *Driver) lock(ctx context.Context) (*os.File, error) {
 
 // load makes nics, faults and LNIs what the folder says.
 func (d *Driver) load() error {
-	data, err := readBounded(d.path("state"), maxState)
+	data, err := file.Read(d.path("state"), maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && d.adopt:
 		return core.Errorf(core.NotThere, "simulated node %s: it has no state file", d.options.Dir).WithRemedy("start its agent first")
@@ -175,7 +173,7 @@ func (d *Driver) save() error {
 }
 
 func (d *Driver) loadFaults() error {
-	data, err := readBounded(d.path("faults"), maxFaults)
+	data, err := file.Read(d.path("faults"), maxFaults)
 	if errors.Is(err, fs.ErrNotExist) {
 		d.faults, d.script = nil, nil
 		return nil
@@ -216,24 +214,11 @@ func (d *Driver) path(name string) string { return filepath.Join(d.options.Dir, 
 func (d *Driver) boot() string {
 	if d.options.Boot == "" {
 		d.options.Boot = "unknown"
-		if id, err := readBounded("/proc/sys/kernel/random/boot_id", 4096); err == nil {
+		if id, err := file.Read("/proc/sys/kernel/random/boot_id", 4096); err == nil {
 			d.options.Boot = strings.TrimSpace(string(id))
 		}
 	}
 	return d.options.Boot
-}
-
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("it is larger than %d bytes", most)
-	}
-	return data, err
 }
 
 func (d *Driver) broken(what string, err error) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"github.com/weft-hpc/weft/file"
 )
 
 // held is an LNI that an application of some process holds through its file.
@@ -181,7 +182,7 @@ func (d *Driver) loadLNIs() error {
 
 // admit enters the LNI of a file into its NIC. A file that no Open made holds nothing.
 func (d *Driver) admit(name string) {
-	data, err := readBounded(filepath.Join(d.path("lni"), name), 4096)
+	data, err := file.Read(filepath.Join(d.path("lni"), name), 4096)
 	var a application
 	if err != nil || strict(data, &a) != nil || a.Device < 0 || a.Device >= len(d.nics) {
 		return

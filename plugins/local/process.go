@@ -3,13 +3,14 @@ package local
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-hpc/weft/file"
 )
 
 // errDead says that a process is gone, or is not the one that was meant.
@@ -26,20 +27,11 @@ func bootID() (string, error) {
 
 // readProc reads a file of /proc within its bound. A process that is gone is errDead.
 func readProc(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err == nil {
-		defer f.Close()
-		var b []byte
-		if b, err = io.ReadAll(io.LimitReader(f, maxProc+1)); err == nil && len(b) > maxProc {
-			return nil, fmt.Errorf("%s: it is longer than %d bytes", path, maxProc)
-		} else if err == nil {
-			return b, nil
-		}
-	}
+	text, err := file.Read(path, maxProc)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return nil, fmt.Errorf("%s: %w", path, errDead)
 	}
-	return nil, err
+	return text, err
 }
 
 // process is one that is held by a pidfd: what is known of it is of it, and not of a later one with its pid.

@@ -3,9 +3,7 @@ package local
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/file"
@@ -28,21 +26,16 @@ type saved struct {
 // load reads a table's file; one that is not there is a new table.
 func load(path string) (saved, error) {
 	fresh := saved{Version: fileVersion, Next: 1}
-	f, err := os.Open(path)
+	b, err := file.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	}
 	if err != nil {
-		return saved{}, core.Errorf(core.StoreFailed, "local jobs: %w", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return saved{}, core.Errorf(core.StoreFailed, "local jobs: %s: %w", path, err)
+		return saved{}, core.Errorf(core.StoreFailed, "local jobs: %s: %w", path, file.Bare(err))
 	}
 	const mend = "move the file away: jobs that run now keep their services until they end or the node reboots"
 	var got saved
-	if err := json.Unmarshal(b, &got); err != nil || len(b) > maxFile {
+	if err := json.Unmarshal(b, &got); err != nil {
 		return saved{}, core.Errorf(core.StoreCorrupt, "local jobs: %s: it is damaged: %v", path, err).WithRemedy(mend)
 	}
 	switch {

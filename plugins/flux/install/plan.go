@@ -136,7 +136,7 @@ func (o Options) configured() ([]string, error) {
 		if path == own {
 			continue
 		}
-		text, err := plan.Read(path, maxFile)
+		text, err := file.Read(path, maxFile)
 		if err != nil {
 			return nil, core.Errorf(core.BadCall, "%s: %w", path, file.Bare(err))
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/file"
-	"github.com/weft-hpc/weft/plan"
 )
 
 // What one slurm.conf may include.
@@ -164,4 +163,4 @@ func (c *conf) seconds(key string, without int) (n int, s setting, ok bool) {
 }
 
 // readFile reads a regular file within the bound.
-func readFile(path string) ([]byte, error) { return plan.Read(path, maxText) }
+func readFile(path string) ([]byte, error) { return file.Read(path, maxText) }
