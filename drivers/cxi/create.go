@@ -103,7 +103,7 @@ func (m *maker) able(spec *core.ServiceSpec) *core.Error {
 		return core.Errorf(core.NotSupported, "NIC %s: %s: it needs SHS %s, and this is %s", spec.Device, what, release, this)
 	}
 	if spec.Owner.Kind == core.OwnerNetNS {
-		err := needs("14", "a service for "+spec.Owner.String(), m.traits.netns, m.n.lib.setNetNS != nil && m.n.lib.getNetNS != nil && m.n.lib.enable != nil)
+		err := needs("14", fmt.Sprint("a service for network namespace ", spec.Owner.ID), m.traits.netns, m.n.lib.setNetNS != nil && m.n.lib.getNetNS != nil && m.n.lib.enable != nil)
 		if err != nil {
 			return err
 		}
