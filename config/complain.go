@@ -33,17 +33,7 @@ func (p Plugin) Complain(err error) []hclfile.Finding {
 	if known, ok := errors.AsType[*core.Error](err); ok {
 		mend = known.Remedy
 	}
-	if p.block == nil {
-		return []hclfile.Finding{{Severity: hclfile.Error, Summary: p.title() + ": " + err.Error(), Detail: mend}}
-	}
-	return []hclfile.Finding{p.file.At(hclfile.Error, p.place(path), p.title()+": "+err.Error(), mend)}
-}
-
-func (p Plugin) title() string {
-	if p.block != nil {
-		return hclfile.Title(p.block)
-	}
-	return p.Kind + " " + p.Type
+	return []hclfile.Finding{p.file.At(hclfile.Error, p.place(path), hclfile.Title(p.block)+": "+err.Error(), mend)}
 }
 
 func (p Plugin) place(path []string) hcl.Range {

@@ -15,9 +15,6 @@ import (
 
 // Decode applies the plugin's schema to its block. Fields that the block leaves out have their defaults.
 func (p Plugin) Decode(schema core.Schema) (core.Values, []hclfile.Finding) {
-	if p.block == nil {
-		return defaults(schema), nil
-	}
 	d := decoder{file: p.file}
 	values := d.body(p.block.Body, schema, hclfile.Title(p.block), reserved[p.Kind])
 	return values, hclfile.Sort(d.findings)

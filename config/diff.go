@@ -132,9 +132,6 @@ func (p Plugin) frame(q Plugin) bool {
 func (p Plugin) same(q Plugin) bool { return p.text() == q.text() }
 
 func (p Plugin) text() string {
-	if p.block == nil {
-		return ""
-	}
 	r := p.block.Body.SrcRange
 	return string(p.file.Text[r.Start.Byte:r.End.Byte])
 }

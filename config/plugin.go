@@ -51,10 +51,7 @@ type Alias struct {
 // NoType is the finding for a Type that is not among those known.
 func (p Plugin) NoType(known []string) hclfile.Finding {
 	what := map[string]string{kindScheduler: "scheduler adapter", kindDriver: "driver"}[p.Kind]
-	finding := hclfile.Finding{Severity: hclfile.Error, Summary: fmt.Sprintf("there is no %s %q", what, p.Type)}
-	if p.block != nil && len(p.block.LabelRanges) > 0 {
-		finding = p.file.At(hclfile.Error, p.block.LabelRanges[0], finding.Summary, "")
-	}
+	finding := p.file.At(hclfile.Error, p.block.LabelRanges[0], fmt.Sprintf("there is no %s %q", what, p.Type), "")
 	if finding.Suggestion = hclfile.Near(p.Type, known); finding.Suggestion == "" {
 		finding.Detail = fmt.Sprintf("There are: %s. A plugin that is not built in needs command = [\"/path/of/it\"].", strings.Join(slices.Sorted(slices.Values(known)), ", "))
 	}

@@ -53,7 +53,7 @@ func TestDecode(t *testing.T) {
 	if diff := cmp.Diff(want, values); diff != "" {
 		t.Error(diff)
 	}
-	values, findings = config.Plugin{}.Decode(schema)
+	values, findings = driver(t, `driver "fm" { url = "" }`).Decode(schema)
 	want = core.Values{"url": "", "retries": int64(3), "verify": true, "timeout": 5 * time.Second, "users": []string(nil), "client": []core.Values(nil)}
 	if diff := cmp.Diff(want, values); diff != "" || findings != nil {
 		t.Error(diff, findings)
