@@ -16,6 +16,7 @@ import (
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon"
+	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/people"
 )
 
@@ -27,14 +28,10 @@ func NewServer(o *cli.Options) *cobra.Command {
 store that config.hcl names. It answers operators on its socket, and agents
 over TLS on the address in "listen". ` + "`weft tls init`" + ` makes its certificates.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts, done := daemonOptions(cmd.Context(), o.Version)
-			defer done()
-			s, err := cli.ReadSite(path, 0)
-			if err != nil {
-				return err
-			}
-			opts.Member = people.New(nil).Member
-			return told(daemon.Server(cmd.Context(), s, opts))
+			return serve(cmd.Context(), o.Version, path, func(ctx context.Context, s *settings.Site, opts daemon.Options) error {
+				opts.Member = people.New(nil).Member
+				return daemon.Server(ctx, s, opts)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "read this configuration")
@@ -49,13 +46,9 @@ func NewAgent(o *cli.Options) *cobra.Command {
 agent stops: they belong to jobs, and the agent finds them at its next start.
 The certificate names the node; ` + "`weft tls node NAME`" + ` makes it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts, done := daemonOptions(cmd.Context(), o.Version)
-			defer done()
-			s, err := cli.ReadSite(path, 0)
-			if err != nil {
-				return err
-			}
-			return told(daemon.Agent(cmd.Context(), s, boot, opts))
+			return serve(cmd.Context(), o.Version, path, func(ctx context.Context, s *settings.Site, opts daemon.Options) error {
+				return daemon.Agent(ctx, s, boot, opts)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "read this configuration")
@@ -65,29 +58,30 @@ The certificate names the node; ` + "`weft tls node NAME`" + ` makes it.`,
 	return cmd
 }
 
-// daemonOptions are those of both daemons, until done is called. systemd is told when they serve, and when they stop. SIGHUP asks for a reload from the first
-// moment on, or it would end a daemon that is still starting.
-func daemonOptions(ctx context.Context, version string) (_ daemon.Options, done func()) {
+// serve reads the site and runs a daemon of it. systemd learns when the daemon serves and when it stops. SIGHUP asks for
+// a reload from the first moment on, or it would end a daemon that is still starting.
+func serve(ctx context.Context, version, path string, run func(context.Context, *settings.Site, daemon.Options) error) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	context.AfterFunc(ctx, func() { _, _ = sd.SdNotify(false, sd.SdNotifyStopping) })
 	every, err := sd.SdWatchdogEnabled(false)
 	if err != nil {
 		log.Warn("systemd's watchdog is not told anything: what it says of itself cannot be read", core.LogError, err)
 	}
-	return daemon.Options{
+	site, err := cli.ReadSite(path, 0)
+	if err != nil {
+		return err
+	}
+	err = run(ctx, site, daemon.Options{
 		Version: version, Log: log, Reload: hup,
 		Ready: func() {
 			log.Info("serving", "version", version)
 			_, _ = sd.SdNotify(false, sd.SdNotifyReady)
 		},
 		Watch: daemon.Watchdog{Every: every, Tell: func() { _, _ = sd.SdNotify(false, sd.SdNotifyWatchdog) }},
-	}, func() { signal.Stop(hup) }
-}
-
-// told shows a complaint about config.hcl with its lines.
-func told(err error) error {
+	})
 	if e, ok := errors.AsType[*config.FindingsError](err); ok {
 		cli.Show(e.Findings)
 		return cli.Usage("the configuration or its policy cannot be used")
