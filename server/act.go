@@ -81,24 +81,20 @@ func (s *Server) say(in engine.Input, a engine.Say) {
 
 // failed tells a job's scheduler that it cannot have what it asked for, now or ever: once a run of the job, however many nodes it has.
 func (s *Server) failed(a engine.Fail) <-chan struct{} {
-	what := jobCall{a.Key, a.Again}
-	if first := s.jobCalls.begun(what, s.now().Uptime); first != nil {
+	what, told := jobCall{a.Key, a.Again}, make(chan struct{})
+	if first := s.jobCalls.begin(what, told, s.now().Uptime); first != told {
 		return first
 	}
 	call := core.SchedulerCall{Scheduler: a.Key.Scheduler, Verb: core.CallFail, Key: a.Key, Reason: a.Reason}
 	if a.Again {
 		call.Verb = core.CallRequeue
 	}
-	noted := make(chan struct{})
-	first := s.tellScheduler(call, nil, func(ok bool) {
-		<-noted
-		s.jobCalls.end(what, ok, s.now().Uptime)
-	})
-	if first != nil {
-		s.jobCalls.begin(what, first)
+	over := func(ok bool) { s.jobCalls.end(what, ok, s.now().Uptime) }
+	if !s.tellScheduler(call, nil, told, over) {
+		over(false)
+		return nil
 	}
-	close(noted)
-	return first
+	return told
 }
 
 // mostTold is how long a node waits for its answer while the scheduler is told that the job fails.
@@ -123,14 +119,14 @@ func (s *Server) refused(a engine.Refused, told <-chan struct{}) {
 	})
 }
 
-// tellScheduler makes a call beside the writer, with a few tries: it carries a reason to a person, and nothing depends on it. It begins when after is closed,
-// or at once where that is nil. The channel is closed after the first try; nil: there is nobody to tell. over is told in the end whether the scheduler took it.
-func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, over func(ok bool)) <-chan struct{} {
+// tellScheduler makes a call beside the writer, with a few tries: it carries a reason to a person, and nothing depends
+// on it. It begins when after is closed, or at once where that is nil. It closes told after the first try, and calls
+// over in the end with whether the scheduler took it. False: this server knows no such scheduler.
+func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, told chan<- struct{}, over func(ok bool)) bool {
 	sched := s.schedulers[c.Scheduler]
 	if sched == nil || s.ctx == nil {
-		return nil
+		return false
 	}
-	told := make(chan struct{})
 	s.beside.Go(func() {
 		ok := false
 		defer func() { over(ok) }()
@@ -154,7 +150,7 @@ func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, over
 			}
 		}
 	})
-	return told
+	return true
 }
 
 func callAfter(ctx context.Context, sched core.SchedulerClient, c core.SchedulerCall, after <-chan struct{}) error {

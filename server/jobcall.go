@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -22,32 +23,27 @@ type jobCall struct {
 // jobCalls are the calls that are under way, and those that ended less than keepTold ago.
 type jobCalls struct {
 	mu sync.Mutex
-	of map[jobCall]*told
+	of map[jobCall]*jobTold
 }
 
-type told struct {
-	first <-chan struct{} // closed after the first try
-	until time.Duration   // Moment.Uptime up to which it counts; 0: it is under way
+type jobTold struct {
+	first chan struct{} // closed after the first try
+	until time.Duration // Moment.Uptime up to which it counts; 0: it is under way
 }
 
-// begun gives the call about a job that need not be begun, nil where there is none.
-func (t *jobCalls) begun(what jobCall, now time.Duration) <-chan struct{} {
+// begin notes a call whose first try closes told. Where a call about the job need not be repeated, begin notes nothing
+// and gives the channel of that call.
+func (t *jobCalls) begin(what jobCall, told chan struct{}, now time.Duration) chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.of[what]; of != nil && (of.until == 0 || now < of.until) {
 		return of.first
 	}
-	return nil
-}
-
-// begin notes a call.
-func (t *jobCalls) begin(what jobCall, first <-chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.of == nil {
-		t.of = map[jobCall]*told{}
+		t.of = map[jobCall]*jobTold{}
 	}
-	t.of[what] = &told{first: first}
+	t.of[what] = &jobTold{first: told}
+	return told
 }
 
 // end notes that a call ended. It forgets one that failed, so that the next node of the job tries again.
@@ -60,20 +56,8 @@ func (t *jobCalls) end(what jobCall, ok bool, now time.Duration) {
 	if !ok {
 		delete(t.of, what)
 	}
-	if len(t.of) <= mostJobCalls {
-		return
-	}
-	for what, of := range t.of {
-		if of.until != 0 && of.until <= now {
-			delete(t.of, what)
-		}
-	}
-	for what, of := range t.of {
-		if len(t.of) <= mostJobCalls {
-			return
-		}
-		if of.until != 0 {
-			delete(t.of, what)
-		}
+	if len(t.of) > mostJobCalls {
+		maps.DeleteFunc(t.of, func(_ jobCall, of *jobTold) bool { return of.until != 0 && of.until <= now })
+		maps.DeleteFunc(t.of, func(_ jobCall, of *jobTold) bool { return of.until != 0 && len(t.of) > mostJobCalls })
 	}
 }

@@ -11,7 +11,7 @@ func (s *Server) everywhere(c core.SchedulerCall) {
 		of := nodeCall{name, c.Node}
 		over := make(chan struct{})
 		c.Scheduler = name
-		if s.tellScheduler(c, s.nodeCalls[of], func(bool) { close(over) }) != nil {
+		if s.tellScheduler(c, s.nodeCalls[of], make(chan struct{}), func(bool) { close(over) }) {
 			s.nodeCalls[of] = over
 		}
 	}

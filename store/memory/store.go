@@ -102,17 +102,6 @@ func (s *Store) Head() core.Head {
 	return s.state.head
 }
 
-// Len is how many records there are.
-func (s *Store) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.state.slots)
-	for _, nodes := range s.state.joins {
-		n += len(nodes)
-	}
-	return n
-}
-
 func (s *Store) usable(ctx context.Context) error {
 	if s.closed {
 		return core.Errorf(core.StoreFailed, "store: memory: it is closed")
