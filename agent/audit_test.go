@@ -1,13 +1,10 @@
 package agent_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"os"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,24 +28,11 @@ func (tasks) Render(_ context.Context, _ core.HookCall, out core.Outcome) (core.
 	return core.HookReply{}, nil
 }
 
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
 // events gives the audit's lines that have an event.
-func (l *lines) events(t *testing.T, event string) []map[string]any {
+func (l *journal) events(t *testing.T, event string) []map[string]any {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	var out []map[string]any
-	for line := range strings.Lines(l.b.String()) {
+	for _, line := range l.with("") {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatal(err)
@@ -72,7 +56,7 @@ func TestWhatWentByWithoutWeftIsInTheAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		audit := &lines{}
+		audit := &journal{}
 		a, _ := run(t, agent.Needs{
 			Authority: &authority{}, Rundir: dir, Hooks: map[string]core.Hooks{"s": tasks{}}, Audit: slog.New(slog.NewJSONHandler(audit, nil)),
 		})
