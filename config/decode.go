@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -18,6 +19,15 @@ func (p Plugin) Decode(schema core.Schema) (core.Values, []hclfile.Finding) {
 	d := decoder{file: p.file}
 	values := d.body(p.block.Body, schema, hclfile.Title(p.block), reserved[p.Kind])
 	return values, hclfile.Sort(d.findings)
+}
+
+// Apply configures a plugin in this process by its block, and gives the block's values.
+func (p Plugin) Apply(ctx context.Context, to core.Configurable) (core.Values, []hclfile.Finding) {
+	values, findings := p.Decode(to.Schema())
+	if hclfile.Failed(findings) {
+		return values, findings
+	}
+	return values, append(findings, p.Complain(to.Configure(ctx, values))...)
 }
 
 func defaults(schema core.Schema) core.Values {

@@ -90,7 +90,7 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 			return a, err
 		}
 		half := local.New(p.Name, table)
-		if findings := configure(ctx, half, p); len(findings) > 0 {
+		if _, findings := p.Apply(ctx, half); len(findings) > 0 {
 			return a, config.AsError(findings)
 		}
 		a.local[p.Name] = localHalf{half, table}
@@ -100,19 +100,12 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 	return a, nil
 }
 
-func configure(ctx context.Context, half *local.Plugin, p config.Plugin) []hclfile.Finding {
-	values, findings := p.Decode(half.Schema())
-	if findings != nil {
-		return findings
-	}
-	return p.Complain(half.Configure(ctx, values))
-}
-
 // Reconfigure applies the blocks of local adapters, which are part of the agent: all of them, or none.
 func (a *Node) Reconfigure(ctx context.Context, anew []config.Plugin) (findings []hclfile.Finding) {
 	for _, p := range anew {
 		if half, ok := a.local[p.Name]; ok {
-			findings = append(findings, configure(ctx, half.Plugin, p)...)
+			_, wrong := p.Apply(ctx, half)
+			findings = append(findings, wrong...)
 		}
 	}
 	return findings

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/weft-hpc/weft/config"
@@ -45,7 +46,7 @@ func (b *Blocks) decode(p config.Plugin, schema core.Schema) (core.Values, error
 
 // complaints are what is wrong with p's block, by what its start said and found; none when something else is.
 func (b *Blocks) complaints(p config.Plugin, err error) []hclfile.Finding {
-	if isPath(err) {
+	if _, ok := errors.AsType[*core.PathError](err); ok {
 		return p.Complain(err)
 	}
 	b.mu.Lock()

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"errors"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/config"
@@ -42,11 +41,6 @@ func blamed(p host.Program) string {
 		return "sha256"
 	}
 	return "command"
-}
-
-func isPath(err error) bool {
-	_, ok := errors.AsType[*core.PathError](err)
-	return ok
 }
 
 // Reread has the agent read the NICs whenever the driver was started again: its process was another, or has another block, so the NICs may be others. The

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,9 +40,7 @@ func Pack(p *policy.Policy) ([]byte, error) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := io.WriteString(w, p.Text())
-	if e := w.Close(); err == nil {
-		err = e
-	}
+	err = errors.Join(err, w.Close())
 	if err == nil && (len(p.Text()) > MaxText || out.Len() > maxPacked) {
 		err = core.Errorf(core.BadCall, "shadow: the policy has %d bytes, packed %d; it may have %d, packed %d", len(p.Text()), out.Len(), MaxText, maxPacked).
 			WithRemedy("`weft policy diff OLD NEW --jobs FILE` has no such bound")

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
-	"github.com/weft-hpc/weft/config"
-	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/drivers/sim"
@@ -24,7 +22,7 @@ func simulated(s *settings.Site, to *dev.Options) error {
 		if p.Type != "local" {
 			continue
 		}
-		v, more := values(p, local.New(p.Name))
+		v, more := p.Apply(context.Background(), local.New(p.Name))
 		findings = append(findings, more...)
 		to.Local = p.Name
 		if n, ok := v["jobs_per_user"].(int64); ok {
@@ -35,7 +33,7 @@ func simulated(s *settings.Site, to *dev.Options) error {
 		if p.Type != "sim" {
 			continue
 		}
-		v, more := values(p, sim.New(sim.Options{}))
+		v, more := p.Apply(context.Background(), sim.New(sim.Options{}))
 		findings = append(findings, more...)
 		if n, ok := v["nics"].(int64); ok {
 			to.NICs = int(n)
@@ -53,13 +51,4 @@ func simulated(s *settings.Site, to *dev.Options) error {
 	}
 	cli.Show(findings)
 	return nil
-}
-
-// values are a plugin's block, as the plugin itself takes them.
-func values(p config.Plugin, plugin core.Configurable) (core.Values, []hclfile.Finding) {
-	v, findings := p.Decode(plugin.Schema())
-	if hclfile.AsError(findings) != nil {
-		return v, findings
-	}
-	return v, append(findings, p.Complain(plugin.Configure(context.Background(), v))...)
 }
