@@ -58,10 +58,15 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		add(core.Critical, "no Flux broker answers", e.What, e.Remedy)
 		return all, nil
 	}
-	if level, err := p.attribute(ctx, "instance-level"); err != nil {
+	var level struct {
+		Value string `json:"value"`
+	}
+	err = p.link.call(ctx, "attr.get", broker.AnyNode, object{"name": "instance-level"}, &level)
+	if err != nil {
 		return all, unless(len(all) > 0, p.away("broker's attributes", err))
-	} else if level != "0" {
-		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+level, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
+	}
+	if level.Value != "0" {
+		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+level.Value, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
 	}
 	var c fluxConfig
 	var raw json.RawMessage
@@ -85,14 +90,6 @@ func unless(told bool, err error) error {
 		return nil
 	}
 	return err
-}
-
-func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
-	var a struct {
-		Value string `json:"value"`
-	}
-	err := p.link.call(ctx, "attr.get", broker.AnyNode, object{"name": name}, &a)
-	return a.Value, err
 }
 
 // configured judges Flux's configuration.

@@ -60,9 +60,8 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 	}
 	s := f.Jobspec.Attributes.System
 	job := core.Job{
-		Run: p.run(id, l), Queue: s.Queue, Account: s.Bank, Name: printable(s.Job.Name), Gone: l.doomed,
+		Run: l.run(key.Scheduler, id), Queue: s.Queue, Account: s.Bank, Name: printable(s.Job.Name), Gone: l.doomed,
 	}
-	job.Scheduler = key.Scheduler
 	if job.Gone {
 		return job, nil
 	}
@@ -99,13 +98,6 @@ func (p *Plugin) lookup(ctx context.Context, key core.Key, id uint64) (facts, er
 		return f, core.Errorf(core.JobUnknown, "job %s: Flux does not know it, or has given it no resources: %w", key.JobID, err)
 	}
 	return f, p.away("job "+key.JobID.String(), err)
-}
-
-func (p *Plugin) run(id uint64, l life) core.Run {
-	return core.Run{
-		Key:         core.Key{JobID: core.JobID{Scheduler: p.name, Job: formatID(id)}},
-		Fingerprint: core.Fingerprint{UID: l.uid, Submitted: l.submitted},
-	}
 }
 
 // printable is a job's name for people.

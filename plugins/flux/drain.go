@@ -54,12 +54,8 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 }
 
 func replaceable(reason string) bool {
-	for _, own := range fluxsOwn {
-		if strings.HasPrefix(reason, own) {
-			return true
-		}
-	}
-	return reason == ""
+	own := func(prefix string) bool { return strings.HasPrefix(reason, prefix) }
+	return reason == "" || slices.ContainsFunc(fluxsOwn, own)
 }
 
 // drained is the reason for which a node is drained.

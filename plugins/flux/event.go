@@ -64,6 +64,13 @@ func (l *life) apply(e event) error {
 	return nil
 }
 
+func (l life) run(scheduler string, id uint64) core.Run {
+	return core.Run{
+		Key:         core.Key{JobID: core.JobID{Scheduler: scheduler, Job: formatID(id)}},
+		Fingerprint: core.Fingerprint{UID: l.uid, Submitted: l.submitted},
+	}
+}
+
 // seconds of a timestamp; 0 for one that is no time.
 func seconds(t float64) int64 {
 	if !(t > 0 && t < 1<<52) {

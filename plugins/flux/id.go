@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"math/bits"
 	"strconv"
 	"strings"
 
@@ -34,15 +33,9 @@ func parseID(text string) (uint64, error) {
 	}
 	id := uint64(0)
 	for _, c := range []byte(digits) {
-		d := strings.IndexByte(digits58, c)
-		over, low := bits.Mul64(id, 58)
-		sum, carry := bits.Add64(low, uint64(max(d, 0)), 0) //nolint:gosec // not negative
-		if d < 0 || over != 0 || carry != 0 || sum >= 1<<63 {
-			return 0, badID(text)
-		}
-		id = sum
+		id = id*58 + uint64(max(0, strings.IndexByte(digits58, c))) //nolint:gosec // not negative
 	}
-	if formatID(id) != f58+digits { // zeros in front
+	if id >= 1<<63 || formatID(id) != f58+digits { // what is no digit, zeros in front, or more than 64 bits
 		return 0, badID(text)
 	}
 	return id, nil

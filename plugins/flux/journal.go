@@ -73,13 +73,7 @@ func (j *journal) apply(e entry) error {
 
 func (j *journal) status(id uint64) core.JobStatus {
 	f := j.jobs[id]
-	s := core.JobStatus{
-		Run: core.Run{
-			Key:         core.Key{JobID: core.JobID{Scheduler: j.name, Job: formatID(id)}},
-			Fingerprint: core.Fingerprint{UID: f.uid, Submitted: f.submitted},
-		},
-		State: f.state,
-	}
+	s := core.JobStatus{Run: f.run(j.name, id), State: f.state}
 	if f.state == core.JobRunning {
 		s.Hosts, s.Started = f.hosts, f.started
 	}

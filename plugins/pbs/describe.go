@@ -58,11 +58,15 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 
 func (r row) described(scheduler string, u user) core.Job {
 	return core.Job{
-		Run: core.Run{
-			Key:         core.Key{JobID: core.JobID{Scheduler: scheduler, Job: r.id}, Generation: r.runs},
-			Fingerprint: core.Fingerprint{UID: u.uid, Submitted: r.submitted},
-		},
+		Run: r.run(scheduler, u.uid),
 		GID: u.gid, User: r.user, Groups: u.groups, Account: r.account, Queue: r.queue,
+	}
+}
+
+func (r row) run(scheduler string, uid uint32) core.Run {
+	return core.Run{
+		Key:         core.Key{JobID: core.JobID{Scheduler: scheduler, Job: r.id}, Generation: r.runs},
+		Fingerprint: core.Fingerprint{UID: uid, Submitted: r.submitted},
 	}
 }
 

@@ -21,9 +21,6 @@ func (p *Plugin) list(ctx context.Context) ([]core.JobStatus, error) {
 	}
 	out := make([]core.JobStatus, 0, len(all))
 	for _, r := range all {
-		s := core.JobStatus{State: stateOf(r.state), Hosts: hostsOf(r.hosts)}
-		s.Key = core.Key{JobID: core.JobID{Scheduler: p.name, Job: r.id}, Generation: r.runs}
-		s.Submitted = r.submitted
 		u, err := p.account(ctx, r.user)
 		if errors.Is(err, people.ErrUnknown) {
 			continue // nothing was ever granted to a user whom this host does not know, and one such job must not keep all others' VNIs
@@ -31,7 +28,7 @@ func (p *Plugin) list(ctx context.Context) ([]core.JobStatus, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.UID = u.UID
+		s := core.JobStatus{Run: r.run(p.name, u.UID), State: stateOf(r.state), Hosts: hostsOf(r.hosts)}
 		if s.State == core.JobRunning && r.substate != prerun {
 			s.Started = r.started
 		}

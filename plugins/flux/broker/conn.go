@@ -2,7 +2,6 @@ package broker
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -229,27 +228,13 @@ func NewRequest(topic string, node uint32, in any) (*Message, error) {
 	if in == nil {
 		return m, nil
 	}
-	text, err := marshal(in)
+	text, err := json.Marshal(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", topic, err)
 	}
 	m.Flags |= FlagPayload
 	m.Payload = append(text, 0) // without its NUL the broker answers EPROTO
 	return m, nil
-}
-
-// marshal writes JSON as it is, without HTML's escapes.
-func marshal(v any) ([]byte, error) {
-	if raw, ok := v.(json.RawMessage); ok {
-		return bytes.Clone(raw), nil
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func unmarshal(topic string, payload []byte, out any) error {
