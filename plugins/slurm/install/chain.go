@@ -3,6 +3,7 @@ package install
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/plan"
@@ -139,10 +140,5 @@ func programs(n int) string {
 }
 
 func outermost(names []string, name string, low bool) bool {
-	for _, n := range names {
-		if n != name && (n < name) == low {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(names, func(n string) bool { return n != name && (n < name) == low })
 }

@@ -42,7 +42,7 @@ func parse(name string, text []byte) ([]statement, error) {
 		number++
 		part, goesOn := continued(uncommented(line))
 		joined.WriteString(part)
-		if goesOn {
+		if goesOn && strings.HasSuffix(line, "\n") { // a backslash at the file's end joins nothing
 			continue
 		}
 		if s, ok := read(unescaped(joined.String())); ok {
@@ -51,10 +51,6 @@ func parse(name string, text []byte) ([]statement, error) {
 		}
 		joined.Reset()
 		first = number + 1
-	}
-	if s, ok := read(unescaped(joined.String())); ok { // the file ended in a backslash
-		s.File, s.First, s.Last = name, first, number
-		out = append(out, s)
 	}
 	return out, nil
 }
