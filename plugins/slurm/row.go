@@ -121,7 +121,8 @@ func (r *row) readStarted(v string) error {
 func rows(t table, text []byte) ([]row, error) {
 	var all []row
 	err := t.parse(text, func(values []string, cut []bool) error {
-		var r row
+		all = append(all, row{})
+		r := &all[len(all)-1]
 		for i, c := range t {
 			if cut[i] {
 				if r.cut == nil {
@@ -129,11 +130,10 @@ func rows(t table, text []byte) ([]row, error) {
 				}
 				r.cut[c.name] = true
 			}
-			if columns[c.name](&r, values[i]) != nil {
+			if columns[c.name](r, values[i]) != nil {
 				return core.Errorf(core.SchedulerAway, "job %q: its %s is %q", core.Clip(r.job), c.name, core.Clip(values[i]))
 			}
 		}
-		all = append(all, r)
 		return nil
 	})
 	return all, err
