@@ -47,7 +47,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	if out.Err != nil {
 		why = out.Err
 	}
-	a.meter.Hooked(call.Scheduler, phase, reason(why), time.Since(began))
+	a.meter.Hooked(call.Scheduler, phase, core.ReasonOf(why), time.Since(began))
 	return reply, failure
 }
 

@@ -25,14 +25,6 @@ func (unmetered) Driven(string, core.Reason, time.Duration)         {}
 func (unmetered) Degraded(string, core.Reason)                      {}
 func (unmetered) Linked(bool)                                       {}
 
-// reason of an outcome, for the meter.
-func reason(err error) core.Reason {
-	if e := core.AsError(err); e != nil {
-		return e.Reason
-	}
-	return ""
-}
-
 // NICs are the node's devices as they were read last; nil before the first reading.
 func (a *Agent) NICs() []core.Device {
 	if d := a.devices.Load(); d != nil {
@@ -55,7 +47,7 @@ type drove struct {
 // told counts a call to the driver and leaves a line for whoever looks for a hook's call.
 func (a *Agent) told(d drove, err error) {
 	took := time.Since(d.began)
-	a.meter.Driven(d.verb, reason(err), took)
+	a.meter.Driven(d.verb, core.ReasonOf(err), took)
 	ctx := context.Background()
 	if !a.log.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -76,7 +68,7 @@ func (a *Agent) told(d drove, err error) {
 	}
 	attrs = append(attrs, core.LogTook, took)
 	if err != nil {
-		attrs = append(attrs, core.LogReason, string(reason(err)), core.LogError, err)
+		attrs = append(attrs, core.LogReason, string(core.ReasonOf(err)), core.LogError, err)
 	}
 	a.log.DebugContext(ctx, "NIC driver", attrs...)
 }

@@ -118,6 +118,14 @@ func (e *Error) Is(target error) bool {
 // Scope says who is at fault: see Scope.
 func (e *Error) Scope() Scope { return e.Reason.Scope() }
 
+// ReasonOf is the Reason of AsError's Error; empty where err is nil.
+func ReasonOf(err error) Reason {
+	if e := AsError(err); e != nil {
+		return e.Reason
+	}
+	return ""
+}
+
 // AsError finds the Error in err, or makes one. A context's deadline becomes Timeout, a cancelled context
 // Unavailable, and any other foreign error Internal. The message is always that of err.
 func AsError(err error) *Error {

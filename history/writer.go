@@ -59,11 +59,8 @@ func Open(path string, size int64, log *slog.Logger) (*Writer, error) {
 }
 
 func (w *Writer) Made(r engine.Reservation) {
-	job, vnis := facts.Of(r.Job), make([]core.VNI, len(r.VNIs))
-	for i, t := range r.VNIs {
-		vnis[i] = t.VNI
-	}
-	w.put(line{Serial: r.Serial, Made: &r.Made, VNIs: vnis, Policy: r.Grant.Policy, Job: &job})
+	job := facts.Of(r.Job)
+	w.put(line{Serial: r.Serial, Made: &r.Made, VNIs: engine.VNIsOf(r.VNIs), Policy: r.Grant.Policy, Job: &job})
 }
 
 func (w *Writer) Ended(serial uint64, at time.Time) { w.put(line{Serial: serial, Ended: &at}) }

@@ -78,7 +78,7 @@ func (s *Server) left(node string, took time.Duration, err error) {
 	}
 	attrs := []any{core.LogNode, node, core.LogTook, took.Round(time.Millisecond)}
 	if err != nil {
-		attrs = append(attrs, core.LogReason, string(reason(err)), core.LogError, err)
+		attrs = append(attrs, core.LogReason, string(core.ReasonOf(err)), core.LogError, err)
 	}
 	s.visit(s.visits, slog.LevelInfo, "the node's session ended", attrs...)
 }

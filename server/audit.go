@@ -49,7 +49,7 @@ func (s *Server) auditReserve(in engine.Reserve, d done) {
 	for _, rec := range d.records {
 		if r, ok := rec.(engine.Reservation); ok {
 			s.auditor.Info(auditGrant, append(who(in), core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID,
-				core.LogVNI, formatTaken(r.VNIs), core.LogPolicy, r.Grant.Policy)...)
+				core.LogVNI, core.FormatVNIs(engine.VNIsOf(r.VNIs)), core.LogPolicy, r.Grant.Policy)...)
 		}
 	}
 }
@@ -60,10 +60,10 @@ func (s *Server) auditReport(in engine.Report, d done) {
 		switch {
 		case !ok:
 		case r.Unknown:
-			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
+			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogOwner, r.Job.UID, core.LogVNI, core.FormatVNIs(engine.VNIsOf(r.VNIs)),
 				core.LogWhy, "a service that Weft did not make holds VNIs of its pools")
 		case r.Adopted:
-			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID, core.LogVNI, formatTaken(r.VNIs),
+			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID, core.LogVNI, core.FormatVNIs(engine.VNIsOf(r.VNIs)),
 				core.LogWhy, "the node holds a run that the store does not know")
 		}
 	}
@@ -91,12 +91,4 @@ func (s *Server) auditFreed(d done) {
 			delete(over, a.Run)
 		}
 	}
-}
-
-func formatTaken(taken []engine.Taken) string {
-	vnis := make([]core.VNI, len(taken))
-	for i, t := range taken {
-		vnis[i] = t.VNI
-	}
-	return core.FormatVNIs(vnis)
 }

@@ -94,7 +94,7 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 	}
 	asked := time.Now()
 	job, err := core.Describe(ctx, sched, key, in.Ask.Note, in.Peer)
-	s.meter.Described(key.Scheduler, reason(err), time.Since(asked))
+	s.meter.Described(key.Scheduler, core.ReasonOf(err), time.Since(asked))
 	if err != nil {
 		e := core.AsError(err)
 		if e.Reason == core.InternalFault || e.Reason == core.TimedOut {

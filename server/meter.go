@@ -29,13 +29,5 @@ func (unmetered) Denied(string, engine.Enforce)                {}
 func (unmetered) Exceeded(string, engine.Enforce)              {}
 func (unmetered) Degraded(string)                              {}
 
-// reason of an outcome, for the meter.
-func reason(err error) core.Reason {
-	if e := core.AsError(err); e != nil {
-		return e.Reason
-	}
-	return ""
-}
-
 // Waiting is how many inputs wait for the writer, and how many may.
 func (s *Server) Waiting() (now, most int) { return len(s.queue), cap(s.queue) }

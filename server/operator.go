@@ -19,7 +19,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (in
 	if req.Verb == "forget" {
 		n, err := d.forget(ctx, by, req)
 		if err != nil {
-			d.Server.auditor.Info(auditForget, append(by, core.LogCount, n, core.LogReason, string(reason(err)), core.LogError, err.Error())...)
+			d.Server.auditor.Info(auditForget, append(by, core.LogCount, n, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())...)
 		}
 		return n, err
 	}
@@ -30,7 +30,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (in
 		by = append(by, core.LogWhy, args.Reason)
 	}
 	if err != nil {
-		by = append(by, core.LogReason, string(reason(err)), core.LogError, err.Error())
+		by = append(by, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())
 	}
 	d.Server.auditor.Info(req.Verb, by...)
 	return n, err
@@ -147,7 +147,7 @@ func (d *Verbs) forget(ctx context.Context, by []any, req hook.Request) (int, er
 		if err != nil {
 			return total, err
 		}
-		d.Server.auditor.Info(auditForget, append(slices.Clip(by), core.LogJob, v.Job.Key.String(), core.LogOwner, v.Job.UID, core.LogVNI, formatTaken(v.VNIs),
+		d.Server.auditor.Info(auditForget, append(slices.Clip(by), core.LogJob, v.Job.Key.String(), core.LogOwner, v.Job.UID, core.LogVNI, core.FormatVNIs(engine.VNIsOf(v.VNIs)),
 			core.LogWhy, "it was "+v.State.String()+"; "+cmp.Or(waits(v), "nothing was waited for"))...)
 		total += n
 	}

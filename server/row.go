@@ -128,10 +128,7 @@ type NodeRow struct {
 func jobRow(v engine.View) JobRow {
 	r := JobRow{
 		Serial: v.Serial, Job: v.Job.Job, Scheduler: v.Job.Scheduler, Generation: v.Job.Generation, UID: v.Job.UID, User: v.Job.User,
-		State: v.State.String(), Since: v.Since, Made: v.Made, Nodes: len(v.Nodes), Unknown: v.Unknown, Waits: waits(v),
-	}
-	for _, t := range v.VNIs {
-		r.VNIs = append(r.VNIs, t.VNI)
+		State: v.State.String(), Since: v.Since, Made: v.Made, VNIs: engine.VNIsOf(v.VNIs), Nodes: len(v.Nodes), Unknown: v.Unknown, Waits: waits(v),
 	}
 	for _, n := range v.Nodes {
 		if !n.Clean {

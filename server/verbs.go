@@ -77,7 +77,7 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 		return d.nodes(ctx, req)
 	case "forget", "drain", "resume", "recover", "accept":
 		if err := d.mayWrite(ctx, peer, req.Verb); err != nil {
-			d.Server.auditor.Info(req.Verb, append(operator(peer, req), core.LogReason, string(reason(err)), core.LogError, err.Error())...)
+			d.Server.auditor.Info(req.Verb, append(operator(peer, req), core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())...)
 			return nil, err
 		}
 		n, err := d.write(ctx, peer, req)

@@ -161,7 +161,7 @@ func (s *Server) step(ctx context.Context, batch []work) {
 		began := time.Now()
 		err := s.needs.Store.Commit(commit, records)
 		cancel()
-		s.meter.Committed(len(batch), reason(storeError(err)), time.Since(began))
+		s.meter.Committed(len(batch), core.ReasonOf(storeError(err)), time.Since(began))
 		if err != nil {
 			s.fail(batch, err)
 			return

@@ -51,10 +51,4 @@ func (r *reservation) granted() []core.VNI {
 }
 
 // vnis are all that r holds.
-func (r *reservation) vnis() []core.VNI {
-	out := make([]core.VNI, len(r.VNIs))
-	for i, t := range r.VNIs {
-		out[i] = t.VNI
-	}
-	return out
-}
+func (r *reservation) vnis() []core.VNI { return VNIsOf(r.VNIs) }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -88,6 +89,15 @@ type Taken struct {
 	VNI  core.VNI
 	Pool string // empty: of no pool
 	Name string
+}
+
+// VNIsOf are the VNIs alone, in their order.
+func VNIsOf(taken []Taken) []core.VNI {
+	out := slices.Grow([]core.VNI(nil), len(taken))
+	for _, t := range taken {
+		out = append(out, t.VNI)
+	}
+	return out
 }
 
 // Transition is where a reservation stands.
