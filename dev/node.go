@@ -47,23 +47,23 @@ const maxGone = local.MaxJobs
 func (s *System) newNode(name string, address uint32) (*Node, error) {
 	n := &Node{name: name, folder: Folder(s.o.Dir, name), gone: make(chan local.Entry, maxGone)}
 	if err := os.MkdirAll(filepath.Join(n.folder, "env"), 0o755); err != nil {
-		return nil, wrap(name, err)
+		return nil, err
 	}
 	boot, err := bootID(filepath.Join(n.folder, "boot"))
 	if err != nil {
-		return nil, wrap(name, err)
+		return nil, err
 	}
 	n.boot = boot
 	n.driver = sim.New(sim.Options{Dir: NICs(s.o.Dir, name), NICs: s.o.NICs, Address: address, Boot: boot, Latency: s.o.Latency, NoSync: true, Release: s.o.Release})
 	if n.ledger, err = ledger.Open(filepath.Join(n.folder, "ledger.db")); err != nil {
-		return nil, wrap(name, err)
+		return nil, err
 	}
 	n.table, err = local.Open(local.Options{
 		Node: name, File: filepath.Join(n.folder, "jobs.json"), Cores: s.o.Cores, Log: s.o.Log.With(core.LogNode, name),
 		Gone: func(e local.Entry) { n.gone <- e },
 	})
 	if err != nil {
-		return nil, errors.Join(wrap(name, err), n.ledger.Close())
+		return nil, errors.Join(err, n.ledger.Close())
 	}
 	if s.o.PerUser > 0 {
 		n.table.SetPerUser(s.o.PerUser)
@@ -78,12 +78,12 @@ func (n *Node) start(s *System) error {
 		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Machine: machine.Config{SelfService: []string{s.o.Local}},
 	})
 	if err != nil {
-		return wrap(n.name, err)
+		return err
 	}
 	n.agent = a
 	ln, err := listener.Listen(filepath.Join(n.folder, "agent.sock"), 0o666)
 	if err != nil {
-		return wrap(n.name, err)
+		return err
 	}
 	site := s.o.Site
 	site.Checks = map[string]core.Checker{"driver sim": n.driver}

@@ -102,7 +102,7 @@ func Start(ctx context.Context, o Options) (s *System, err error) {
 		}
 		n, err := s.newNode(name, address)
 		if err != nil {
-			return s, err
+			return s, fmt.Errorf("node %s: %w", name, err)
 		}
 		s.nodes[name] = n
 		tables = append(tables, n.table)
@@ -113,7 +113,7 @@ func Start(ctx context.Context, o Options) (s *System, err error) {
 	}
 	for _, name := range o.Nodes {
 		if err := s.nodes[name].start(s); err != nil {
-			return s, err
+			return s, fmt.Errorf("node %s: %w", name, err)
 		}
 	}
 	return s, nil
@@ -199,5 +199,3 @@ func Folder(dir, node string) string { return filepath.Join(dir, "nodes", node) 
 
 // NICs is the folder of that node's simulated NICs.
 func NICs(dir, node string) string { return filepath.Join(Folder(dir, node), "nics") }
-
-func wrap(node string, err error) error { return fmt.Errorf("node %s: %w", node, err) }

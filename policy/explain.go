@@ -31,19 +31,17 @@ func (p *Policy) Explain(facts engine.Facts) Trace {
 
 func (r *rule) where() Place { return Place{r.kind.String(), r.name, r.place.file, r.place.line} }
 
-// written are the places that set an attribute for the job, the last first.
-func (e *evaluation) written(a attribute) []Setting {
+// history are the places that set an attribute for the job, the last first.
+func (e *evaluation) history(a attribute) []Setting {
 	var out []Setting
-	add := func(s *settings, in Place) {
-		if s.sets(a) {
-			in.File, in.Line = s.at[a].file, s.at[a].line
-			out = append(out, Setting{in, s.at[a].text})
+	for _, r := range slices.Backward(e.taken) {
+		if r.settings.sets(a) {
+			out = append(out, r.settings.at[a])
 		}
 	}
-	for _, r := range slices.Backward(e.taken) {
-		add(&r.settings, r.where())
+	if e.policy.defaults.sets(a) {
+		out = append(out, e.policy.defaults.at[a])
 	}
-	add(&e.policy.defaults, Place{Kind: "top"})
 	return out
 }
 
@@ -51,7 +49,7 @@ func (e *evaluation) attributes() []Attribute {
 	out := make([]Attribute, 0, numAttributes+1)
 	for a := range numAttributes {
 		one := Attribute{Name: attributeNames[a], Asked: asks(a, e.facts.Job.Request), Set: Setting{Place{Kind: "built in"}, builtIn[a]}}
-		if all := e.written(a); len(all) > 0 {
+		if all := e.history(a); len(all) > 0 {
 			one.Set, one.Replaced = all[0], all[1:]
 		}
 		if e.decision.Deny == nil {
@@ -60,8 +58,8 @@ func (e *evaluation) attributes() []Attribute {
 		out = append(out, one)
 	}
 	failure := Attribute{Name: "on_failure", Set: Setting{Place{Kind: "built in"}, `"refuse"`}, Value: "refuse"}
-	if at := e.policy.failure; at != (written{}) {
-		failure.Set = Setting{Place{Kind: "top", File: at.file, Line: at.line}, at.text}
+	if e.policy.failure != (Setting{}) {
+		failure.Set = e.policy.failure
 	}
 	if e.policy.degrade {
 		failure.Value = "degrade"

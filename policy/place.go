@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/weft-hpc/weft/hclfile"
 )
@@ -19,8 +20,9 @@ func at(file *hclfile.File, r hcl.Range) place { return place{filepath.Base(file
 
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
-// written is an attribute in a file, for a trace.
-type written struct {
-	place
-	text string
+// written is an attribute of a block in a file, for a trace.
+func written(file *hclfile.File, attr *hclsyntax.Attribute, block Place) Setting {
+	where := at(file, attr.NameRange)
+	block.File, block.Line = where.file, where.line
+	return Setting{block, excerpt(file.Text, attr.Expr.Range())}
 }

@@ -9,7 +9,7 @@ import (
 type Policy struct {
 	defaults settings
 	degrade  bool
-	failure  written // on_failure
+	failure  Setting // on_failure
 	rules    []*rule // rules, denies and quotas in the order they are read
 	by       index
 	text     string

@@ -67,7 +67,7 @@ func (c *compiler) compileRule(file *hclfile.File, b *hclsyntax.Block, k kind) {
 				r.direct = direct(attr.Expr)
 			}
 		case k == ruleKind:
-			c.set(&r.settings, file, attr, what)
+			c.set(&r.settings, r.where(), file, attr, what)
 		case name == "enforce":
 			r.enforce = c.enforce(file, attr, what)
 		case k == denyKind && name == "message":

@@ -22,7 +22,7 @@ type settings struct {
 	floor       *[core.NumResources]*number
 	collectives *number
 
-	at [numAttributes]written
+	at [numAttributes]Setting
 }
 
 // attribute is one of what settings hold.
@@ -73,7 +73,7 @@ func (c *compiler) defaults(file *hclfile.File) {
 			c.onFailure(file, attr)
 			continue
 		}
-		c.set(&c.policy.defaults, file, attr, name)
+		c.set(&c.policy.defaults, Place{Kind: "top"}, file, attr, name)
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *compiler) onFailure(file *hclfile.File, attr *hclsyntax.Attribute) {
 	if known := []string{"degrade", "refuse"}; findings == nil && !slices.Contains(known, text) {
 		c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("on_failure: %q is not one of its values", core.Clip(text)), text, known))
 	}
-	c.policy.degrade, c.policy.failure = text == "degrade", written{at(file, attr.NameRange), excerpt(file.Text, attr.Expr.Range())}
+	c.policy.degrade, c.policy.failure = text == "degrade", written(file, attr, Place{Kind: "top"})
 }
 
 // required says which defaults are missing: they are seen in the files, not hidden in a program.
@@ -101,9 +101,9 @@ func (c *compiler) required(files []hclfile.Source) {
 }
 
 // set reads one of settable, or collectives.
-func (c *compiler) set(s *settings, file *hclfile.File, attr *hclsyntax.Attribute, what string) {
+func (c *compiler) set(s *settings, in Place, file *hclfile.File, attr *hclsyntax.Attribute, what string) {
 	if a := slices.Index(attributeNames[:], attr.Name); a >= 0 {
-		s.at[a] = written{at(file, attr.NameRange), excerpt(file.Text, attr.Expr.Range())}
+		s.at[a] = written(file, attr, in)
 	}
 	switch attr.Name {
 	case "traffic_classes":

@@ -88,6 +88,12 @@ func (t *T) spec(d core.Device, n int) core.ServiceSpec {
 	return s
 }
 
+// one is a NIC and a small service on it.
+func (t *T) one() (core.Device, core.ServiceSpec) {
+	d := t.nics(1)[0]
+	return d, t.spec(d, 0)
+}
+
 // create makes services; one result each is the least that a driver owes.
 func (t *T) create(specs ...core.ServiceSpec) []core.Created {
 	out, err := t.NIC.Create(t.ctx, specs)

@@ -46,8 +46,7 @@ var nicCallCases = []Case{
 		all.Wait()
 	}},
 	{"a call whose time is over returns", "C2", OfNIC, func(t *T) {
-		d := t.nics(1)[0]
-		spec := t.spec(d, 0)
+		_, spec := t.one()
 		t.returns(func(ctx context.Context) { _, _ = t.NIC.Devices(ctx) })
 		t.returns(func(ctx context.Context) { _, _ = t.NIC.Services(ctx) })
 		t.returns(func(ctx context.Context) { _, _ = t.NIC.Create(ctx, []core.ServiceSpec{spec}) })

@@ -33,8 +33,7 @@ var nicCreateCases = []Case{
 		}
 	}},
 	{"a service with another class, owner or limit is not taken for equal", "D2", OfNIC, func(t *T) {
-		d := t.nics(1)[0]
-		spec := t.spec(d, 0)
+		d, spec := t.one()
 		t.made(spec)
 		class, owner, limit := spec, spec, spec
 		class.Classes, owner.Owner = core.LowLatency, core.UID(stranger)
@@ -49,8 +48,7 @@ var nicCreateCases = []Case{
 		}
 	}},
 	{"what is returned is what the NIC holds", "D3", OfNIC, func(t *T) {
-		d := t.nics(1)[0]
-		spec := t.spec(d, 0)
+		d, spec := t.one()
 		if has := d.Capacity[core.TLE]; has.MaxIsReserved && has.PoolsLeft > 1 && has.Free >= 2*has.Least {
 			spec.Limits[core.TLE] = core.Limit{Max: has.Least + 1, Reserved: 1} // the NIC makes another limit of it
 		}
@@ -88,8 +86,7 @@ var nicCreateCases = []Case{
 		}
 	}},
 	{"a group can own a service", "D4", OfNIC, func(t *T) {
-		d := t.nics(1)[0]
-		spec := t.spec(d, 0)
+		d, spec := t.one()
 		spec.Owner = core.Owner{Kind: core.OwnerGID, ID: someone}
 		c := t.create(spec)[0]
 		if c.Err != nil {
@@ -103,8 +100,7 @@ var nicCreateCases = []Case{
 		}
 	}},
 	{"a service without an owner, or with VNIs that no service can have, is refused", "D10", OfNIC, func(t *T) {
-		d := t.nics(1)[0]
-		spec := t.spec(d, 0)
+		_, spec := t.one()
 		nobody, none, zero, missing := spec, spec, spec, spec
 		nobody.Owner = core.Owner{}
 		none.VNIs = nil
@@ -129,8 +125,7 @@ var nicCreateCases = []Case{
 		}
 	}},
 	{"a limit above what the device has is refused as invalid", "D10", OfNIC, func(t *T) {
-		d := t.nics(1)[0]
-		spec := t.spec(d, 0)
+		d, spec := t.one()
 		total := d.Capacity[core.TXQ].Total
 		if total == 0 || total == 1<<16-1 {
 			t.Skipf("its NICs tell no total that could be exceeded")

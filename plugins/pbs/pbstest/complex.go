@@ -5,6 +5,7 @@
 package pbstest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -158,17 +159,8 @@ func (c *Complex) Submit(j Job) *Job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clock++
-	if j.ID == "" {
-		j.ID = strconv.Itoa(len(c.jobs)+1) + "." + Server
-	}
-	or := func(s *string, v string) {
-		if *s == "" {
-			*s = v
-		}
-	}
-	or(&j.User, "tester")
-	or(&j.Group, "tester")
-	or(&j.Queue, "workq")
+	j.ID = cmp.Or(j.ID, strconv.Itoa(len(c.jobs)+1)+"."+Server)
+	j.User, j.Group, j.Queue = cmp.Or(j.User, "tester"), cmp.Or(j.Group, "tester"), cmp.Or(j.Queue, "workq")
 	j.Hosts, j.Cores, j.State, j.Substate, j.Submitted = max(j.Hosts, 1), max(j.Cores, 1), "Q", 10, c.clock
 	c.jobs = append(c.jobs, &j)
 	return &j

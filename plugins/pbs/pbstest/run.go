@@ -3,6 +3,7 @@ package pbstest
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Schedule starts what waits, again and again as PBS does, until nothing more can start. A host has one job at a time.
@@ -240,34 +241,22 @@ func (c *Complex) Periodic(host string) {
 
 // execHost is the attribute of that name: host, slot and cores of each chunk.
 func (j *Job) execHost() string {
-	out := ""
-	for i, h := range j.On {
-		if i > 0 {
-			out += "+"
-		}
-		out += h.Name + "/0*" + strconv.Itoa(j.Cores)
+	var out []string
+	for _, h := range j.On {
+		out = append(out, h.Name+"/0*"+strconv.Itoa(j.Cores))
 	}
-	return out
+	return strings.Join(out, "+")
 }
 
 // ExecVnode is the attribute of that name. A host with several vnodes gives all of the job's cores from its first, and none from the others.
 func (j *Job) ExecVnode() string {
-	out := ""
-	for i, h := range j.On {
-		if i > 0 {
-			out += "+"
+	var out []string
+	for _, h := range j.On {
+		parts := []string{h.Vnodes[0].Name + ":ncpus=" + strconv.Itoa(j.Cores)}
+		for _, v := range h.Vnodes[1:] {
+			parts = append(parts, v.Name)
 		}
-		out += "("
-		for k, v := range h.Vnodes {
-			if k > 0 {
-				out += "+"
-			}
-			out += v.Name
-			if k == 0 {
-				out += ":ncpus=" + strconv.Itoa(j.Cores)
-			}
-		}
-		out += ")"
+		out = append(out, "("+strings.Join(parts, "+")+")")
 	}
-	return out
+	return strings.Join(out, "+")
 }
