@@ -37,13 +37,11 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	}
 	each := make([][]core.Finding, len(cards))
 	parallel(len(cards), func(i int) {
-		visit(ctx, d, lib, cards[i], "cannot check it", 1, func(n *nic, tell func(int, []core.Finding)) {
-			tell(0, d.checkNIC(n))
-		}, func(_ int, f []core.Finding) {
-			each[i] = f
-		}, func(_ int, err *core.Error) {
-			each[i] = []core.Finding{trouble("it cannot be used", err)}
-		})
+		found, err := once(ctx, d, lib, cards[i], "cannot check it", d.checkNIC)
+		if err != nil {
+			found = []core.Finding{trouble("it cannot be used", err)}
+		}
+		each[i] = found
 	})
 	return append(out, fold(cards, each)...), nil
 }

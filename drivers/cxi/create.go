@@ -13,19 +13,9 @@ import (
 
 // Create makes services; see core.NICDriver. The NICs work beside each other.
 func (d *Driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
-	ctx, stop := beforeEnd(ctx)
-	defer stop()
-	out := make([]core.Created, len(specs))
-	err := each(ctx, d, "cannot create service", len(specs), func(i int) string { return specs[i].Device }, func(n *nic, of []int, tell func(int, core.Created)) {
-		m := maker{d: d, n: n}
-		for at, i := range of {
-			tell(at, m.create(&specs[i]))
-		}
-	}, func(i int, c core.Created) { out[i] = c }, func(i int, err *core.Error) { out[i] = core.Created{Err: err} })
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return each(ctx, d, "cannot create service", specs, func(s *core.ServiceSpec) string { return s.Device },
+		func(n *nic) func(*core.ServiceSpec) core.Created { return (&maker{d: d, n: n}).create },
+		func(err *core.Error) core.Created { return core.Created{Err: err} })
 }
 
 // maker makes services on one NIC in one visit.

@@ -9,18 +9,8 @@ import (
 
 // Destroy removes services; see core.NICDriver. On a NIC that is not there nothing is known to be gone.
 func (d *Driver) Destroy(ctx context.Context, services []core.Service) ([]error, error) {
-	ctx, stop := beforeEnd(ctx)
-	defer stop()
-	out := make([]error, len(services))
-	err := each(ctx, d, "cannot remove service", len(services), func(i int) string { return services[i].Device }, func(n *nic, of []int, tell func(int, error)) {
-		for at, i := range of {
-			tell(at, n.remove(&services[i]))
-		}
-	}, func(i int, err error) { out[i] = err }, func(i int, err *core.Error) { out[i] = err })
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return each(ctx, d, "cannot remove service", services, func(s *core.Service) string { return s.Device },
+		func(n *nic) func(*core.Service) error { return n.remove }, func(err *core.Error) error { return err })
 }
 
 // remove destroys a service that is still the one that s names: an id is used again at once.

@@ -1,6 +1,7 @@
 package cxi
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -100,13 +101,11 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 	}
 	out := make([]core.Device, len(cards))
 	parallel(len(cards), func(i int) {
-		visit(ctx, d, lib, cards[i], "cannot read it", 1, func(n *nic, tell func(int, core.Device)) {
-			tell(0, d.device(n))
-		}, func(_ int, v core.Device) {
-			out[i] = v
-		}, func(_ int, err *core.Error) {
-			out[i] = core.Device{Name: cards[i].name, Fault: err.What}
-		})
+		device, err := once(ctx, d, lib, cards[i], "cannot read it", d.device)
+		if err != nil {
+			device = core.Device{Name: cards[i].name, Fault: err.What}
+		}
+		out[i] = device
 	})
 	return out, nil
 }
@@ -140,29 +139,27 @@ func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	lists, errs := make([][]core.Service, len(cards)), make([]*core.Error, len(cards))
 	type listed struct {
 		services []core.Service
 		err      *core.Error
 	}
+	lists := make([]listed, len(cards))
 	parallel(len(cards), func(i int) {
-		visit(ctx, d, lib, cards[i], "cannot list its services", 1, func(n *nic, tell func(int, listed)) {
-			s, err := n.services()
-			tell(0, listed{s, err})
-		}, func(_ int, v listed) {
-			lists[i], errs[i] = v.services, v.err
-		}, func(_ int, err *core.Error) {
-			errs[i] = err
+		l, err := once(ctx, d, lib, cards[i], "cannot list its services", func(n *nic) (l listed) {
+			l.services, l.err = n.services()
+			return l
 		})
+		l.err = cmp.Or(l.err, err)
+		lists[i] = l
 	})
 	var all []core.Service
+	var bad *core.Error
 	for _, l := range lists {
-		all = append(all, l...)
+		all = append(all, l.services...)
+		bad = cmp.Or(bad, l.err)
 	}
-	for _, err := range errs {
-		if err != nil {
-			return all, err
-		}
+	if bad != nil {
+		return all, bad
 	}
 	return all, nil
 }

@@ -2,7 +2,7 @@ package cxi
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -35,17 +35,15 @@ type library struct {
 	file        string                                                      // where it was found, when the loader tells
 }
 
-// symbols are what is looked up, and whether the driver can do without.
-func (l *library) symbols() []struct {
+// symbol is a function that is looked up, and whether the driver can do without.
+type symbol struct {
 	name     string
 	function any
 	optional bool
-} {
-	return []struct {
-		name     string
-		function any
-		optional bool
-	}{
+}
+
+func (l *library) symbols() []symbol {
+	return []symbol{
 		{"cxil_open_device", &l.openDevice, false},
 		{"cxil_close_device", &l.closeDevice, false},
 		{"cxil_alloc_svc", &l.allocSvc, false},
@@ -108,15 +106,15 @@ func (l *library) newest() string {
 	return "older than LIBCXI_1.8, which SHS 12.0 ships"
 }
 
-// items copies a list that libcxi made, whose items follow a count at the given offset. More than most items are no list.
-func items[T any](list unsafe.Pointer, offset uintptr) ([]T, error) {
+// items copies a list that libcxi made: a count, and the items behind it. More than most items are no list.
+func items[T any](list unsafe.Pointer) ([]T, errno) {
 	const most = 1 << 16
 	if list == nil {
-		return nil, nil
+		return nil, ok
 	}
 	count := *(*uint32)(list)
 	if count > most {
-		return nil, fmt.Errorf("a list of %d services", count)
+		return nil, eio
 	}
-	return append([]T(nil), unsafe.Slice((*T)(unsafe.Add(list, offset)), count)...), nil
+	return slices.Clone(unsafe.Slice((*T)(unsafe.Add(list, unsafe.Sizeof(count))), count)), ok
 }

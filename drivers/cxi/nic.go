@@ -38,19 +38,22 @@ func (n *nic) close() { n.lib.closeDevice(n.handle) }
 
 // list is every service of the NIC, as the driver lists them.
 func (n *nic) list() ([]desc, errno) {
+	return listed[desc](n, n.lib.svcList, n.lib.freeSvcList)
+}
+
+// listed copies a list that libcxi makes.
+func listed[T any](
+	n *nic, get func(unsafe.Pointer, *unsafe.Pointer) int32, free func(unsafe.Pointer),
+) ([]T, errno) {
 	if n.over() {
 		return nil, ecanceled
 	}
 	var list unsafe.Pointer
-	if _, err := code(n.lib.svcList(n.handle, &list)); err != ok {
+	if _, err := code(get(n.handle, &list)); err != ok {
 		return nil, err
 	}
-	defer n.lib.freeSvcList(list)
-	all, err := items[desc](list, 4)
-	if err != nil {
-		return nil, eio
-	}
-	return all, ok
+	defer free(list)
+	return items[T](list)
 }
 
 // uses is what applications have allocated, by service; nothing with a library that cannot tell.
@@ -58,23 +61,12 @@ func (n *nic) uses() (map[uint32]use, errno) {
 	if n.lib.useList == nil {
 		return nil, ok
 	}
-	if n.over() {
-		return nil, ecanceled
-	}
-	var list unsafe.Pointer
-	if _, err := code(n.lib.useList(n.handle, &list)); err != ok {
-		return nil, err
-	}
-	defer n.lib.freeUseList(list)
-	all, err := items[use](list, 4)
-	if err != nil {
-		return nil, eio
-	}
+	all, err := listed[use](n, n.lib.useList, n.lib.freeUseList)
 	out := make(map[uint32]use, len(all))
 	for _, u := range all {
 		out[u.id] = u
 	}
-	return out, ok
+	return out, err
 }
 
 // get is one service; einval for an unknown one.

@@ -30,27 +30,19 @@ func (l *lanes) lane(name string) chan struct{} {
 	return l.of[name]
 }
 
-// visit runs do on a NIC in a thread of its own and takes what it tells, at most results of them; each is told once. fail is told for those that did not
-// come: the NIC cannot be opened, or did not answer before ctx was over. It returns then; do goes on until its call returns and begins no other.
-func visit[T any](ctx context.Context, d *Driver, lib *library, c card, what string, results int, do func(n *nic, tell func(int, T)), took func(int, T), fail func(int, *core.Error)) {
+// visit runs do on a NIC in a thread of its own and gathers what it tells, each of the results once by its place. The
+// error is for those that did not come: the NIC cannot be opened, or did not answer before ctx was over. visit returns
+// then; do goes on until its call returns and begins no other.
+func visit[T any](
+	ctx context.Context, d *Driver, lib *library, c card, what string, results int, do func(n *nic, tell func(int, T)),
+) (map[int]T, *core.Error) {
 	start := time.Now()
 	lane := d.lanes.lane(c.name)
-	missing := make(map[int]bool, results)
-	for i := range results {
-		missing[i] = true
-	}
-	end := func(err *core.Error) {
-		for i := range results {
-			if missing[i] {
-				fail(i, err)
-			}
-		}
-	}
+	got := make(map[int]T, results)
 	select {
 	case lane <- struct{}{}:
 	case <-ctx.Done():
-		end(late(ctx, c.name, what, start, "an earlier call still waits for it"))
-		return
+		return got, late(ctx, c.name, what, start, "an earlier call still waits for it")
 	}
 	type told struct {
 		i int
@@ -73,25 +65,35 @@ func visit[T any](ctx context.Context, d *Driver, lib *library, c card, what str
 		select {
 		case r, more := <-out:
 			if more {
-				took(r.i, r.v)
-				delete(missing, r.i)
+				got[r.i] = r.v
 				continue
 			}
-			if err := <-opened; err != ok && err != ecanceled {
-				end(failure(c.name, "cannot open it", 0, err))
-			} else if ctx.Err() != nil {
-				end(late(ctx, c.name, what, start, "it answered too late"))
-			} else {
-				end(core.Errorf(core.InternalFault, "NIC %s: %s: it has no result", c.name, what))
+			switch err := <-opened; {
+			case len(got) == results:
+				return got, nil
+			case err != ok && err != ecanceled:
+				return got, failure(c.name, "cannot open it", 0, err)
+			case ctx.Err() != nil:
+				return got, late(ctx, c.name, what, start, "it answered too late")
 			}
-			return
+			return got, core.Errorf(core.InternalFault, "NIC %s: %s: it has no result", c.name, what)
 		case <-over:
 			over, last = nil, time.After(grace)
 		case <-last:
-			end(late(ctx, c.name, what, start, "it did not answer"))
-			return
+			return got, late(ctx, c.name, what, start, "it did not answer")
 		}
 	}
+}
+
+// once is a visit with one result.
+func once[T any](
+	ctx context.Context, d *Driver, lib *library, c card, what string, do func(*nic) T,
+) (T, *core.Error) {
+	got, err := visit(ctx, d, lib, c, what, 1, func(n *nic, tell func(int, T)) { tell(0, do(n)) })
+	if len(got) > 0 {
+		err = nil
+	}
+	return got[0], err
 }
 
 // grace is how long a call to the driver that was under way when time was up may still take, so that what it made is undone before the caller is told that
@@ -129,24 +131,30 @@ func parallel(n int, f func(int)) {
 	all.Wait()
 }
 
-// each gives each NIC those of n items that are its own, in their order, and do tells the result of one by its place among them; took and fail know it by
-// its number.
-func each[T any](ctx context.Context, d *Driver, what string, n int, device func(int) string, do func(n *nic, of []int, tell func(int, T)), took func(int, T), fail func(int, *core.Error)) error {
+// each gives each NIC those of the items that are its own, in their order. begin gives the function of one visit that
+// makes an item's result; failed is the result of an item that has none.
+func each[I, T any](
+	ctx context.Context, d *Driver, what string, items []I, device func(*I) string,
+	begin func(*nic) func(*I) T, failed func(*core.Error) T,
+) ([]T, error) {
+	ctx, stop := beforeEnd(ctx)
+	defer stop()
 	lib, cards, err := d.begin(ctx, what+"s")
 	if err != nil && core.AsError(err).Reason != core.NICMissing {
-		return err
+		return nil, err
 	}
 	none := core.AsError(err)
-	of := make([][]int, len(cards))
-	for i := range n {
-		at := slices.IndexFunc(cards, func(c card) bool { return c.name == device(i) })
+	out, of := make([]T, len(items)), make([][]int, len(cards))
+	for i := range items {
+		name := device(&items[i])
+		at := slices.IndexFunc(cards, func(c card) bool { return c.name == name })
 		switch {
 		case at >= 0:
 			of[at] = append(of[at], i)
 		case none != nil:
-			fail(i, none)
+			out[i] = failed(none)
 		default:
-			fail(i, core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(device(i)), what))
+			out[i] = failed(core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(name), what))
 		}
 	}
 	parallel(len(cards), func(at int) {
@@ -154,8 +162,19 @@ func each[T any](ctx context.Context, d *Driver, what string, n int, device func
 		if len(mine) == 0 {
 			return
 		}
-		visit(ctx, d, lib, cards[at], what, len(mine), func(n *nic, tell func(int, T)) { do(n, mine, tell) },
-			func(i int, v T) { took(mine[i], v) }, func(i int, err *core.Error) { fail(mine[i], err) })
+		got, err := visit(ctx, d, lib, cards[at], what, len(mine), func(n *nic, tell func(int, T)) {
+			do := begin(n)
+			for place, i := range mine {
+				tell(place, do(&items[i]))
+			}
+		})
+		for place, i := range mine {
+			if v, came := got[place]; came {
+				out[i] = v
+			} else {
+				out[i] = failed(err)
+			}
+		}
 	})
-	return nil
+	return out, nil
 }
