@@ -14,7 +14,7 @@ import (
 // fault lets something go wrong on a node's NICs.
 func (w *site) fault(node string, f sim.Fault) {
 	w.t.Helper()
-	must(w.t, sim.SetFault(w.t.Context(), w.path(node+".nic"), f))
+	must(w.t, sim.At(w.path(node+".nic")).SetFault(w.t.Context(), f))
 }
 
 // drained waits until a node is out of service and returns why.

@@ -104,7 +104,7 @@ func (o *output) say(line []byte, stream string) {
 	if len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &entry) == nil {
 		text, _ = entry["@message"].(string)
 		name, _ := entry["@level"].(string)
-		level, attrs = levelOf(name), nil
+		level, attrs = levels[name], nil
 		keys := slices.Sorted(maps.Keys(entry))
 		for _, k := range keys[:min(len(keys), maxAttrs)] {
 			if !strings.HasPrefix(k, "@") {
@@ -170,14 +170,7 @@ func clipped(s string) string {
 	return s
 }
 
-func levelOf(name string) slog.Level {
-	switch name {
-	case "trace", "debug":
-		return slog.LevelDebug
-	case "warn":
-		return slog.LevelWarn
-	case "error":
-		return slog.LevelError
-	}
-	return slog.LevelInfo
+// levels of hclog by name. A line of any other level is for information.
+var levels = map[string]slog.Level{
+	"trace": slog.LevelDebug, "debug": slog.LevelDebug, "warn": slog.LevelWarn, "error": slog.LevelError,
 }

@@ -161,14 +161,6 @@ func (d *Driver) changeFaults(ctx context.Context, change func([]Fault) []Fault)
 	return failed
 }
 
-// SetFault sets a fault on the node of a folder, from any process. A driver that runs sees it at its next call.
-func SetFault(ctx context.Context, dir string, f Fault) error { return At(dir).SetFault(ctx, f) }
-
-// ClearFaults ends faults on the node of a folder; see Driver.ClearFaults.
-func ClearFaults(ctx context.Context, dir string, kind FaultKind, device string) error {
-	return At(dir).ClearFaults(ctx, kind, device)
-}
-
 // faulty reports whether a fault of the kind is on the NIC now. The folder is locked.
 func (d *Driver) faulty(kind FaultKind, device int) bool {
 	now := time.Now()

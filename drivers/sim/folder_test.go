@@ -85,7 +85,7 @@ func TestStateMovedAway(t *testing.T) {
 
 func TestNoFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
-	if err := sim.SetFault(t.Context(), dir, sim.Fault{Kind: sim.Hang}); !errors.Is(err, core.NotFound) {
+	if err := sim.At(dir).SetFault(t.Context(), sim.Fault{Kind: sim.Hang}); !errors.Is(err, core.NotFound) {
 		t.Errorf("%v: want NotFound", err)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -104,13 +104,13 @@ func TestFaultFromAnotherProcess(t *testing.T) {
 	o := sim.Options{Dir: t.TempDir(), NICs: 1, Boot: "b1"}
 	d := sim.New(o)
 	s := create(t, d, spec("cxi0", 1000, 4034))
-	if err := sim.SetFault(t.Context(), o.Dir, sim.Fault{Kind: sim.Busy, For: time.Hour}); err != nil {
+	if err := sim.At(o.Dir).SetFault(t.Context(), sim.Fault{Kind: sim.Busy, For: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if err := destroy(t, d, s); !errors.Is(err, core.Busy) {
 		t.Errorf("%v, want Busy", err)
 	}
-	if err := sim.ClearFaults(t.Context(), o.Dir, "", ""); err != nil {
+	if err := sim.At(o.Dir).ClearFaults(t.Context(), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := destroy(t, d, s); err != nil {

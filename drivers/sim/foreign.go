@@ -8,12 +8,8 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
-// Foreign makes a service as a tool does that knows nothing of Weft, on a node's NICs in dir. A nil owner lets everybody in. It gives the service's id.
-func Foreign(ctx context.Context, dir, device string, owner *uint32, vnis []core.VNI) (uint32, error) {
-	return At(dir).Foreign(ctx, device, owner, vnis)
-}
-
-// Foreign is the same on this driver's node.
+// Foreign makes a service as a tool does that knows nothing of Weft. A nil owner lets everybody in. It gives the
+// service's id.
 func (d *Driver) Foreign(ctx context.Context, device string, owner *uint32, vnis []core.VNI) (uint32, error) {
 	if len(vnis) == 0 || len(vnis) > kernel.MaxVNIs {
 		return 0, core.Errorf(core.BadCall, "NIC %s: a service with %d VNIs: a CXI service names 1 to %d", core.Clip(device), len(vnis), kernel.MaxVNIs)

@@ -109,22 +109,7 @@ func (d Dir) BypassCount() (uint64, error) {
 
 // appendable opens or makes a file that only its owner can use.
 func appendable(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, missing(path, err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = distrust(path, "it is no file")
-	}
-	if err == nil {
-		err = checkPrivate(path, info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return openRegular(path, flag|os.O_CREATE, checkPrivate)
 }
 
 func lock(f *os.File) error {

@@ -86,7 +86,12 @@ func (d Dir) open(path string, flag int, accept func(path string, info fs.FileIn
 	if err := d.checkWay(path); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	return openRegular(path, flag, accept)
+}
+
+// openRegular is open for a path whose folders are checked. A file that it makes is for its owner alone.
+func openRegular(path string, flag int, accept func(path string, info fs.FileInfo) error) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, missing(path, err)
 	}

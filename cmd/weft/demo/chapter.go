@@ -90,7 +90,7 @@ func (s *story) denied() {
 func (s *story) nicFails() {
 	s.chapter("A NIC fails under a job: all of it is rolled back, and that node alone is drained")
 	bad, good := s.opts.Nodes[2], s.opts.Nodes[3]
-	check(sim.SetFault(s.ctx, dev.NICs(s.dir, bad), sim.Fault{Kind: sim.Fail, Device: "cxi2", Call: sim.CallCreate, Nth: 1}))
+	check(sim.At(dev.NICs(s.dir, bad)).SetFault(s.ctx, sim.Fault{Kind: sim.Fail, Device: "cxi2", Call: sim.CallCreate, Nth: 1}))
 	before := time.Now()
 	s.refused("weft run -N2 -- …     # cxi2 of "+bad+" cannot create a service", append(s.alice, "--on", bad+","+good)...)
 	vni := s.only()

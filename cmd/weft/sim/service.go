@@ -38,7 +38,7 @@ func newSimService(o *cli.Options) *cobra.Command {
 			if cmd.Flags().Changed("uid") {
 				owner = &uid
 			}
-			id, err := sim.Foreign(cmd.Context(), dev.NICs(o.Dir, node), device, owner, list)
+			id, err := sim.At(dev.NICs(o.Dir, node)).Foreign(cmd.Context(), device, owner, list)
 			if err != nil {
 				return err
 			}

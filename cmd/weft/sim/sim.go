@@ -86,9 +86,9 @@ func newSimFault(o *cli.Options) *cobra.Command {
 			}
 			dir := dev.NICs(o.Dir, node)
 			if clear {
-				return sim.ClearFaults(cmd.Context(), dir, sim.FaultKind(args[0]), device)
+				return sim.At(dir).ClearFaults(cmd.Context(), sim.FaultKind(args[0]), device)
 			}
-			return sim.SetFault(cmd.Context(), dir, sim.Fault{Kind: sim.FaultKind(args[0]), Device: device, Call: sim.Call(call), Nth: n, Delay: delay, For: d})
+			return sim.At(dir).SetFault(cmd.Context(), sim.Fault{Kind: sim.FaultKind(args[0]), Device: device, Call: sim.Call(call), Nth: n, Delay: delay, For: d})
 		},
 	}
 	o.NodeFlag(cmd, &node, "use the NICs of this node")
