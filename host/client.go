@@ -30,12 +30,12 @@ func (p *Plugin) outside(ctx context.Context, folder string) (*life, error) {
 	proc := newProcess(p.spec.Program, p.log)
 	client := plugin.NewClient(p.clientConfig(proc, folder))
 	l := newLife()
-	l.dead, l.kill, l.why = proc.dead, proc.kill, proc.why
+	l.dead, l.kill, l.why = proc.Dead, proc.kill, proc.why
 	l.stop = sync.OnceFunc(func() { p.grave.Go(client.Kill) })
 	defer context.AfterFunc(ctx, func() { proc.kill("killed: " + context.Cause(ctx).Error()) })()
 	err := p.connect(ctx, l, client)
 	if err == nil {
-		l.pid = proc.pid
+		l.pid = proc.Cmd.Process.Pid
 		return l, nil
 	}
 	if !proc.ran() {
@@ -43,7 +43,7 @@ func (p *Plugin) outside(ctx context.Context, folder string) (*life, error) {
 		return nil, core.Errorf(core.BadConfig, "%s: its program %s cannot be run: %w", p.spec.title(), p.spec.Program.Path, err)
 	}
 	p.mu.Lock()
-	p.status.PID = proc.pid
+	p.status.PID = proc.Cmd.Process.Pid
 	p.mu.Unlock()
 	if _, plain := err.(*shakeError); plain { //nolint:errorlint // made three lines above
 		proc.kill("killed: it did not shake hands: " + err.Error())
@@ -76,7 +76,7 @@ func (p *Plugin) clientConfig(proc *process, folder string) *plugin.ClientConfig
 		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: sdk.CookieKey, MagicCookieValue: sdk.CookieValue},
 		VersionedPlugins: map[int]plugin.PluginSet{sdk.Protocol: {}},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
-			proc.cmd.Env = append(cmd.Env, env...) // the last of a name counts
+			proc.Cmd.Env = append(cmd.Env, env...) // the last of a name counts
 			return proc, nil
 		},
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: folder},

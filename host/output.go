@@ -37,9 +37,8 @@ var handshake = regexp.MustCompile(`^\d+\|\d+\|(?:unix|tcp)\|`)
 
 // output carries what a plugin prints into the daemon's log. Nothing that it can print stops it, or the plugin.
 type output struct {
-	log     *slog.Logger
-	lines   throttle.Lines
-	reading sync.WaitGroup
+	log   *slog.Logger
+	lines throttle.Lines
 
 	mu      sync.Mutex
 	remarks []string

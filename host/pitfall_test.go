@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -168,7 +169,8 @@ func TestPitfall4LongLinesAreHarmlessInEveryLanguage(t *testing.T) {
 	told, shake := io.Pipe()
 	b := newLogbook()
 	v := newOutput(newTextLog(b))
-	v.reading.Go(func() { v.stdout(r, shake) })
+	var reading sync.WaitGroup
+	reading.Go(func() { v.stdout(r, shake) })
 	const line = "1|1|unix|/x|grpc"
 	go func() {
 		long := strings.Repeat("x", 70_000)
@@ -176,7 +178,7 @@ func TestPitfall4LongLinesAreHarmlessInEveryLanguage(t *testing.T) {
 		w.Close()
 	}()
 	got, err := io.ReadAll(told)
-	v.reading.Wait()
+	reading.Wait()
 	if err != nil || string(got) != line+"\n" {
 		t.Errorf("handshake %q, %v", got, err)
 	}
@@ -191,7 +193,8 @@ func TestPitfall4AFloodOfLinesDoesNotFillTheLog(t *testing.T) {
 		r, w := io.Pipe()
 		b := newLogbook()
 		v := newOutput(newTextLog(b))
-		v.reading.Go(func() { v.read(bufio.NewReaderSize(r, maxLine), "stdout") })
+		var reading sync.WaitGroup
+		reading.Go(func() { v.read(bufio.NewReaderSize(r, maxLine), "stdout") })
 		flood := strings.Repeat("y\n", 10*burst)
 		fmt.Fprint(w, flood)
 		synctest.Wait()
@@ -201,7 +204,7 @@ func TestPitfall4AFloodOfLinesDoesNotFillTheLog(t *testing.T) {
 		time.Sleep(pace)
 		fmt.Fprintln(w, "the end")
 		w.Close()
-		v.reading.Wait()
+		reading.Wait()
 		if text := b.String(); !strings.Contains(text, "the end") || !strings.Contains(text, fmt.Sprintf("left_out=%d", 9*burst)) {
 			t.Errorf("what it says after the flood, and how much was left out, is not in the log: %q", text[len(text)-200:])
 		}

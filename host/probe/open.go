@@ -54,11 +54,11 @@ func connect(ctx context.Context, run *process) (*conformance.Instance, error) {
 	}
 	fields := strings.Split(line, "|")
 	if len(fields) < 5 || fields[2] != "unix" || fields[4] != "grpc" {
-		return nil, core.Errorf(core.PluginAway, "plugin's program %s: handshake %q: it is not 1|1|unix|SOCKET|grpc", run.cmd.Path, core.Clip(line))
+		return nil, core.Errorf(core.PluginAway, "plugin's program %s: handshake %q: it is not 1|1|unix|SOCKET|grpc", run.Cmd.Path, core.Clip(line))
 	}
 	conn, err := grpc.NewClient("unix:"+fields[3], grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(limited))
 	if err != nil {
-		return nil, core.Errorf(core.PluginAway, "plugin's program %s: %w", run.cmd.Path, err)
+		return nil, core.Errorf(core.PluginAway, "plugin's program %s: %w", run.Cmd.Path, err)
 	}
 	i, err := halves(ctx, run, conn)
 	if err != nil {
@@ -78,7 +78,7 @@ func halves(ctx context.Context, run *process, conn *grpc.ClientConn) (*conforma
 	far := rpc.NewPlugin(conn)
 	about, err := far.Info(ctx)
 	if err != nil {
-		return nil, core.Errorf(core.PluginAway, "plugin's program %s: info: %w", run.cmd.Path, err)
+		return nil, core.Errorf(core.PluginAway, "plugin's program %s: info: %w", run.Cmd.Path, err)
 	}
 	i := &conformance.Instance{Checker: far, Schema: far.Schema, Configure: far.Configure, Process: &conformance.Process{
 		Info: func(ctx context.Context) (conformance.Info, error) {
@@ -86,7 +86,7 @@ func halves(ctx context.Context, run *process, conn *grpc.ClientConn) (*conforma
 			return conformance.Info(info), err
 		},
 		Health: far.Health, Drain: far.Drain, Large: func(ctx context.Context, bytes int) error { return large(ctx, conn, bytes) },
-		Signal: run.cmd.Process.Signal, Hang: func() { run.stdin.Close() }, Done: run.done, Logged: run.logged,
+		Signal: run.Cmd.Process.Signal, Hang: func() { run.Stdin.Close() }, Done: run.Dead, Logged: run.logged,
 	}}
 	if slices.Contains(about.Services, rpc.NICService) {
 		i.NIC = rpc.NewNIC(conn)
