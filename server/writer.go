@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"runtime"
 	"time"
 
@@ -71,7 +72,7 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 	if err != nil {
 		return err
 	}
-	m, first := engine.New(s.needs.Config, alloc, records, rand.Text(), witness, s.now())
+	m, first := engine.New(s.needs.Config, alloc, records, newID(), witness, s.now())
 	if len(first) > 0 || s.failure.Load() != nil {
 		if err := s.needs.Store.Commit(ctx, append(first, m.Seal())); err != nil {
 			return err
@@ -80,6 +81,13 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 	s.machine, s.alloc = m, alloc
 	s.annotateAgain()
 	return nil
+}
+
+// newID is 128 random bits, for a store that is new.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
 }
 
 // write is the one writer.
