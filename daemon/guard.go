@@ -27,6 +27,7 @@ type BypassArgs struct {
 	What string `json:"what"`
 }
 
+// bypassVerb writes a bypass that was begun or ended into the agent's audit.
 func bypassVerb(audit *slog.Logger) listener.Handler {
 	return func(_ context.Context, peer core.Peer, req hook.Request) (any, error) {
 		var args BypassArgs

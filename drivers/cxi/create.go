@@ -261,3 +261,22 @@ func (d *Driver) lnisPerRGID(nic string) uint32 {
 	room := max(free, 1) * uint32(len(cards))
 	return min((processes+room-1)/room, maxLPR)
 }
+
+// differences are the fields in which a service is not what it should be, leaving out id, counter pool, and the VNI fields of a service with a range.
+func differences(want, have *desc) (fields []string) {
+	for _, f := range []struct {
+		name  string
+		equal bool
+	}{
+		{"flags", want.flags&flagsMask == have.flags&flagsMask},
+		{"VNIs", !want.has(restrictedVNIs) || want.numVNIs == have.numVNIs && want.vnis == have.vnis},
+		{"classes", want.tcs == have.tcs},
+		{"members", want.members == have.members},
+		{"limits", want.limits == have.limits},
+	} {
+		if !f.equal {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
+}

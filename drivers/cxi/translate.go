@@ -70,25 +70,6 @@ func stands(d desc) desc {
 	return d
 }
 
-// differences are the fields in which a service is not what it should be, leaving out id, counter pool, and the VNI fields of a service with a range.
-func differences(want, have *desc) (fields []string) {
-	for _, f := range []struct {
-		name  string
-		equal bool
-	}{
-		{"flags", want.flags&flagsMask == have.flags&flagsMask},
-		{"VNIs", !want.has(restrictedVNIs) || want.numVNIs == have.numVNIs && want.vnis == have.vnis},
-		{"classes", want.tcs == have.tcs},
-		{"members", want.members == have.members},
-		{"limits", want.limits == have.limits},
-	} {
-		if !f.equal {
-			fields = append(fields, f.name)
-		}
-	}
-	return fields
-}
-
 // extrasOf are what a spec wants beside its descriptor.
 func extrasOf(spec *core.ServiceSpec) (e extras) {
 	if ranged(spec) {

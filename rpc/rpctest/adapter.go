@@ -47,12 +47,12 @@ func Wire(t testing.TB, adapter any) *Adapter {
 	return &Adapter{rpc.NewHooks(conn), rpc.NewScheduler(conn, core.Abilities(adapter))}
 }
 
-// Parse implements core.Hooks.
+// Parse calls the adapter through the wire, as each method does.
 func (a *Adapter) Parse(ctx context.Context, c core.HookCall) (core.Intent, error) {
 	return a.hooks.Parse(ctx, c)
 }
 
-// Render implements core.Hooks.
+// Render calls the adapter through the wire.
 func (a *Adapter) Render(ctx context.Context, c core.HookCall, o core.Outcome) (core.HookReply, error) {
 	return a.hooks.Render(ctx, c, o)
 }

@@ -135,10 +135,6 @@ func (s *story) busy() {
 	s.show(vni, s.state(vni, "free"))
 }
 
-func (s *story) show(vni uint16, rows []server.VNIRow) {
-	s.shown(fmt.Sprintf("weft vnis %d", vni), func(w io.Writer) { job.PrintVNIs(w, rows) })
-}
-
 // hold starts the application of a service's owner.
 func (s *story) hold(node, device string, service uint32, owner string) *launched {
 	j := s.weft("sim", "app", "--node", node, "--device", device, "--service", fmt.Sprint(service),

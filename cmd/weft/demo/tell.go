@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/weft-hpc/weft/cmd/weft/job"
+	"github.com/weft-hpc/weft/server"
 )
 
 func (s *story) chapter(title string) {
@@ -30,4 +33,9 @@ func (s *story) shown(command string, table func(io.Writer)) {
 	for line := range bytes.Lines(text.Bytes()) {
 		fmt.Fprintf(s.out, "     %s", line)
 	}
+}
+
+// show prints the VNI as `weft vnis` does.
+func (s *story) show(vni uint16, rows []server.VNIRow) {
+	s.shown(fmt.Sprintf("weft vnis %d", vni), func(w io.Writer) { job.PrintVNIs(w, rows) })
 }
