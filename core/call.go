@@ -13,9 +13,9 @@ type SchedulerCall struct {
 	Scheduler string
 	Within    time.Duration // in Orders: the time from sending to the reply; above 0. The node does not begin a later call
 	Verb      SchedulerVerb
-	Key       Key    // the job of CallDescribe, CallFail, CallRequeue, CallAnnotate
-	Node      string // the node of CallDrain, CallResume
-	Reason    string // of CallFail, CallDrain, CallRequeue
+	Key       Key    // of a verb about a job
+	Node      string // of a verb about a node
+	Reason    string // of a verb whose method takes a reason
 	Note      []byte // of CallDescribe: the Note that Parse made; at most MaxNote bytes
 	From      Peer   // of CallDescribe: the caller of the hook
 	Grant     *Grant // of CallAnnotate: the job's, without its token

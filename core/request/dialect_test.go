@@ -217,6 +217,9 @@ func TestOptions(t *testing.T) {
 			if err != nil || o.Help == "" || o.Idle != (len(r.Warnings) > 0) || o.Idle != idle {
 				t.Errorf("%s: %+v: %+v, %v", scheduler, o, r, err)
 			}
+			if !strings.HasPrefix(o.Help, "accepted: ") && cmp.Equal(r, core.Request{}) {
+				t.Errorf("%s: %s: it asks for nothing and does not say so", scheduler, o.Example)
+			}
 		}
 		for i, n := range names {
 			for k, m := range names {

@@ -101,16 +101,15 @@ func (h half) Has(verb core.SchedulerVerb) bool {
 // Call implements core.SchedulerClient. A describe is lost with the process that was asked.
 func (h half) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
 	p := h.s.process()
-	switch c.Verb {
-	case core.CallDescribe:
+	if c.Verb == core.CallDescribe {
 		if err := h.w.reach(atDescribe + h.s.name()); err != nil {
 			return nil, err
 		}
-	case core.CallDrain:
+	}
+	if c.Verb == core.CallDrain {
 		h.w.mu.Lock()
 		h.w.drains = append(h.w.drains, fmt.Sprintf("%s %s: %s", h.s.name(), c.Node, c.Reason))
 		h.w.mu.Unlock()
-	case core.CallFail, core.CallRequeue, core.CallAnnotate, core.CallResume: // as they come
 	}
 	job, err := core.Dispatcher{Of: p.scheduler}.Call(ctx, c)
 	if c.Verb == core.CallDescribe && p.over() {
