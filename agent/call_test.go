@@ -163,7 +163,7 @@ func TestAHalfOnTheNodeRequeues(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		stop()
-		server, stop = withHalf(t, &half{})
+		server, _ = withHalf(t, &half{})
 		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)
@@ -207,7 +207,7 @@ func TestAHalfOnTheNodeResumes(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		stop()
-		server, stop = withHalf(t, &half{})
+		server, _ = withHalf(t, &half{})
 		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)
@@ -236,7 +236,7 @@ func TestAHalfOnTheNodeShowsGrants(t *testing.T) {
 			t.Error(diff)
 		}
 		stop()
-		server, stop = withHalf(t, &half{})
+		server, _ = withHalf(t, &half{})
 		server.orders <- core.Orders{Calls: []core.SchedulerCall{call}}
 		if got := server.replies(); len(got) != 1 || got[0].Err == nil || got[0].Err.Reason != core.NotSupported {
 			t.Errorf("a half that cannot: %+v", got)

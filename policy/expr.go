@@ -71,15 +71,15 @@ func (e *expr) fit(v cty.Value) (cty.Value, error) {
 }
 
 // value evaluates for a job.
-func (x *expr) value(e *evaluation) (cty.Value, error) {
-	if x.constant != cty.NilVal {
-		return x.constant, nil
+func (e *expr) value(of *evaluation) (cty.Value, error) {
+	if e.constant != cty.NilVal {
+		return e.constant, nil
 	}
-	v, diags := x.tree.Value(e.context())
+	v, diags := e.tree.Value(of.context())
 	if diags.HasErrors() {
 		return cty.NilVal, errors.New(said(diags))
 	}
-	v, err := x.fit(v)
+	v, err := e.fit(v)
 	if err == nil && !v.IsWhollyKnown() {
 		err = errors.New("it gives nothing that is known")
 	}

@@ -88,6 +88,7 @@ func drawn(t *rapid.T) engine.Record {
 		return engine.Transition{Serial: serial, State: engine.Held, Why: word}
 	case engine.TableJoin:
 		return engine.Join{Serial: serial, Node: name, Boot: word, Clean: rapid.Bool().Draw(t, "clean")}
+	case engine.TableMeta, engine.TableTombstone: // a batch has its own Meta
 	}
 	return engine.Tombstone{Serial: serial, Run: core.Run{Key: core.Key{JobID: core.JobID{Job: word}}}}
 }
