@@ -45,6 +45,7 @@ func (e *evaluation) history(a attribute) []Setting {
 	return out
 }
 
+// attributes explain each value of the decision, with the places that set it.
 func (e *evaluation) attributes() []Attribute {
 	out := make([]Attribute, 0, numAttributes+1)
 	for a := range numAttributes {

@@ -89,3 +89,21 @@ func (b *Blocks) Reconfigure(ctx context.Context, plugins *host.Host, anew []con
 	}
 	return undo, nil, nil
 }
+
+// Spec says how the plugin of a block is run, and puts the block in force.
+func (b *Blocks) Spec(kind host.Kind, p config.Plugin) (host.Spec, []hclfile.Finding) {
+	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
+	b.set(p)
+	if findings := UnknownTypes(p); findings != nil {
+		return s, findings
+	}
+	switch {
+	case len(p.Command) > 0:
+		s.Program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
+	case p.InProcess:
+		s.Value = builtins[kind][p.Type](p.Name)
+	default:
+		s.Program = Self(kind, p.Type, p.Name)
+	}
+	return s, nil
+}

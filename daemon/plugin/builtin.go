@@ -22,7 +22,7 @@ func Self(kind host.Kind, typ, name string) host.Program {
 	return host.Self("plugin", "serve", string(kind), typ, name)
 }
 
-// builtins are the plugins that are part of weft, by kind and type: this list is the only place that knows them all.
+// builtins are the plugins that are part of weft, by kind and type. No other list names them all.
 var builtins = map[host.Kind]map[string]func(name string) any{
 	host.Driver: {
 		"cxi": func(string) any { return cxi.New() },
@@ -65,22 +65,4 @@ func Builtins() map[host.Kind][]string {
 		slices.Sort(out[kind])
 	}
 	return out
-}
-
-// Spec says how the plugin of a block is run, and puts the block in force.
-func (b *Blocks) Spec(kind host.Kind, p config.Plugin) (host.Spec, []hclfile.Finding) {
-	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
-	b.set(p)
-	if findings := UnknownTypes(p); findings != nil {
-		return s, findings
-	}
-	switch {
-	case len(p.Command) > 0:
-		s.Program = host.Program{Path: p.Command[0], Args: p.Command, SHA256: p.SHA256}
-	case p.InProcess:
-		s.Value = builtins[kind][p.Type](p.Name)
-	default:
-		s.Program = Self(kind, p.Type, p.Name)
-	}
-	return s, nil
 }

@@ -63,6 +63,7 @@ func (r row) described(scheduler string, u user) core.Job {
 	}
 }
 
+// run identifies the run that a row of qstat shows.
 func (r row) run(scheduler string, uid uint32) core.Run {
 	return core.Run{
 		Key:         core.Key{JobID: core.JobID{Scheduler: scheduler, Job: r.id}, Generation: r.runs},
