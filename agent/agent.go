@@ -113,6 +113,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	if needs.First != nil && needs.Rundir != "" {
 		a.untold = needs.First.Untold
 	}
+	a.sweepEnvirons()
 	return a, a.load(ctx)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -251,7 +252,14 @@ func TestAJobComesAndGoes(t *testing.T) {
 			t.Errorf("the file has %s, %v", text, err)
 		}
 		r.stop()
+		half := filepath.Join(filepath.Dir(path), ".2.weft-7") // of a kill while it was written
+		if err := os.WriteFile(half, []byte("token"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		r.begin(t) // a restart finds it again
+		if _, err := os.Stat(half); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("half an environment is left: %v", err)
+		}
 		if out := r.Do(t.Context(), ask(core.Environment, "s", "1", 7), core.Peer{UID: 7}); out.Err != nil || len(out.Environment) == 0 {
 			t.Errorf("the owner's environment after a restart: %v, %v", out.Environment, out.Err)
 		}

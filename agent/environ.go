@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
@@ -24,6 +26,23 @@ type environs struct {
 type left struct {
 	run      core.Run
 	rendered chan struct{} // closed when the adapter has said what tasks are told, or could not
+}
+
+// sweepEnvirons removes the environments that a killed agent had not named yet. Each may carry a session token.
+func (a *Agent) sweepEnvirons() {
+	folders, err := os.ReadDir(a.needs.Environ)
+	if a.needs.Environ == "" || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	for _, f := range folders {
+		if !f.IsDir() {
+			continue
+		}
+		err = errors.Join(err, file.Sweep(filepath.Join(a.needs.Environ, f.Name())))
+	}
+	if err != nil {
+		a.log.Warn("environments that were being written at the last agent's end could not be removed", core.LogError, err)
+	}
 }
 
 // publish leaves the environment for the job's tasks, so that 192 of them that start at once read a file and nobody's socket. What the adapter says of

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -31,10 +32,11 @@ func Like(info fs.FileInfo) How {
 }
 
 // Replace puts text in the place of the file at path, or makes that file. The new file has its mode and owner before it
-// has its name; until then its name begins with a dot. Replace replaces a symbolic link, not the file behind it.
+// has its name; until then its name begins with a dot, and Sweep removes it after a crash. Replace replaces a symbolic
+// link, not the file behind it.
 func Replace(path string, text []byte, how How) (err error) {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".weft-*")
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+unnamed+"*")
 	if err != nil {
 		return err
 	}
@@ -67,6 +69,24 @@ func Replace(path string, text []byte, how How) (err error) {
 		return err
 	}
 	return Sync(dir)
+}
+
+// unnamed is in the name of every file that Replace has not named yet.
+const unnamed = ".weft-"
+
+// Sweep removes the files that a killed Replace left in a folder. No Replace may be at work there. A folder that is not
+// there is no error.
+func Sweep(dir string) error {
+	all, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, f := range all {
+		if strings.HasPrefix(f.Name(), ".") && strings.Contains(f.Name(), unnamed) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
+		}
+	}
+	return err
 }
 
 // Append opens the file at path to write at its end, or makes it. The file is the caller's alone to read, whatever its

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-hpc/weft/file"
 )
 
@@ -32,6 +34,29 @@ func TestReplace(t *testing.T) {
 		if how.Owner != nil && (like.Owner == nil || *like.Owner != *other) || like.Mode != how.Mode {
 			t.Errorf("%+v", like)
 		}
+	}
+}
+
+// Sweep takes the leavings of a Replace that was killed, and nothing else.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	if err := file.Sweep(filepath.Join(dir, "none")); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{".conf.weft-1", ".6.7.weft-23", "conf", ".hidden", "conf.weft-1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if diff := cmp.Diff([]string{".hidden", "conf", "conf.weft-1"}, left); diff != "" || err != nil {
+		t.Error(diff, err)
 	}
 }
 
