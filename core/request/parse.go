@@ -161,5 +161,5 @@ func (d Dialect) unknown(g Given) error {
 	if near := nearest(g.Name); near != "" {
 		remedy = "did you mean " + near + "? " + remedy
 	}
-	return core.Errorf(core.BadRequest, "option %q: there is no such option", g.As).WithRemedy(remedy)
+	return core.Errorf(core.BadRequest, "option %q: there is no such option", core.Clip(g.As)).WithRemedy(remedy)
 }
