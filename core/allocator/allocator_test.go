@@ -39,7 +39,7 @@ func take(t testing.TB, a *Allocator, n int) []core.VNI {
 // count is how many VNIs the pool has and how many are free; 0 for a pool that does not exist.
 func count(a *Allocator, name string) (size, free int) {
 	if p := a.byName[name]; p != nil {
-		return p.size, p.free()
+		return p.size, p.free
 	}
 	return 0, 0
 }
@@ -49,7 +49,7 @@ func holds(a *Allocator, v core.VNI) int {
 	if s := a.slot(v); s != nil {
 		return int(s.holds)
 	}
-	return 0
+	return int(a.away[v].holds)
 }
 
 // outside lists the VNIs in ascending order that are held and lie outside every pool.
@@ -57,7 +57,7 @@ func outside(a *Allocator) []core.VNI {
 	var out []core.VNI
 	for i := range last {
 		v := core.VNI(i + 1)
-		if s := a.slot(v); s != nil && s.pool == 0 && holds(a, v) > 0 {
+		if s := a.slot(v); (s == nil || s.pool == 0) && holds(a, v) > 0 {
 			out = append(out, v)
 		}
 	}

@@ -29,6 +29,23 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
+// BenchmarkScattered searches the one VNI never given of a pool, from its other end: the longest way of the word-wise scan.
+func BenchmarkScattered(b *testing.B) {
+	a := jobs(b, "1-65535")
+	for v := 2; v < 65535; v++ {
+		a.Hold(core.VNI(v))
+	}
+	a.Hold(2)
+	b.ReportAllocs()
+	p := a.byName["jobs"]
+	p.cursor = 2
+	for b.Loop() {
+		if p.next() != 65535 {
+			b.Fatal("the only one left is 65535")
+		}
+	}
+}
+
 // BenchmarkRestart loads 60,000 reservations.
 func BenchmarkRestart(b *testing.B) {
 	for b.Loop() {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is what an Allocator must do, in maps: no lists.
+// model is what an Allocator must do, in maps: no bitmap, no queue.
 type model struct {
 	pools []Pool
 	holds map[core.VNI]int

@@ -1,7 +1,6 @@
 package allocator
 
 import (
-	"container/list"
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
@@ -41,31 +40,34 @@ func Sizes(pools []Pool) map[string]int {
 	return out
 }
 
-// pool is a Pool at work. Its lists hold the slots of its free VNIs.
+// pool is a Pool at work.
 type pool struct {
-	name     string
-	size     int           // VNIs it can give in all
-	fresh    list.List     // never given, by number
-	next     *list.Element // the one of them to give next
-	cursor   core.VNI      // newest of them that was taken
-	returned list.List     // came back, the one free the longest first
+	name           string
+	start          core.VNI // VNI of bit 0
+	size           int      // VNIs it can give in all
+	free           int      // VNIs it can give now
+	fresh          int      // of these, how many it never gave
+	unused         bitmap   // free and never given
+	cursor         core.VNI // newest of the never given that was taken
+	oldest, newest core.VNI // ends of the queue of returned VNIs; 0: empty
 }
 
-func (p *pool) free() int { return p.fresh.Len() + p.returned.Len() }
+func (p *pool) at(v core.VNI) int { return int(v) - int(p.start) }
 
-// pass goes on behind s, which is fresh, going round.
-func (p *pool) pass(s *slot) {
-	p.cursor = s.vni
-	if p.next = s.free.Next(); p.next == nil {
-		p.next = p.fresh.Front()
+// next is the first VNI never given behind the cursor, going round. There is one.
+func (p *pool) next() core.VNI {
+	i := p.unused.next(max(p.at(p.cursor)+1, 0))
+	if i < 0 {
+		i = p.unused.next(0)
 	}
+	return p.start + core.VNI(i)
 }
 
 // Use is how many VNIs of each pool are held. Every pool has an entry.
 func (a *Allocator) Use() map[string]int {
 	out := make(map[string]int, len(a.pools))
 	for _, p := range a.pools {
-		out[p.name] = p.size - p.free()
+		out[p.name] = p.size - p.free
 	}
 	return out
 }

@@ -13,13 +13,14 @@ func (a *Allocator) Resize(pools []Pool) error {
 	if err := check(pools); err != nil {
 		return err
 	}
-	b := &Allocator{byName: make(map[string]*pool, len(pools)), away: map[core.VNI]*slot{}, clock: a.clock}
+	b := &Allocator{byName: make(map[string]*pool, len(pools)), away: map[core.VNI]mark{}, clock: a.clock}
 	b.span(pools)
-	for i := range a.slots {
-		b.keep(&a.slots[i])
-	}
-	for _, s := range a.away {
-		b.keep(s)
+	for v, m := range a.marks {
+		if s := b.slot(v); s != nil {
+			s.mark = m
+		} else {
+			b.away[v] = m
+		}
 	}
 	for i := range pools {
 		b.add(pools[i], a.byName[pools[i].Name])
@@ -28,11 +29,17 @@ func (a *Allocator) Resize(pools []Pool) error {
 	return nil
 }
 
-// keep takes over what outlives a resize.
-func (a *Allocator) keep(s *slot) {
-	if s.holds > 0 || s.returned > 0 {
-		to := a.known(s.vni)
-		to.holds, to.returned = s.holds, s.returned
+// marks goes through all that is known of VNIs.
+func (a *Allocator) marks(yield func(core.VNI, mark) bool) {
+	for i := range a.slots {
+		if m := a.slots[i].mark; m != (mark{}) && !yield(a.base+core.VNI(i), m) {
+			return
+		}
+	}
+	for v, m := range a.away {
+		if !yield(v, m) {
+			return
+		}
 	}
 }
 
@@ -47,21 +54,23 @@ func (a *Allocator) span(pools []Pool) {
 	if low <= high {
 		a.base, a.slots = core.VNI(low), make([]slot, high-low+1)
 	}
-	for i := range a.slots {
-		a.slots[i].vni = a.base + core.VNI(i)
-	}
 }
 
 // add makes the pool out of the slots, which are marked already. It goes on where the pool of its name stood.
 func (a *Allocator) add(given Pool, was *pool) {
-	p := &pool{name: given.Name, size: given.Size()}
-	if was != nil {
+	p := &pool{name: given.Name, start: last, size: given.Size()}
+	high := core.VNI(0)
+	for _, r := range given.Ranges {
+		p.start, high = min(p.start, r.First), max(high, r.Last)
+	}
+	p.unused = make(bitmap, p.at(high)>>6+1)
+	if was != nil && p.at(was.cursor) >= 0 && was.cursor <= high {
 		p.cursor = was.cursor
 	}
 	a.pools = append(a.pools, p)
 	a.byName[p.name] = p
 
-	var free []*slot
+	var back []core.VNI
 	for _, r := range given.Ranges {
 		for i := int(r.First); i <= int(r.Last); i++ {
 			v := core.VNI(i)
@@ -70,26 +79,21 @@ func (a *Allocator) add(given Pool, was *pool) {
 			}
 			s := a.slot(v)
 			s.pool = uint16(len(a.pools))
-			if s.holds == 0 {
-				free = append(free, s)
+			if s.holds > 0 {
+				continue
+			}
+			p.free++
+			if s.returned == 0 {
+				p.fresh++
+				p.unused.set(p.at(v))
+			} else {
+				back = append(back, v)
 			}
 		}
 	}
-	slices.SortFunc(free, func(s, t *slot) int {
-		return cmp.Or(cmp.Compare(s.returned, t.returned), cmp.Compare(s.vni, t.vni))
-	})
-	for _, s := range free {
-		if s.returned > 0 {
-			s.free = p.returned.PushBack(s)
-			continue
-		}
-		s.free = p.fresh.PushBack(s)
-		if p.next == nil && s.vni > p.cursor {
-			p.next = s.free
-		}
-	}
-	if p.next == nil {
-		p.next = p.fresh.Front()
+	slices.SortFunc(back, func(v, w core.VNI) int { return cmp.Compare(a.slot(v).returned, a.slot(w).returned) })
+	for _, v := range back {
+		a.link(p, v, a.slot(v))
 	}
 }
 
