@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -93,9 +92,12 @@ type Taken struct {
 
 // VNIsOf are the VNIs alone, in their order.
 func VNIsOf(taken []Taken) []core.VNI {
-	out := slices.Grow([]core.VNI(nil), len(taken))
-	for _, t := range taken {
-		out = append(out, t.VNI)
+	if len(taken) == 0 {
+		return nil
+	}
+	out := make([]core.VNI, len(taken))
+	for i, t := range taken {
+		out[i] = t.VNI
 	}
 	return out
 }
