@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
 	"os"
 	"reflect"
 	"runtime"
@@ -96,52 +98,101 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestVersion1 reads the bytes of a record of each table as version 1 wrote them, and writes the same while that is the
-// present version. version1.json has what they mean. A fact is in neither file, so a new one changes none of them.
-func TestVersion1(t *testing.T) {
+// TestVersions reads the bytes of a record of each table as each version that this release reads wrote them, and writes
+// the newest version the same. versionN.json has what the bytes mean: all values differ, but true does not differ from
+// true, so versionN.flags has the place of each in its record. A fact is in no file, so a new one changes none.
+func TestVersions(t *testing.T) {
 	t.Parallel()
-	meant, err := os.ReadFile("testdata/version1.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []json.RawMessage
-	if err := json.Unmarshal(meant, &texts); err != nil {
-		t.Fatal(err)
-	}
-	const path = "testdata/version1.hex"
-	golden, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := strings.Fields(string(golden))
-	if len(old) != len(zeros()) || len(texts) != len(zeros()) {
-		t.Fatalf("testdata has %d records, and what %d mean", len(old), len(texts))
-	}
-	var d record.Decoder
-	for i, zero := range zeros() {
-		want := reflect.New(reflect.TypeOf(zero))
-		strict := json.NewDecoder(bytes.NewReader(texts[i]))
-		strict.DisallowUnknownFields()
-		if err := strict.Decode(want.Interface()); err != nil {
-			t.Fatalf("%T: %v", zero, err)
-		}
-		b, err := hex.DecodeString(old[i])
+	for version := record.Oldest; version <= record.Version; version++ {
+		path := fmt.Sprintf("testdata/version%d", version)
+		meant, err := os.ReadFile(path + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.Decode(b)
+		var texts []json.RawMessage
+		if err := json.Unmarshal(meant, &texts); err != nil {
+			t.Fatal(err)
+		}
+		golden, err := os.ReadFile(path + ".hex")
 		if err != nil {
-			t.Errorf("%T: %v", zero, err)
-			continue
+			t.Fatal(err)
 		}
-		if record.Version != 1 {
-			continue
+		places, err := os.ReadFile(path + ".flags")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if d := cmp.Diff(want.Elem().Interface(), got, whole); d != "" {
-			t.Errorf("%T: %s", zero, d)
+		var flags map[string]int
+		if err := json.Unmarshal(places, &flags); err != nil {
+			t.Fatal(err)
 		}
-		if again, _ := record.Append(nil, got); !bytes.Equal(b, again) {
-			t.Errorf("%T is written differently than %s says: make the new field a fact, or raise record.Version", zero, path)
+		old := strings.Fields(string(golden))
+		if len(old) != len(zeros()) || len(texts) != len(zeros()) {
+			t.Fatalf("%s has %d records, and what %d mean", path, len(old), len(texts))
+		}
+		var d record.Decoder
+		for i, zero := range zeros() {
+			want := reflect.New(reflect.TypeOf(zero))
+			strict := json.NewDecoder(bytes.NewReader(texts[i]))
+			strict.DisallowUnknownFields()
+			if err := strict.Decode(want.Interface()); err != nil {
+				t.Fatalf("%s: %T: %v", path, zero, err)
+			}
+			b, err := hex.DecodeString(old[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := d.Decode(b)
+			if err != nil {
+				t.Errorf("%s: %T: %v", path, zero, err)
+				continue
+			}
+			if d := cmp.Diff(want.Elem().Interface(), got, whole); d != "" {
+				t.Errorf("%s: %T: %s", path, zero, d)
+			}
+			for field, flag := range trues(want.Elem(), fmt.Sprintf("%T", zero)) {
+				at, known := flags[field]
+				if !known || b[at] != 1 {
+					t.Fatalf("%s.flags does not say where %s lies", path, field)
+				}
+				b[at] = 0
+				flag.SetBool(false)
+				got, err := d.Decode(b)
+				if d := cmp.Diff(want.Elem().Interface(), got, whole); d != "" || err != nil {
+					t.Errorf("%s: %s is not at byte %d: %v\n%s", path, field, at, err, d)
+				}
+				b[at] = 1
+				flag.SetBool(true)
+			}
+			if again, _ := record.Append(nil, got); version == record.Version && !bytes.Equal(b, again) {
+				t.Errorf("%T is written differently than %s.hex says: make the new field a fact, or raise record.Version", zero, path)
+			}
+		}
+	}
+}
+
+// trues are the fields of v, however deep, that are true, by their paths.
+func trues(v reflect.Value, path string) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		switch v.Kind() {
+		case reflect.Bool:
+			if v.Bool() {
+				yield(path, v)
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				trues(v.Elem(), path)(yield)
+			}
+		case reflect.Slice, reflect.Array:
+			for i := range v.Len() {
+				trues(v.Index(i), fmt.Sprintf("%s[%d]", path, i))(yield)
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.IsExported() {
+					trues(v.Field(i), path+"."+f.Name)(yield)
+				}
+			}
+		default:
 		}
 	}
 }
