@@ -1,11 +1,18 @@
 package policy
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/fulltest"
+	"github.com/weft-hpc/weft/policy/facts"
 )
 
 // A rule can tell all that a user can ask for: each field of the request changes the value of a variable.
@@ -42,5 +49,55 @@ func TestRequestIsInVariables(t *testing.T) {
 		if !differ(&none, &asked) {
 			t.Errorf("core.Request.%s: no variable has it; give variables a row for it", name)
 		}
+	}
+}
+
+// A fact that people write has the name of the variable that has its value.
+func TestFactsBearTheNamesOfVariables(t *testing.T) {
+	job := fulltest.Value[core.Job]()
+	job.Request.Off, job.Request.JobVNI, job.Request.SingleNode, job.Request.Collectives = false, false, false, false
+	job.Placements = []core.Placement{{Hosts: "7", Nodes: 7, Cores: 1}} // a hostlist that is also a number
+	clear(job.Request.Limits[1:])                                       // facts have no order of resources
+	for _, only := range []*bool{
+		&job.Request.Off, &job.Request.JobVNI, &job.Request.SingleNode, &job.Request.Collectives,
+	} {
+		*only = true
+		text, err := json.Marshal(facts.Of(job))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written map[string]any
+		if err := json.Unmarshal(text, &written); err != nil {
+			t.Fatal(err)
+		}
+		request := written["request"].(map[string]any)
+		request["limits"] = slices.Collect(maps.Keys(request["limits"].(map[string]any))) // the variable has their names
+		e := &evaluation{facts: &engine.Facts{Job: job}}
+		for name, variable := range variables {
+			fact, asked := strings.CutPrefix(name, "job.request.")
+			object := request
+			if !asked {
+				fact, asked = strings.CutPrefix(name, "job.")
+				object = written
+			}
+			if !asked || name == "job.spread" || name == "job.cores" { // a topology's; a sum over all nodes
+				continue
+			}
+			var value any
+			switch of := variable.(type) {
+			case truth:
+				value, object[fact] = of(e), object[fact] == true
+			case amount:
+				value = of(e)
+			case word:
+				value = of(e)
+			case list:
+				value = of(e)
+			}
+			if got, want := fmt.Sprint(object[fact]), fmt.Sprint(value); got != want {
+				t.Errorf("%s is %s, and facts have %s", name, want, got)
+			}
+		}
+		*only = false
 	}
 }

@@ -1,6 +1,7 @@
 package facts_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/fulltest"
 	"github.com/weft-hpc/weft/policy/facts"
 )
 
@@ -37,6 +39,28 @@ func TestThereAndBack(t *testing.T) {
 		if diff := cmp.Diff(job, got); diff != "" || err != nil {
 			t.Errorf("%s: %s: %v (-was +read):\n%s", name, text, err, diff)
 		}
+	}
+}
+
+// A job is the same after it was text, even if all its fields are set at once and no two are alike.
+func TestFullJob(t *testing.T) {
+	job := fulltest.Value[core.Job]()
+	job.Generation, job.Submitted, job.Name, job.Gone = 0, 0, "", false // leftOut says why
+	job.Request.Classes = core.LowLatency | core.BulkData
+	for i := range job.Placements {
+		job.Placements[i].Nodes, job.Placements[i].Cores = 1, i+2
+	}
+	text, err := json.Marshal(facts.Of(job))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := facts.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Job("n1")
+	if diff := cmp.Diff(job, got); diff != "" || err != nil {
+		t.Errorf("%s: %v (-was +read):\n%s", text, err, diff)
 	}
 }
 

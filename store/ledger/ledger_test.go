@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/dev/fulltest"
 	"github.com/weft-hpc/weft/store/storetest"
 )
 
@@ -60,6 +61,20 @@ func TestFileRemembersWhatMemoryDoes(t *testing.T) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestNoFieldIsLost(t *testing.T) {
+	for _, want := range []node.Record{
+		fulltest.Value[node.Entry](), fulltest.Value[node.Tombstone](), fulltest.Value[node.Seen](),
+	} {
+		b, err := encode(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decode(b); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%T has a field that its form loses: %v\n%s", want, err, cmp.Diff(want, got))
+		}
 	}
 }
 
