@@ -25,9 +25,11 @@ func (a *Agent) auditHook(call core.HookCall, ask core.Intent, out core.Outcome,
 	if !bypassed && !refused {
 		return
 	}
-	attrs := []any{
-		core.LogUID, call.Peer.UID, core.LogPID, call.Peer.PID, core.LogCall, call.ID, core.LogJob, ask.Key.String(), core.LogPhase, core.Clip(call.Phase),
+	right := ""
+	if !refused {
+		right = call.Peer.Right(ask.UID)
 	}
+	attrs := append(call.Peer.Audited(call.ID, right), core.LogJob, ask.Key.String(), core.LogPhase, core.Clip(call.Phase))
 	if refused {
 		a.audit.Info(auditRefuse, append(attrs, core.LogReason, string(out.Err.Reason), core.LogError, out.Err.What)...)
 		return

@@ -28,7 +28,7 @@ const auditClean = "clean"
 
 // Clean removes the services that no run of this node explains, as far as all their VNIs are of Weft's pools; the others are listed as kept. Never one of the
 // system, never a default service.
-func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call string, dry bool) ([]CleanRow, error) {
+func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call, right string, dry bool) ([]CleanRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
 	defer cancel()
 	services, err := a.needs.Driver.Services(ctx)
@@ -65,7 +65,7 @@ func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call strin
 		if err == nil {
 			one = errs[i]
 		}
-		attrs := []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, call, core.LogNIC, s.Device, core.LogService, s.ID, core.LogVNI, core.FormatVNIs(s.VNIs), core.LogOwner, r.Owner}
+		attrs := append(peer.Audited(call, right), core.LogNIC, s.Device, core.LogService, s.ID, core.LogVNI, core.FormatVNIs(s.VNIs), core.LogOwner, r.Owner)
 		if e := a.driverError(one); e != nil {
 			r.Result, r.Why = "failed", e.What
 			if e.Code == core.Busy {

@@ -63,14 +63,14 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dry, err := r.Clean(t.Context(), pools, root, "c", true)
+		dry, err := r.Clean(t.Context(), pools, root, "c", "root", true)
 		if err != nil || len(dry) != 3 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		if after, _ := r.driver.Services(t.Context()); len(after) != len(before) {
 			t.Fatal("a dry run removed something")
 		}
-		rows, err := r.Clean(t.Context(), pools, root, "c", false)
+		rows, err := r.Clean(t.Context(), pools, root, "c", "root", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 		}
 		// A site that knows of no pool removes nothing.
 		r.foreign(t, "cxi0", &uid, 5002)
-		if rows, err := r.Clean(t.Context(), agent.Site{}, root, "c", false); err != nil || slices.ContainsFunc(rows, func(c agent.CleanRow) bool { return c.Result != "kept" }) {
+		if rows, err := r.Clean(t.Context(), agent.Site{}, root, "c", "root", false); err != nil || slices.ContainsFunc(rows, func(c agent.CleanRow) bool { return c.Result != "kept" }) {
 			t.Errorf("%+v, %v", rows, err)
 		}
 	})

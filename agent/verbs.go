@@ -163,7 +163,7 @@ func (d *Verbs) doctor(ctx context.Context, peer core.Peer, req hook.Request) (a
 	if err := req.Decode(&args); err != nil {
 		return nil, err
 	}
-	if err := privileged(peer, "doctor"); err != nil {
+	if _, err := Privileged(peer, "doctor"); err != nil {
 		return nil, err
 	}
 	return d.Agent.Doctor(ctx, d.Site, args.Limit), nil
@@ -175,17 +175,21 @@ func (d *Verbs) clean(ctx context.Context, peer core.Peer, req hook.Request) (an
 	if err := req.Decode(&args); err != nil {
 		return nil, err
 	}
-	if err := privileged(peer, auditClean); err != nil {
-		d.Agent.audit.Info(auditRefuse, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogVerb, auditClean, core.LogReason, string(err.Reason))
+	right, err := Privileged(peer, auditClean)
+	if err != nil {
+		d.Agent.audit.Info(auditRefuse, append(peer.Audited(req.ID, ""), core.LogVerb, auditClean, core.LogReason, string(core.ReasonOf(err)))...)
 		return nil, err
 	}
-	return d.Agent.Clean(ctx, d.Site, peer, req.ID, args.DryRun)
+	return d.Agent.Clean(ctx, d.Site, peer, req.ID, right, args.DryRun)
 }
 
-// privileged refuses all but root and who runs the agent.
-func privileged(peer core.Peer, verb string) *core.Error {
-	if peer.Root() || int64(peer.UID) == int64(os.Geteuid()) {
-		return nil
+// Privileged is the right of a caller to do what only root and the agent's user may.
+func Privileged(peer core.Peer, verb string) (right string, err error) {
+	switch {
+	case peer.Root():
+		return "root", nil
+	case int64(peer.UID) == int64(os.Geteuid()):
+		return "the agent's user", nil
 	}
-	return core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithRemedy("only root may, on the node itself")
+	return "", core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithRemedy("only root may, on the node itself")
 }

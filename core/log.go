@@ -14,6 +14,7 @@ const (
 	LogCall      = "call"   // one id from weft-hook to the driver
 
 	LogAddress = "address" // of the other end of a connection
+	LogAs      = "as"      // why the caller may: "root", "owner", "admin_group NAME"
 	LogAudit   = "audit"   // true on lines of the audit that share the log
 	LogCount   = "count"
 	LogError   = "err"

@@ -10,3 +10,23 @@ type Peer struct {
 
 // Root reports whether the caller is root on its node.
 func (p Peer) Root() bool { return p.UID == 0 }
+
+// Right is why p may ask about a job of owner: "root" or "owner"; empty if it may not.
+func (p Peer) Right(owner uint32) string {
+	switch p.UID {
+	case 0:
+		return "root"
+	case owner:
+		return "owner"
+	}
+	return ""
+}
+
+// Audited is how the audit names the caller of a call, with the right by which it was let in; empty if it was refused.
+func (p Peer) Audited(call, right string) []any {
+	attrs := []any{LogUID, p.UID, LogPID, p.PID, LogCall, call}
+	if right != "" {
+		attrs = append(attrs, LogAs, right)
+	}
+	return attrs
+}

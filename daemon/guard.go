@@ -3,8 +3,8 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"os"
 
+	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
@@ -13,8 +13,9 @@ import (
 // rootOnly guards a verb of an agent: who runs the agent may call it, and root.
 func rootOnly(verb string, then listener.Handler) listener.Handler {
 	return func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
-		if !peer.Root() && int64(peer.UID) != int64(os.Geteuid()) {
-			return nil, core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID).WithRemedy("only root may, on the node itself")
+		var err error
+		if req.Right, err = agent.Privileged(peer, verb); err != nil {
+			return nil, err
 		}
 		return then(ctx, peer, req)
 	}
@@ -34,7 +35,7 @@ func bypassVerb(audit *slog.Logger) listener.Handler {
 		if err := req.Decode(&args); err != nil {
 			return nil, err
 		}
-		audit.Warn(VerbBypass, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogWhy, core.Clip(args.What))
+		audit.Warn(VerbBypass, append(peer.Audited(req.ID, req.Right), core.LogWhy, core.Clip(args.What))...)
 		return struct{}{}, nil
 	}
 }

@@ -24,7 +24,7 @@ type Options struct {
 	Ready   func()           // called once it serves
 	Reload  <-chan os.Signal // asks for a reload, as SIGHUP does; nil: nobody does
 	Watch   Watchdog
-	Member  func(ctx context.Context, peer core.Peer, group string) bool // whether who calls belongs to a group; nil: what this host's files say is all
+	Member  func(ctx context.Context, uid uint32, group string) bool // whether who calls belongs to a group; nil: what this host's files say is all
 }
 
 type parts struct {

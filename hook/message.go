@@ -16,7 +16,8 @@ type Request struct {
 	Until   int64           `json:"until,omitempty"`  // CLOCK_BOOTTIME in ns after which the caller is gone; 0: not known
 	Cursor  string          `json:"cursor,omitempty"` // Pages: where the page before ended
 
-	Room int `json:"-"` // bytes that the reply's body may have, of which no caller decides; set by the listener; 0: listener.DefaultReply
+	Right string `json:"-"` // why the daemon let the caller in, for its audit; set by the daemon
+	Room  int    `json:"-"` // bytes that the reply's body may have, of which no caller decides; set by the listener; 0: listener.DefaultReply
 }
 
 // ParseRequest reads a request's frame. One that is not understood is core.BadCall; one of a version that this release does not speak core.BadVersion.

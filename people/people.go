@@ -129,14 +129,14 @@ func (d *Database) Groups(ctx context.Context, u User, more ...string) ([]string
 	return slices.Compact(names), nil
 }
 
-// Member reports whether a process belongs to a group: by its gid, or by the groups of its user. It is false where the
-// database does not answer.
-func (d *Database) Member(ctx context.Context, peer core.Peer, group string) bool {
+// Member reports whether a user belongs to a group. The groups of a process prove nothing: newgrp(1) and a setgid
+// program give it others. It is false where the database does not answer.
+func (d *Database) Member(ctx context.Context, uid uint32, group string) bool {
 	g, err := d.Group(ctx, group)
-	if err != nil || g.GID == peer.GID {
-		return err == nil
+	if err != nil {
+		return false
 	}
-	u, err := d.UID(ctx, peer.UID)
+	u, err := d.UID(ctx, uid)
 	if err != nil {
 		return false
 	}

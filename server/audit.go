@@ -20,7 +20,7 @@ const (
 
 // who names the caller of a prepare: the hook on its node.
 func who(in engine.Reserve) []any {
-	return []any{core.LogUID, in.Peer.UID, core.LogPID, in.Peer.PID, core.LogNode, in.Node, core.LogCall, in.Ask.Call}
+	return append(in.Peer.Audited(in.Ask.Call, in.Peer.Right(in.Ask.UID)), core.LogNode, in.Node)
 }
 
 // audit tells of one Step that is durable.

@@ -14,14 +14,14 @@ import (
 )
 
 // write does an operator's verb, and audits it whatever comes of it.
-func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (int, error) {
-	by := operator(peer, req)
+func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	by := peer.Audited(req.ID, req.Right)
 	if req.Verb == "forget" {
 		n, err := d.forget(ctx, by, req)
 		if err != nil {
 			d.Server.auditor.Info(auditForget, append(by, core.LogCount, n, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())...)
 		}
-		return n, err
+		return Count{n}, err
 	}
 	var args NodeArgs
 	n, err := d.onNodes(ctx, req, &args)
@@ -33,12 +33,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (in
 		by = append(by, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())
 	}
 	d.Server.auditor.Info(req.Verb, by...)
-	return n, err
-}
-
-// operator names the caller of a verb.
-func operator(peer core.Peer, req hook.Request) []any {
-	return []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID}
+	return Count{n}, err
 }
 
 // onNodes does a verb that names nodes.

@@ -23,7 +23,7 @@ import (
 type Verbs struct {
 	Server     *Server
 	AdminGroup string
-	Member     func(ctx context.Context, peer core.Peer, group string) bool // nil: no
+	Member     func(ctx context.Context, uid uint32, group string) bool // by the user database alone; nil: no
 	Version    string
 	Sizes      func() map[string]int       // VNIs of each pool
 	Expiry     func() time.Time            // of the server's certificate; nil: it has none
@@ -75,41 +75,46 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 		return d.vnis(ctx, req)
 	case "nodes":
 		return d.nodes(ctx, req)
-	case "forget", "drain", "resume", "recover", "accept":
-		if err := d.mayWrite(ctx, peer, req.Verb); err != nil {
-			d.Server.auditor.Info(req.Verb, append(operator(peer, req), core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())...)
-			return nil, err
-		}
-		n, err := d.write(ctx, peer, req)
-		return Count{n}, err
 	}
 	if read := d.Read[req.Verb]; read != nil {
 		return read(ctx, peer, req)
 	}
-	if more := d.More[req.Verb]; more != nil {
-		if err := d.mayWrite(ctx, peer, req.Verb); err != nil {
-			return nil, err
-		}
-		return more(ctx, peer, req)
+	write := d.More[req.Verb]
+	switch req.Verb {
+	case "forget", "drain", "resume", "recover", "accept":
+		write = d.write
 	}
-	return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the server?")
+	if write == nil {
+		return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the server?")
+	}
+	var err error
+	if req.Right, err = d.mayWrite(ctx, peer, req.Verb); err != nil {
+		d.Server.auditor.Info(req.Verb, append(peer.Audited(req.ID, req.Right), core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())...)
+		return nil, err
+	}
+	return write(ctx, peer, req)
 }
 
-func (d *Verbs) mayWrite(ctx context.Context, peer core.Peer, verb string) error {
-	// Who runs the server, as a user does with `weft dev`, could change its store as well.
-	if peer.Root() || int64(peer.UID) == int64(os.Geteuid()) || d.Admin(ctx, peer) {
-		return nil
+// mayWrite is the right of a caller to write.
+func (d *Verbs) mayWrite(ctx context.Context, peer core.Peer, verb string) (right string, err error) {
+	switch {
+	case peer.Root():
+		return "root", nil
+	case int64(peer.UID) == int64(os.Geteuid()): // as with `weft dev`: this user could change the store as well
+		return "the server's user", nil
+	case d.Admin(ctx, peer):
+		return "admin_group " + d.AdminGroup, nil
 	}
 	e := core.Errorf(core.NotAllowed, "%s: uid %d may not do it", verb, peer.UID)
 	if d.AdminGroup != "" {
-		return e.WithRemedy("root may, and members of group " + d.AdminGroup)
+		return "", e.WithRemedy("root may, and users whom the user database of the server's host lists in group " + d.AdminGroup)
 	}
-	return e.WithRemedy("only root may; `admin_group` in config.hcl can name a group that may too")
+	return "", e.WithRemedy("only root may; `admin_group` in config.hcl can name a group that may too")
 }
 
-// Admin looks the caller up at the system's own databases; what it says of its groups is not asked.
+// Admin reports whether the user database lists the caller in AdminGroup.
 func (d *Verbs) Admin(ctx context.Context, peer core.Peer) bool {
-	return d.AdminGroup != "" && d.Member != nil && d.Member(ctx, peer, d.AdminGroup)
+	return d.AdminGroup != "" && d.Member != nil && d.Member(ctx, peer.UID, d.AdminGroup)
 }
 
 func (d *Verbs) status(ctx context.Context) (any, error) {

@@ -176,7 +176,8 @@ const permissionsHead = `# Who may do what
 
 On a socket the kernel says who calls, on the network the certificate does; what a caller says of itself is asked nowhere. *The job* is one of a scheduler
 of type ` + "`local`" + `, the only one whose users may prepare and clean up what is theirs; with every other scheduler root alone may. Who runs a daemon may
-do what root may with it. "in part" leaves out what is private to the job's owner; "–" means that nothing of the kind answers there.
+do what root may with it. A member of ` + "`admin_group`" + ` is a user whom the user database lists in that group: a process that only has the group, as after
+newgrp(1), is another user. The audit says why somebody was let in. "in part" leaves out what is private to the job's owner; "–" means that nothing of the kind answers there.
 `
 
 // permissionsPage is docs/permissions.md as it should be.
@@ -293,13 +294,14 @@ func TestPermissions(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can call as other users")
 	}
-	group, gid := someGroup(t)
+	group, gid, member := someGroup(t)
 	d := newDaemons(t, "2000-2050", group, "n1", "n2")
 	d.nodes = []string{"n1"} // n2's agent is this test
 	d.up()
 	d.must(hook.Call(t.Context(), d.socket(), "recover", server.NodeArgs{Nodes: "n2"}, nil))
 	w := &walk{t: t, d: d}
-	for i, id := range [][2]uint32{{0, 0}, {64001, 64001}, {64002, 64002}, {64003, gid}} {
+	// A process has the group without being listed, as after newgrp; one that is listed has another group.
+	for i, id := range [][2]uint32{{0, 0}, {64001, 64001}, {64002, gid}, {member, 64003}} {
 		w.users[i] = newPerson(t, id[0], id[1])
 	}
 	w.connect()
@@ -325,20 +327,33 @@ func TestPermissions(t *testing.T) {
 		}
 	}
 	t.Logf("%d cells", tried)
-}
-
-// someGroup is a group of this machine's that root is not in.
-func someGroup(t *testing.T) (string, uint32) {
-	t.Helper()
-	for _, name := range []string{"adm", "staff", "users", "operator", "games"} {
-		if g, err := user.LookupGroup(name); err == nil {
-			if gid, err := strconv.ParseUint(g.Gid, 10, 32); err == nil && gid != 0 {
-				return name, uint32(gid)
-			}
+	for _, form := range []string{`msg=grant .* uid=64001 .* as=owner`, `msg=drain .* uid=0 .* as=root`, fmt.Sprintf(`msg=drain .* uid=%d .* as="admin_group %s"`, member, group)} {
+		if !regexp.MustCompile(form).MatchString(d.log(theServer)) {
+			t.Errorf("the audit has no line %s, which says why somebody was let in", form)
 		}
 	}
-	t.Skip("this machine has none of the groups that could be admin_group")
-	return "", 0
+	if said := regexp.MustCompile(`msg=reload .* uid=64002 .*`).FindString(d.log(theServer)); !strings.Contains(said, "reason=not-allowed") || strings.Contains(said, " as=") {
+		t.Errorf("of one who was refused the audit says %q", said)
+	}
+}
+
+// someGroup is a group of this machine's that root is not in, its gid, and the uid of a user whom the database lists in it.
+func someGroup(t *testing.T) (string, uint32, uint32) {
+	t.Helper()
+	for _, name := range []string{"games", "mail", "lp", "bin", "daemon"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		g, err := user.LookupGroupId(u.Gid)
+		gid, err1 := strconv.ParseUint(u.Gid, 10, 32)
+		uid, err2 := strconv.ParseUint(u.Uid, 10, 32)
+		if err == nil && err1 == nil && err2 == nil && gid != 0 && uid != 0 {
+			return g.Name, uint32(gid), uint32(uid)
+		}
+	}
+	t.Skip("this machine has none of the users who could be of admin_group")
+	return "", 0, 0
 }
 
 // connect dials the server's port as each caller that comes over the network.

@@ -53,7 +53,7 @@ func Restart(h *host.Host, audit *slog.Logger) listener.Handler {
 		if err == nil {
 			err = restart(ctx, h, args)
 		}
-		attrs := []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogPlugin, core.Clip(args.Kind) + " " + core.Clip(args.Name)}
+		attrs := append(peer.Audited(req.ID, req.Right), core.LogPlugin, core.Clip(args.Kind)+" "+core.Clip(args.Name))
 		if err != nil {
 			attrs = append(attrs, core.LogReason, string(core.AsError(err).Reason), core.LogError, err.Error())
 		}

@@ -131,7 +131,7 @@ func refused(findings, complaints []hclfile.Finding) Outcome {
 
 func (r *Reloader) Answer(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	done, err := r.reload(ctx)
-	attrs := []any{core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID}
+	attrs := peer.Audited(req.ID, req.Right)
 	switch {
 	case err != nil:
 		attrs = append(attrs, core.LogReason, string(core.AsError(err).Reason), core.LogError, err.Error())

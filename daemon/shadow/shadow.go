@@ -111,7 +111,7 @@ func (s *Policy) Answer(_ context.Context, peer core.Peer, req hook.Request) (an
 		s.Server.SetShadow(s.is)
 		out, why = s.report(), "beside the policy in force"
 	}
-	s.Audit.Info(Verb, core.LogUID, peer.UID, core.LogPID, peer.PID, core.LogCall, req.ID, core.LogPolicy, out.Policy, core.LogWhy, why)
+	s.Audit.Info(Verb, append(peer.Audited(req.ID, req.Right), core.LogPolicy, out.Policy, core.LogWhy, why)...)
 	return out, nil
 }
 
