@@ -22,6 +22,7 @@ const (
 
 type Config struct {
 	File       string     // as it was named to Load
+	Hash       string     // SHA-256 of its text, in hex
 	Nodes      string     // hostlist of every node of the system, in the names of their certificates
 	NodeCount  int        // how many that are
 	Groups     []Group    // topology, in the file's order; those of a dragonfly are g0, g1 …

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,8 +30,12 @@ func TestShipped(t *testing.T) {
 	if findings != nil {
 		t.Fatalf("findings: %+v", findings)
 	}
+	text, err := os.ReadFile("../config.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := &config.Config{
-		File: "../config.hcl", Nodes: "n[1-4]", NodeCount: 4, Policy: "../policy",
+		File: "../config.hcl", Hash: fmt.Sprintf("%x", sha256.Sum256(text)), Nodes: "n[1-4]", NodeCount: 4, Policy: "../policy",
 		Pools:      []config.Pool{{Name: "jobs", VNIs: []allocator.Range{{First: 1024, Last: 65535}}, Quarantine: time.Minute}},
 		Schedulers: []config.Plugin{{Kind: "scheduler", Type: "local", Name: "local"}},
 		Drivers:    []config.Plugin{{Kind: "driver", Type: "sim", Name: "sim"}},
@@ -173,7 +178,7 @@ agent {
 		t.Fatal(findings)
 	}
 	want := &config.Config{
-		File: "/etc/weft/config.hcl", Nodes: "n[1-4],login1", NodeCount: 5, Policy: "/etc/policy",
+		File: "/etc/weft/config.hcl", Hash: c.Hash, Nodes: "n[1-4],login1", NodeCount: 5, Policy: "/etc/policy",
 		Groups: []config.Group{{Name: "g0", Nodes: "n[1-2]"}},
 		Pools: []config.Pool{
 			{Name: "jobs", VNIs: []allocator.Range{{First: 1024, Last: 64511}}, Quarantine: time.Minute},

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -38,7 +40,8 @@ func Load(path string) (*Config, []hclfile.Finding) {
 // Parse is Load for a text that is in memory.
 func Parse(source hclfile.Source) (*Config, []hclfile.Finding) {
 	file, findings := hclfile.Parse(source)
-	l := loader{file: file, findings: findings, config: &Config{File: source.Name}}
+	sum := sha256.Sum256(source.Text)
+	l := loader{file: file, findings: findings, config: &Config{File: source.Name, Hash: hex.EncodeToString(sum[:])}}
 	l.config.Policy = l.path(DefaultPolicy)
 	l.config.Server = Server{Socket: DefaultServerSocket, Store: DefaultStore, TLS: DefaultTLS}
 	l.config.Agent = Agent{Dir: DefaultAgentDir, TLS: DefaultTLS}

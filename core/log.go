@@ -26,6 +26,11 @@ const (
 	LogPID     = "pid"
 	LogPlugin  = "plugin" // kind and label
 	LogPolicy  = "policy" // hash
+
+	LogConfig       = "config"        // hash of config.hcl's text
+	LogConfigBefore = "config_before" // that of the one it replaced
+	LogPolicyBefore = "policy_before" // hash of the policy that LogPolicy's replaced
+
 	LogSocket  = "socket"
 	LogStack   = "stack"
 	LogStream  = "stream" // of a plugin: stdout or stderr

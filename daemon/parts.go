@@ -22,7 +22,7 @@ type Options struct {
 	Version string
 	Log     *slog.Logger
 	Ready   func()           // called once it serves
-	Reload  <-chan os.Signal // asks for a reload, as SIGHUP does; nil: nobody does
+	Reopen  <-chan os.Signal // asks to open the audit's file again, as SIGHUP does; nil: nobody does
 	Watch   Watchdog
 	Member  func(ctx context.Context, uid uint32, group string) bool // whether who calls belongs to a group; nil: what this host's files say is all
 }
@@ -45,7 +45,7 @@ func (p *parts) openParts(ctx context.Context, of config.Daemon, dir, auditFile 
 		return err
 	}
 	p.later(p.audit.Close)
-	p.live = reload.New(site, of, p.plugins, p.Log, p.audit)
+	p.live = reload.New(site, of, dir, p.plugins, p.Log, p.audit)
 	return nil
 }
 
@@ -76,6 +76,20 @@ func (p *parts) answer(t *tasks, ln net.Listener, bounds listener.Bounds, handle
 	})
 }
 
+// reopen opens the audit's file again at each signal, and does nothing else: a rotation of logs must not put an
+// administrator's unfinished edits in force.
+func (p *parts) reopen(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.Reopen:
+			p.audit.Reopen()
+			p.Log.Info("the audit's file is open again; only `weft reload` puts changed files in force")
+		}
+	}
+}
+
 // serve runs what start begins, and the tasks of both daemons, until ctx ends. look asks the daemon's writer.
 func (p *parts) serve(ctx context.Context, start func(*tasks) error, look func(context.Context) error) error {
 	t := newTasks(ctx)
@@ -84,8 +98,9 @@ func (p *parts) serve(ctx context.Context, start func(*tasks) error, look func(c
 		t.all.Wait()
 		return err
 	}
-	t.run(func(ctx context.Context) { p.live.Follow(ctx, p.Reload) })
+	t.run(p.reopen)
 	t.run(func(ctx context.Context) { p.Watch.run(ctx, look, p.Log) })
+	p.live.Start()
 	if p.Ready != nil {
 		p.Ready()
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,6 +68,18 @@ func (d *daemons) explain(k *task, want string) string {
 	return said
 }
 
+// audited sees that the newest line of an event in the server's audit tells who put what in force in place of what.
+func (d *daemons) audited(event, before, now string) {
+	d.t.Helper()
+	lines := regexp.MustCompile(`msg=`+event+` audit=true .*`).FindAllString(d.log(theServer), -1)
+	want := []string{fmt.Sprintf(" uid=%d ", os.Getuid()), " policy=" + now, " policy_before=" + before, " config="}
+	for _, part := range want {
+		if len(lines) == 0 || !strings.Contains(lines[len(lines)-1], part) {
+			d.t.Errorf("the audit's last %s lacks %q: %q", event, part, lines)
+		}
+	}
+}
+
 func TestPolicyReload(t *testing.T) {
 	t.Parallel()
 	d := newDaemons(t, "2000-2009", "", "n1")
@@ -100,22 +114,25 @@ func TestPolicyReload(t *testing.T) {
 	second := d.mustBegin("n1")
 	second.finish()
 
-	// SIGHUP with a typo does the same, and the log tells.
-	d.must(os.WriteFile(more, []byte("vniss = []\n"), 0o644))
-	d.must(d.procs[theServer].Process.Signal(syscall.SIGHUP))
-	d.until("status has the newer reason", func() (bool, string) {
-		st := d.status()
-		return st.Refused != nil && strings.Contains(st.Refused.Why, "vniss") && st.Policy == first.Policy, d.log(theServer)
-	})
-
-	// What is right is in force at once, and nothing is refused any more.
+	// A rotation of logs puts no edit in force, whether it is finished or not.
 	d.must(os.WriteFile(more, []byte("rule \"wary\" {\n  min_nics = 1\n}\n"), 0o644))
+	d.must(d.procs[theServer].Process.Signal(syscall.SIGHUP))
+	d.until("SIGHUP was seen", func() (bool, string) {
+		return strings.Contains(d.log(theServer), "the audit's file is open again"), d.log(theServer)
+	})
+	if st := d.status(); st.Refused == nil || st.Policy != first.Policy {
+		t.Fatalf("after SIGHUP: %+v, %+v", st, st.Refused)
+	}
+
+	// With a reload it is in force at once, and nothing is refused any more.
 	if said := d.reload("run"); !strings.Contains(said, "policy files: in force now") {
 		t.Error(said)
 	}
-	if st := d.status(); st.Refused != nil || st.Policy == first.Policy {
+	st = d.status()
+	if st.Refused != nil || st.Policy == first.Policy {
 		t.Errorf("after a reload that was taken: %+v, %+v", st, st.Refused)
 	}
+	d.audited("reload", first.Policy, st.Policy)
 
 	// What each job got is explained by the policy that granted it, whatever is in force by now, and after a crash too.
 	later := d.mustBegin("n1")
@@ -133,8 +150,19 @@ func TestPolicyReload(t *testing.T) {
 				t.Fatal(d.log(theServer))
 			}
 			d.attached()
+			d.audited("start", st.Policy, st.Policy)
 		}
 	}
+
+	// A start puts edited files in force as well.
+	d.must(os.WriteFile(more, []byte("rule \"bold\" {\n  min_nics = 1\n}\n"), 0o644))
+	d.kill(theServer)
+	d.start(theServer)
+	if !d.serves() {
+		t.Fatal(d.log(theServer))
+	}
+	d.attached()
+	d.audited("start", st.Policy, d.status().Policy)
 	later.finish()
 	k.finish()
 

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +29,8 @@ type Outcome struct {
 	Changed  []string          `json:"changed"`
 	Findings []hclfile.Finding `json:"findings,omitempty"`
 	Refused  bool              `json:"refused,omitempty"`
+
+	before, now Hashes // where it was not refused
 }
 
 const Verb = "reload"
@@ -38,6 +40,7 @@ type Reloader struct {
 	Of      config.Daemon
 	Log     *slog.Logger
 	Audit   *audit.Log
+	Kept    string           // file in the run directory with the Hashes in force
 	Certs   *identity.Source // nil: the daemon has none
 	Plugins *host.Host
 	Blocks  plugin.Blocks
@@ -50,8 +53,8 @@ type Reloader struct {
 	Taken func() (changed []string)
 }
 
-func New(site *settings.Site, of config.Daemon, plugins *host.Host, log *slog.Logger, to *audit.Log) *Reloader {
-	r := &Reloader{Of: of, Log: log, Audit: to, Plugins: plugins}
+func New(site *settings.Site, of config.Daemon, dir string, plugins *host.Host, log *slog.Logger, to *audit.Log) *Reloader {
+	r := &Reloader{Of: of, Log: log, Audit: to, Plugins: plugins, Kept: filepath.Join(dir, "in-force.json")}
 	r.site.Store(site)
 	return r
 }
@@ -93,7 +96,6 @@ func (r *Reloader) reload(ctx context.Context) (Outcome, error) {
 }
 
 func (r *Reloader) take(ctx context.Context) (Outcome, error) {
-	r.Audit.Reopen() // whoever renamed the log files asks for a reload
 	old := r.Site()
 	site, findings := settings.Read(old.Config.File, 0)
 	if site == nil {
@@ -118,7 +120,9 @@ func (r *Reloader) take(ctx context.Context) (Outcome, error) {
 		return refused(findings, complaints), err
 	}
 	out.Changed = append(out.Changed, more...)
+	out.before, out.now = hashesOf(old), hashesOf(site)
 	r.site.Store(site)
+	r.keep(out.now)
 	if r.Taken != nil {
 		out.Changed = append(out.Changed, r.Taken()...)
 	}
@@ -138,24 +142,10 @@ func (r *Reloader) Answer(ctx context.Context, peer core.Peer, req hook.Request)
 	case done.Refused:
 		attrs = append(attrs, core.LogReason, string(core.BadConfig), core.LogError, hclfile.AsError(done.Findings))
 	default:
-		attrs = append(attrs, core.LogWhy, cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
+		attrs = append(audited(attrs, done.before, done.now), core.LogWhy, cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
 	}
 	r.Audit.Info(Verb, attrs...)
 	return done, err
-}
-
-// Follow reloads whenever ask gives a signal, and tells the log what changed.
-func (r *Reloader) Follow(ctx context.Context, ask <-chan os.Signal) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ask:
-		}
-		if done, err := r.reload(ctx); err == nil && !done.Refused {
-			r.Log.Info("reloaded: " + cmp.Or(strings.Join(done.Changed, "; "), "nothing is different"))
-		}
-	}
 }
 
 // Examined is settings.Examined of an agent that runs: the plugins that it has look for trouble too.

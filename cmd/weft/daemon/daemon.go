@@ -58,8 +58,8 @@ The certificate names the node; ` + "`weft tls node NAME`" + ` makes it.`,
 	return cmd
 }
 
-// serve reads the site and runs a daemon of it. systemd learns when the daemon serves and when it stops. SIGHUP asks for
-// a reload from the first moment on, or it would end a daemon that is still starting.
+// serve reads the site and runs a daemon of it. systemd learns when the daemon serves and when it stops. SIGHUP opens
+// the audit's file again, from the first moment on, or it would end a daemon that is still starting.
 func serve(ctx context.Context, version, path string, run func(context.Context, *settings.Site, daemon.Options) error) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -75,7 +75,7 @@ func serve(ctx context.Context, version, path string, run func(context.Context, 
 		return err
 	}
 	err = run(ctx, site, daemon.Options{
-		Version: version, Log: log, Reload: hup,
+		Version: version, Log: log, Reopen: hup,
 		Ready: func() {
 			log.Info("serving", "version", version)
 			_, _ = sd.SdNotify(false, sd.SdNotifyReady)
