@@ -11,7 +11,8 @@ type NICDriver interface {
 	// Services reads every service from every NIC, the system's too. It never answers from memory.
 	Services(ctx context.Context) ([]Service, error)
 	// Create returns one Created for each spec, in order, read back from the NIC. It does not roll back. It returns an
-	// existing service that equals its spec and creates no second one. The error is for a call that failed as a whole.
+	// existing service that equals its spec and creates no second one. Weft compares what it returns with Services before
+	// it starts a job. The error is for a call that failed as a whole.
 	Create(ctx context.Context, specs []ServiceSpec) ([]Created, error)
 	// Destroy returns one error for each service, in order. The error is nil when the service is gone, also when it was
 	// gone before. It is Busy, at once, while an application uses the service. It is Conflict when VNIs or owner differ

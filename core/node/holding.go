@@ -36,7 +36,8 @@ type holding struct {
 
 	devices []core.Device // Making: as last read
 	refits  int
-	died    bool // Making: the driver did, during a Create
+	claims  []core.Service // that the driver said it made, and no reading has shown
+	died    bool           // Making: the driver did, during a Create
 
 	err      *core.Error // why the prepare failed
 	waits    string      // Cleaning: what it waits for
@@ -139,7 +140,7 @@ func (m *Machine) watch(r *holding) {
 
 // rest is the end of watch.
 func (r *holding) rest() {
-	r.retry, r.drainAt, r.devices, r.busy, r.waits, r.claimed = never, never, nil, false, "", false
+	r.retry, r.drainAt, r.devices, r.claims, r.busy, r.waits, r.claimed = never, never, nil, nil, false, "", false
 }
 
 // wait adds a prepare to those that wait for the run.

@@ -19,18 +19,40 @@ func (m *Machine) read(in Read) {
 	if r == nil {
 		return
 	}
+	found := r.seen(in.Services)
 	switch r.State {
 	case Making:
 		m.plan(r, in)
 	case Cleaning:
+		if found {
+			m.write(r.Entry)
+		}
 		m.prove(r, in)
 	case Asking, Ready, Clean:
 	}
 }
 
+// seen takes those services of the driver's answer that a reading shows, if any. The others stay claims.
+func (r *holding) seen(there []core.Service) (found bool) {
+	services := slices.Clip(r.Services)
+	var claims []core.Service
+	for _, c := range r.claims {
+		if slices.ContainsFunc(there, func(s core.Service) bool { return c.Same(s) && s.Enabled && s.Classes == c.Classes }) {
+			services = append(services, c)
+		} else {
+			claims = append(claims, c)
+		}
+	}
+	found = len(services) > len(r.Services)
+	r.Services, r.claims = services, claims
+	return found
+}
+
 // create makes what is not made yet.
 func (m *Machine) create(r *holding) {
-	made := func(s core.ServiceSpec) bool { return r.made(s.Device) != nil }
+	made := func(s core.ServiceSpec) bool {
+		return r.made(s.Device) != nil || slices.ContainsFunc(r.claims, func(c core.Service) bool { return c.Device == s.Device })
+	}
 	todo := slices.DeleteFunc(slices.Clone(r.Specs), made)
 	if len(todo) == 0 {
 		m.ready(r)
@@ -41,7 +63,7 @@ func (m *Machine) create(r *holding) {
 	m.act(Create{Attempt: m.start(r, creating), Run: r.Grant.Run, Origin: r.origin, Specs: todo})
 }
 
-// made takes what came of a Create.
+// made takes what came of a Create. What it claims is proved by a reading.
 func (m *Machine) made(in Made) {
 	r := m.end(in.Attempt, creating)
 	if r == nil {
@@ -58,23 +80,20 @@ func (m *Machine) made(in Made) {
 		bad = driverError(in.Err, "cannot create services")
 	} else {
 		short = make([]*core.Error, len(sent))
-		services := r.Services[:len(r.Services):len(r.Services)]
 		for i, res := range in.Results {
 			err := result(sent[i], res)
 			switch {
 			case err == nil:
-				services = append(services, res.Service)
+				r.claims = append(r.claims, res.Service)
 			case err.Code == core.Exhausted:
 				short[i] = err
 			case bad == nil:
 				bad = err
 			}
 		}
-		r.Services = services
 	}
 	switch {
 	case r.State == Cleaning: // a clean-up came meanwhile
-		m.write(r.Entry)
 		m.look(r)
 	case in.Err != nil && in.Err.Reason == core.DriverAway && !r.died:
 		// The driver's process ended, which is no fault of a NIC. What it made before is found by the reading; the rest is asked of the next one.
@@ -83,10 +102,10 @@ func (m *Machine) made(in Made) {
 		m.again(r)
 	case bad != nil:
 		m.fail(r, bad)
-	case len(r.Services) < len(r.Specs):
+	case len(r.Services)+len(r.claims) < len(r.Specs):
 		m.refit(r, sent, short)
 	default:
-		m.ready(r)
+		m.look(r)
 	}
 }
 
@@ -100,8 +119,9 @@ func result(spec core.ServiceSpec, res core.Created) *core.Error {
 		return driverError(err, "NIC "+spec.Device+": cannot create service")
 	}
 	s := &res.Service
-	if s.Device != spec.Device || s.Owner != spec.Owner || !slices.Equal(s.VNIs, spec.VNIs) || s.System || s.Default {
-		return core.Errorf(core.NICConflict, "NIC %s: service %d is not what was asked for: it has VNIs %s and owner %d", spec.Device, s.ID, core.FormatVNIs(s.VNIs), s.Owner.ID)
+	if s.Device != spec.Device || s.Owner != spec.Owner || !slices.Equal(s.VNIs, spec.VNIs) || s.Classes != spec.Classes || s.System || s.Default {
+		return core.Errorf(core.NICConflict, "NIC %s: service %d is not the one that was asked for: it has VNIs %s, owner %v and traffic classes %v",
+			spec.Device, s.ID, core.FormatVNIs(s.VNIs), s.Owner, s.Classes)
 	}
 	return nil
 }
@@ -142,15 +162,6 @@ func (m *Machine) refit(r *holding, sent []core.ServiceSpec, short []*core.Error
 
 // ready ends a prepare that succeeded.
 func (m *Machine) ready(r *holding) {
-	if len(r.Services) > 1 {
-		services := make([]core.Service, 0, len(r.Specs))
-		for _, spec := range r.Specs {
-			if s := r.made(spec.Device); s != nil {
-				services = append(services, *s)
-			}
-		}
-		r.Services = services
-	}
 	r.State, r.err, r.readyAt = Ready, nil, m.attempt
 	r.rest()
 	m.write(r.Entry)

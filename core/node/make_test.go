@@ -365,3 +365,44 @@ func TestEnvironmentIsTheOwners(t *testing.T) {
 		t.Errorf("the token is still in the store after the job")
 	}
 }
+
+// A driver may claim services that it did not make so. No job starts on its word alone, and what it did make goes again.
+func TestDriverThatLiesAtCreate(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		made func(*core.Service) bool // what the NIC holds in place of the claim; false: nothing
+		left int                      // services that a person must remove
+		want core.Reason
+	}{
+		{name: "all well", made: func(*core.Service) bool { return true }, left: 2},
+		{name: "an id that it never made", made: func(*core.Service) bool { return false }, want: core.NICFailed},
+		{name: "another id", made: func(s *core.Service) bool { s.ID = 77; return true }, want: core.NICFailed},
+		{name: "another owner", made: func(s *core.Service) bool { s.Owner = core.UID(7); return true }, left: 1, want: core.NICFailed},
+		{name: "a VNI missing", made: func(s *core.Service) bool { s.VNIs = s.VNIs[:1]; return true }, left: 1, want: core.NICFailed},
+		{name: "another class", made: func(s *core.Service) bool { s.Classes = core.LowLatency; return true }, want: core.NICFailed},
+		{name: "disabled", made: func(s *core.Service) bool { s.Enabled = false; return true }, want: core.NICFailed},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(2)
+			b.grant = func(r Reserve) (core.Grant, *core.Error) { return grantOf(r, 4034, 4035), nil }
+			b.hold = func(a Action) bool { _, create := a.(Create); return create }
+			c := b.prepare(job("7", 0), 1000, 10)
+			create := b.held[0].(Create)
+			b.held, b.hold = nil, nil
+			made := Made{Attempt: create.Attempt}
+			for _, spec := range create.Specs {
+				made.Results = append(made.Results, b.nics.make(spec))
+			}
+			last := len(b.nics.services) - 1
+			if !test.made(&b.nics.services[last]) {
+				b.nics.services = b.nics.services[:last]
+			}
+			b.step(made)
+			b.pass(2 * time.Second)
+			b.wantErr(t, c, test.want)
+			if left := b.ours(); len(left) != test.left {
+				t.Errorf("left on the NICs: %+v, want %d", left, test.left)
+			}
+		})
+	}
+}

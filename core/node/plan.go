@@ -16,6 +16,11 @@ func (m *Machine) plan(r *holding, in Read) {
 		return
 	}
 	r.err = nil
+	if len(r.claims) > 0 {
+		s := &r.claims[0]
+		m.fail(r, core.Errorf(core.NICFailed, "%s: the driver said that it made it for %v, and the NIC does not show it so", describe(s), s.Owner))
+		return
+	}
 	for i := range in.Services {
 		if s := &in.Services[i]; foreign(r, s) {
 			m.fail(r, core.Errorf(core.NICConflict, "NIC %s: service %d holds VNI %s, which was granted to %v, and was not made for it",
@@ -132,13 +137,11 @@ func (m *Machine) fit(r *holding) *core.Error {
 	return nil
 }
 
-// adopt takes what an earlier process made and had no time to record.
+// adopt takes those services of the run that a reading shows, in the order of its specs: an earlier process may have made
+// some that it had no time to record.
 func (r *holding) adopt(there []core.Service) *core.Error {
-	services := r.Services[:len(r.Services):len(r.Services)]
+	services := make([]core.Service, 0, len(r.Specs))
 	for _, spec := range r.Specs {
-		if r.made(spec.Device) != nil {
-			continue
-		}
 		n := 0
 		for i := range there {
 			if s := &there[i]; s.Device == spec.Device && mine(r, s) {

@@ -127,6 +127,8 @@ func (b *box) create(o *op) {
 		c.Err = core.Errorf(core.NICFailed, "NIC %s: input/output error", n.name)
 	case b.w.chance(12):
 		c.Err = core.Errorf(core.NICShort, "NIC %s: too few", n.name).WithShort(core.Shortage{Device: n.name, Resource: core.TXQ, Want: 8, Have: 4})
+	case b.w.chance(12):
+		c = b.lie(n, o.run, spec)
 	default:
 		c = sim.CreateOn(&n.k, spec)
 		if c.Err == nil {
@@ -143,6 +145,35 @@ func (b *box) create(o *op) {
 		}
 	}
 	o.created = append(o.created, c)
+}
+
+// lie answers as if the service had been made: there is none, or it has another owner, other VNIs or another id.
+func (b *box) lie(n *nic, run core.Run, spec core.ServiceSpec) core.Created {
+	b.w.say("%s: the driver lies about %v on %s", b.name, run, n.name)
+	claim := core.Service{Device: n.name, ID: 99, Owner: spec.Owner, VNIs: spec.VNIs, Classes: spec.Classes, Limits: spec.Limits, Enabled: true}
+	real, foreign := spec, true
+	switch b.w.rng.IntN(4) {
+	case 0:
+		return core.Created{Service: claim}
+	case 1:
+		real.Owner = core.UID(901)
+	case 2:
+		real.VNIs = []core.VNI{core.VNI(5000 + b.w.rng.IntN(100))}
+	case 3:
+		foreign = false
+	}
+	c := sim.CreateOn(&n.k, real)
+	if c.Err != nil || n.find(c.Service.ID) != nil {
+		return c
+	}
+	own := &owned{id: c.Service.ID, run: run, vnis: real.VNIs, foreign: foreign, service: c.Service}
+	if n.owned = append(n.owned, own); foreign {
+		b.w.law.planted(b, own)
+		claim.ID = own.id
+	} else {
+		b.w.law.making(b, n, own)
+	}
+	return core.Created{Service: claim}
 }
 
 func (b *box) destroy(o *op) {

@@ -1,11 +1,13 @@
 package history
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
 )
 
 func entryVNIs(r node.Record) []core.VNI {
@@ -76,7 +78,7 @@ func (l *law) failed(b *box, h *hook, err *core.Error) {
 	}
 }
 
-// prepared: all NICs or none.
+// prepared: all NICs or none, as the simulated kernel has them.
 func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 	vnis, devices, ids := variables(o.Environment)
 	if len(vnis) == 0 {
@@ -92,8 +94,10 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 			l.w.fail("R5: %s: %v was prepared on %v, of the NICs %v", b.name, e.Grant.Run, devices, want)
 		}
 		for i, d := range devices {
-			own := b.nic(d).find(ids[i])
-			if own == nil || own.foreign || own.run != e.Grant.Run {
+			n := b.nic(d)
+			want := core.Service{Device: d, ID: ids[i], Owner: core.UID(e.Grant.UID), VNIs: e.Grant.VNIs}
+			own := n.find(ids[i])
+			if own == nil || own.foreign || own.run != e.Grant.Run || !slices.ContainsFunc(sim.ServicesOn(&n.k, d), want.Same) {
 				l.w.fail("R5: %s: %v was prepared, and its service %s/%d does not stand", b.name, e.Grant.Run, d, ids[i])
 			}
 		}

@@ -215,6 +215,7 @@ var mutations = []struct {
 	{"answers what was asked for instead of what was made", "D3", mutant{create: answers(func(spec core.ServiceSpec, c *core.Created) {
 		c.Service.Limits, c.Service.Classes = spec.Limits, spec.Classes
 	})}},
+	{"answers an id that it never made", "D3", mutant{create: answers(func(_ core.ServiceSpec, c *core.Created) { c.Service.ID += 1000 })}},
 	{"destroys by id, whatever the VNIs are", "D5", mutant{destroy: func(m *mutant, ctx context.Context, services []core.Service) ([]error, error) {
 		services = slices.Clone(services)
 		for i := range services {
