@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/hashicorp/go-plugin"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Program is what a plugin's process runs.
@@ -78,23 +78,8 @@ func (p Program) owned() error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	real, err := filepath.EvalSymlinks(p.Path)
-	if err != nil {
-		return core.Errorf(core.BadConfig, "plugin's program %s: %w", p.Path, err)
+	if d := file.Trust(p.Path); d != nil {
+		return core.Errorf(core.BadConfig, "plugin's program %s: it would run as root, and it is not believed: %w", p.Path, d).WithRemedy(d.Remedy)
 	}
-	for at := real; ; at = filepath.Dir(at) {
-		info, err := os.Lstat(at)
-		if err != nil {
-			return core.Errorf(core.BadConfig, "plugin's program %s: %w", p.Path, err)
-		}
-		who := info.Sys().(*syscall.Stat_t).Uid
-		open := info.Mode().Perm()&0o022 != 0 && !(info.IsDir() && info.Mode()&fs.ModeSticky != 0)
-		if who != 0 || open {
-			return core.Errorf(core.BadConfig, "plugin's program %s: %s can be written by others than root, and it would run as root", p.Path, at).
-				WithRemedy("`chown root " + at + "; chmod go-w " + at + "`")
-		}
-		if at == filepath.Dir(at) {
-			return nil
-		}
-	}
+	return nil
 }

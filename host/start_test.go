@@ -121,7 +121,7 @@ func TestWhatDoesNotStart(t *testing.T) {
 		t.Log("NOT TRIED: that root refuses a program that others may write, since this is not root")
 		return
 	}
-	if err := (Program{Path: open}).Check(); err == nil || !strings.Contains(err.Error(), "written by others than root") {
+	if err := (Program{Path: open}).Check(); err == nil || !strings.Contains(err.Error(), "others than its owner can write it") {
 		t.Errorf("a program that all may write: %v", err)
 	}
 }

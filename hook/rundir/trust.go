@@ -3,7 +3,6 @@ package rundir
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -55,12 +54,8 @@ func checkFolder(path string) error {
 
 // checkOwner wants root or the caller as the owner, and nobody else to be able to write.
 func checkOwner(path string, info fs.FileInfo) error {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	switch uid := os.Geteuid(); {
-	case !ok || st.Uid != 0 && int(st.Uid) != uid:
-		return distrust(path, fmt.Sprintf("it belongs neither to root nor to uid %d", uid))
-	case info.Mode().Perm()&0o022 != 0:
-		return distrust(path, fmt.Sprintf("others than its owner can write it (mode %#o)", info.Mode().Perm()))
+	if d := file.Owned(path, info); d != nil {
+		return distrust(path, d.Why)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/plan"
 )
 
@@ -85,8 +86,8 @@ func (o Options) judge(p *Plan, s *Site) {
 		p.Add(plan.Refusal, "weft-hook", "install it at that path on every node and on pbs_server's host, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
 	}
 	for _, path := range []string{o.Hook, o.Dir} {
-		if why := plan.Loose(path, "PBS"); why != "" {
-			p.Add(plan.Refusal, "files", "change its owner or mode, or take another place for it", "%s", why)
+		if d := file.Trust(path); d != nil {
+			p.Add(plan.Refusal, "files", d.Remedy, "%v, and PBS runs as root what is there", d)
 		}
 	}
 	if s == nil {

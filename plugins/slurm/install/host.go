@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,16 +41,23 @@ func folder(dir string) (ours, theirs []string, err error) {
 
 // closed says what keeps users from running a hook; "" where nothing does.
 func closed(path string) string {
-	for at, info := range plan.Upward(path) {
-		mode := info.Mode()
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		var mode fs.FileMode
+		info, err := os.Stat(at)
+		if err == nil {
+			mode = info.Mode()
+		}
 		switch {
+		case err != nil:
 		case mode.IsDir() && mode.Perm()&0o001 == 0:
 			return fmt.Sprintf("%s has mode %04o: TaskProlog runs as the job's user, who cannot enter it", at, mode.Perm())
 		case !mode.IsDir() && mode.Perm()&0o005 != 0o005:
 			return fmt.Sprintf("%s has mode %04o: TaskProlog runs as the job's user, who cannot run it", at, mode.Perm())
 		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
 	}
-	return ""
 }
 
 // cached reports whether a slurm.conf is the copy that slurmd keeps of its controller's.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/plan"
 )
 
@@ -150,8 +151,10 @@ func (p *Plan) edit(c *conf, lost map[string]map[int]bool) []plan.Change {
 // binaries judges what the hooks will run.
 func (p *Plan) binaries(o Options) {
 	for _, path := range []string{o.Hook, o.Hooks} {
-		if why := cmp.Or(plan.Loose(path, "slurmd"), closed(path)); why != "" {
-			p.Add(plan.Refusal, "files", "change its owner or mode, or take another place for it", "%s: %s", path, why)
+		if d := file.Trust(path); d != nil {
+			p.Add(plan.Refusal, "files", d.Remedy, "%v, and slurmd runs as root what is there", d)
+		} else if why := closed(path); why != "" {
+			p.Add(plan.Refusal, "files", "change its mode, or take another place for it", "%s: %s", path, why)
 		}
 	}
 	if !runs(o.Hook) {

@@ -335,8 +335,8 @@ func TestRefusals(t *testing.T) {
 			g.file("weft/slurm/x", "x", 0o755)
 			_ = os.Symlink(g.path("other"), g.path("weft/slurm/epilog"))
 		}},
-		"others write weft-hook":  {"", "others could change", func(g *ground) { _ = os.Chmod(g.Hook, 0o777) }},
-		"others write its folder": {"", "others could change", func(g *ground) { _ = os.Chmod(filepath.Dir(g.Hook), 0o775) }},
+		"others write weft-hook":  {"", "others than its owner can write it", func(g *ground) { _ = os.Chmod(g.Hook, 0o777) }},
+		"others write its folder": {"", "others than its owner can write it", func(g *ground) { _ = os.Chmod(filepath.Dir(g.Hook), 0o775) }},
 		"users cannot run it":     {"", "cannot run it", func(g *ground) { _ = os.Chmod(g.Hook, 0o700) }},
 		"users cannot reach it":   {"", "cannot enter it", func(g *ground) { _ = os.Chmod(filepath.Dir(g.Hook), 0o700) }},
 		"slurmd's copy": {"", "slurmd's copy", func(g *ground) {
