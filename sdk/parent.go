@@ -25,8 +25,10 @@ func keepStdout() error {
 	return nil
 }
 
-// leaveSignals ignores those that ask a process to end: a terminal and systemd send them to the plugin as to its daemon, and the daemon ends it in order.
+// leaveSignals ignores the signals that ask a process to end: a terminal and systemd send them to the plugin as to its
+// daemon, which ends it in order. It also ignores SIGPIPE, which Go raises for a log line that nobody reads.
 func leaveSignals() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {

@@ -54,9 +54,17 @@ func program(t *testing.T, as string, cookie bool, args ...string) *exec.Cmd {
 	return c
 }
 
-// No kernel's help here: the plugin itself sees that its daemon is gone.
+// No kernel's help here: the plugin itself sees that its daemon is gone. What it logs then, nobody reads.
 func TestItEndsWithItsDaemon(t *testing.T) {
 	c := program(t, "driver", true)
+	c.Env = append(c.Env, sdk.LevelKey+"=debug")
+	log, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	log.Close()
+	c.Stderr = write
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

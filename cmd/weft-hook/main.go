@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,6 +42,7 @@ const usage = "weft-hook [--dir RUNDIR] [--say PREFIX] SCHEDULER PHASE [ARG...]"
 
 func main() {
 	began := time.Now()
+	signal.Ignore(syscall.SIGPIPE) // a hook whose output nobody reads fails only where it must be read
 	c := &call{env: syscall.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, began: began, uid: os.Geteuid()}
 	if code, ok := c.arguments(os.Args[1:]); !ok {
 		os.Exit(code)

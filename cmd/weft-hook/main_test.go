@@ -130,6 +130,7 @@ type how struct {
 	env   []string
 	stdin *os.File
 	uid   uint32
+	dead  string // "out", "err" or both: a pipe without a reader; "closed": standard output is closed
 }
 
 // run runs weft-hook, and fails the test if it hangs.
@@ -150,6 +151,23 @@ func run(t testing.TB, how how, args ...string) said {
 	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	if how.dead != "" {
+		read, write, err := os.Pipe()
+		must(t, err)
+		must(t, read.Close())
+		defer write.Close()
+		if strings.Contains(how.dead, "out") {
+			cmd.Stdout = write
+		}
+		if strings.Contains(how.dead, "err") {
+			cmd.Stderr = write
+		}
+		if how.dead == "closed" {
+			sh, err := exec.LookPath("sh")
+			must(t, err)
+			cmd.Path, cmd.Args = sh, append([]string{sh, "-c", `exec "$0" "$@" >&-`, program}, args...)
+		}
+	}
 	began := time.Now()
 	err := cmd.Run()
 	s := said{out: out.String(), err: errs.String(), took: time.Since(began), exit: cmd.ProcessState.ExitCode()}

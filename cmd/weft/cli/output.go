@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"os/user"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 	"unicode"
@@ -115,3 +117,8 @@ func Plural(n int, what string) string {
 	}
 	return fmt.Sprint(n, " ", what, "s")
 }
+
+// OutliveReaders lets a program go on when nobody reads its output or its log any more. Go raises SIGPIPE for standard output
+// and standard error unless somebody has asked for that signal, also where it was ignored at the start, as under systemd.
+// The programs that it starts get the signal as usual.
+func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

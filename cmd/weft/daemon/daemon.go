@@ -59,8 +59,10 @@ The certificate names the node; ` + "`weft tls node NAME`" + ` makes it.`,
 }
 
 // serve reads the site and runs a daemon of it. systemd learns when the daemon serves and when it stops. SIGHUP opens
-// the audit's file again, from the first moment on, or it would end a daemon that is still starting.
+// the audit's file again, from the first moment on, or it would end a daemon that is still starting. A log line that
+// nobody reads any more ends nothing.
 func serve(ctx context.Context, version, path string, run func(context.Context, *settings.Site, daemon.Options) error) error {
+	cli.OutliveReaders()
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)

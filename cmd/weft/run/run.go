@@ -56,6 +56,7 @@ COMMAND does not exist.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			cli.OutliveReaders()
 			r.command = args
 			err := r.run(cmd.Context(), o)
 			if _, ok := errors.AsType[*cli.ExitError](err); ok || err == nil {

@@ -58,6 +58,7 @@ reload, policy apply and jobs --history:
   weft run -- env | grep SLINGSHOT
 The system keeps its state in --dir and continues from it at the next start.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			cli.OutliveReaders()
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 			opts, err := d.Options(o.Dir, o.Version, log)
 			if err != nil {
