@@ -51,8 +51,7 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	if err != nil {
 		return err
 	}
-	db := s.db
-	if err := s.guarded(func() error { return db.Update(func(tx *bbolt.Tx) error { return apply(tx, puts) }) }); err != nil {
+	if err := s.update(func(tx *bbolt.Tx) error { return apply(tx, puts) }); err != nil {
 		s.doubt = err
 		return err
 	}

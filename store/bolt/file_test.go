@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -459,5 +460,63 @@ func TestWitness(t *testing.T) {
 	st, err := s.Stats()
 	if err != nil || st.Witness != nil {
 		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// A file that another program cuts short under an open store ends the store, and bbolt never writes on behind the gap.
+func TestFileCutShortUnderTheStore(t *testing.T) {
+	t.Parallel()
+	for _, pages := range []int64{0, 1, 2, 4, 10, 200} {
+		for _, first := range []string{"commit", "load", "export", "stats"} {
+			t.Run(fmt.Sprint(pages, first), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "weft.db")
+				s := open(t, path, bolt.Options{})
+				var batch []engine.Record
+				for serial := range uint64(3000) {
+					batch = append(batch, job(serial))
+				}
+				commit(t, s, append(batch, meta(1))...)
+				must(t, os.Truncate(path, pages*4096))
+				for _, call := range []string{first, "commit", "load", "export", "stats"} {
+					reason(t, map[string]func() error{
+						"commit": func() error { return s.Commit(t.Context(), []engine.Record{job(7), meta(2)}) },
+						"load":   func() error { return s.Load(t.Context(), func(engine.Record) error { return nil }) },
+						"export": func() error { return s.Export(t.Context(), new(strings.Builder)) },
+						"stats":  func() error { _, err := s.Stats(); return err },
+					}[call](), core.StoreCorrupt)
+				}
+				if info, err := os.Stat(path); err != nil || info.Size() != pages*4096 {
+					t.Errorf("after the cut the file has %d bytes, %v", info.Size(), err)
+				}
+				shut(t, s)
+			})
+		}
+	}
+}
+
+// What is no file is refused at once, whatever it is.
+func TestNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, folder := filepath.Join(dir, "fifo"), filepath.Join(dir, "folder")
+	must(t, syscall.Mkfifo(fifo, 0o600))
+	must(t, os.Mkdir(folder, 0o700))
+	for _, path := range []string{fifo, folder} {
+		_, err := bolt.Open(path, bolt.Options{})
+		reason(t, err, core.StoreFailed)
+	}
+	for _, path := range []string{fifo, folder, os.DevNull} {
+		_, err := bolt.Open(filepath.Join(dir, "weft.db"), bolt.Options{Witness: path})
+		reason(t, err, core.StoreFailed)
+	}
+	must(t, syscall.Mkfifo(filepath.Join(dir, "a.db.lock"), 0o600))
+	_, err := bolt.Open(filepath.Join(dir, "a.db"), bolt.Options{})
+	reason(t, err, core.StoreFailed)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

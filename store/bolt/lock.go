@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // lockWait is how long a process that is just ending is waited for; lockPoll how often it is looked at.
@@ -23,7 +24,7 @@ const (
 // lock holds path.lock for this process. The lock is on a file of its own, since the store's is replaced when it is compacted. It ends with the process,
 // however that ends; the file stays.
 func lock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := file.Open(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, failed(path, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/store/record"
 )
 
@@ -62,7 +63,7 @@ type shape struct {
 
 // verify reads the whole file and refuses one that is damaged or of a newer release, before bbolt maps it.
 func verify(path string) (shape, error) {
-	f, err := os.Open(path)
+	f, err := file.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return shape{}, failed(path, err)
 	}
@@ -70,9 +71,6 @@ func verify(path string) (shape, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return shape{}, failed(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return shape{}, core.Errorf(core.StoreFailed, "store: %s: it is not a file", path)
 	}
 	s, err := examine(f, info.Size())
 	var own *core.Error

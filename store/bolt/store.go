@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/store/record"
 )
 
@@ -28,6 +30,8 @@ type Store struct {
 
 	mu    sync.Mutex
 	db    *bbolt.DB // nil: could not be opened anew after a failed commit
+	file  *os.File  // db's own
+	size  int64     // of file
 	head  core.Head
 	doubt error // why the last commit failed: nothing is written before the whole file has been rewritten
 	dead  error // it is closed, or bbolt panicked: no call is served any more
@@ -119,7 +123,7 @@ func (s *Store) Stats() (Stats, error) {
 	var out Stats
 	err := s.view(func(tx *bbolt.Tx) error { out.Bytes = tx.Size(); return nil })
 	st := s.db.Stats()
-	out.Free = int64(st.FreePageN+st.PendingPageN) * int64(s.db.Info().PageSize)
+	out.Free = int64(st.FreePageN+st.PendingPageN) * pageSize
 	if s.witness != nil {
 		out.Witness = s.witness.wrote
 	}
@@ -151,11 +155,17 @@ func (s *Store) Close() error {
 // Open one more walk over pages that verify has just read. As a map (FreelistMapType) it finds a run of pages without a search.
 func (s *Store) open() error {
 	return guard(s.path, func() error {
-		db, err := bbolt.Open(s.path, 0o600, &bbolt.Options{Timeout: time.Millisecond, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize})
+		db, err := bbolt.Open(s.path, 0o600, &bbolt.Options{
+			Timeout: time.Millisecond, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize,
+			OpenFile: func(path string, flag int, mode os.FileMode) (f *os.File, err error) {
+				s.file, err = file.Open(path, flag, mode)
+				return s.file, err
+			},
+		})
 		if err != nil {
 			return foreignLock(s.path, err)
 		}
-		s.db = db
+		s.db, s.size = db, 0
 		return db.View(func(tx *bbolt.Tx) error {
 			var err error
 			s.head, err = readHead(tx)
@@ -189,7 +199,45 @@ func (s *Store) usable() error {
 
 func (s *Store) view(do func(*bbolt.Tx) error) error {
 	db := s.db
-	return s.guarded(func() error { return db.View(do) })
+	return s.whole(func() error { return db.View(do) })
+}
+
+// update is bbolt's Update without the roll-back after a panic, which reads the file in a goroutine without a guard.
+func (s *Store) update(do func(*bbolt.Tx) error) error {
+	db := s.db
+	return s.whole(func() error {
+		tx, err := db.Begin(true)
+		if err != nil {
+			return err
+		}
+		if err := do(tx); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		return tx.Commit()
+	})
+}
+
+// whole is guarded, and ends the store where another program cut the file short: bbolt would write on behind the gap.
+func (s *Store) whole(do func() error) error {
+	same := func() error {
+		info, err := s.file.Stat()
+		if err == nil && info.Size() < s.size {
+			err = core.Errorf(core.StoreCorrupt, "store: %s: %w", s.path, panicked{fmt.Sprintf("another program cut it from %d to %d bytes", s.size, info.Size())})
+		}
+		if err == nil {
+			s.size = info.Size()
+		}
+		return err
+	}
+	return s.guarded(func() error {
+		if err := same(); err != nil {
+			return err
+		}
+		if err := do(); err != nil {
+			return err
+		}
+		return same()
+	})
 }
 
 // guarded ends the store where bbolt panics: what its locks and pages are then is not known.

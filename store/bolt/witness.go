@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/store/record"
 )
 
@@ -23,7 +24,7 @@ const witnessSlot = 256
 const witnessMagic = "weft1"
 
 func openWitness(path string) (*witness, core.Head, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := file.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, core.Head{}, core.Errorf(core.StoreFailed, "store: witness %s: %w", path, err).
 			WithRemedy("make its directory, on a tmpfs and writable for the server")
