@@ -45,6 +45,9 @@ type agentDaemon struct {
 
 // Agent runs the agent of this node until ctx ends. boot is the node's boot id; empty means the machine's.
 func Agent(ctx context.Context, site *settings.Site, boot string, o Options) (err error) {
+	if bad := site.Distrusted(config.OfAgent); bad != nil {
+		return config.AsError(bad)
+	}
 	d := &agentDaemon{parts: parts{Options: o}, config: site.Config.Agent, boot: boot, site: site}
 	defer func() { err = errors.Join(err, d.close()) }()
 	if err := d.openNode(); err != nil {

@@ -48,6 +48,9 @@ func Server(ctx context.Context, site *settings.Site, o Options) (err error) {
 	if failed := settings.Try(site.Policy, settings.Env(site.Config), site.Tests); hclfile.Failed(failed) {
 		return config.AsError(failed) // as after an error in the policy itself: what a reload would not put in force, a restart must not either
 	}
+	if bad := site.Distrusted(config.OfServer); bad != nil {
+		return config.AsError(bad)
+	}
 	d := &serverDaemon{parts: parts{Options: o}, config: site.Config.Server, site: site}
 	if d.folder, err = filepath.Abs(filepath.Dir(d.config.Socket)); err != nil {
 		return core.Errorf(core.BadConfig, "server: socket: %w", err)

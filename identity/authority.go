@@ -132,6 +132,9 @@ func issue(dir, name string, t *x509.Certificate) error {
 	if err != nil {
 		return err
 	}
+	if d := file.Secret(filepath.Join(dir, caKey)); d != nil {
+		return core.Errorf(core.BadConfig, "tls: the authority's key: %w", d).WithRemedy(d.Remedy)
+	}
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, CAFile), filepath.Join(dir, caKey))
 	if err != nil {
 		return core.Errorf(core.BadConfig, "tls: the authority's key: %w", err).WithRemedy("run this where `weft tls init` was run")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Source gives TLS configurations of one side's files, as they are at each handshake. Safe for concurrent use.
@@ -73,6 +74,9 @@ func load(files [3]string) (*material, error) {
 	ca, err := readCert(files[0])
 	if err != nil {
 		return nil, err
+	}
+	if d := file.Secret(files[2]); d != nil {
+		return nil, core.Errorf(core.BadConfig, "tls: %w", d).WithRemedy(d.Remedy)
 	}
 	m := &material{stamps: stamps, pool: x509.NewCertPool()}
 	m.pool.AddCert(ca)

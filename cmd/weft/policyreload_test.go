@@ -16,15 +16,13 @@ import (
 // withRules gives the server a policy folder of its own, with a test that passes.
 func (d *daemons) withRules() string {
 	d.t.Helper()
-	shipped, err := filepath.Abs("../../policy")
-	d.must(err)
 	rules := d.path("rules")
 	d.must(os.Mkdir(rules, 0o755))
-	text, err := os.ReadFile(filepath.Join(shipped, "default.policy.hcl"))
+	text, err := os.ReadFile(d.path("policy", "default.policy.hcl"))
 	d.must(err)
 	d.must(os.WriteFile(filepath.Join(rules, "a.policy.hcl"), text, 0o644))
 	d.must(os.WriteFile(filepath.Join(rules, "a_test.policy.hcl"), []byte(passing), 0o644))
-	d.edit(theServer, shipped, rules)
+	d.edit(theServer, d.path("policy"), rules)
 	return rules
 }
 

@@ -67,6 +67,15 @@ func newDaemons(t *testing.T, pool, admin string, nodes ...string) *daemons {
 			d.must(os.WriteFile(d.path(n+".tls", to), text, 0o600))
 		}
 	}
+	// A copy, since a checkout need not belong to root.
+	d.must(os.Mkdir(d.path("policy"), 0o755))
+	shipped, err := filepath.Glob("../../policy/*.policy.hcl")
+	d.must(err)
+	for _, path := range shipped {
+		text, err := os.ReadFile(path)
+		d.must(err)
+		d.must(os.WriteFile(d.path("policy", filepath.Base(path)), text, 0o644))
+	}
 	d.port = freePort(t)
 	d.configure()
 	return d
@@ -75,8 +84,6 @@ func newDaemons(t *testing.T, pool, admin string, nodes ...string) *daemons {
 // configure writes the daemons' config.hcl: a host's differs from another's in its paths alone.
 func (d *daemons) configure() {
 	d.t.Helper()
-	policy, err := filepath.Abs("../../policy")
-	d.must(err)
 	for _, name := range append([]string{theServer}, d.names...) {
 		text := fmt.Sprintf(`
 nodes  = %q
@@ -105,7 +112,7 @@ agent {
   dir    = %[7]q
   tls    = %[8]q
 }
-%[10]s`, strings.Join(d.names, ","), policy, d.pool, d.path(name+".nic"), d.port, d.admin, name, name+".tls", d.way(name), d.more)
+%[10]s`, strings.Join(d.names, ","), d.path("policy"), d.pool, d.path(name+".nic"), d.port, d.admin, name, name+".tls", d.way(name), d.more)
 		if d.admin == "" {
 			text = strings.ReplaceAll(text, "  admin_group = \"\"\n", "")
 		}

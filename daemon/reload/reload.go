@@ -101,6 +101,9 @@ func (r *Reloader) take(ctx context.Context) (Outcome, error) {
 	if site == nil {
 		return Outcome{Findings: findings, Refused: true}, nil
 	}
+	if bad := site.Distrusted(r.Of); bad != nil {
+		return refused(findings, bad), nil
+	}
 	if failed := settings.Try(site.Policy, settings.Env(site.Config), site.Tests); hclfile.Failed(failed) {
 		return refused(findings, failed), nil
 	}
