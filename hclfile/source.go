@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/file"
@@ -22,32 +24,48 @@ type Source struct {
 }
 
 // Read reads a regular file of at most MaxSize bytes.
-func Read(path string) (Source, []Finding) {
+func Read(path string) (Source, []Finding) { return read(path, path) }
+
+// ReadIn is Read for a file of an open folder, whatever lies at the folder's path by now.
+func ReadIn(folder *os.File, name string) (Source, []Finding) {
+	return read(filepath.Join(folder.Name(), name), fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), name))
+}
+
+// read reads the file at way, which findings call path. It waits for nothing, whatever lies there.
+func read(path, way string) (Source, []Finding) {
 	whole := func(summary, detail string) (Source, []Finding) {
 		return Source{Name: path}, []Finding{{Severity: Error, Summary: summary, Detail: detail, File: path}}
 	}
-	info, err := os.Stat(path)
+	f, err := os.OpenFile(way, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return whole("there is no such file", "Name the file with --config, or run the command where it lies.")
+	case errors.Is(err, syscall.ENXIO): // a socket
+		return whole(irregular, regular)
 	case err != nil:
-		return whole("it cannot be read: "+file.Bare(err).Error(), "")
-	case !info.Mode().IsRegular():
-		return whole("it is no regular file", "Name a file, not a folder, pipe or device.")
-	case info.Size() > MaxSize:
-		return whole(tooLarge(info.Size()), "")
-	}
-	f, err := os.Open(path)
-	if err != nil {
 		return whole("it cannot be read: "+file.Bare(err).Error(), "")
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return whole("it cannot be read: "+file.Bare(err).Error(), "")
+	case !info.Mode().IsRegular():
+		return whole(irregular, regular)
+	case info.Size() > MaxSize:
+		return whole(tooLarge(info.Size()), "")
+	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return whole("it cannot be read: "+file.Bare(err).Error(), "")
 	}
 	return Source{Name: path, Text: text}, nil
 }
+
+const (
+	irregular = "it is no regular file"
+	regular   = "Name a file, not a folder, pipe or device."
+)
 
 func tooLarge(size int64) string {
 	return fmt.Sprintf("it has %d bytes, more than the %d (1 MiB) that a file may have", size, MaxSize)
