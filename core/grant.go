@@ -53,16 +53,18 @@ type Fabric struct {
 	Total       int
 }
 
-// Head identifies a store and its progress. Every frame between agent and server carries the highest that its sender
-// has seen. So the server notices a rolled back, imported or new store before that store grants anything.
+// Head identifies a store and its progress. Each start of a server makes an incarnation, which the store's record of its
+// past names. Agents keep and report the newest head that they saw. So the server notices a store that was put back from
+// a copy, even after that copy has grown past what an agent saw.
 type Head struct {
-	Store    string // random, made with the store
-	Epoch    uint64 // raised after each loss of the store's newest past
-	Revision uint64 // raised by every commit
+	Store       string // random, made with the store
+	Incarnation uint64 // random; 0: of a release that makes none
+	Epoch       uint64 // the ordinal of the incarnation, raised again after each loss of the store's newest past
+	Revision    uint64 // raised by every commit
 }
 
-// Before reports whether h is older than g in the same store, or from another store. Heads of different stores have no
-// order: each is before the other.
+// Before reports whether h is older than g. Heads of different stores have no order, nor have two incarnations of one
+// epoch: each is before the other.
 func (h Head) Before(g Head) bool {
 	if g.Store == "" {
 		return false
@@ -72,6 +74,9 @@ func (h Head) Before(g Head) bool {
 	}
 	if h.Epoch != g.Epoch {
 		return h.Epoch < g.Epoch
+	}
+	if h.Incarnation != g.Incarnation && h.Incarnation != 0 && g.Incarnation != 0 {
+		return true
 	}
 	return h.Revision < g.Revision
 }

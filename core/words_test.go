@@ -133,7 +133,10 @@ func TestDefaultVNIs(t *testing.T) {
 }
 
 func TestHeadBefore(t *testing.T) {
-	head := func(store string, epoch, revision uint64) Head { return Head{store, epoch, revision} }
+	head := func(store string, epoch, revision uint64) Head {
+		return Head{Store: store, Epoch: epoch, Revision: revision}
+	}
+	of := func(incarnation uint64, h Head) Head { h.Incarnation = incarnation; return h }
 	for _, tt := range []struct {
 		name string
 		h, g Head
@@ -148,6 +151,11 @@ func TestHeadBefore(t *testing.T) {
 		{"older epoch, higher revision", head("a", 0, 9), head("a", 1, 5), true},
 		{"newer epoch, lower revision", head("a", 2, 1), head("a", 1, 5), false},
 		{"another store, one way", head("a", 1, 5), head("b", 1, 5), true},
+		{"another incarnation, one way", of(1, head("a", 2, 9)), of(2, head("a", 2, 5)), true},
+		{"another incarnation, the other way", of(2, head("a", 2, 5)), of(1, head("a", 2, 9)), true},
+		{"an earlier incarnation", of(2, head("a", 2, 5)), of(1, head("a", 1, 9)), false},
+		{"one of a release without", of(1, head("a", 2, 9)), head("a", 2, 5), false},
+		{"one of a release without, later", of(1, head("a", 2, 5)), head("a", 2, 9), true},
 		{"another store, the other way", head("b", 9, 9), head("a", 0, 0), true},
 	} {
 		if got := tt.h.Before(tt.g); got != tt.want {

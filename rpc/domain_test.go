@@ -32,7 +32,10 @@ var (
 		return core.Run{Key: genKey.Draw(t, "key"), Fingerprint: core.Fingerprint{UID: genUID.Draw(t, "uid"), Submitted: rapid.Int64().Draw(t, "submitted")}}
 	})
 	genHead = rapid.Custom(func(t *rapid.T) core.Head {
-		return core.Head{Store: genWord.Draw(t, "store"), Epoch: rapid.Uint64().Draw(t, "epoch"), Revision: rapid.Uint64().Draw(t, "revision")}
+		return core.Head{
+			Store: genWord.Draw(t, "store"), Incarnation: rapid.Uint64().Draw(t, "incarnation"),
+			Epoch: rapid.Uint64().Draw(t, "epoch"), Revision: rapid.Uint64().Draw(t, "revision"),
+		}
 	})
 	genPeer = rapid.Custom(func(t *rapid.T) core.Peer {
 		return core.Peer{

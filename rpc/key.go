@@ -60,11 +60,13 @@ func encodeHead(h core.Head) *corev1.Head {
 	if h == (core.Head{}) {
 		return nil
 	}
-	return &corev1.Head{Store: utf(h.Store), Epoch: h.Epoch, Revision: h.Revision}
+	return &corev1.Head{Store: utf(h.Store), Incarnation: h.Incarnation, Epoch: h.Epoch, Revision: h.Revision}
 }
 
 func (d *decoder) head(p *corev1.Head) core.Head {
-	return core.Head{Store: d.word("store", p.GetStore()), Epoch: p.GetEpoch(), Revision: p.GetRevision()}
+	return core.Head{
+		Store: d.word("store", p.GetStore()), Incarnation: p.GetIncarnation(), Epoch: p.GetEpoch(), Revision: p.GetRevision(),
+	}
 }
 
 func encodePeer(p core.Peer) *corev1.Peer {

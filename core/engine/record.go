@@ -48,6 +48,16 @@ type Meta struct {
 	Recovering time.Time // since when nothing is granted until all nodes have reported; zero: not
 	Without    []string  // nodes that an administrator said not to wait for
 	Cursors    []Cursor  // where each pool goes on, so that reuse comes late across restarts too
+
+	Past        []Past // earlier incarnations by their epoch, at most MaxPast
+	Unwitnessed bool   // Recovering has no other cause than that nothing outside the store vouched for it
+}
+
+// Past is an incarnation that was before, or that somebody saw of a lost past, and the highest revision known of it.
+type Past struct {
+	Incarnation uint64
+	Epoch       uint64
+	Revision    uint64
 }
 
 // Cursor is the VNI that a pool gave last.
@@ -148,6 +158,7 @@ type Delete struct {
 const (
 	MaxRetired    = 8
 	MaxTombstones = 65536
+	MaxPast       = 128
 )
 
 // Slot is where the store keeps it.

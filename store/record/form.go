@@ -16,6 +16,15 @@ func meta(c *coder, r *engine.Meta) {
 		c.text(&v.Pool)
 		whole(c, &v.VNI)
 	})
+	fact(c, 1, &r.Head.Incarnation, whole)
+	fact(c, 2, &r.Past, func(c *coder, v *[]engine.Past) {
+		list(c, v, 3, func(c *coder, v *engine.Past) {
+			whole(c, &v.Incarnation)
+			whole(c, &v.Epoch)
+			whole(c, &v.Revision)
+		})
+	})
+	fact(c, 3, &r.Unwitnessed, (*coder).boolean)
 }
 
 func head(c *coder, v *core.Head) {

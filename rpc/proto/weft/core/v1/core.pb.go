@@ -519,6 +519,7 @@ type Head struct {
 	Store         string                 `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"` // random, made with the store; at most 256 bytes
 	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Revision      uint64                 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	Incarnation   uint64                 `protobuf:"varint,4,opt,name=incarnation,proto3" json:"incarnation,omitempty"` // random, made at each start of the server; 0: of a release that makes none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -570,6 +571,13 @@ func (x *Head) GetEpoch() uint64 {
 func (x *Head) GetRevision() uint64 {
 	if x != nil {
 		return x.Revision
+	}
+	return 0
+}
+
+func (x *Head) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
 	}
 	return 0
 }
@@ -1688,11 +1696,12 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x03Run\x12#\n" +
 	"\x03key\x18\x01 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\rR\x03uid\x12\x1c\n" +
-	"\tsubmitted\x18\x03 \x01(\x03R\tsubmitted\"N\n" +
+	"\tsubmitted\x18\x03 \x01(\x03R\tsubmitted\"p\n" +
 	"\x04Head\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\x04R\brevision\"P\n" +
+	"\brevision\x18\x03 \x01(\x04R\brevision\x12 \n" +
+	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\"P\n" +
 	"\x04Peer\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\rR\x03uid\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x10\n" +
