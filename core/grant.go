@@ -53,9 +53,9 @@ type Fabric struct {
 	Total       int
 }
 
-// Head identifies a store and its progress. Each start of a server makes an incarnation, which the store's record of its
-// past names. Agents keep and report the newest head that they saw. So the server notices a store that was put back from
-// a copy, even after that copy has grown past what an agent saw.
+// Head identifies a store and its progress. Each start of a server makes an incarnation, which the store's record of
+// its past names. Agents keep and report the newest head that they saw. So the server notices a store that was put back
+// from a copy, even after that copy has grown past what an agent saw.
 type Head struct {
 	Store       string // random, made with the store
 	Incarnation uint64 // random; 0: of a release that makes none

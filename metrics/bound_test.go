@@ -54,7 +54,7 @@ func TestAStuckWriterIsSeenByItsOldFigures(t *testing.T) {
 		if text := has("weft_up 0"); strings.Contains(text, "weft_reservations") {
 			t.Error("figures are shown that nobody has read")
 		}
-		m, _ := engine.New(engine.Config{Nodes: []string{"n1", "n2"}}, none{}, nil, "x", core.Head{}, core.Moment{})
+		m, _ := engine.New(engine.Config{Nodes: []string{"n1", "n2"}}, none{}, nil, engine.Start{ID: "x", Incarnation: 1}, core.Moment{})
 		srv := &stuck{Machine: m, free: true}
 		page.Watch(srv)
 		has("weft_up 1", "weft_state_age_seconds 0", "weft_nodes 2", "weft_recovering 1", "weft_nodes_awaited 2", "weft_queue_length 7")

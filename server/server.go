@@ -86,6 +86,7 @@ type Server struct {
 
 	machine *engine.Machine  // the writer's alone
 	alloc   engine.Allocator // likewise
+	head    core.Head        // likewise: of the last commit, for a machine that is loaded again
 	failure atomic.Pointer[core.Error]
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"runtime"
 	"time"
@@ -55,8 +56,8 @@ func (s *Server) insist(ctx context.Context, w work) error {
 	}
 }
 
-// load builds the machine from the store, and writes what New wants written. After a failure something is written in any case: a full disk can still be read,
-// and a store is back only when it takes a commit.
+// load builds the machine from the store, and commits its incarnation. A full disk can still be read: a store is back
+// only when it takes that commit.
 func (s *Server) load(ctx context.Context, witness core.Head) error {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Commit)
 	defer cancel()
@@ -72,13 +73,11 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 	if err != nil {
 		return err
 	}
-	m, first := engine.New(s.needs.Config, alloc, records, newID(), witness, s.now())
-	if len(first) > 0 || s.failure.Load() != nil {
-		if err := s.needs.Store.Commit(ctx, append(first, m.Seal())); err != nil {
-			return err
-		}
+	m, first := engine.New(s.needs.Config, alloc, records, engine.Start{ID: newID(), Incarnation: newIncarnation(), Witness: witness}, s.now())
+	if err := s.needs.Store.Commit(ctx, append(first, m.Seal())); err != nil {
+		return err
 	}
-	s.machine, s.alloc = m, alloc
+	s.machine, s.alloc, s.head = m, alloc, m.Head()
 	s.annotateAgain()
 	return nil
 }
@@ -88,6 +87,13 @@ func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])
+}
+
+// newIncarnation is random and not 0.
+func newIncarnation() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:]) | 1
 }
 
 // write is the one writer.
@@ -133,7 +139,7 @@ func (s *Server) gather(batch []work) []work {
 // step takes a batch through the machine, the store, and into effect, in this order.
 func (s *Server) step(ctx context.Context, batch []work) {
 	if s.machine == nil {
-		if err := s.load(ctx, core.Head{}); err != nil {
+		if err := s.load(ctx, s.head); err != nil {
 			s.fail(batch, err)
 			return
 		}
@@ -174,6 +180,7 @@ func (s *Server) step(ctx context.Context, batch []work) {
 			s.fail(batch, err)
 			return
 		}
+		s.head = s.machine.Head()
 	}
 	for _, w := range batch {
 		if w.look != nil {

@@ -80,6 +80,7 @@ type node struct {
 	told     bool             // it has reported in full since the machine was loaded or the recovery began
 	open     map[uint64]*join // joins that are not clean
 	stuck    int              // of these, how many are stuck
+	claims   int              // unknown heads that it has shown
 }
 
 // watch is a scheduler's part of the machine.
@@ -87,9 +88,16 @@ type watch struct {
 	active map[uint64]*reservation
 }
 
-// New builds the machine from a store's records. A store with no Meta is new: id names it, and it grants nothing until every node of cfg has reported.
-// Witness is the highest head known from outside the store; a store behind it was rolled back.
-func New(cfg Config, alloc Allocator, records []Record, id string, witness core.Head, now core.Moment) (*Machine, []Record) {
+// Start is what a machine begins with beside its store.
+type Start struct {
+	ID          string    // of the store, where it is new
+	Incarnation uint64    // random, not 0
+	Witness     core.Head // the newest head known from outside the store; zero: none is
+}
+
+// New builds the machine from a store's records and begins an incarnation. What it returns must be committed before
+// Step. A store that is new, or that the witness does not vouch for, grants nothing until every node of cfg has reported.
+func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Moment) (*Machine, []Record) {
 	m := &Machine{
 		alloc: alloc, now: now,
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
@@ -99,14 +107,16 @@ func New(cfg Config, alloc Allocator, records []Record, id string, witness core.
 	m.configure(cfg)
 	m.load(records)
 	if m.meta.Head.Store == "" {
-		m.meta.Head = core.Head{Store: id, Epoch: 1}
+		m.meta.Head = core.Head{Store: start.ID}
 		m.beginRecovery()
 	} else {
-		m.lost = m.Recovering()
-		m.compare(witness)
-		m.await()
-		m.finishRecovery()
+		m.lost = m.Recovering() && !m.meta.Unwitnessed
+		m.compare(start.Witness)
+		m.vouched(start.Witness)
 	}
+	m.incarnate(start.Incarnation)
+	m.await()
+	m.finishRecovery()
 	out := m.records
 	m.records, m.actions, m.untold = nil, nil, m.actions
 	return m, out

@@ -73,6 +73,9 @@ func (m *Machine) setDrain(in SetDrain) {
 		return
 	}
 	n = m.node(in.Node)
+	if in.Reason == "" {
+		n.claims = 0
+	}
 	switch {
 	case n.Drained != in.Reason:
 		m.drainNode(n, in.Reason)

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -12,24 +14,96 @@ import (
 // Recovering reports whether nothing is granted until every node has reported.
 func (m *Machine) Recovering() bool { return !m.meta.Recovering.IsZero() }
 
-// compare holds the store against the highest head that somebody has seen of it. A store behind it was rolled back: what it granted since is unknown to it.
+// knows reports whether seen is of this store's own past, or of a lost one that was met before. A number proves nothing
+// here: a copy that was put back soon passes every revision that somebody saw.
+func (m *Machine) knows(seen core.Head) bool {
+	head, past := m.meta.Head, m.meta.Past
+	switch {
+	case seen.Incarnation == 0: // an agent of an older release has nothing but numbers
+		return !head.Before(seen)
+	case seen.Incarnation == head.Incarnation && seen.Revision <= head.Revision:
+		return true
+	}
+	for _, p := range past {
+		if p.Incarnation == seen.Incarnation {
+			return seen.Revision <= p.Revision
+		}
+	}
+	// It may be older than what the bounded list keeps.
+	return len(past) == MaxPast && seen.Epoch < past[0].Epoch && seen.Revision <= past[0].Revision
+}
+
+// incarnate begins an incarnation; the one before becomes past.
+func (m *Machine) incarnate(incarnation uint64) {
+	m.pass(m.meta.Head)
+	m.meta.Head.Epoch++
+	m.meta.Head.Incarnation = incarnation
+	m.write(m.meta)
+}
+
+// pass notes in the store's past how far an incarnation is known to have come.
+func (m *Machine) pass(h core.Head) {
+	if h.Incarnation == 0 {
+		return
+	}
+	past := slices.Clone(m.meta.Past)
+	if i := slices.IndexFunc(past, func(p Past) bool { return p.Incarnation == h.Incarnation }); i >= 0 {
+		h.Epoch, h.Revision = max(h.Epoch, past[i].Epoch), max(h.Revision, past[i].Revision)
+		past = slices.Delete(past, i, i+1)
+	}
+	past = append(past, Past{h.Incarnation, h.Epoch, h.Revision})
+	slices.SortStableFunc(past, func(a, b Past) int { return cmp.Compare(a.Epoch, b.Epoch) })
+	m.meta.Past = past[max(0, len(past)-MaxPast):]
+}
+
+// vouched waits for the nodes where nothing outside the store says that it is the newest. Its own quarantines are known.
+func (m *Machine) vouched(witness core.Head) {
+	if witness.Store == m.meta.Head.Store || m.Recovering() {
+		return
+	}
+	m.do(Say{Level: Warn, Text: fmt.Sprintf("store %s: it has no witness that it is the newest: "+
+		"nothing is granted until every node has reported", m.meta.Head.Store)})
+	m.meta.Unwitnessed, m.meta.Without = true, nil
+	m.beginRecovery()
+}
+
+// compare holds the store against the newest head that somebody has seen. One of the same store that it does not know
+// proves that this store was put back from a copy, or that another server writes to a copy of it.
 func (m *Machine) compare(seen core.Head) {
 	head := m.meta.Head
 	m.lost = m.lost || m.Recovering() && seen.Store != "" && seen.Store != head.Store
-	if seen.Store != head.Store || !head.Before(seen) {
+	if seen.Store != head.Store || m.knows(seen) {
 		return
 	}
-	if seen.Epoch-head.Epoch > maxAhead && seen.Epoch > head.Epoch || seen.Revision > math.MaxUint64-maxAhead {
-		m.do(Say{Level: Warn, Text: fmt.Sprintf("store %s: somebody claims to have seen epoch %d revision %d, which cannot be", head.Store, seen.Epoch, seen.Revision)})
+	if seen.Epoch > head.Epoch && seen.Epoch-head.Epoch > maxAhead || seen.Revision > math.MaxUint64-maxAhead {
+		m.do(Say{Level: Warn, Text: fmt.Sprintf("store %s: somebody claims to have seen epoch %d revision %d, which cannot be",
+			head.Store, seen.Epoch, seen.Revision)})
 		return
 	}
-	m.do(Say{Level: Alarm, Text: fmt.Sprintf("store %s: it is at epoch %d revision %d, but epoch %d revision %d has been seen: it was rolled back; nothing is granted until every node has reported",
-		head.Store, head.Epoch, head.Revision, seen.Epoch, seen.Revision)})
-	m.meta.Head.Epoch = max(head.Epoch, seen.Epoch) + 1
-	m.meta.Head.Revision = max(head.Revision, seen.Revision)
-	m.meta.Without = nil
+	m.do(Say{Level: Alarm, Text: fmt.Sprintf("store %s: it is at epoch %d revision %d and does not know incarnation %016x, which has been seen "+
+		"at epoch %d revision %d: it is an older copy, or another server uses one; nothing is granted until every node has reported",
+		head.Store, head.Epoch, head.Revision, seen.Incarnation, seen.Epoch, seen.Revision)})
+	m.pass(seen)
+	m.meta.Head.Epoch = max(head.Epoch, seen.Epoch) + 1 // agents obey no lower one
+	m.meta.Without, m.meta.Unwitnessed = nil, false
 	m.lost = true
 	m.beginRecovery()
+}
+
+// met compares what a node has seen. Each session of a node has one such word, and a node that invents incarnations
+// would stop the system with each: beyond maxClaims it is out of service instead.
+func (m *Machine) met(n *node, seen core.Head) {
+	if seen.Store != m.meta.Head.Store || m.knows(seen) {
+		m.compare(seen)
+		return
+	}
+	if n.claims++; n.claims <= maxClaims {
+		m.compare(seen)
+		return
+	}
+	if why := "it has shown unknown incarnations of the store " + strconv.Itoa(n.claims) + " times: see which other server it reaches"; n.Drained == "" {
+		m.drainNode(n, why)
+	}
 }
 
 // beginRecovery stops grants. The Meta record carries it, so that a restart goes on waiting.
@@ -44,8 +118,10 @@ func (m *Machine) beginRecovery() {
 	m.quiet = 0
 	m.await()
 	m.write(m.meta)
-	m.finishRecovery()
 }
+
+// maxClaims is how often one node may stop the system with what it says that it saw, between two resumes of it.
+const maxClaims = 3
 
 // maxAhead is how many epochs a store may have lost without notice; more is a lie, and would make the count overflow.
 const maxAhead = 1 << 32
@@ -84,7 +160,7 @@ func (m *Machine) finishRecovery() {
 		said = Say{Level: Warn, Text: "every node has reported to the new store or was left out: granting"}
 	}
 	m.lost, m.quiet = false, 0
-	m.meta.Recovering, m.meta.Without = time.Time{}, nil
+	m.meta.Recovering, m.meta.Without, m.meta.Unwitnessed = time.Time{}, nil, false
 	m.write(m.meta)
 	m.do(said)
 }

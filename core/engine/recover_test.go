@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -204,11 +206,14 @@ func TestRecoverByWitness(t *testing.T) {
 
 func TestRecoverIgnores(t *testing.T) {
 	for name, seen := range map[string]func(core.Head) core.Head{
-		"another store":          func(core.Head) core.Head { return core.Head{Store: "other", Epoch: 9, Revision: 9} },
-		"an older state":         func(h core.Head) core.Head { h.Revision--; return h },
-		"an epoch out of reach":  func(h core.Head) core.Head { h.Epoch = ^uint64(0); return h },
-		"the last revision":      func(h core.Head) core.Head { h.Revision = ^uint64(0); return h },
-		"an epoch before, later": func(h core.Head) core.Head { h.Epoch--; h.Revision += 100; return h },
+		"another store":         func(core.Head) core.Head { return core.Head{Store: "other", Epoch: 9, Revision: 9} },
+		"an older state":        func(h core.Head) core.Head { h.Revision--; return h },
+		"an epoch out of reach": func(h core.Head) core.Head { h.Epoch = ^uint64(0); return h },
+		"the last revision":     func(h core.Head) core.Head { h.Revision = ^uint64(0); return h },
+		"an epoch before, later": func(h core.Head) core.Head {
+			h.Incarnation, h.Epoch, h.Revision = 0, h.Epoch-1, h.Revision+100
+			return h
+		},
 	} {
 		w := newWorld(t, 100)
 		w.cfg.Nodes = []string{"n1", "n2"}
@@ -217,5 +222,120 @@ func TestRecoverIgnores(t *testing.T) {
 		if w.m.Recovering() || w.m.Head().Epoch == 0 {
 			t.Errorf("%s: it recovers", name)
 		}
+	}
+}
+
+// A copy that was put back is found out after its own commits have passed what the nodes saw, and each branch only once.
+func TestRecoverACopyThatWentOn(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	w.cfg.Nodes = []string{"n1", "n2"}
+	w.step(Configure{w.cfg})
+	copied := maps.Clone(w.store)
+	j := job("7", "n1")
+	g := w.granted("n1", j, app())
+	seen := w.m.Head()
+	w.store = copied
+	w.restart() // nothing outside it says that it is old
+	w.attach("n2")
+	for w.m.Head().Revision <= seen.Revision {
+		w.step(Configure{w.cfg})
+		w.granted("n2", job(fmt.Sprint(100+w.calls), "n2"), app())
+	}
+	report := core.Report{Seen: seen, Held: []core.Held{heldAs(core.HeldReady, j.Run, g.VNIs...)}}
+	w.begin("n1", report)
+	if !w.m.Recovering() {
+		t.Fatal("a node that saw another branch of the store does not stop it")
+	}
+	w.rests("n2")
+	w.granted("n2", job("8", "n2"), app())
+	w.restart()
+	w.attach("n2")
+	w.begin("n1", report)
+	if w.m.Recovering() {
+		t.Error("a branch that was met before stops the store again")
+	}
+	report.Seen.Revision++
+	w.begin("n1", report)
+	if !w.m.Recovering() {
+		t.Error("the other branch goes on, and nothing is said")
+	}
+}
+
+// A store that nothing vouches for waits for its nodes, and knows its own quarantines.
+func TestRecoverUnwitnessed(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	w.cfg.Nodes = []string{"n1", "n2"}
+	w.restart(core.Head{})
+	w.attach("n1")
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.restart() // there is a witness now; the store waits all the same
+	w.attach("n1")
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.attach("n2")
+	w.granted("n1", job("7", "n1"), app())
+}
+
+// A machine with a hundred dead nodes of 11,136 starts at once by its witness; without one, root goes on without them.
+func TestRecoverWithDeadNodes(t *testing.T) {
+	w := newWorld(t, 1000)
+	for i := range 11136 {
+		w.cfg.Nodes = append(w.cfg.Nodes, fmt.Sprintf("n%d", i+1))
+	}
+	w.restart()
+	alive := w.cfg.Nodes[:len(w.cfg.Nodes)-100]
+	w.attach("n1")
+	w.granted("n1", job("7", "n1"), app())
+	w.restart(core.Head{})
+	for _, n := range alive {
+		w.attach(n)
+	}
+	if got := w.m.Figures().Awaited; got != 100 {
+		t.Fatalf("%d are awaited, want 100", got)
+	}
+	w.refused("n1", job("8", "n1"), app(), core.Recovering)
+	w.step(Recover{1, w.cfg.Nodes[len(alive):]})
+	w.granted("n1", job("8", "n1"), app())
+}
+
+// A node that invents incarnations stops the system a few times; then the node alone is out of service.
+func TestRecoverBoundsOneNodesClaims(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	w.cfg.Nodes = []string{"n1", "n2"}
+	w.step(Configure{w.cfg})
+	stops := 0
+	for i := range 20 {
+		seen := w.m.Head()
+		seen.Incarnation, seen.Epoch = uint64(1000+i), seen.Epoch+1
+		w.begin("n1", core.Report{Seen: seen})
+		if w.m.Recovering() {
+			stops++
+		}
+		w.tick(time.Second)
+		w.tick(time.Minute)
+	}
+	if stops != maxClaims || w.m.nodes["n1"].Drained == "" || w.m.nodes["n2"].Drained != "" {
+		t.Errorf("it stopped the system %d times, want %d; n1 is drained with %q", stops, maxClaims, w.m.nodes["n1"].Drained)
+	}
+}
+
+// The past is bounded: a node that was away for longer than it reaches stops nobody, where its revision fits.
+func TestRecoverPastIsBounded(t *testing.T) {
+	w := newWorld(t, 100)
+	w.cfg.Nodes = []string{"n1", "n2"}
+	seen := w.m.Head()
+	for range 2 * MaxPast {
+		w.restart()
+	}
+	if n := len(w.m.meta.Past); n != MaxPast {
+		t.Errorf("it keeps %d incarnations, want %d", n, MaxPast)
+	}
+	w.begin("n1", core.Report{Seen: seen})
+	if w.m.Recovering() {
+		t.Error("a node that was away for long stops the system")
+	}
+	seen.Revision = w.m.Head().Revision
+	w.begin("n1", core.Report{Seen: seen})
+	if !w.m.Recovering() {
+		t.Error("an incarnation that cannot have come so far is believed")
 	}
 }

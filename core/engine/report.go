@@ -28,7 +28,10 @@ func (m *Machine) report(in Report) {
 	}
 	if in.Session > n.session {
 		n.session, n.attached = in.Session, true
-		m.compare(rep.Seen)
+		m.met(n, rep.Seen)
+		if m.Recovering() { // no two sessions see one revision: a node that comes back by way of another server shows it
+			m.write(m.meta)
+		}
 	}
 	n.number = rep.Number
 	first := len(n.Inventory) == 0

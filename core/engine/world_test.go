@@ -61,7 +61,7 @@ func (w *world) pool(name string, quarantine time.Duration) Pool {
 	}}
 }
 
-// load builds the machine from the store, as the server does when it starts.
+// load builds the machine from the store, as the server does when it starts. Without a witness the store vouches for itself.
 func (w *world) load(witness ...core.Head) {
 	w.t.Helper()
 	alloc, err := allocator.New(w.pools)
@@ -70,7 +70,10 @@ func (w *world) load(witness ...core.Head) {
 	}
 	w.alloc = alloc
 	w.id++
-	m, first := New(w.cfg, alloc, w.records(), fmt.Sprintf("store%d", w.id), append(witness, core.Head{})[0], w.now)
+	meta, _ := w.store[Meta{}.Slot()].(Meta)
+	m, first := New(w.cfg, alloc, w.records(), Start{
+		ID: fmt.Sprintf("store%d", w.id), Incarnation: uint64(w.id), Witness: append(witness, meta.Head)[0],
+	}, w.now)
 	w.m = m
 	w.commit(first)
 	clear(w.numbers)

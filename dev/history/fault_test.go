@@ -90,15 +90,20 @@ func (w *world) losePast() {
 		w.law.lost(nil, true)
 	case p < 8:
 		at := w.rng.IntN(len(s.snaps))
-		known := w.odds(700)
-		if known {
+		old := s.snaps[at]
+		known := true
+		switch p := w.rng.IntN(10); {
+		case p < 4:
 			witness = s.highest
+		case p < 7: // it is lost, too
+		default: // it is put back with the store
+			witness, known = old.Head(), false
 		}
-		s.store = s.snaps[at].Clone()
+		w.say("the store is put back from %v to %v, and its witness says %v", s.highest, old.Head(), witness)
+		s.store = old.Clone()
 		s.snaps = s.snaps[:at+1]
-		w.say("the store is put back from %v to %v, and it is known (%v)", s.highest, s.store.Head(), known)
 		if !known {
-			s.highest = s.store.Head()
+			s.highest = old.Head()
 		}
 		w.law.lost(s.store, known)
 	default:

@@ -92,7 +92,9 @@ func (s *server) load(witness core.Head) {
 		panic(err)
 	}
 	var out []engine.Record
-	s.m, out = engine.New(s.w.cfg, alloc, records, fmt.Sprintf("store%d", s.stores), witness, s.moment())
+	s.m, out = engine.New(s.w.cfg, alloc, records, engine.Start{
+		ID: fmt.Sprintf("store%d", s.stores), Incarnation: uint64(s.proc), Witness: witness,
+	}, s.moment())
 	s.w.say("server starts: head %v, witness %v, recovering %v", s.m.Head(), witness, s.m.Recovering())
 	s.w.law.loaded(s.m, records)
 	s.records, s.actions = out, nil
@@ -234,7 +236,7 @@ func (s *server) crash() {
 // reload throws the machine away; the process goes on, and its sessions are begun anew.
 func (s *server) reload() {
 	s.drop()
-	s.load(core.Head{})
+	s.load(s.highest)
 }
 
 func (s *server) drop() {
