@@ -34,6 +34,7 @@ const (
 	Recovering    Reason = "recovering"
 	StoreFailed   Reason = "store-failed"
 	SchedulerAway Reason = "scheduler-away"
+	Blind         Reason = "scheduler-blind"
 	Overloaded    Reason = "overloaded"
 	TimedOut      Reason = "timed-out"
 	NodeAway      Reason = "node-away"
@@ -121,6 +122,9 @@ var reasons = []About{
 	{SchedulerAway, Unavailable, ScopeSystem,
 		"the scheduler does not answer questions about its jobs; Weft frees nothing until it does",
 		"check that the scheduler's controller runs and that the server's host may ask it"},
+	{Blind, Unavailable, ScopeSystem,
+		"the scheduler may hide jobs of other users from Weft; Weft frees nothing of that scheduler",
+		"run the server as a user who may see every job; the scheduler's page names the users and settings"},
 	{Overloaded, Unavailable, ScopeSystem,
 		"more calls wait than the bound allows",
 		"try again in a moment; if it lasts, `weft status` shows what is slow"},

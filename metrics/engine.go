@@ -33,13 +33,14 @@ var (
 	quotaSubjects = desc("quota_subjects", "Users, accounts, queues or schedulers, as the quota's per says, that hold something of it.", "quota", "unit")
 	quotaTop      = desc("quota_nearest_used", "What the one of them holds that is nearest to its bound. Who that is stands in the message of a job that the quota refuses.", "quota", "unit")
 	quotaLimit    = desc("quota_nearest_limit", "That one's bound, as its newest job had it. Once weft_quota_nearest_used is as high it gets no more.", "quota", "unit")
+	blind         = desc("scheduler_blind", "1 while a scheduler may hide jobs from Weft, so that Weft frees nothing of it; `weft status` says why.", "scheduler")
 	answerAge     = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
 )
 
 func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, reloadRefused, queueLength,
-		queueLimit, storeUp, storeBytes, storeFree, nodeExpiry, answerAge, quotaUsed, quotaSubjects, quotaTop,
+		queueLimit, storeUp, storeBytes, storeFree, nodeExpiry, answerAge, blind, quotaUsed, quotaSubjects, quotaTop,
 		quotaLimit,
 	} {
 		ch <- d
@@ -91,6 +92,9 @@ func (s *Server) figures(ch chan<- prometheus.Metric, f engine.Figures) {
 	}
 	for _, state := range []engine.State{engine.Active, engine.Draining, engine.Held, engine.Quarantined} {
 		gauge(ch, reservations, float64(f.Reservations[state]), state.String())
+	}
+	for name, why := range f.Blind {
+		gauge(ch, blind, truth(why != ""), name)
 	}
 	for _, why := range engine.Holdings() {
 		gauge(ch, heldVNIs, float64(f.Held[why]), string(why))

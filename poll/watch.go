@@ -34,6 +34,11 @@ func Watch(ctx context.Context, every time.Duration, list func(context.Context) 
 		if err != nil {
 			failed++
 			wait = Backoff(every, max(every, Slowest), failed)
+			if e := core.AsError(err); e.Reason == core.Blind {
+				if err := tell(core.Jobs{Blind: e.What + ": " + e.Remedy}); err != nil {
+					return err
+				}
+			}
 			slog.WarnContext(ctx, "the scheduler did not list its jobs; nothing is freed until it does", core.LogError, err, core.LogCount, failed, core.LogWait, wait)
 		} else {
 			if failed > 0 {

@@ -71,7 +71,7 @@ func (d *decoder) request(p *schedulerv1.Request) core.Request {
 
 // encodeJobs cuts an answer into parts that fit into messages; one at least.
 func encodeJobs(j core.Jobs) []*corev1.Jobs {
-	part := func() *corev1.Jobs { return &corev1.Jobs{Asking: j.Asking, Complete: j.Complete} }
+	part := func() *corev1.Jobs { return &corev1.Jobs{Asking: j.Asking, Complete: j.Complete, Blind: utf(j.Blind)} }
 	parts, size := []*corev1.Jobs{part()}, 0
 	for _, s := range j.Jobs {
 		if size >= partSize {
@@ -89,9 +89,13 @@ func (d *decoder) jobs(p *corev1.Jobs) core.Jobs {
 	if p.GetAsking() && (p.GetComplete() || len(p.GetJobs()) > 0) {
 		d.fail("jobs: a question has no answer yet")
 	}
+	if p.GetBlind() != "" && (p.GetAsking() || p.GetComplete() || len(p.GetJobs()) > 0) {
+		d.fail("jobs: a blind asker has no answer")
+	}
 	return core.Jobs{
 		Asking: p.GetAsking(), Complete: p.GetComplete(),
-		Jobs: each(d, "jobs", p.GetJobs(), maxPart, d.status),
+		Jobs:  each(d, "jobs", p.GetJobs(), maxPart, d.status),
+		Blind: core.OneLine(p.GetBlind(), ""),
 	}
 }
 
@@ -121,7 +125,7 @@ func (g *gathering) add(d *decoder, p *corev1.Jobs, more bool) (core.Jobs, bool)
 	switch {
 	case d.err != nil:
 		return core.Jobs{}, false
-	case g.part && (jobs.Asking != g.jobs.Asking || jobs.Complete != g.jobs.Complete):
+	case g.part && (jobs.Asking != g.jobs.Asking || jobs.Complete != g.jobs.Complete || jobs.Blind != g.jobs.Blind):
 		d.fail("jobs: a part belongs to another answer")
 		return core.Jobs{}, false
 	case !g.part:

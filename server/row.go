@@ -27,6 +27,7 @@ type Status struct {
 	Drained    int            `json:"drained"`
 	Live       map[string]int `json:"reservations"`
 	Vanished   int            `json:"vanished"` // jobs of an alarm, which wait for `weft forget --vanished`
+	Blind      []string       `json:"blind,omitempty"` // why schedulers hide jobs, with the remedy
 	Pools      []PoolRow      `json:"pools"`
 	Expiry     time.Time      `json:"certificate_ends,omitzero"`
 	Ending     *Ending        `json:"node_certificates_ending,omitempty"` // soon, of nodes that are connected, or of late

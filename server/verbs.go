@@ -141,6 +141,11 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 		f := m.Figures()
 		s.Recovering, s.Awaited, s.Policy, s.Vanished = f.Recovering, f.Awaited, f.Policy, f.Vanished
 		s.Nodes, s.Attached, s.Drained = f.Nodes, f.Attached, f.Drained
+		for _, name := range slices.Sorted(maps.Keys(f.Blind)) {
+			if why := f.Blind[name]; why != "" {
+				s.Blind = append(s.Blind, why)
+			}
+		}
 		for state, n := range f.Reservations {
 			s.Live[state.String()] = n
 		}

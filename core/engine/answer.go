@@ -17,10 +17,24 @@ func (m *Machine) answer(in Answer) {
 	w := m.watch(in.Scheduler)
 	switch {
 	case in.Jobs.Asking:
+	case in.Jobs.Blind != "":
+		m.blinded(w, in)
 	case in.Jobs.Complete:
 		m.complete(w, in)
 	default:
 		m.change(w, in)
+	}
+}
+
+// blinded takes that the asker may not see every job. Earlier answers may have lacked what it may not see, so they count
+// no longer.
+func (m *Machine) blinded(w *watch, in Answer) {
+	if w.blind != in.Jobs.Blind {
+		w.blind = in.Jobs.Blind
+		m.do(Say{Level: Alarm, Text: "nothing of a scheduler is freed: " + w.blind})
+	}
+	for _, r := range w.active {
+		r.missing = 0
 	}
 }
 
@@ -35,6 +49,10 @@ func (m *Machine) change(w *watch, in Answer) {
 
 func (m *Machine) complete(w *watch, in Answer) {
 	m.answers++
+	if w.blind != "" {
+		w.blind = ""
+		m.do(Say{Text: "scheduler " + in.Scheduler + ": Weft sees every job again"})
+	}
 	for i := range in.Jobs.Jobs {
 		s := &in.Jobs.Jobs[i]
 		for r := m.jobs[s.JobID]; r != nil; r = r.next {

@@ -33,6 +33,7 @@ type Figures struct {
 	Policy       string // hash
 	Vanished     int    // reservations of the alarm
 	Quotas       []QuotaUse
+	Blind        map[string]string // by scheduler, why its answers are not complete; empty: they are
 }
 
 // Figures looks at each reservation once; at their nodes only where they are held.
@@ -40,6 +41,10 @@ func (m *Machine) Figures() Figures {
 	f := Figures{
 		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.nodes),
 		Awaited: len(m.awaited), Recovering: m.Recovering(), Policy: m.Policy(), Quotas: m.quotaUse(),
+		Blind: map[string]string{},
+	}
+	for _, s := range m.cfg.Schedulers {
+		f.Blind[s] = m.watch(s).blind
 	}
 	for _, r := range m.serials {
 		f.Reservations[r.state]++

@@ -86,6 +86,7 @@ type node struct {
 // watch is a scheduler's part of the machine.
 type watch struct {
 	active map[uint64]*reservation
+	blind  string // why its answers are not complete; empty: they are
 }
 
 // Start is what a machine begins with beside its store.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -44,11 +45,17 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 		}
 		wait := poll.Backoff(firstPause, mostPause, failed)
 		failed++
+		away := p.away("journal", err)
+		if e := core.AsError(away); isFault(err, syscall.EPERM) { // Flux shows the journal to its owner only
+			if err := tell(core.Jobs{Blind: "scheduler " + p.name + ": " + e.What + ": " + e.Remedy}); err != nil {
+				return err
+			}
+		}
 		log := slog.WarnContext
 		if errors.Is(err, broker.End) || errors.Is(err, broker.ErrClosed) {
 			log = slog.InfoContext // a broker that stops in order
 		}
-		log(ctx, "Flux does not tell its jobs; nothing is freed until it does", core.LogScheduler, p.name, core.LogError, p.away("journal", err), core.LogCount, failed, core.LogWait, wait)
+		log(ctx, "Flux does not tell its jobs; nothing is freed until it does", core.LogScheduler, p.name, core.LogError, away, core.LogCount, failed, core.LogWait, wait)
 		if !poll.Pause(ctx, wait) {
 			return ctx.Err()
 		}

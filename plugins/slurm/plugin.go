@@ -1,6 +1,8 @@
 package slurm
 
 import (
+	"os"
+
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
@@ -15,6 +17,7 @@ type Plugin struct {
 	run       command.Runner
 	questions questions
 	people    *people.Database
+	uid       uint32 // as whom Slurm's commands ask
 }
 
 var (
@@ -30,15 +33,15 @@ var (
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(nil)}
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(nil), uid: uint32(os.Geteuid())}
 	p.run = commands(p.settings)
 	p.questions.ask = p.jobs
 	return p
 }
 
-// NewWith is New with another way to run Slurm's commands, and getent and id: that of a simulated cluster. Configure would give it Slurm's own.
+// NewWith is New with another way to run Slurm's commands, and getent and id: that of a simulated cluster, which root asks. Configure would give it Slurm's own.
 func NewWith(name string, run command.Runner) *Plugin {
 	p := New(name)
-	p.run, p.people = run, people.New(run)
+	p.run, p.people, p.uid = run, people.New(run), 0
 	return p
 }

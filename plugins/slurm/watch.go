@@ -18,7 +18,7 @@ func (p *Plugin) list(ctx context.Context) ([]core.JobStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.statuses(all), nil
+	return p.statuses(all), p.seesAll(ctx)
 }
 
 // statuses makes one status of each job; a het job's components are its leader's.

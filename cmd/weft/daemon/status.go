@@ -57,6 +57,9 @@ func PrintStatus(w io.Writer, s server.Status) {
 	if s.Vanished > 0 {
 		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", cli.Plural(s.Vanished, "job"))
 	}
+	for _, why := range s.Blind {
+		fmt.Fprintln(w, "BLIND, SO NOTHING IS FREED: "+why)
+	}
 	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
 	var live []string
 	for _, k := range slices.Sorted(maps.Keys(s.Live)) {

@@ -33,6 +33,9 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 	}
 	switch name {
 	case "qstat":
+		if args[0] == "-B" {
+			return []byte("Server: pbs1\n    query_other_jobs = True\n"), nil
+		}
 		return c.qstat(args)
 	case "pbsnodes":
 		return c.pbsnodes(args)
