@@ -223,6 +223,9 @@ var (
 		if rapid.Bool().Draw(t, "asking") {
 			return core.Jobs{Asking: true}
 		}
+		if rapid.Bool().Draw(t, "blind") {
+			return core.Jobs{Blind: "PrivateData=jobs"}
+		}
 		return core.Jobs{Complete: rapid.Bool().Draw(t, "complete"), Jobs: list(t, "jobs", rapid.Custom(func(t *rapid.T) core.JobStatus {
 			return core.JobStatus{
 				Run: genRun.Draw(t, "run"), State: core.JobState(rapid.Uint8Range(uint8(core.JobQueued), uint8(core.JobFinal)).Draw(t, "state")), Hosts: genWord.Draw(t, "hosts"),

@@ -26,7 +26,7 @@ type Status struct {
 	Attached   int            `json:"attached"`
 	Drained    int            `json:"drained"`
 	Live       map[string]int `json:"reservations"`
-	Vanished   int            `json:"vanished"` // jobs of an alarm, which wait for `weft forget --vanished`
+	Vanished   int            `json:"vanished"`        // jobs of an alarm, which wait for `weft forget --vanished`
 	Blind      []string       `json:"blind,omitempty"` // why schedulers hide jobs, with the remedy
 	Pools      []PoolRow      `json:"pools"`
 	Expiry     time.Time      `json:"certificate_ends,omitzero"`

@@ -34,7 +34,7 @@ func (m *Machine) blinded(w *watch, in Answer) {
 		m.do(Say{Level: Alarm, Text: "nothing of a scheduler is freed: " + w.blind})
 	}
 	for _, r := range w.active {
-		r.missing = 0
+		r.missing, r.vanished = 0, 0
 	}
 }
 

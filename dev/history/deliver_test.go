@@ -276,6 +276,12 @@ func (w *world) answer() {
 		w.say("the scheduler stays silent")
 		return
 	}
+	if w.chance(60) {
+		w.say("the scheduler hides jobs from its asker")
+		s.watch.early = nil
+		s.input(engine.Answer{Scheduler: label, Began: s.watch.began, Jobs: core.Jobs{Blind: "it hides jobs"}})
+		return
+	}
 	var a core.Jobs
 	if s.watch.early != nil {
 		a = *s.watch.early

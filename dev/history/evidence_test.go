@@ -68,6 +68,10 @@ func (l *law) before(in engine.Input, now time.Duration) {
 		case in.Jobs.Complete:
 			l.asked = in.Began
 			l.complete(in.Jobs.Jobs)
+		case in.Jobs.Blind != "": // it hid jobs, and may have done so before
+			for _, r := range l.live {
+				r.lacks, r.alarmed = 0, 0
+			}
 		default:
 			for _, r := range l.live {
 				for _, s := range in.Jobs.Jobs {

@@ -200,6 +200,9 @@ func TestAGuestIsToldNothing(t *testing.T) {
 		if j := <-w.told; !j.Asking {
 			t.Errorf("told %+v", j)
 		}
+		if j := <-w.told; !strings.Contains(j.Blind, "allow-root-owner") || j.Complete || j.Jobs != nil {
+			t.Errorf("told %+v", j)
+		}
 	}
 }
 

@@ -271,6 +271,28 @@ func TestWatchTellsNothingThatItCouldNotRead(t *testing.T) {
 	}
 }
 
+// TestWatchOfAnOrdinaryUser: qstat exits 0 without the jobs of others, which is no complete answer.
+func TestWatchOfAnOrdinaryUser(t *testing.T) {
+	c := pbstest.New(1)
+	p := adapter(t, c.Command)
+	c.Submit(pbstest.Job{})
+	c.Schedule()
+	c.Hides = true
+	enough := errors.New("enough")
+	err := p.Watch(t.Context(), func(jobs core.Jobs) error {
+		if jobs.Asking {
+			return nil
+		}
+		if jobs.Complete || !strings.Contains(jobs.Blind, "query_other_jobs = True") {
+			t.Errorf("told %+v", jobs)
+		}
+		return enough
+	})
+	if !errors.Is(err, enough) {
+		t.Error(err)
+	}
+}
+
 func TestFail(t *testing.T) {
 	c := pbstest.New(1)
 	p := adapter(t, c.Command)

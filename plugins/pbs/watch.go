@@ -34,5 +34,5 @@ func (p *Plugin) list(ctx context.Context) ([]core.JobStatus, error) {
 		}
 		out = append(out, s)
 	}
-	return out, p.seesAll(ctx)
+	return out, p.seesAll(ctx, all)
 }

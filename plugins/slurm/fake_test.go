@@ -21,8 +21,13 @@ type fake struct {
 	nodes []map[string]string
 	users *peopletest.Table // nil: tester
 	calls []string
-	err   error
-	hold  func(ctx context.Context, line string) error // before a command answers
+
+	config string // of scontrol
+	level  string // of sacctmgr
+	away   error  // of scontrol
+
+	err  error
+	hold func(ctx context.Context, line string) error // before a command answers
 }
 
 // tester is the user of all jobs.
@@ -86,6 +91,10 @@ func (f *fake) run(ctx context.Context, name string, args ...string) ([]byte, er
 			}
 		}
 		return printed(after(args, "-O"), some), nil
+	case name == "scontrol" && slices.Equal(args, []string{"show", "config"}):
+		return []byte(f.config), f.away
+	case name == "sacctmgr":
+		return []byte(f.level), nil
 	case f.users != nil:
 		return f.users.Run(ctx, name, args...)
 	case name == "getent" || name == "id":

@@ -34,9 +34,18 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 	switch name {
 	case "qstat":
 		if args[0] == "-B" {
-			return []byte("Server: pbs1\n    query_other_jobs = True\n"), nil
+			others := "True"
+			if c.Hides {
+				others = "False"
+			}
+			return []byte("Server: pbs1\n    query_other_jobs = " + others + "\n"), nil
+		}
+		if c.Hides {
+			return []byte(`{"Jobs":{}}`), nil
 		}
 		return c.qstat(args)
+	case "qmgr":
+		return no(1, "tester@n1 is unauthorized to access hooks data")
 	case "pbsnodes":
 		return c.pbsnodes(args)
 	case "id", "getent":

@@ -89,6 +89,7 @@ type Complex struct {
 	Hook      Hook
 	Events    []string // the events that the hooks are for; empty: all
 	FailClose bool     // fail_action = offline_vnodes
+	Hides     bool     // query_other_jobs is False, and Weft is an ordinary user
 
 	move  sync.Mutex // whoever moves jobs: one at a time, as one pbs_server does
 	mu    sync.Mutex // of all below, never held while a hook runs
