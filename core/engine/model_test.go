@@ -58,18 +58,53 @@ type modelNode struct {
 }
 
 const (
-	userQuota    = 2
+	userQuota    = 4
 	addressQuota = 5
 )
 
+type modelPool struct {
+	name        string
+	first, last core.VNI
+	quarantine  time.Duration
+}
+
+// modelPools are the pools with their VNIs and quarantines, no two alike.
+var modelPools = []modelPool{{"jobs", 1024, 1030, time.Minute}, {"slow", 1031, 1034, 5 * time.Minute}, {"fast", 1035, 1036, 0}}
+
+// wants are the pools of a job's VNIs.
+var wants = map[string][]string{"a": {"jobs"}, "b": {"slow", "jobs"}, "c": {"fast", "jobs"}, "d": {"jobs", "slow"}}
+
+// places are the nodes of a job.
+var places = map[string][]string{"a": {"n1", "n2", "n3"}, "b": {"n2", "n3"}, "c": {"n1", "n2"}, "d": {"n3"}}
+
+func poolOf(v core.VNI) modelPool {
+	i := slices.IndexFunc(modelPools, func(p modelPool) bool { return p.first <= v && v <= p.last })
+	return modelPools[i]
+}
+
+// quarantine is the longest of the pools that r's VNIs are of.
+func (r *liveRun) quarantine() (longest time.Duration) {
+	for _, v := range r.vnis {
+		longest = max(longest, poolOf(v).quarantine)
+	}
+	return longest
+}
+
 func newModel(t *rapid.T) *model {
+	w := newWorld(t, 7)
+	w.pools, w.cfg.Pools = nil, nil
+	for _, p := range modelPools {
+		w.pools = append(w.pools, allocator.Pool{Name: p.name, Ranges: []allocator.Range{{First: p.first, Last: p.last}}})
+		w.cfg.Pools = append(w.cfg.Pools, w.pool(p.name, p.quarantine))
+	}
+	w.load()
 	m := &model{
-		world: newWorld(t, 7), live: map[core.Run]*liveRun{}, over: map[core.Run]bool{}, truth: map[core.JobID]*said{}, nodes: map[string]*modelNode{},
+		world: w, live: map[core.Run]*liveRun{}, over: map[core.Run]bool{}, truth: map[core.JobID]*said{}, nodes: map[string]*modelNode{},
 		names: []string{"n1", "n2", "n3"},
 	}
 	for _, id := range []string{"a", "b", "c", "d"} {
 		j := job(id, "")
-		m.truth[j.JobID] = &said{run: j.Run}
+		m.truth[j.JobID] = &said{run: j.Run, state: core.JobRunning}
 	}
 	for _, n := range m.names {
 		m.nodes[n] = &modelNode{}
@@ -78,10 +113,14 @@ func newModel(t *rapid.T) *model {
 	return m
 }
 
-// decision gives job id one VNI and some addresses. Two users share the jobs, and all share the addresses; what only warns must refuse nobody.
+// decision gives job id its VNIs and some addresses. Two users share the jobs, and all share the addresses; what only warns must refuse nobody.
 func (m *model) decision(id string) Decision {
 	d := limited(userQuota, EnforceDeny)
 	d.Quotas[0].Subject = map[string]string{"a": "user alice", "b": "user alice", "c": "user alice", "d": "user bob"}[id]
+	d.VNIs = nil
+	for i, pool := range wants[id] {
+		d.VNIs = append(d.VNIs, Wanted{strconv.Itoa(i), pool})
+	}
 	d.Collectives = map[string]int{"a": 3, "b": 2, "d": 3}[id]
 	d.Quotas = append(d.Quotas, Quota{Name: "addresses", Subject: "all", Unit: UnitAddresses, Most: addressQuota}, Quota{Name: "told", Subject: "all", Enforce: EnforceWarn})
 	return d
@@ -91,8 +130,8 @@ func (m *model) decision(id string) Decision {
 func (m *model) exceeded(id string) *Quota {
 	d := m.decision(id)
 	for _, q := range d.Quotas {
-		wants := amount(q.Unit, &d, 1)
-		if wants > 0 && q.Enforce == EnforceDeny && m.used(q, Active, Draining)+wants > q.Most {
+		more := amount(q.Unit, &d, len(d.VNIs))
+		if more > 0 && q.Enforce == EnforceDeny && m.used(q, Active, Draining)+more > q.Most {
 			return &q
 		}
 	}
@@ -153,12 +192,17 @@ func (m *model) Change(t *rapid.T) {
 // Reserve is a prepare on a node, of the run that the scheduler has now or of the one before.
 func (m *model) Reserve(t *rapid.T) {
 	n, s := m.node(t), m.id(t)
-	j := job(s.run.Job, "n[1-3]")
-	j.Run = s.run
+	on := places[s.run.Job]
+	j := job(s.run.Job, strings.Join(on, ","))
+	j.Run, j.Placements[0].Nodes = s.run, len(on)
 	claimed := j
 	if j.Generation > 0 && rapid.IntRange(0, 9).Draw(t, "late") == 0 {
 		claimed.Generation--
 	}
+	if rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
+		claimed.UID++
+	}
+	placed := slices.Contains(on, n)
 	in := m.ask(n, claimed)
 	acts := m.step(in)
 	asked := described(acts, in.Call)
@@ -180,13 +224,23 @@ func (m *model) Reserve(t *rapid.T) {
 	}
 	if !asked {
 		r := m.live[g.Run]
-		if err != nil || r == nil || r.state != Active || g.Key != claimed.Key || m.now.Uptime-r.shown > DefaultRules.Fresh || r.missing > 0 {
+		if err != nil || r == nil || r.state != Active || g.Run.Key != claimed.Key || g.UID != claimed.UID || !placed || m.now.Uptime-r.shown > DefaultRules.Fresh || r.missing > 0 {
 			t.Fatalf("%s on %s: granted %v, %v without asking: %+v", claimed.Key, n, g.VNIs, err, r)
 		}
 		m.joined(t, n, r, g)
 		return
 	}
 	believed := s.state == core.JobRunning && claimed.Key == j.Key
+	if believed && (claimed.UID != j.UID || !placed) {
+		want := core.NotAllowed
+		if claimed.UID == j.UID {
+			want = core.NotPlaced
+		}
+		if err == nil || err.Reason != want {
+			t.Fatalf("%s of uid %d on %s: granted %v, %v; want %s", j.Key, claimed.UID, n, g.VNIs, err, want)
+		}
+		return
+	}
 	if believed {
 		for run, r := range m.live {
 			if run.JobID == j.JobID && run != j.Run && r.state == Active && (run.Fingerprint != j.Fingerprint || run.Generation < j.Generation) {
@@ -195,12 +249,19 @@ func (m *model) Reserve(t *rapid.T) {
 		}
 	}
 	r := m.live[j.Run]
-	full, of := m.exceeded(j.Job), map[core.VNI]bool{}
+	full, of, left := m.exceeded(j.Job), map[core.VNI]bool{}, map[string]int{}
+	for _, p := range modelPools {
+		left[p.name] = int(p.last-p.first) + 1
+	}
 	for _, o := range m.live {
 		for _, v := range o.vnis {
+			if !of[v] {
+				left[poolOf(v).name]--
+			}
 			of[v] = true
 		}
 	}
+	empty := slices.ContainsFunc(wants[j.Job], func(pool string) bool { return left[pool] == 0 })
 	switch {
 	case !believed, m.over[j.Run], r != nil && r.state != Active, r != nil && r.joins[n] != nil && r.joins[n].clean && r.joins[n].boot() == m.boots[n]:
 		if err == nil || err.Reason != core.JobEnded {
@@ -216,12 +277,16 @@ func (m *model) Reserve(t *rapid.T) {
 		if err == nil || err.Reason != core.OverQuota || !strings.Contains(err.What, strconv.Quote(full.Name)) {
 			t.Fatalf("%s: quota %q is full: granted %v, %v", j.Key, full.Name, g.VNIs, err)
 		}
-	case len(of) == 7:
+	case empty:
 		if err == nil || err.Reason != core.PoolEmpty {
 			t.Fatalf("%s: the pool is empty: granted %v, %v", j.Key, g.VNIs, err)
 		}
 	default:
-		if err != nil || len(g.VNIs) != 1 || of[g.VNIs[0]] || len(g.Warnings) != 1 {
+		var pools []string
+		for _, v := range g.VNIs {
+			pools = append(pools, poolOf(v).name)
+		}
+		if err != nil || !slices.Equal(pools, wants[j.Job]) || slices.ContainsFunc(g.VNIs, func(v core.VNI) bool { return of[v] }) || len(g.Warnings) != 1 {
 			t.Fatalf("%s: granted %v, %v beside %v", j.Key, g.VNIs, err, of)
 		}
 		r = &liveRun{state: Active, vnis: g.VNIs, joins: map[string]*modelJoin{}}
@@ -430,7 +495,7 @@ func (m *model) Stray(t *rapid.T) {
 	n := m.node(t)
 	at := m.nodes[n]
 	if at.stray = nil; rapid.Bool().Draw(t, "there") {
-		at.stray = []core.Service{strayService(core.VNI(1024 + rapid.IntRange(0, 6).Draw(t, "vni")))}
+		at.stray = []core.Service{strayService(core.VNI(1024 + rapid.IntRange(0, 12).Draw(t, "vni")))}
 	}
 	if at.attached {
 		m.more(n, core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}, Unknown: at.stray})
@@ -463,8 +528,15 @@ func (m *model) Contact(t *rapid.T) {
 	}
 }
 
-// Pass lets time go by.
+// Pass lets time go by; at times until just before or after a quarantine ends.
 func (m *model) Pass(t *rapid.T) {
+	for _, run := range m.runs() {
+		r := m.live[run]
+		if left := r.entered + r.quarantine() - m.now.Uptime; r.state == Quarantined && left > 0 && rapid.Bool().Draw(t, "brink") {
+			m.pass(left - rapid.SampledFrom([]time.Duration{0, 1}).Draw(t, "before"))
+			return
+		}
+	}
 	m.pass(rapid.SampledFrom([]time.Duration{time.Second, 11 * time.Second, 30 * time.Second, time.Minute, 3 * time.Minute, 5 * time.Minute}).Draw(t, "time"))
 }
 
@@ -491,7 +563,7 @@ func (m *model) Restart(t *rapid.T) {
 func (m *model) Check(t *rapid.T) {
 	m.step(Tick{})
 	for run, r := range m.live {
-		if r.state == Quarantined && m.now.Uptime-r.entered >= time.Minute {
+		if r.state == Quarantined && m.now.Uptime-r.entered >= r.quarantine() {
 			delete(m.live, run)
 			if !r.stray {
 				m.over[run] = true
@@ -542,8 +614,12 @@ func (m *model) Check(t *rapid.T) {
 			t.Fatalf("VNI %d is in %d reservations", v, n)
 		}
 	}
-	if got := m.m.Figures().Used["jobs"]; got != len(held) {
-		t.Fatalf("%d VNIs are in use, %d are held", got, len(held))
+	used := map[string]int{}
+	for v := range held {
+		used[poolOf(v).name]++
+	}
+	if d := cmp.Diff(used, m.m.Figures().Used, cmpopts.IgnoreMapEntries(func(_ string, n int) bool { return n == 0 })); d != "" {
+		t.Fatalf("the pools do not use what is held (-held +used):\n%s", d)
 	}
 	if d := cmp.Diff(m.m.recount(), m.m.tallies(), cmp.AllowUnexported(tally{})); d != "" {
 		t.Fatalf("the tallies are not the recount:\n%s", d)
@@ -602,7 +678,7 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)
 		t.Repeat(map[string]func(*rapid.T){
-			"change": m.Change, "reserve": m.Reserve, "reserve more": m.Reserve, "answer": m.Answer, "final": m.Final, "tell": m.Tell, "tell more": m.Tell,
+			"change": m.Change, "reserve": m.Reserve, "reserve more": m.Reserve, "reserve most": m.Reserve, "answer": m.Answer, "final": m.Final, "tell": m.Tell, "tell more": m.Tell,
 			"stray": m.Stray, "contact": m.Contact, "pass": m.Pass, "restart": m.Restart, "": m.Check,
 		})
 	})
