@@ -153,7 +153,7 @@ func TestRead(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		large:                        "it has 10485760 bytes, more than the 1048576 (1 MiB) that a file may have",
-		dir:                          "it is no regular file",
+		dir:                          "it cannot be read: it is no regular file",
 		filepath.Join(dir, "no.hcl"): "there is no such file",
 	} {
 		source, findings := hclfile.Read(path)

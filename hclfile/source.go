@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/file"
@@ -36,23 +35,15 @@ func read(path, way string) (Source, []Finding) {
 	whole := func(summary, detail string) (Source, []Finding) {
 		return Source{Name: path}, []Finding{{Severity: Error, Summary: summary, Detail: detail, File: path}}
 	}
-	f, err := os.OpenFile(way, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := file.Open(way, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return whole("there is no such file", "Name the file with --config, or run the command where it lies.")
-	case errors.Is(err, syscall.ENXIO): // a socket
-		return whole(irregular, regular)
 	case err != nil:
 		return whole("it cannot be read: "+file.Bare(err).Error(), "")
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return whole("it cannot be read: "+file.Bare(err).Error(), "")
-	case !info.Mode().IsRegular():
-		return whole(irregular, regular)
-	case info.Size() > MaxSize:
+	if info, err := f.Stat(); err == nil && info.Size() > MaxSize {
 		return whole(tooLarge(info.Size()), "")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
@@ -61,11 +52,6 @@ func read(path, way string) (Source, []Finding) {
 	}
 	return Source{Name: path, Text: text}, nil
 }
-
-const (
-	irregular = "it is no regular file"
-	regular   = "Name a file, not a folder, pipe or device."
-)
 
 func tooLarge(size int64) string {
 	return fmt.Sprintf("it has %d bytes, more than the %d (1 MiB) that a file may have", size, MaxSize)

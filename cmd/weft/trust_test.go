@@ -5,7 +5,22 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
+
+// doctor runs the doctor on the daemon in a folder, and gives its output.
+func (d *daemons) doctor(code int, dir string) string {
+	d.t.Helper()
+	d.must(os.RemoveAll(d.path("doctor.log")))
+	p := d.weft("doctor.log", "--dir", d.path(dir), "doctor", "--config", d.path("n1.hcl"))
+	_ = p.Wait()
+	if got := p.ProcessState.ExitCode(); got != code {
+		d.t.Errorf("the doctor in %s ends with %d, want %d:\n%s", dir, got, code, d.log("doctor"))
+	}
+	return "\n" + d.log("doctor")
+}
 
 // TestDaemonsBelieveOnlyRootsFiles spoils one file after the other, through which another user could tell a daemon what
 // to do. The daemon must not start then, and must say what fixes it.
@@ -77,8 +92,32 @@ func TestDaemonsBelieveOnlyRootsFiles(t *testing.T) {
 	}
 	d.up()
 
-	// A reload refuses what a start would.
+	// While daemons run, the doctor warns of it; of a daemon that does not run it tells what keeps it from its start.
+	k := d.mustBegin("n1")
+	env := rundir.EnvironPath(d.run("n1").Environs(), core.JobID{Scheduler: "local", Job: k.job})
+	said := d.doctor(0, "run") + d.doctor(0, "n1")
+	if n := strings.Count(said, "\ngood      no other user can change the files"); n != 2 {
+		t.Errorf("%d daemons have good files:\n%s", n, said)
+	}
 	d.must(os.Chmod(d.path("policy", "default.policy.hcl"), 0o666))
+	d.must(os.Chmod(env, 0o644))
+	for _, dir := range []string{"run", "n1"} {
+		want := "warning   " + d.path("policy", "default.policy.hcl") + ": the policy depends on it: others than"
+		if said := d.doctor(1, dir); !strings.Contains(said, want) {
+			t.Errorf("the doctor in %s does not say %q:\n%s", dir, want, said)
+		}
+	}
+	if want, said := "warning   "+env+": it is not believed", d.doctor(1, "n1"); !strings.Contains(said, want) {
+		t.Errorf("the doctor does not say %q:\n%s", want, said)
+	}
+	d.kill("n1")
+	for _, want := range []string{"critical  the agent does not", "critical  " + d.path("policy", "default.policy.hcl")} {
+		if said := d.doctor(2, "n1"); !strings.Contains(said, want) {
+			t.Errorf("the doctor of an agent that does not run does not say %q:\n%s", want, said)
+		}
+	}
+
+	// A reload refuses what a start would.
 	if said := d.reload("run"); !strings.Contains(said, "default.policy.hcl: error: the policy depends on it") {
 		t.Errorf("the reload says:\n%s", said)
 	}

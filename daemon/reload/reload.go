@@ -151,9 +151,9 @@ func (r *Reloader) Answer(ctx context.Context, peer core.Peer, req hook.Request)
 	return done, err
 }
 
-// Examined is settings.Examined of an agent that runs: the plugins that it has look for trouble too.
+// Examined is settings.Examined of an agent that runs: its plugins and its files are looked at too.
 func (r *Reloader) Examined() agent.Site {
-	checks := map[string]core.Checker{}
+	checks := map[string]core.Checker{"files": settings.Files{Site: r.Site, Of: r.Of}}
 	site := r.Site()
 	for kind, blocks := range map[host.Kind][]config.Plugin{host.Driver: site.Config.Drivers, host.Scheduler: site.Config.Schedulers} {
 		for _, p := range blocks {

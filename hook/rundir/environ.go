@@ -3,6 +3,7 @@ package rundir
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -93,6 +94,29 @@ func checkPrivate(path string, info fs.FileInfo) error {
 		return distrust(path, "it has another name beside this one")
 	}
 	return nil
+}
+
+// Exposed is an error for each environment that another user than its job's owner could read, and for each folder on the
+// way that another user than root and the caller could change.
+func (d Dir) Exposed() (found []error) {
+	_ = filepath.WalkDir(d.Environs(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it is not there, or not any more
+		}
+		info, err := e.Info()
+		switch {
+		case err != nil:
+		case e.IsDir():
+			err = checkOwner(path, info)
+		default:
+			err = checkPrivate(path, info)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			found = append(found, err)
+		}
+		return nil
+	})
+	return found
 }
 
 // WriteEnviron leaves an environment at path, of which EnvironPath gave it, for its owner alone. An agent that is not root (a demo of one user) keeps it.

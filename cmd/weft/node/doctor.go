@@ -1,17 +1,20 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev"
 )
@@ -24,14 +27,15 @@ const (
 )
 
 func NewDoctor(o *cli.Options) *cobra.Command {
-	var node string
+	var node, path string
 	var health bool
 	var limit time.Duration
 	cmd := o.Listing(&cobra.Command{
 		Use: "doctor", Short: "Look for faults of a node, and show their remedies", Args: cobra.NoArgs,
-		Long: `Look for faults of a node: of its NICs, of the services on them, of the agent,
-and those that the plugins find. Each finding has a severity, its evidence, and
-the command that fixes it. Only root may use this verb.
+		Long: `Look for faults of a node: of its NICs, of the services on them, of the agent
+and its files, and those that the plugins find. On the server's host, look at
+the server's files, too. Each finding has a severity, its evidence, and the
+command that fixes it. Only root may use this verb on a node.
 
 Exit codes:
   0  there is no fault
@@ -62,12 +66,18 @@ drain a whole system.`,
 			var rows []agent.FindingRow
 			switch {
 			case at != "":
-				rows, err = examine(cmd.Context(), o, at, limit)
+				rows, err = examine(cmd.Context(), o, at, limit, path)
 			case manyNodes(o):
 				return cli.Misuse(cmd, "doctor: no agent is here: --node is missing")
-			default:
-				rows = away("no agent has started in " + o.Dir + " since this host booted")
+			case !serverHere(o):
+				rows = away("no agent has started in "+o.Dir+" since this host booted", path)
 			}
+			if err == nil && node == "" && !health && serverHere(o) {
+				var more []agent.FindingRow
+				more, err = examineServer(cmd.Context(), o, limit, path)
+				rows = append(rows, more...)
+			}
+			slices.SortStableFunc(rows, func(a, b agent.FindingRow) int { return cmp.Compare(rank(b), rank(a)) })
 			if err != nil && health { // who runs a health check shows its one line as the reason, and nothing else
 				rows, err = []agent.FindingRow{{Severity: core.Critical.String(), What: core.AsError(err).Line()}}, nil
 			}
@@ -87,13 +97,14 @@ drain a whole system.`,
 		},
 	})
 	o.NodeFlag(cmd, &node, "check this node (default: the node of this host's agent)")
+	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "configuration of a daemon that does not answer")
 	cmd.Flags().BoolVar(&health, "health", false, "print one line and exit with 0 or 1, for a health check")
 	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health")
 	return cmd
 }
 
 // examine asks the agent. One that does not answer is the finding; a caller who may not ask is an error.
-func examine(ctx context.Context, o *cli.Options, node string, limit time.Duration) ([]agent.FindingRow, error) {
+func examine(ctx context.Context, o *cli.Options, node string, limit time.Duration, path string) ([]agent.FindingRow, error) {
 	if _, err := o.Socket(node); err != nil {
 		return nil, err
 	}
@@ -107,14 +118,14 @@ func examine(ctx context.Context, o *cli.Options, node string, limit time.Durati
 	if e := core.AsError(err); e.Reason == core.NotAllowed || e.Reason == core.BadCall {
 		return nil, err
 	}
-	return away(core.AsError(err).What), nil
+	return away(core.AsError(err).What, path), nil
 }
 
-func away(evidence string) []agent.FindingRow {
-	return []agent.FindingRow{{
+func away(evidence, path string) []agent.FindingRow {
+	return append([]agent.FindingRow{{
 		Severity: core.Critical.String(), Of: "agent", What: "the agent does not answer: no job can start on this node", Evidence: evidence,
 		Remedy: "`systemctl restart weft-agent`, which touches no job; then `journalctl -u weft-agent`",
-	}}
+	}}, unbelieved(path, "agent", config.OfAgent)...)
 }
 
 // manyNodes reports whether the folder is that of a simulated system, or of none: which node is meant must be said there.
@@ -129,15 +140,19 @@ func manyNodes(o *cli.Options) bool {
 func worst(rows []agent.FindingRow) int {
 	code := 0
 	for _, r := range rows {
-		switch r.Severity {
-		case core.Good.String(), core.Notice.String():
-		case core.Warning.String():
-			code = max(code, 1)
-		default:
-			code = 2
-		}
+		code = max(code, rank(r)-int(core.Notice))
 	}
 	return code
+}
+
+// rank is how bad a finding is; a severity that this release does not know is the worst.
+func rank(r agent.FindingRow) int {
+	for s := core.Good; s < core.Critical; s++ {
+		if r.Severity == s.String() {
+			return int(s)
+		}
+	}
+	return int(core.Critical)
 }
 
 func printFindings(w io.Writer, rows []agent.FindingRow) {
