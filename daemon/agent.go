@@ -21,7 +21,7 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/metrics"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/bolt"
 )
 
 const bootFile = "/proc/sys/kernel/random/boot_id"
@@ -34,7 +34,7 @@ type agentDaemon struct {
 	run      rundir.Dir
 	site     *settings.Site
 	certs    *identity.Source
-	records  *ledger.File
+	records  bolt.Ledger
 	driver   core.NICDriver
 	adapters *adapters.Node
 	table    *adapters.HookTable
@@ -86,7 +86,7 @@ func (d *agentDaemon) openNode() (err error) {
 	if err := d.run.Check(); err != nil {
 		return err
 	}
-	if d.records, err = ledger.Open(filepath.Join(d.config.Dir, "ledger.db")); err != nil {
+	if d.records, err = bolt.OpenLedger(filepath.Join(d.config.Dir, "ledger.db")); err != nil {
 		return err
 	}
 	d.later(d.records.Close)

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/memory"
 )
 
@@ -63,7 +63,7 @@ func TestAgentAlone(t *testing.T) {
 	r := serve(t, memory.New(), newBatch(), nil)
 	defer r.stop()
 	dir := runDir(t)
-	l, err := ledger.Open(filepath.Join(dir, "ledger.db"))
+	l, err := bolt.OpenLedger(filepath.Join(dir, "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/bolt"
 )
 
 // verbatim is an adapter whose hook says what it wants in so many words: the job is the first argument, and the phase the action.
@@ -61,7 +61,7 @@ func BenchmarkPrepare(b *testing.B) {
 	store := openBolt(b, b.TempDir())
 	r := serve(b, store, newBatch(), nil)
 	defer func() { r.stop(); _ = store.Close() }()
-	l, err := ledger.Open(filepath.Join(dir, "ledger.db"))
+	l, err := bolt.OpenLedger(filepath.Join(dir, "ledger.db"))
 	if err != nil {
 		b.Fatal(err)
 	}

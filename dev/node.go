@@ -14,7 +14,7 @@ import (
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/plugins/local"
-	"github.com/weft-hpc/weft/store/ledger"
+	"github.com/weft-hpc/weft/store/bolt"
 )
 
 // Node is one simulated node: an agent, its NICs, and the local jobs on it.
@@ -23,7 +23,7 @@ type Node struct {
 	folder string
 	boot   string
 	driver *sim.Driver
-	ledger *ledger.File
+	ledger bolt.Ledger
 	table  *local.Table
 	agent  *agent.Agent
 	gone   chan local.Entry
@@ -55,7 +55,7 @@ func (s *System) newNode(name string, address uint32) (*Node, error) {
 	}
 	n.boot = boot
 	n.driver = sim.New(sim.Options{Dir: NICs(s.o.Dir, name), NICs: s.o.NICs, Address: address, Boot: boot, Latency: s.o.Latency, NoSync: true, Release: s.o.Release})
-	if n.ledger, err = ledger.Open(filepath.Join(n.folder, "ledger.db")); err != nil {
+	if n.ledger, err = bolt.OpenLedger(filepath.Join(n.folder, "ledger.db")); err != nil {
 		return nil, err
 	}
 	n.table, err = local.Open(local.Options{

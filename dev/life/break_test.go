@@ -22,7 +22,7 @@ type breaks struct {
 	forgets  bool          // what the store holds of reservations, and nodes do not say what they hold
 	leaks    bool          // services that are to be removed, and says that they are
 	admits   bool          // another user to what it makes
-	halves   bool          // services: they stand on the first NIC only
+	halves   bool          // services: they stand on the first NIC only, and a reading shows them on all
 	confuses bool          // failures: each is the node's
 	gives    time.Duration // up waiting; 0: late
 }
@@ -96,6 +96,28 @@ func (b breaks) creating(d *sim.Driver) func(context.Context, []core.ServiceSpec
 			out[i].Service.Device = specs[i].Device
 		}
 		return out, nil
+	}
+}
+
+func (b breaks) showing(d *sim.Driver) func(context.Context) ([]core.Service, error) {
+	if !b.halves {
+		return d.Services
+	}
+	return func(ctx context.Context) ([]core.Service, error) {
+		devices, err := d.Devices(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out, err := d.Services(ctx)
+		for _, s := range slices.Clone(out) {
+			for _, to := range devices[1:] {
+				if twin := s; s.Device == devices[0].Name && !s.System && !s.Default {
+					twin.Device = to.Name
+					out = append(out, twin)
+				}
+			}
+		}
+		return out, err
 	}
 }
 

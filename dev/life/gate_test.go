@@ -140,9 +140,12 @@ func (d *driver) swap(to *sim.Driver) {
 	d.Driver = to
 }
 
-// Devices and Services are those of the boot that is now.
-func (d *driver) Devices(ctx context.Context) ([]core.Device, error)   { return d.now().Devices(ctx) }
-func (d *driver) Services(ctx context.Context) ([]core.Service, error) { return d.now().Services(ctx) }
+// Devices are those of the boot that is now.
+func (d *driver) Devices(ctx context.Context) ([]core.Device, error) { return d.now().Devices(ctx) }
+
+func (d *driver) Services(ctx context.Context) ([]core.Service, error) {
+	return d.world.showing(d.now())(ctx)
+}
 
 func (d *driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
 	if err := d.world.reach(atCreate + d.node); err != nil {

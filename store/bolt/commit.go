@@ -36,7 +36,7 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 		return s.dead
 	}
 	if err := ctx.Err(); err != nil {
-		return failed(s.path, err)
+		return s.failed(s.path, err)
 	}
 	if s.doubt != nil {
 		if s.renew(); s.doubt != nil {
@@ -75,7 +75,7 @@ func encode(batch []engine.Record) ([]put, error) {
 			if buf, err = record.Append(buf, r); err != nil {
 				return nil, err
 			}
-			buf = summed(buf, start, p)
+			buf = summed(buf, start, int(p.at.Table), p.key)
 			p.value = buf[start:len(buf):len(buf)]
 		}
 		if len(p.key) > bbolt.MaxKeySize {
@@ -94,75 +94,53 @@ func encode(batch []engine.Record) ([]put, error) {
 }
 
 // summed is buf with the checksum of the record that begins at start.
-func summed(buf []byte, start int, p put) []byte {
-	return binary.BigEndian.AppendUint32(buf, sum(p.at.Table, p.key, buf[start:]))
+func summed(buf []byte, start, table int, key []byte) []byte {
+	return binary.BigEndian.AppendUint32(buf, sum(table, key, buf[start:]))
 }
 
 // bare is a value without its checksum.
 func bare(value []byte) []byte { return value[:len(value)-sumSize] }
 
 func apply(tx *bbolt.Tx, puts []put) error {
-	about := tx.Bucket(aboutBucket)
-	now, ok := readSeal(about.Get(sealKey))
-	if !ok {
-		return core.Errorf(core.StoreCorrupt, "store: its seal is missing")
-	}
-	for _, p := range puts {
-		b := tx.Bucket(bucketName(p.at.Table))
-		b.FillPercent = fill
-		if p.value == nil {
-			if err := remove(tx, b, p, &now); err != nil {
+	return sealed(tx, func(now *seal) error {
+		for _, p := range puts {
+			b := tx.Bucket(bucketName(p.at.Table))
+			b.FillPercent = fill
+			if old := b.Get(p.key); old != nil && p.value != nil {
+				kept, err := record.Keep(bare(p.value), bare(old))
+				if err != nil {
+					return err
+				}
+				if kept != nil {
+					p.value = summed(kept, 0, int(p.at.Table), p.key)
+				}
+			}
+			if err := now.set(b, p.key, p.value); err != nil {
 				return err
 			}
-			continue
-		}
-		if old := b.Get(p.key); old != nil {
-			now.drop(old)
-			kept, err := record.Keep(bare(p.value), bare(old))
-			if err != nil {
-				return err
+			if p.value != nil || p.at.Table != engine.TableReservation {
+				continue
 			}
-			if kept != nil {
-				p.value = summed(kept, 0, p)
+			for _, t := range []engine.Table{engine.TableTransition, engine.TableJoin} {
+				if err := removeSerial(tx.Bucket(bucketName(t)), p.at.Serial, now); err != nil {
+					return err
+				}
 			}
 		}
-		if err := b.Put(p.key, p.value); err != nil {
-			return err
-		}
-		now.add(p.value)
-	}
-	return about.Put(sealKey, now.bytes())
-}
-
-// remove deletes a slot, and with a reservation its phase and its joins.
-func remove(tx *bbolt.Tx, b *bbolt.Bucket, p put, now *seal) error {
-	if old := b.Get(p.key); old != nil {
-		now.drop(old)
-		if err := b.Delete(p.key); err != nil {
-			return err
-		}
-	}
-	if p.at.Table != engine.TableReservation {
 		return nil
-	}
-	for _, t := range []engine.Table{engine.TableTransition, engine.TableJoin} {
-		if err := removeSerial(tx.Bucket(bucketName(t)), p.at.Serial, now); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
+// removeSerial deletes what belongs to a reservation: its phase or its joins.
 func removeSerial(b *bbolt.Bucket, serial uint64, now *seal) error {
 	prefix := binary.BigEndian.AppendUint64(nil, serial)
 	var keys [][]byte
 	c := b.Cursor()
-	for k, v := c.Seek(prefix); k != nil && binary.BigEndian.Uint64(k) == serial; k, v = c.Next() {
-		now.drop(v)
+	for k, _ := c.Seek(prefix); k != nil && binary.BigEndian.Uint64(k) == serial; k, _ = c.Next() {
 		keys = append(keys, k)
 	}
 	for _, k := range keys {
-		if err := b.Delete(k); err != nil {
+		if err := now.set(b, k, nil); err != nil {
 			return err
 		}
 	}

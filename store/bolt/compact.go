@@ -5,11 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
 
-	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/file"
 )
 
@@ -25,25 +25,30 @@ func (s shape) wasteful() bool {
 }
 
 // compact puts a copy without free pages in the file's place.
-func compact(path string) error {
-	return guard(path, func() error {
+func (l layout) compact(path string, bare bool) error {
+	return l.guard(path, func() error {
 		// Read-only, bbolt does not look at the freelist.
 		src, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Millisecond, ReadOnly: true})
 		if err != nil {
-			return foreignLock(path, err)
+			return l.foreignLock(path, err)
 		}
 		defer func() { _ = src.Close() }()
-		return replace(path, func(dst *bbolt.DB) error { return bbolt.Compact(dst, src, compactStep) })
+		return l.replace(path, func(dst *bbolt.DB) error {
+			if bare {
+				return l.seal(dst, src)
+			}
+			return bbolt.Compact(dst, src, compactStep)
+		})
 	})
 }
 
 // replace makes a whole new file beside path, fills it, and puts it in path's place when it is durable. Killed at any point, path is the old file or the
 // new one. Where fill leaves it without buckets it becomes an empty store.
-func replace(path string, fill func(*bbolt.DB) error) (err error) {
+func (l layout) replace(path string, fill func(*bbolt.DB) error) (err error) {
 	next := path + ".new"
 	defer func() {
 		if err != nil {
-			err = errors.Join(failed(path, err), sweep(path))
+			err = errors.Join(l.failed(path, err), l.sweep(path))
 		}
 	}()
 	// Nothing need be synced before the end.
@@ -53,7 +58,7 @@ func replace(path string, fill func(*bbolt.DB) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(fill(db), furnish(db), furnish(db), db.Close()); err != nil {
+	if err := errors.Join(fill(db), l.furnish(db), l.furnish(db), db.Close()); err != nil {
 		return err
 	}
 	if err := file.Sync(next); err != nil {
@@ -65,11 +70,34 @@ func replace(path string, fill func(*bbolt.DB) error) (err error) {
 	return file.Sync(filepath.Dir(path))
 }
 
+// seal copies records that an older release wrote without checksums.
+func (l layout) seal(dst, src *bbolt.DB) error {
+	if err := l.furnish(dst); err != nil {
+		return err
+	}
+	return src.View(func(from *bbolt.Tx) error {
+		return dst.Update(func(to *bbolt.Tx) error {
+			return sealed(to, func(now *seal) error {
+				for i, table := range l.tables {
+					b := to.Bucket([]byte(table))
+					err := from.Bucket([]byte(table)).ForEach(func(key, rec []byte) error {
+						return now.set(b, key, summed(slices.Clone(rec), 0, i+1, key))
+					})
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	})
+}
+
 // furnish makes the buckets that are missing. Done twice, both meta pages are those of a whole store.
-func furnish(db *bbolt.DB) error {
+func (l layout) furnish(db *bbolt.DB) error {
 	return db.Update(func(tx *bbolt.Tx) error {
-		for t := engine.TableMeta; t <= engine.TableTombstone; t++ {
-			if _, err := tx.CreateBucketIfNotExists(bucketName(t)); err != nil {
+		for _, table := range l.tables {
+			if _, err := tx.CreateBucketIfNotExists([]byte(table)); err != nil {
 				return err
 			}
 		}
@@ -88,7 +116,7 @@ func furnish(db *bbolt.DB) error {
 
 // renew tries to make a store sound again after a failed commit: it rewrites the file, so that what is read is what is on the disk. Where that fails, as
 // on a full disk, the file is opened as it is, to be read, and the doubt stays.
-func (s *Store) renew() {
+func (s *paged) renew() {
 	if s.db != nil {
 		db := s.db
 		s.db = nil
@@ -97,11 +125,11 @@ func (s *Store) renew() {
 			return
 		}
 	}
-	if _, err := verify(s.path); err != nil {
+	if _, err := s.verify(s.path); err != nil {
 		s.doubt = err
 		return
 	}
-	doubt := compact(s.path)
+	doubt := s.compact(s.path, false)
 	if err := s.open(); err != nil {
 		doubt = err
 	}
@@ -109,9 +137,9 @@ func (s *Store) renew() {
 }
 
 // sweep removes what a killed process left in the making.
-func sweep(path string) error {
+func (l layout) sweep(path string) error {
 	if err := os.Remove(path + ".new"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return failed(path, err)
+		return l.failed(path, err)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func FuzzExamine(f *testing.F) {
 	f.Add(b[:m.high*pageSize])
 	f.Add(b[:2*pageSize])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, err := examine(bytes.NewReader(b), int64(len(b))); err != nil {
+		if _, err := storeLayout.examine(bytes.NewReader(b), int64(len(b))); err != nil {
 			return
 		}
 		path := filepath.Join(t.TempDir(), "weft.db")

@@ -18,28 +18,28 @@ type panicked struct{ with any }
 func (p panicked) Error() string { return fmt.Sprint(p.with) }
 
 // guard makes an error of a panic in bbolt, and a core.Error of every error.
-func guard(path string, do func() error) (err error) {
+func (l layout) guard(path string, do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = core.Errorf(core.StoreCorrupt, "store: %s: %w", path, panicked{p})
+			err = core.Errorf(core.StoreCorrupt, "%s: %s: %w", l.kind, path, panicked{p})
 		}
 	}()
 	if err := do(); err != nil {
-		return failed(path, err)
+		return l.failed(path, err)
 	}
 	return nil
 }
 
 // failed makes a foreign error core.StoreFailed, with what to do where that is not the disk's matter.
-func failed(path string, err error) error {
+func (l layout) failed(path string, err error) error {
 	if _, ours := errors.AsType[*core.Error](err); ours {
 		return err
 	}
-	e := core.Errorf(core.StoreFailed, "store: %s: %w", path, err)
+	e := core.Errorf(core.StoreFailed, "%s: %s: %w", l.kind, path, err)
 	switch dir := filepath.Dir(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return e.WithRemedy("make the folder " + dir + ", or correct the path of the store")
+		return e.WithRemedy("make the folder " + dir + ", or correct the path of the " + l.kind)
 	case errors.Is(err, fs.ErrPermission):
 		return e.WithRemedy("run it as the user who owns the folder " + dir + " and what lies in it")
 	}
@@ -47,9 +47,9 @@ func failed(path string, err error) error {
 }
 
 // foreignLock says what it means that bbolt's own lock is taken though ours is not.
-func foreignLock(path string, err error) error {
+func (l layout) foreignLock(path string, err error) error {
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return core.Errorf(core.StoreLocked, "store: %s: a program that is not Weft's has it open", path).WithRemedy("end that program (`fuser " + path + "` names it)")
+		return core.Errorf(core.StoreLocked, "%s: %s: a program that is not Weft's has it open", l.kind, path).WithRemedy("end that program (`fuser " + path + "` names it)")
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func Import(path string, r io.Reader, now time.Time) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	held, err := lock(path)
+	held, err := storeLayout.hold(path)
 	if err != nil {
 		return err
 	}
@@ -33,18 +33,18 @@ func Import(path string, r io.Reader, now time.Time) error {
 	if _, err := os.Lstat(path); err == nil {
 		return core.Errorf(core.BadCall, "store: %s: there is a store already", path).WithRemedy("move it away first; it is not overwritten")
 	} else if !errors.Is(err, os.ErrNotExist) {
-		return failed(path, err)
+		return storeLayout.failed(path, err)
 	}
-	if err := sweep(path); err != nil {
+	if err := storeLayout.sweep(path); err != nil {
 		return err
 	}
-	return guard(path, func() error {
-		return replace(path, func(db *bbolt.DB) error { return take(db, r, now) })
+	return storeLayout.guard(path, func() error {
+		return storeLayout.replace(path, func(db *bbolt.DB) error { return take(db, r, now) })
 	})
 }
 
 func take(db *bbolt.DB, r io.Reader, now time.Time) error {
-	if err := furnish(db); err != nil {
+	if err := storeLayout.furnish(db); err != nil {
 		return err
 	}
 	meta := engine.Meta{}
@@ -60,7 +60,7 @@ func take(db *bbolt.DB, r io.Reader, now time.Time) error {
 		}
 		// As it is: a later release may have written facts that rec lacks.
 		p := put{at: rec.Slot(), key: appendKey(nil, rec.Slot())}
-		p.value = summed(slices.Clone(raw), 0, p)
+		p.value = summed(slices.Clone(raw), 0, int(p.at.Table), p.key)
 		if batch = append(batch, p); len(batch) == importStep {
 			return flush()
 		}

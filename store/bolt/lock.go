@@ -21,12 +21,12 @@ const (
 	lockPoll = 10 * time.Millisecond
 )
 
-// lock holds path.lock for this process. The lock is on a file of its own, since the store's is replaced when it is compacted. It ends with the process,
+// hold holds path.lock for this process. The lock is on a file of its own, since the store's is replaced when it is compacted. It ends with the process,
 // however that ends; the file stays.
-func lock(path string) (*os.File, error) {
+func (l layout) hold(path string) (*os.File, error) {
 	f, err := file.Open(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, failed(path, err)
+		return nil, l.failed(path, err)
 	}
 	for end := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -44,10 +44,10 @@ func lock(path string) (*os.File, error) {
 		who := holder(f)
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, core.Errorf(core.StoreLocked, "store: %s: %s has it open", path, who).
-				WithRemedy("stop that process first; two servers must never share one store")
+			return nil, core.Errorf(core.StoreLocked, "%s: %s: %s has it open", l.kind, path, who).
+				WithRemedy("stop that process first; two must never share one " + l.kind)
 		}
-		return nil, failed(path, err)
+		return nil, l.failed(path, err)
 	}
 	return f, nil
 }

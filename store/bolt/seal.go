@@ -8,10 +8,10 @@ import (
 	"os"
 	"strings"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/file"
-	"github.com/weft-hpc/weft/store/record"
 )
 
 // Format numbers the layout of buckets, keys and values. A file of a higher one is a newer release's.
@@ -30,7 +30,7 @@ const sumSize = 4
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sum is the checksum of a record where it lies.
-func sum(table engine.Table, key, rec []byte) uint32 {
+func sum(table int, key, rec []byte) uint32 {
 	c := crc32.Update(0, castagnoli, []byte{byte(table)})
 	return crc32.Update(crc32.Update(c, castagnoli, key), castagnoli, rec)
 }
@@ -49,8 +49,33 @@ func readSeal(b []byte) (seal, bool) {
 	return seal{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}, true
 }
 
-func (s *seal) add(value []byte)  { s.count++; s.sum += uint64(tail(value)) }
-func (s *seal) drop(value []byte) { s.count--; s.sum -= uint64(tail(value)) }
+func (s *seal) add(value []byte) { s.count++; s.sum += uint64(tail(value)) }
+
+// set puts a value, or with none deletes the key, and accounts for it.
+func (s *seal) set(b *bbolt.Bucket, key, value []byte) error {
+	if old := b.Get(key); old != nil {
+		s.count--
+		s.sum -= uint64(tail(old))
+	}
+	if value == nil {
+		return b.Delete(key)
+	}
+	s.add(value)
+	return b.Put(key, value)
+}
+
+// sealed lets do change the file and writes the seal of what it leaves.
+func sealed(tx *bbolt.Tx, do func(now *seal) error) error {
+	about := tx.Bucket(aboutBucket)
+	now, ok := readSeal(about.Get(sealKey))
+	if !ok {
+		return core.Errorf(core.StoreCorrupt, "its seal is missing")
+	}
+	if err := do(&now); err != nil {
+		return err
+	}
+	return about.Put(sealKey, now.bytes())
+}
 
 func tail(value []byte) uint32 { return binary.BigEndian.Uint32(value[len(value)-sumSize:]) }
 
@@ -59,31 +84,32 @@ type shape struct {
 	pages, used uint64 // used: reachable; the rest is free
 	one         bool   // one of the two meta pages is damaged: the file may be a commit behind
 	foreign     bool   // another program wrote a freelist into it, which nobody verified
+	bare        bool   // it has no seal: an older release wrote it
 }
 
 // verify reads the whole file and refuses one that is damaged or of a newer release, before bbolt maps it.
-func verify(path string) (shape, error) {
+func (l layout) verify(path string) (shape, error) {
 	f, err := file.Open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return shape{}, failed(path, err)
+		return shape{}, l.failed(path, err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return shape{}, failed(path, err)
+		return shape{}, l.failed(path, err)
 	}
-	s, err := examine(f, info.Size())
+	s, err := l.examine(f, info.Size())
 	var own *core.Error
 	var bad damage
 	switch {
 	case err == nil:
 		return s, nil
 	case errors.As(err, &own):
-		return s, core.Errorf(own.Reason, "store: %s: %s", path, strings.TrimPrefix(own.What, "store: "))
+		return s, core.Errorf(own.Reason, "%s: %s: %s", l.kind, path, strings.TrimPrefix(own.What, "store: "))
 	case errors.As(err, &bad):
-		return s, core.Errorf(core.StoreCorrupt, "store: %s: %w", path, err)
+		return s, core.Errorf(core.StoreCorrupt, "%s: %s: %w", l.kind, path, err)
 	}
-	return s, failed(path, err)
+	return s, l.failed(path, err)
 }
 
 type bucket struct {
@@ -92,7 +118,7 @@ type bucket struct {
 	inline []byte
 }
 
-func examine(f io.ReaderAt, size int64) (shape, error) {
+func (l layout) examine(f io.ReaderAt, size int64) (shape, error) {
 	m, both, ok := superblocks(f)
 	switch {
 	case !ok:
@@ -122,30 +148,38 @@ func examine(f io.ReaderAt, size int64) (shape, error) {
 	if err != nil {
 		return shape{}, err
 	}
-	if about == nil {
-		return shape{}, core.Errorf(core.StoreCorrupt, "it is no store of Weft's")
+	bare := about == nil && l.bare && len(tables) > 0
+	if about == nil && !bare {
+		return shape{}, core.Errorf(core.StoreCorrupt, "it is no %s of Weft's", l.kind)
 	}
-	want, err := w.about(*about)
-	if err != nil {
-		return shape{}, err
-	}
-	var got seal
-	for t := engine.TableMeta; t <= engine.TableTombstone; t++ {
-		b, there := tables[record.TableName(t)]
-		if !there {
-			return shape{}, core.Errorf(core.StoreCorrupt, "its table of %ss is missing", record.TableName(t))
-		}
-		if err := w.bucket(b, func(key, value []byte) error { return got.take(t, key, value) }); err != nil {
+	var want, got seal
+	if !bare {
+		if want, err = w.about(*about); err != nil {
 			return shape{}, err
 		}
 	}
-	if len(tables) != int(engine.TableTombstone) {
-		return shape{}, core.Errorf(core.StoreCorrupt, "it has %d tables, a store has %d", len(tables), engine.TableTombstone)
+	for i, table := range l.tables {
+		b, there := tables[table]
+		if !there {
+			return shape{}, core.Errorf(core.StoreCorrupt, "its table of %ss is missing", table)
+		}
+		err := w.bucket(b, func(key, value []byte) error {
+			if bare {
+				return l.check(i+1, value)
+			}
+			return l.take(&got, i+1, key, value)
+		})
+		if err != nil {
+			return shape{}, err
+		}
+	}
+	if len(tables) != len(l.tables) {
+		return shape{}, core.Errorf(core.StoreCorrupt, "it has %d tables, a %s has %d", len(tables), l.kind, len(l.tables))
 	}
 	if got != want {
 		return shape{}, core.Errorf(core.StoreCorrupt, "it has %d records where its seal says %d, or others than were written", got.count, want.count)
 	}
-	return shape{pages: m.high, used: w.used + 2, one: !both, foreign: m.freelist != noFreelist}, nil
+	return shape{pages: m.high, used: w.used + 2, one: !both, foreign: m.freelist != noFreelist, bare: bare}, nil
 }
 
 // bucket visits a bucket that holds no other.
@@ -192,21 +226,15 @@ func (w *walker) about(b bucket) (want seal, err error) {
 }
 
 // take verifies one value and counts it.
-func (s *seal) take(table engine.Table, key, value []byte) error {
-	if len(key) < 8 || len(value) < sumSize {
-		return core.Errorf(core.StoreCorrupt, "a %s in it is cut short", record.TableName(table))
+func (l layout) take(s *seal, table int, key, value []byte) error {
+	name := l.tables[table-1]
+	if len(value) < sumSize || l.serials && len(key) < 8 {
+		return core.Errorf(core.StoreCorrupt, "a %s in it is cut short", name)
 	}
 	rec := bare(value)
 	if sum(table, key, rec) != tail(value) {
-		return core.Errorf(core.StoreCorrupt, "%s %d in it does not match its checksum", record.TableName(table), binary.BigEndian.Uint64(key))
-	}
-	t, err := record.Peek(rec)
-	if err != nil {
-		return err
-	}
-	if t != table {
-		return core.Errorf(core.StoreCorrupt, "%s %d in it is a %s", record.TableName(table), binary.BigEndian.Uint64(key), record.TableName(t))
+		return core.Errorf(core.StoreCorrupt, "%s %s in it does not match its checksum", name, l.name(key))
 	}
 	s.add(value)
-	return nil
+	return l.check(table, rec)
 }

@@ -1,4 +1,4 @@
-package ledger
+package bolt
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 )
 
-// version of the records' form. An older one decodes; a newer one is refused, since an agent's ledger does not outlive a
+// formVersion is that of a ledger's records. An older one decodes. A newer one is refused: a ledger does not outlive a
 // reboot anyway. A new optional field needs no new version: an older agent reads over it.
-const version = 1
+const formVersion = 1
 
 // form is a record in the file. JSON is fast enough for some records a job, and can be read by a person in need.
 type form struct {
@@ -19,8 +19,8 @@ type form struct {
 	Seen      *node.Seen      `json:"seen,omitempty"`
 }
 
-func encode(r node.Record) ([]byte, error) {
-	f := form{Version: version}
+func encodeForm(r node.Record) ([]byte, error) {
+	f := form{Version: formVersion}
 	switch r := r.(type) {
 	case node.Entry:
 		f.Entry = &r
@@ -34,14 +34,15 @@ func encode(r node.Record) ([]byte, error) {
 	return json.Marshal(f)
 }
 
-func decode(b []byte) (node.Record, error) {
+func decodeForm(b []byte) (node.Record, error) {
 	var f form
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, err
 	}
 	switch {
-	case f.Version > version:
-		return nil, fmt.Errorf("its version %d is newer than this release's %d: use the newer agent, or reboot the node", f.Version, version)
+	case f.Version > formVersion:
+		return nil, fmt.Errorf("its version %d is newer than this release's %d: use the newer agent, or reboot the node",
+			f.Version, formVersion)
 	case f.Entry != nil:
 		return *f.Entry, nil
 	case f.Tombstone != nil:
