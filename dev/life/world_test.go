@@ -40,14 +40,15 @@ const (
 type world struct {
 	testing.TB
 	breaks
-	sites  []site
-	vnis   int
-	store  *memory.Store
-	server atomic.Pointer[server.Server]
-	halt   func()
-	nodes  map[string]*member
-	began  atomic.Int64
-	gates  gates
+	sites    []site
+	vnis     int
+	store    *memory.Store
+	server   atomic.Pointer[server.Server]
+	starting atomic.Bool
+	halt     func()
+	nodes    map[string]*member
+	began    atomic.Int64
+	gates    gates
 
 	mu     sync.Mutex
 	drains []string      // what adapters were told to drain
@@ -156,6 +157,7 @@ func (w *world) start() {
 		w.Fatal(findings)
 	}
 	last := core.VNI(firstVNI + w.vnis - 1) //nolint:gosec // a few
+	w.starting.Store(true)
 	s, err := server.New(w.Context(), server.Needs{
 		Store: &storetest.Hooked{Store: w.forgetting(w.store), Before: w.before, After: w.after}, Policy: refusing{decides, w}, Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
 		Allocator: func(engine.Config) (engine.Allocator, error) {
@@ -175,6 +177,7 @@ func (w *world) start() {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Run(ctx) }()
 	w.server.Store(s)
+	w.starting.Store(false)
 	w.halt = func() { w.server.CompareAndSwap(s, nil); cancel(); <-done }
 }
 
