@@ -14,6 +14,7 @@ const (
 
 	DefaultServerSocket = "/run/weft/server.sock"
 	DefaultStore        = "/var/lib/weft/server.db"
+	DefaultWitness      = "/var/cache/weft/server.head"
 	DefaultAgentDir     = "/run/weft/agent"
 	DefaultPolicy       = "policy"
 	DefaultTLS          = "/etc/weft/tls"
@@ -55,6 +56,7 @@ type Server struct {
 	Listen     string // host:port for agents; empty: none
 	Socket     string // for operators on the server's host
 	Store      string // the bolt file, or MemoryStore
+	Witness    string // file that vouches for the store after a restart
 	AdminGroup string // a Unix group that may write as root does; empty: root alone
 	TLS        string // folder with ca.crt, server.crt and server.key
 	Metrics    string // host:port for Prometheus; empty: none

@@ -21,6 +21,7 @@ var serverSettings = []setting{
 	{name: "listen", read: (*loader).address, of: func(c *Config) *string { return &c.Server.Listen }},
 	{name: "socket", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Socket }},
 	{name: "store", read: (*loader).store, of: func(c *Config) *string { return &c.Server.Store }},
+	{name: "witness", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Witness }},
 	{name: "tls", read: (*loader).place, of: func(c *Config) *string { return &c.Server.TLS }},
 	{name: "metrics", read: (*loader).address, of: func(c *Config) *string { return &c.Server.Metrics }},
 	{name: "audit", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Audit }},

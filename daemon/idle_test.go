@@ -72,8 +72,9 @@ driver "sim" {
   state = %[3]q
 }
 server {
-  socket = "run/server.sock"
-  store  = "server.db"
+  socket  = "run/server.sock"
+  store   = "server.db"
+  witness = "run/server.head"
   listen = "127.0.0.1:%[2]d"
   tls    = "tls"
 }

@@ -70,7 +70,7 @@ func Server(ctx context.Context, site *settings.Site, o Options) (err error) {
 
 // openRecords opens the store, and the history where config.hcl names one.
 func (d *serverDaemon) openRecords() (err error) {
-	if d.store, d.witness, err = openStore(d.config.Store, filepath.Join(d.folder, "server.head")); err != nil {
+	if d.store, d.witness, err = openStore(d.config.Store, d.config.Witness); err != nil {
 		return err
 	}
 	d.later(d.store.Close)

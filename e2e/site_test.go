@@ -184,6 +184,7 @@ driver "sim" {
 server {
   socket = "run/server.sock"
   store  = "server.db"
+  witness = "run/server.head"
   listen = "127.0.0.1:%[7]d"
   tls    = "tls"
 }

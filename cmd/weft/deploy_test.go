@@ -53,7 +53,7 @@ func TestUnits(t *testing.T) {
 		u := readUnit(t, name)
 		for key, want := range map[string]string{
 			"Type": "notify", "WatchdogSec": "30", "Restart": "always", "KillMode": "mixed", "UMask": "0022", "RuntimeDirectoryMode": "0755",
-			"RuntimeDirectoryPreserve": "yes", // the ledger, and the store's witness, must outlive a restart
+			"RuntimeDirectoryPreserve": "yes", // the ledger must outlive a restart
 			"ExecStart":                "/usr/bin/weft " + verb + " --config " + cli.DefaultConfig,
 			"ExecReload":               "/usr/bin/weft --dir " + cli.DaemonDir + " reload",
 		} {
@@ -82,7 +82,8 @@ func TestUnits(t *testing.T) {
 	}
 	for path, dir := range map[string]string{
 		config.DefaultAgentDir: "/run/" + agent.one("Service", "RuntimeDirectory"), filepath.Dir(config.DefaultServerSocket): "/run/" + server.one("Service", "RuntimeDirectory"),
-		filepath.Dir(config.DefaultStore): "/var/lib/" + server.one("Service", "StateDirectory"),
+		filepath.Dir(config.DefaultStore):   "/var/lib/" + server.one("Service", "StateDirectory"),
+		filepath.Dir(config.DefaultWitness): "/var/cache/" + server.one("Service", "CacheDirectory"),
 	} {
 		if path != dir {
 			t.Errorf("the default is %s, and systemd makes %s", path, dir)

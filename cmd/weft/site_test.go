@@ -103,6 +103,7 @@ driver "sim" {
 server {
   socket      = "run/server.sock"
   store       = "server.db"
+  witness     = "run/server.head"
   listen      = "127.0.0.1:%[5]d"
   tls         = "tls"
   admin_group = %[6]q

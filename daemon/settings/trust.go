@@ -34,9 +34,9 @@ func (s *Site) believed(of config.Daemon) []believed {
 	}
 	dir := filepath.Dir(s.Config.Server.Socket)
 	all = append(all, believed{"the run directory", dir})
-	all = append(all, believed{"the store's witness", filepath.Join(dir, "server.head")})
 	if s.Config.Server.Store != config.MemoryStore {
 		all = append(all, believed{"the store", s.Config.Server.Store})
+		all = append(all, believed{"the store's witness", s.Config.Server.Witness})
 	}
 	return all
 }

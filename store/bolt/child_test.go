@@ -263,7 +263,7 @@ func TestCommitSyncsBeforeItAnswers(t *testing.T) {
 		case strings.Contains(line, "sync") && strings.Contains(line, "= 0"):
 			syncs++
 			unsynced = 0
-		case strings.Contains(line, "pwrite64(") && !strings.Contains(line, "weft1"):
+		case strings.Contains(line, "pwrite64(") && !strings.Contains(line, "weft2"):
 			unsynced++
 		}
 	}

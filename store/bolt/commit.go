@@ -55,8 +55,13 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 		s.doubt = err
 		return err
 	}
-	s.head = head
 	s.witness.note(head)
+	if head.Incarnation != s.head.Incarnation {
+		if err := s.witness.sync(); err != nil {
+			s.witness.wrote = err
+		}
+	}
+	s.head = head
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Options of Open.
 type Options struct {
-	Witness string // path of a file in the run directory that remembers the last commit's head; empty: none
+	Witness string // path of a file apart from the store that remembers the last commit's head; empty: none
 }
 
 // Store is an open file. Safe for concurrent use, though one writer is what it is made for.
@@ -73,8 +73,8 @@ func Open(path string, o Options) (_ *Store, err error) {
 		s.seen.Revision++
 	}
 	// A process that was killed after its last commit may not have noted it. Without this, one killed after another leaves
-	// the witness any number of commits behind.
-	if !s.head.Before(s.seen) && s.head != s.seen {
+	// the witness any number of commits behind. Of another incarnation the engine judges first.
+	if s.seen.Store == s.head.Store && s.seen.Incarnation == s.head.Incarnation && s.seen.Before(s.head) {
 		s.witness.note(s.head)
 	}
 	return s, nil

@@ -2,34 +2,55 @@ package bolt
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/store/record"
 )
 
-// witness is a small file outside the store, best on a tmpfs, that has the head of the last commit. A store put back from a backup is behind it. It is
-// never synced: after a reboot there is none, and nodes' reports tell instead.
+// witness is a small file that has the head of the last commit. It lies apart from the store and from what backs the
+// store up: a store that was put back from a copy does not know it.
+//
+// Each commit writes it. It is synced with the first commit of an incarnation, when it is closed, and about once a
+// second beside the commits: after a loss of power it may lag, and the store still knows it.
 type witness struct {
 	f     *os.File
 	turn  uint64 // of the last write; its last bit says which slot it went to
 	wrote error
+	dirty atomic.Bool
+	done  chan struct{}
+	idle  sync.WaitGroup
 }
+
+// syncEvery is how long the witness may lie unsynced while the store takes commits.
+const syncEvery = time.Second
 
 // witnessSlot is one of two places that are written in turn, so that a write cut short leaves the other.
 const witnessSlot = 256
 
-const witnessMagic = "weft1"
+const witnessMagic = "weft2"
+
+// cacheTag marks the witness's own folder for backup tools, which leave it out then: see bford.info/cachedir.
+const cacheTag = "Signature: 8a477f597d28d172789f06885d6f1d75\n"
 
 func openWitness(path string) (*witness, core.Head, error) {
+	if names, err := os.ReadDir(filepath.Dir(path)); err == nil && len(names) == 0 {
+		_ = os.WriteFile(filepath.Join(filepath.Dir(path), "CACHEDIR.TAG"), []byte(cacheTag), 0o644)
+	}
 	f, err := file.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, core.Head{}, core.Errorf(core.StoreFailed, "store: witness %s: %w", path, err).
-			WithRemedy("make its directory, on a tmpfs and writable for the server")
+			WithRemedy("make its folder, writable for the server alone")
 	}
-	w := &witness{f: f}
+	w := &witness{f: f, done: make(chan struct{})}
+	w.idle.Go(w.keep)
 	var seen core.Head
 	for slot := range int64(2) {
 		b := make([]byte, witnessSlot)
@@ -43,18 +64,21 @@ func openWitness(path string) (*witness, core.Head, error) {
 	return w, seen, nil
 }
 
-// readWitness reads a slot: magic, epoch, revision, turn, the store's id behind its length, and at the end a checksum.
+// readWitness reads a slot: magic, epoch, revision, turn, incarnation, the store's id behind its length, and at the end a checksum.
 func readWitness(b []byte) (h core.Head, turn uint64, ok bool) {
 	body, end := b[:witnessSlot-sumSize], b[witnessSlot-sumSize:]
 	if string(body[:len(witnessMagic)]) != witnessMagic || crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(end) {
 		return h, 0, false
 	}
 	body = body[len(witnessMagic):]
-	n := int(body[24])
+	n := int(body[32])
 	if n > record.MaxStore {
 		return h, 0, false
 	}
-	h = core.Head{Store: string(body[25 : 25+n]), Epoch: binary.BigEndian.Uint64(body), Revision: binary.BigEndian.Uint64(body[8:])}
+	h = core.Head{
+		Store: string(body[33 : 33+n]), Incarnation: binary.BigEndian.Uint64(body[24:]),
+		Epoch: binary.BigEndian.Uint64(body), Revision: binary.BigEndian.Uint64(body[8:]),
+	}
 	return h, binary.BigEndian.Uint64(body[16:]), true
 }
 
@@ -68,11 +92,37 @@ func (w *witness) note(h core.Head) {
 	binary.BigEndian.PutUint64(body, h.Epoch)
 	binary.BigEndian.PutUint64(body[8:], h.Revision)
 	binary.BigEndian.PutUint64(body[16:], w.turn+1)
-	body[24] = byte(len(h.Store))
-	copy(body[25:], h.Store)
+	binary.BigEndian.PutUint64(body[24:], h.Incarnation)
+	body[32] = byte(len(h.Store))
+	copy(body[33:], h.Store)
 	binary.BigEndian.PutUint32(b[witnessSlot-sumSize:], crc32.Checksum(b[:witnessSlot-sumSize], castagnoli))
 	if _, w.wrote = w.f.WriteAt(b, int64((w.turn+1)%2)*witnessSlot); w.wrote == nil {
 		w.turn++
+		w.dirty.Store(true)
+	}
+}
+
+// sync makes what note wrote outlive the host's power.
+func (w *witness) sync() error {
+	if w == nil || !w.dirty.Swap(false) {
+		return nil
+	}
+	err := w.f.Sync()
+	w.dirty.CompareAndSwap(false, err != nil)
+	return err
+}
+
+// keep syncs now and then until close.
+func (w *witness) keep() {
+	t := time.NewTicker(syncEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-w.done:
+			return
+		case <-t.C:
+			_ = w.sync() // it is tried again, and close says what stays wrong
+		}
 	}
 }
 
@@ -80,5 +130,7 @@ func (w *witness) close() error {
 	if w == nil {
 		return nil
 	}
-	return w.f.Close()
+	close(w.done)
+	w.idle.Wait()
+	return errors.Join(w.sync(), w.f.Close())
 }
