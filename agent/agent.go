@@ -79,6 +79,7 @@ type Agent struct {
 	calls     map[uint64]chan core.Outcome // each holds one, and leaves the map before it gets it
 	serial    uint64
 	session   *session
+	answered  chan struct{} // closed when the server answers the first report of a session
 	outage    outage
 	environs  environs
 	untold    []string // schedulers of Needs.First
@@ -97,7 +98,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	if err := core.CheckName("node", needs.Node, core.MaxNodeName); err != nil {
 		return nil, err
 	}
-	a := &Agent{needs: needs, limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1)}
+	a := &Agent{needs: needs, limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1), answered: make(chan struct{})}
 	if a.log == nil {
 		a.log = slog.Default()
 	}

@@ -15,9 +15,11 @@ type session struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	reports chan core.Report
-	mu      sync.Mutex
-	asks    uint64
-	heard   map[uint64]chan struct{}
+	up      bool // the server has answered the first report; under Agent.mu
+
+	mu    sync.Mutex
+	asks  uint64
+	heard map[uint64]chan struct{}
 }
 
 // link keeps a session with the server, with pauses that grow and jitter, so that 11,136 agents do not come back in the same moment.
@@ -109,6 +111,7 @@ func (a *Agent) attend(ctx context.Context) error {
 			return a.needs.Authority.Attend(ctx, a.needs.Node, first, s.reports, func(o core.Orders) {
 				if !up { // the server has answered the first report
 					up = true
+					a.begun(s)
 					a.meter.Linked(true)
 					a.outage.over(a.now().Uptime)
 				}
@@ -118,6 +121,15 @@ func (a *Agent) attend(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// begun wakes those that wait for a session.
+func (a *Agent) begun(s *session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.up = true
+	close(a.answered)
+	a.answered = make(chan struct{})
 }
 
 // ordered takes orders of session s.

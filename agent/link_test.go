@@ -10,31 +10,27 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// asker is a scheduler's half that asks once, and tells how long it waited for the server to note that.
+// asker is a scheduler's half that asks once in each Watch, and tells how long the server took to note that.
 type asker struct {
 	core.Scheduler
 	waited chan time.Duration
-	asked  bool
 }
 
 func (q *asker) Watch(ctx context.Context, tell func(core.Jobs) error) error {
-	if q.asked {
-		<-ctx.Done()
-		return ctx.Err()
-	}
 	began := time.Now()
 	err := tell(core.Jobs{Asking: true})
-	if d := time.Since(began); d > 0 { // else there was no session yet
-		q.asked = true
-		q.waited <- d
+	if err == nil {
+		<-ctx.Done()
+		err = ctx.Err()
 	}
+	q.waited <- time.Since(began)
 	return err
 }
 
 // A question that the server has not noted ends with the session that it went out in, so that it is asked anew in the next.
 func TestAQuestionEndsWithItsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &asker{waited: make(chan time.Duration, 1)}
+		q := &asker{waited: make(chan time.Duration, 8)}
 		server := &authority{orders: make(chan core.Orders), cut: make(chan error)}
 		run(t, agent.Needs{Authority: server, Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: q}}})
 		time.Sleep(2 * time.Second)
@@ -46,6 +42,43 @@ func TestAQuestionEndsWithItsSession(t *testing.T) {
 		server.cut <- core.Errorf(core.ServerAway, "server: gone")
 		if d := <-q.waited; d > 2*time.Second {
 			t.Errorf("it waited %v, beyond its session of 2 s", d)
+		}
+	})
+}
+
+// A half is followed again as soon as a server answers, however long an outage has made the pauses, and in its session.
+func TestAWatchBeginsWithItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &asker{waited: make(chan time.Duration, 8)}
+		server := &authority{orders: make(chan core.Orders), cut: make(chan error)}
+		run(t, agent.Needs{Authority: server, Schedulers: map[string]core.SchedulerClient{"f": core.Dispatcher{Of: q}}})
+		down := func(yes bool) {
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			server.down = yes
+		}
+		questions := func() (n int) {
+			for _, r := range server.said() {
+				if r.Answer != nil && r.Answer.Jobs.Asking {
+					n++
+				}
+			}
+			return n
+		}
+		time.Sleep(time.Second)
+		for i := 1; i <= 3; i++ {
+			if got := questions(); got != i {
+				t.Fatalf("%d questions, want %d", got, i)
+			}
+			down(true)
+			server.cut <- core.Errorf(core.ServerAway, "server: gone")
+			time.Sleep(time.Minute)
+			down(false)
+			sessions := len(server.said())
+			for len(server.said()) == sessions {
+				time.Sleep(time.Second)
+			}
+			time.Sleep(time.Second)
 		}
 	})
 }

@@ -8,15 +8,28 @@ import (
 	"github.com/weft-hpc/weft/poll"
 )
 
-// watch follows a scheduler's half on this node and forwards what it tells.
+// watch follows a scheduler's half on this node and forwards what it tells. It begins again in each session: the server
+// that answers may be another, and has not heard what was told before.
 func (a *Agent) watch(ctx context.Context, name string, sched core.SchedulerClient) {
 	wait := a.limits.Retry
-	for ctx.Err() == nil {
-		err := sched.Watch(ctx, func(jobs core.Jobs) error { return a.forward(ctx, name, jobs) })
-		if ctx.Err() != nil || err != nil && core.AsError(err).Code == core.Unsupported {
+	for {
+		s := a.linked(ctx)
+		if s == nil {
 			return
 		}
-		if err != nil {
+		err := sched.Watch(s.ctx, func(jobs core.Jobs) error {
+			err := a.forward(s, name, jobs)
+			if err == nil {
+				wait = a.limits.Retry
+			}
+			return err
+		})
+		switch {
+		case ctx.Err() != nil || err != nil && core.AsError(err).Code == core.Unsupported:
+			return
+		case s.ctx.Err() != nil:
+			continue
+		case err != nil:
 			a.log.Debug("the scheduler's half on this node cannot be followed", core.LogScheduler, name, core.LogError, err)
 		}
 		if !poll.Pause(ctx, wait/2+rand.N(wait)) {
@@ -26,14 +39,26 @@ func (a *Agent) watch(ctx context.Context, name string, sched core.SchedulerClie
 	}
 }
 
-// forward sends what was told to the server. That it asks is told before the question leaves, and waits until the server has noted it.
-func (a *Agent) forward(ctx context.Context, scheduler string, jobs core.Jobs) error {
-	a.mu.Lock()
-	s := a.session
-	a.mu.Unlock()
-	if s == nil {
-		return core.Errorf(core.ServerAway, "agent of %s: there is no session with the server", a.needs.Node)
+// linked waits for a session whose first report the server has answered. It gives nil when ctx ends.
+func (a *Agent) linked(ctx context.Context) *session {
+	for {
+		a.mu.Lock()
+		s, answered := a.session, a.answered
+		up := s != nil && s.up
+		a.mu.Unlock()
+		if up {
+			return s
+		}
+		select {
+		case <-answered:
+		case <-ctx.Done():
+			return nil
+		}
 	}
+}
+
+// forward sends what was told to the server. That it asks is told before the question leaves, and waits until the server has noted it.
+func (a *Agent) forward(s *session, scheduler string, jobs core.Jobs) error {
 	s.mu.Lock()
 	s.asks++
 	ask := s.asks
@@ -42,7 +67,7 @@ func (a *Agent) forward(ctx context.Context, scheduler string, jobs core.Jobs) e
 		s.heard[ask] = heard
 	}
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, a.limits.Heard)
+	ctx, cancel := context.WithTimeout(s.ctx, a.limits.Heard)
 	defer cancel()
 	ended := func() error {
 		return core.Errorf(core.ServerAway, "agent of %s: its session with the server has ended: %w", a.needs.Node, context.Cause(s.ctx))

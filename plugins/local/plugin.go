@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"sync"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
@@ -13,6 +14,9 @@ type Plugin struct {
 	request.Dialect
 	name   string
 	tables []*Table
+
+	mu   sync.Mutex
+	told map[string]core.JobStatus // by job: what ran at the newest complete answer and since; some have ended
 }
 
 var (

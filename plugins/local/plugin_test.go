@@ -288,6 +288,31 @@ func TestWatchAsksAnew(t *testing.T) {
 	})
 }
 
+// A job's end that no listener heard is told by the next Watch: the server was away meanwhile.
+func TestWatchTellsAnEndThatWasLost(t *testing.T) {
+	table, gone := open(t, Options{Node: "n1"})
+	job, p := cat(t, me()), adapter(t, "local", table)
+	begin(t, table, job)
+	lost := errors.New("there is no session")
+	err := p.Watch(t.Context(), func(j core.Jobs) error {
+		if j.Complete {
+			job.end()
+			<-gone
+		}
+		if !j.Asking && !j.Complete {
+			return lost
+		}
+		return nil
+	})
+	if !errors.Is(err, lost) {
+		t.Fatal(err)
+	}
+	told := watch(t, p)
+	told.expect(t, "asking")
+	told.expect(t, "complete")
+	told.expect(t, "n1.1=final@n1")
+}
+
 func BenchmarkBegin(b *testing.B) {
 	table, _ := open(b, Options{Node: "n1", File: b.TempDir() + "/local.json"})
 	c := cat(b, me())

@@ -366,10 +366,9 @@ func TestJoin(t *testing.T) {
 	told := watch(t, p)
 	told.expect(t, "asking")
 	told.expect(t, "complete n1.1=running@n1,n2")
-	was := p.running()
 	first.end()
 	<-gone1
-	if _, err := p.answer(was, false, func(j core.Jobs) error {
+	if err := p.answer(false, func(j core.Jobs) error {
 		return fmt.Errorf("told %+v", j)
 	}); err != nil {
 		t.Errorf("node n2 has the job still: %v", err)

@@ -119,10 +119,8 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	told := map[string]core.JobStatus{}
 	for complete := true; ; {
-		var err error
-		if told, err = p.answer(told, complete, tell); err != nil {
+		if err := p.answer(complete, tell); err != nil {
 			return err
 		}
 		select {
@@ -136,27 +134,34 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 	}
 }
 
-// answer tells what runs now and did not when told was told, or all that runs; then what has ended. What ended is in no
-// complete answer, and to be final is more than to be absent.
-func (p *Plugin) answer(
-	told map[string]core.JobStatus, complete bool, tell func(core.Jobs) error,
-) (now map[string]core.JobStatus, err error) {
+// answer tells what runs now and did not when it told last; then what has ended. What ended is in no complete answer, and to be final is more than to be
+// absent. After a complete answer it tells all that has ended since the one before, since the listener may have lost it.
+func (p *Plugin) answer(complete bool, tell func(core.Jobs) error) error {
 	if complete {
 		if err := tell(core.Jobs{Asking: true}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	now = p.running()
-	changed := map[string]core.JobStatus{}
+	p.mu.Lock()
+	told := p.told
+	p.mu.Unlock()
+	now := p.running()
+	known, changed := maps.Clone(now), map[string]core.JobStatus{}
 	for id, s := range told {
-		if _, runs := now[id]; !runs {
+		if _, runs := now[id]; runs {
+			continue
+		}
+		if complete || s.State != core.JobFinal {
 			s.State = core.JobFinal
 			changed[id] = s
+		}
+		if !complete {
+			known[id] = s
 		}
 	}
 	if complete {
 		if err := tell(core.Jobs{Complete: true, Jobs: sorted(now)}); err != nil {
-			return nil, err
+			return err
 		}
 	} else {
 		for id, s := range now {
@@ -166,9 +171,14 @@ func (p *Plugin) answer(
 		}
 	}
 	if len(changed) > 0 {
-		err = tell(core.Jobs{Jobs: sorted(changed)})
+		if err := tell(core.Jobs{Jobs: sorted(changed)}); err != nil {
+			return err
+		}
 	}
-	return now, err
+	p.mu.Lock()
+	p.told = known
+	p.mu.Unlock()
+	return nil
 }
 
 // running are the jobs of all Tables.
