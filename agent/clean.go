@@ -65,7 +65,7 @@ func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call, righ
 		if err == nil {
 			one = errs[i]
 		}
-		attrs := append(peer.Audited(call, right), core.LogNIC, s.Device, core.LogService, s.ID, core.LogVNI, core.FormatVNIs(s.VNIs), core.LogOwner, r.Owner)
+		attrs := append(peer.Audited(call, right), core.LogNIC, s.Device, core.LogService, s.ID, core.LogVNI, core.VNIRanges(s.VNIs), core.LogOwner, r.Owner)
 		if e := a.driverError(one); e != nil {
 			r.Result, r.Why = "failed", e.What
 			if e.Code == core.Busy {

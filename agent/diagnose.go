@@ -225,7 +225,7 @@ func (s *Site) ours(vnis []core.VNI) (all, some bool) {
 }
 
 func evidence(t *core.Service) string {
-	return fmt.Sprintf("NIC %s: service %d of %s with VNIs %s", t.Device, t.ID, t.Owner, core.FormatVNIs(t.VNIs))
+	return fmt.Sprintf("NIC %s: service %d of %s with VNIs %s", t.Device, t.ID, t.Owner, core.VNIRanges(t.VNIs))
 }
 
 // self are findings about the agent.

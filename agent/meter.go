@@ -61,7 +61,7 @@ func (a *Agent) told(d drove, err error) {
 		attrs = append(attrs, core.LogJob, d.run.Key.String())
 	}
 	if len(d.vnis) > 0 {
-		attrs = append(attrs, core.LogVNI, core.FormatVNIs(d.vnis))
+		attrs = append(attrs, core.LogVNI, core.VNIRanges(d.vnis))
 	}
 	if len(d.nics) > 0 {
 		attrs = append(attrs, core.LogNIC, strings.Join(d.nics, ","), core.LogService, strings.Join(d.ids, ","))

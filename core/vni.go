@@ -45,6 +45,34 @@ func ParseVNI(s string) (VNI, error) {
 	return VNI(n), nil
 }
 
+// VNIRanges writes VNIs for people, in their order: three or more that follow one another are a range, as in
+// "1024-1279,4034". A text of more than 256 bytes ends with the number of VNIs that it leaves out.
+func VNIRanges(vnis []VNI) string { return ranges(vnis, 256) }
+
+// AllVNIRanges is VNIRanges without a bound.
+func AllVNIRanges(vnis []VNI) string { return ranges(vnis, 8*len(vnis)) }
+
+func ranges(vnis []VNI, most int) string {
+	var b strings.Builder
+	for i, n := 0, 0; i < len(vnis); i += n {
+		if b.Len() > most {
+			fmt.Fprintf(&b, " and %d more", len(vnis)-i)
+			break
+		}
+		for n = 1; i+n < len(vnis) && int(vnis[i+n]) == int(vnis[i])+n; n++ {
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if fmt.Fprintf(&b, "%d", vnis[i]); n > 2 {
+			fmt.Fprintf(&b, "-%d", vnis[i+n-1])
+		} else {
+			n = 1
+		}
+	}
+	return b.String()
+}
+
 // FormatVNIs writes VNIs as the comma list of SLINGSHOT_VNIS.
 func FormatVNIs(vnis []VNI) string {
 	var b strings.Builder

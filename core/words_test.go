@@ -231,3 +231,34 @@ func TestIsVNIRange(t *testing.T) {
 		t.Error("out of order is no range")
 	}
 }
+
+func TestVNIRanges(t *testing.T) {
+	many := func(from, step, n int) (out []VNI) {
+		for i := range n {
+			out = append(out, VNI(from+i*step))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		vnis []VNI
+		want string
+	}{
+		{nil, ""},
+		{[]VNI{4034}, "4034"},
+		{[]VNI{4034, 4035}, "4034,4035"},
+		{[]VNI{7, 4034, 4035, 4036, 9}, "7,4034-4036,9"},
+		{many(1024, 1, 64000), "1024-65023"},
+		{[]VNI{65534, 65535}, "65534,65535"},
+	} {
+		if got := VNIRanges(c.vnis); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	odd := many(1025, 2, 32000)
+	if got := VNIRanges(odd); len(got) > 300 || !strings.HasSuffix(got, " and 31948 more") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+	if got := AllVNIRanges(odd); got != FormatVNIs(odd) {
+		t.Errorf("%d bytes of %d VNIs", len(got), len(odd))
+	}
+}

@@ -71,7 +71,7 @@ func (s *Server) say(in engine.Input, a engine.Say) {
 		attrs = append(attrs, core.LogNode, a.Node)
 	}
 	if len(a.VNIs) > 0 {
-		attrs = append(attrs, core.LogVNI, core.FormatVNIs(a.VNIs))
+		attrs = append(attrs, core.LogVNI, core.VNIRanges(a.VNIs))
 	}
 	if r, ok := in.(engine.Reserve); ok && r.Ask.Call != "" {
 		attrs = append(attrs, core.LogCall, r.Ask.Call)

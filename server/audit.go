@@ -49,7 +49,7 @@ func (s *Server) auditReserve(in engine.Reserve, d done) {
 	for _, rec := range d.records {
 		if r, ok := rec.(engine.Reservation); ok {
 			s.auditor.Info(auditGrant, append(who(in), core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID,
-				core.LogVNI, core.FormatVNIs(engine.VNIsOf(r.VNIs)), core.LogPolicy, r.Grant.Policy)...)
+				core.LogVNI, core.VNIRanges(engine.VNIsOf(r.VNIs)), core.LogPolicy, r.Grant.Policy)...)
 		}
 	}
 }
@@ -60,10 +60,10 @@ func (s *Server) auditReport(in engine.Report, d done) {
 		switch {
 		case !ok:
 		case r.Unknown:
-			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogOwner, r.Job.UID, core.LogVNI, core.FormatVNIs(engine.VNIsOf(r.VNIs)),
+			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogOwner, r.Job.UID, core.LogVNI, core.VNIRanges(engine.VNIsOf(r.VNIs)),
 				core.LogWhy, "a service that Weft did not make holds VNIs of its pools")
 		case r.Adopted:
-			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID, core.LogVNI, core.FormatVNIs(engine.VNIsOf(r.VNIs)),
+			s.auditor.Info(auditAdopt, core.LogNode, in.Node, core.LogJob, r.Job.Key.String(), core.LogOwner, r.Job.UID, core.LogVNI, core.VNIRanges(engine.VNIsOf(r.VNIs)),
 				core.LogWhy, "the node holds a run that the store does not know")
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Server) auditFreed(d done) {
 	}
 	for _, a := range d.actions {
 		if a, ok := a.(engine.Say); ok && over[a.Run] && len(a.VNIs) > 0 {
-			s.auditor.Info(auditFree, core.LogJob, a.Run.Key.String(), core.LogOwner, a.Run.UID, core.LogVNI, core.FormatVNIs(a.VNIs))
+			s.auditor.Info(auditFree, core.LogJob, a.Run.Key.String(), core.LogOwner, a.Run.UID, core.LogVNI, core.VNIRanges(a.VNIs))
 			delete(over, a.Run)
 		}
 	}

@@ -142,7 +142,7 @@ func (d *Verbs) forget(ctx context.Context, by []any, req hook.Request) (int, er
 		if err != nil {
 			return total, err
 		}
-		d.Server.auditor.Info(auditForget, append(slices.Clip(by), core.LogJob, v.Job.Key.String(), core.LogOwner, v.Job.UID, core.LogVNI, core.FormatVNIs(engine.VNIsOf(v.VNIs)),
+		d.Server.auditor.Info(auditForget, append(slices.Clip(by), core.LogJob, v.Job.Key.String(), core.LogOwner, v.Job.UID, core.LogVNI, core.VNIRanges(engine.VNIsOf(v.VNIs)),
 			core.LogWhy, "it was "+v.State.String()+"; "+cmp.Or(waits(v), "nothing was waited for"))...)
 		total += n
 	}

@@ -70,7 +70,7 @@ func Taken[E Errno](spec *core.ServiceSpec, services []core.Service, exact bool,
 }
 
 func creation(spec *core.ServiceSpec) string {
-	return "cannot create service: VNIs " + core.FormatVNIs(spec.VNIs)
+	return "cannot create service: VNIs " + core.VNIRanges(spec.VNIs)
 }
 
 // Removal refuses to remove a service that is not the one that s names any more, or that is the system's. now has the
@@ -80,7 +80,7 @@ func Removal(s, now core.Service) error {
 	case !s.Same(now):
 		return core.Errorf(core.NICConflict,
 			"NIC %s: service %d: it is now another's: its VNIs are %s, its owner %s, where VNIs %s of %s were to go",
-			s.Device, s.ID, core.FormatVNIs(now.VNIs), now.Owner, core.FormatVNIs(s.VNIs), s.Owner)
+			s.Device, s.ID, core.VNIRanges(now.VNIs), now.Owner, core.FormatVNIs(s.VNIs), s.Owner)
 	case now.System || now.Default:
 		return core.Errorf(core.NICConflict,
 			"NIC %s: service %d: it belongs to the system and is never removed", s.Device, s.ID)

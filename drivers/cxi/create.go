@@ -203,7 +203,7 @@ func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Se
 	}
 	if len(differ) > 0 {
 		return core.Service{}, core.Errorf(core.NICFailed, "NIC %s: cannot create service: VNIs %s: service %d, read back, has other %s than were asked for",
-			spec.Device, core.FormatVNIs(spec.VNIs), id, strings.Join(differ, ", "))
+			spec.Device, core.VNIRanges(spec.VNIs), id, strings.Join(differ, ", "))
 	}
 	for i := range m.services {
 		if m.services[i].id == id {
@@ -241,7 +241,7 @@ func (m *maker) refused(spec *core.ServiceSpec, fail *failInfo, err errno) *core
 		all, _ := m.n.services() // what cannot be read now is not named
 		return refusal.Taken(spec, all, m.traits.exact, err)
 	default:
-		return failure(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, err)
+		return failure(spec.Device, "cannot create service: VNIs "+core.VNIRanges(spec.VNIs), 0, err)
 	}
 }
 

@@ -33,7 +33,7 @@ func descriptor(spec *core.ServiceSpec) (desc, *core.Error) {
 	}
 	var ok bool
 	if d.members, ok = members(spec.Owner); !ok {
-		return d, core.Errorf(core.BadCall, "NIC %s: a service with VNIs %s: it has no owner, so nobody could use it", spec.Device, core.FormatVNIs(spec.VNIs))
+		return d, core.Errorf(core.BadCall, "NIC %s: a service with VNIs %s: it has no owner, so nobody could use it", spec.Device, core.VNIRanges(spec.VNIs))
 	}
 	return d, nil
 }

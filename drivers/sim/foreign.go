@@ -27,7 +27,7 @@ func (d *Driver) Foreign(ctx context.Context, device string, owner *uint32, vnis
 		do: func(n *kernel.NIC) {
 			var errno kernel.Errno
 			if id, _, errno = n.Alloc(kernel.Root, &desc); errno != kernel.OK {
-				failed = refusal.Error(device, "cannot create service: VNIs "+core.FormatVNIs(vnis), 0, errno)
+				failed = refusal.Error(device, "cannot create service: VNIs "+core.VNIRanges(vnis), 0, errno)
 			}
 		},
 		fail: func(err *core.Error) { failed = err },

@@ -34,7 +34,7 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 		return core.Created{Err: refusal.Taken(&spec, ServicesOn(n, spec.Device), n.Behaviour().Overlap == kernel.OverlapExact, errno)}
 	}
 	if errno != kernel.OK {
-		return core.Created{Err: refusal.Error(spec.Device, "cannot create service: VNIs "+core.FormatVNIs(spec.VNIs), 0, errno)}
+		return core.Created{Err: refusal.Error(spec.Device, "cannot create service: VNIs "+core.VNIRanges(spec.VNIs), 0, errno)}
 	}
 	s, errno := n.Get(id)
 	if errno != kernel.OK {

@@ -26,7 +26,7 @@ func Descriptor(spec core.ServiceSpec) (kernel.Desc, error) {
 	}
 	var ok bool
 	if d.Members, ok = members(spec.Owner); !ok {
-		return d, core.Errorf(core.BadCall, "NIC %s: a service with VNIs %s: it has no owner, so nobody could use it", spec.Device, core.FormatVNIs(spec.VNIs))
+		return d, core.Errorf(core.BadCall, "NIC %s: a service with VNIs %s: it has no owner, so nobody could use it", spec.Device, core.VNIRanges(spec.VNIs))
 	}
 	return d, nil
 }

@@ -47,7 +47,7 @@ func printHistory(o *cli.Options, path, since string) error {
 		cli.Table(w, "SCHEDULER JOB USER ACCOUNT QUEUE MADE ENDED VNIS", rows, func(r history.Row) []string {
 			return []string{
 				r.Job.Scheduler, r.Job.ID, cli.Account(r.Job.User, r.Job.UID), r.Job.Account, r.Job.Queue,
-				cli.Date(r.Made, time.DateTime), cli.Date(r.Ended, time.DateTime), core.FormatVNIs(r.VNIs),
+				cli.Date(r.Made, time.DateTime), cli.Date(r.Ended, time.DateTime), core.VNIRanges(r.VNIs),
 			}
 		})
 	})

@@ -43,7 +43,7 @@ it prints one line for each reservation.`,
 func printJobs(w io.Writer, jobs []server.JobRow) {
 	cli.Table(w, "SCHEDULER JOB USER STATE SINCE VNIS HOLDING WAITS-FOR", jobs, func(j server.JobRow) []string {
 		return []string{
-			j.Scheduler, j.Job, cli.Account(j.User, j.UID), j.State, cli.Ago(j.Since), core.FormatVNIs(j.VNIs),
+			j.Scheduler, j.Job, cli.Account(j.User, j.UID), j.State, cli.Ago(j.Since), core.VNIRanges(j.VNIs),
 			fmt.Sprintf("%d/%d", j.Unclean, j.Nodes), j.Waits,
 		}
 	})
@@ -74,7 +74,7 @@ func printJob(w io.Writer, j server.JobDetail) {
 	if j.Waits != "" {
 		fmt.Fprintln(w, "  waits for        "+j.Waits)
 	}
-	fmt.Fprintln(w, "  VNIs             "+core.FormatVNIs(j.VNIs))
+	fmt.Fprintln(w, "  VNIs             "+core.VNIRanges(j.VNIs))
 	if len(j.Classes) > 0 {
 		fmt.Fprintln(w, "  traffic classes  "+strings.Join(j.Classes, ", "))
 	}

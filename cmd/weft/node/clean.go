@@ -56,6 +56,6 @@ func printClean(w io.Writer, rows []agent.CleanRow) {
 		return
 	}
 	cli.Table(w, "NIC SERVICE OWNER VNIS RESULT WHY", rows, func(r agent.CleanRow) []string {
-		return []string{r.Device, fmt.Sprint(r.Service), r.Owner, core.FormatVNIs(r.VNIs), r.Result, r.Why}
+		return []string{r.Device, fmt.Sprint(r.Service), r.Owner, core.VNIRanges(r.VNIs), r.Result, r.Why}
 	})
 }

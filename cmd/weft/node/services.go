@@ -67,7 +67,7 @@ func PrintServices(w io.Writer, rows []agent.ServiceRow, most bool) {
 				used = append(used, fmt.Sprintf("%s %d", name, l[2]))
 			}
 		}
-		line := []string{"", fmt.Sprint(r.Service), whose(r), r.Owner, core.FormatVNIs(r.VNIs), strings.Join(r.Classes, ","), strings.Join(limits, " "), strings.Join(used, " ")}
+		line := []string{"", fmt.Sprint(r.Service), whose(r), r.Owner, core.VNIRanges(r.VNIs), strings.Join(r.Classes, ","), strings.Join(limits, " "), strings.Join(used, " ")}
 		key := strings.Join(line, "\t")
 		if lines[key] == nil {
 			order, lines[key] = append(order, key), line
