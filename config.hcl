@@ -20,11 +20,14 @@ pool "jobs" {
   quarantine = "60s"
 }
 
+# VNIs that the services without a record on one node may hold. A node with more is out of service.
+# unknown_vnis = 64
+
 # A data service: its clients' jobs take a VNI of its block, which its servers accept.
 #
 # service "daos" {
 #   vnis = "64512-65535" # then pool "jobs" must end at 64511
-#   # servers = "daos[01-16]" # has no effect yet
+#   servers = "daos[01-16]" # nodes where its own services carry the block: Weft never touches those
 # }
 
 # Who starts jobs: TYPE, and the NAME that reservations are recorded under. "local" is `weft run`, without any scheduler.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 )
@@ -182,6 +183,28 @@ func TestDoctorAndCleanAreRootsAlone(t *testing.T) {
 			if _, err := verbs.Handle(t.Context(), root, hook.Request{Verb: verb, Body: body}); err != nil {
 				t.Errorf("%s by root: %v", verb, err)
 			}
+		}
+	})
+}
+
+// On a server of a data service the service that carries its block is no orphan: nobody proposes to remove it.
+func TestCleanLeavesADataServicesOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := sim.New(sim.Options{NICs: 2, Boot: "b"})
+		served := func(vnis []core.VNI) bool { return vnis[0] == 5000 }
+		a, _ := run(t, agent.Needs{Driver: driver, Authority: &authority{orders: make(chan core.Orders)}, Environ: t.TempDir(), Machine: node.Config{Served: served}})
+		uid := uint32(4242)
+		for _, v := range []core.VNI{5000, 5001} {
+			if _, err := driver.Foreign(t.Context(), "cxi0", &uid, []core.VNI{v}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := a.Clean(t.Context(), pools, root, "c", "root", false)
+		if err != nil || len(rows) != 1 || rows[0].VNIs[0] != 5001 || rows[0].Result != "removed" {
+			t.Errorf("%+v, %v", rows, err)
+		}
+		if f := finding(a.Doctor(t.Context(), pools, 0), "who has no job"); f != nil {
+			t.Errorf("%+v", f)
 		}
 	})
 }

@@ -41,7 +41,7 @@ type ServiceRow struct {
 	VNIs    []core.VNI        `json:"vnis"`
 	Classes []string          `json:"traffic_classes"`
 	Limits  map[string][3]int `json:"limits"` // resource: reserved, max, in use
-	Kind    string            `json:"kind"`   // job, system, default, unknown
+	Kind    string            `json:"kind"`   // job, system, default, service (a data service's own, on its server), unknown
 	Job     string            `json:"job,omitempty"`
 	Enabled bool              `json:"enabled"`
 }
@@ -149,6 +149,8 @@ func (d *Verbs) services(ctx context.Context, req hook.Request) (any, error) {
 			r.Kind = "system"
 		case jobs[at] != "":
 			r.Kind, r.Job = "job", jobs[at]
+		case d.Site.Service != nil && d.Site.Service(d.Agent.needs.Node, s.VNIs) != "":
+			r.Kind, r.Job = "service", "service "+d.Site.Service(d.Agent.needs.Node, s.VNIs)
 		}
 		rows = append(rows, r)
 	}

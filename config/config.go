@@ -22,19 +22,20 @@ const (
 )
 
 type Config struct {
-	File       string     // as it was named to Load
-	Hash       string     // SHA-256 of its text, in hex
-	Nodes      string     // hostlist of every node of the system, in the names of their certificates
-	NodeCount  int        // how many that are
-	Groups     []Group    // topology, in the file's order; those of a dragonfly are g0, g1 …
-	Dragonfly  *Dragonfly // topology, where it gives figures; nil: it does not
-	Policy     string     // folder of the policy files, as seen from where the process runs: File's folder is in it already
-	Pools      []Pool     // in the file's order
-	Services   []Pool     // data services, whose client jobs take a VNI out of the service's block
-	Schedulers []Plugin   // Type is the adapter, Name the instance
-	Drivers    []Plugin   // Name is Type
-	Server     Server
-	Agent      Agent
+	File        string     // as it was named to Load
+	Hash        string     // SHA-256 of its text, in hex
+	Nodes       string     // hostlist of every node of the system, in the names of their certificates
+	NodeCount   int        // how many that are
+	UnknownVNIs int        // that the unknown services of one node may hold; 0: engine's default
+	Groups      []Group    // topology, in the file's order; those of a dragonfly are g0, g1 …
+	Dragonfly   *Dragonfly // topology, where it gives figures; nil: it does not
+	Policy      string     // folder of the policy files, as seen from where the process runs: File's folder is in it already
+	Pools       []Pool     // in the file's order
+	Services    []Pool     // data services, whose client jobs take a VNI out of the service's block
+	Schedulers  []Plugin   // Type is the adapter, Name the instance
+	Drivers     []Plugin   // Name is Type
+	Server      Server
+	Agent       Agent
 }
 
 // Group is a part of the system whose nodes are near each other, such as a dragonfly group.
@@ -48,7 +49,7 @@ type Pool struct {
 	Name       string
 	VNIs       []allocator.Range
 	Quarantine time.Duration // from the last node's being clean until the VNI is free again
-	Servers    string        // hostlist of a service's own servers, in their own names: they need not be among Nodes; without effect yet
+	Servers    string        // hostlist of a service's own servers, in their own names: they need not be among Nodes
 }
 
 // Server is where the server listens and keeps its records. Paths have File's folder in them already.

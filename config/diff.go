@@ -25,6 +25,7 @@ func Diff(of Daemon, a, b *Config) []string {
 		}
 	}
 	add("nodes", OfServer, true, a.Nodes, b.Nodes)
+	add("unknown_vnis", OfServer, true, a.UnknownVNIs, b.UnknownVNIs)
 	add("topology", OfServer, true, []any{a.Groups, a.Dragonfly}, []any{b.Groups, b.Dragonfly})
 	add("policy", OfServer, true, a.Policy, b.Policy)
 	for _, what := range append(pools("pool", a.Pools, b.Pools), pools("service", a.Services, b.Services)...) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 )
 
 var top = hclfile.Shape{
-	Attributes: []string{"nodes", "policy"},
+	Attributes: []string{"nodes", "policy", "unknown_vnis"},
 	Required:   []string{"nodes"},
 	Blocks: map[string]hclfile.BlockShape{
 		"topology":    {Once: true},
@@ -75,6 +76,11 @@ func (l *loader) top(body *hclsyntax.Body) {
 	}
 	if text, ok := l.text(body.Attributes["policy"], "policy"); ok {
 		l.config.Policy = l.path(text)
+	}
+	if attr := body.Attributes["unknown_vnis"]; attr != nil {
+		n, findings := l.file.Int(attr.Expr, "unknown_vnis", 1, math.MaxUint16)
+		l.add(findings...)
+		l.config.UnknownVNIs = int(n)
 	}
 	for _, block := range body.Blocks {
 		if len(block.Labels) != len(top.Blocks[block.Type].Labels) {

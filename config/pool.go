@@ -49,8 +49,6 @@ func (l *loader) pool(block *hclsyntax.Block) {
 	if text, ok := l.text(servers, title+": servers"); ok {
 		l.hosts(servers.Expr.Range(), text, title+": servers")
 		pool.Servers = text
-		l.add(l.file.At(hclfile.Warning, servers.NameRange, title+": servers has no effect yet",
-			"Weft makes no service on these hosts. Let them accept the block's VNIs by their own means."))
 	}
 	l.config.Services = append(l.config.Services, pool)
 }

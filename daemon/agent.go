@@ -116,7 +116,10 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 		Meter: d.page, Node: d.name, Boot: d.boot, Driver: d.driver, Hooks: d.adapters.Hooks, Schedulers: d.adapters.Schedulers,
 		Requeuers: d.adapters.Requeuers, Authority: d.link, Store: d.records, Environ: d.run.Environs(), Rundir: d.run, First: first,
 		HookTable: d.table.Hooks(), Log: d.Log, Audit: d.audit.Logger, Degrade: func() bool { return d.live.Site().Policy.Degrade() },
-		Machine: machine.Config{SelfService: d.adapters.Own},
+		Machine: machine.Config{
+			SelfService: d.adapters.Own,
+			Served:      func(vnis []core.VNI) bool { return d.live.Site().Engine.Served(d.name, vnis) != "" },
+		},
 	})
 	if err != nil {
 		return err

@@ -75,7 +75,10 @@ func (s *System) newNode(name string, address uint32) (*Node, error) {
 func (n *Node) start(s *System) error {
 	a, err := agent.New(s.ctx, agent.Needs{
 		Node: n.name, Boot: n.boot, Driver: n.driver, Authority: &s.link, Store: n.ledger, Environ: filepath.Join(n.folder, "env"), Log: s.o.Log,
-		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Machine: machine.Config{SelfService: []string{s.o.Local}},
+		Hooks: map[string]core.Hooks{s.o.Local: s.plugin}, Machine: machine.Config{
+			SelfService: []string{s.o.Local},
+			Served:      func(vnis []core.VNI) bool { return s.o.Config.Served(n.name, vnis) != "" },
+		},
 	})
 	if err != nil {
 		return err

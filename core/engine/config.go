@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -29,6 +30,19 @@ type Pool struct {
 	Name       string
 	Quarantine time.Duration
 	Contains   func(core.VNI) bool
+	Serves     func(node string) bool // is the node a server of this data service; nil: of none
+}
+
+// Served is the name of the data service of which node is a server and whose block has all of vnis, or empty. A service
+// with such VNIs there is the data service's own.
+func (c *Config) Served(node string, vnis []core.VNI) string {
+	for _, p := range c.Pools {
+		outside := func(v core.VNI) bool { return !p.Contains(v) }
+		if p.Serves != nil && p.Serves(node) && len(vnis) > 0 && !slices.ContainsFunc(vnis, outside) {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // Rules are the engine's times and bounds. Zero values are replaced by the defaults of DefaultRules.
@@ -41,10 +55,11 @@ type Rules struct {
 	VanishWait  time.Duration // after an alarm
 	VanishCount int           // more than so many jobs at once …
 	VanishShare int           // … and more than one in so many raise the alarm
+	Unknown     int           // VNIs that the unknown services of one node may hold
 }
 
 // DefaultRules are those of docs/states.md.
 var DefaultRules = Rules{
 	Quarantine: 60 * time.Second, Fresh: 10 * time.Second, Away: 3 * time.Minute, Busy: 5 * time.Minute, Repeat: 10 * time.Second,
-	VanishWait: 10 * time.Minute, VanishCount: 20, VanishShare: 10,
+	VanishWait: 10 * time.Minute, VanishCount: 20, VanishShare: 10, Unknown: 64,
 }

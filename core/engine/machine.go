@@ -81,6 +81,8 @@ type node struct {
 	open     map[uint64]*join // joins that are not clean
 	stuck    int              // of these, how many are stuck
 	claims   int              // unknown heads that it has shown
+	strays   []core.Service   // its unknown services, as it reported them last
+	crowded  bool             // strays hold too many VNIs: what is beyond the bound is not held
 }
 
 // watch is a scheduler's part of the machine.
@@ -146,6 +148,7 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.goOn(in)
 	case Configure:
 		m.configure(in.Config)
+		m.judgeStrays()
 		m.await()
 		m.finishRecovery()
 	case Tick:

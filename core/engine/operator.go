@@ -77,6 +77,9 @@ func (m *Machine) setDrain(in SetDrain) {
 		n.claims = 0
 	}
 	switch {
+	case in.Reason == "" && n.crowded:
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NodeDrained, "node %s: %s", n.Name, m.crowd())})
+		return
 	case n.Drained != in.Reason:
 		m.drainNode(n, in.Reason)
 	case in.Reason == "": // a scheduler may have missed it the first time, or had it drained by the node's own hook

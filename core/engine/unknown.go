@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,23 +10,26 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// unknown takes the services of n that no record explains. Those that hold a VNI of a pool, or of a live reservation, are adopted as held and shown: their
-// VNIs are not given to anybody until the services are gone. Only an administrator removes them.
+// unknown takes the services of n that no record explains. Those that hold a VNI of a pool, or of a live reservation, are
+// adopted as held and shown: their VNIs are not given to anybody until the services are gone. Only an administrator
+// removes them. A node whose unknown services hold more than Rules.Unknown VNIs is out of service itself: what is beyond
+// the bound is not held, or one node could take every pool.
 func (m *Machine) unknown(n *node, services []core.Service) {
-	found := map[core.Run][]core.VNI{}
-	for _, s := range services {
-		if slices.ContainsFunc(s.VNIs, m.concerns) {
-			found[strayRun(n.Name, s)] = s.VNIs
-		}
-	}
+	n.strays = services
+	found, over := m.found(n, services)
 	for _, serial := range sortedOpen(n) {
 		j := n.open[serial]
 		if !j.of.Unknown {
 			continue
 		}
-		if _, still := found[j.of.Job.Run]; !still && n.whole() && len(n.blind) == 0 {
+		_, still := found[j.of.Job.Run]
+		gone := !still && n.whole() && len(n.blind) == 0
+		if gone || over[j.of.Job.Run] || len(j.of.VNIs) > m.rules.Unknown {
 			m.confirm(j)
 		}
+	}
+	if n.crowded = len(over) > 0; n.crowded && n.Drained == "" {
+		m.drainNode(n, m.crowd())
 	}
 	byJob := func(a, b core.Run) int { return strings.Compare(a.Job, b.Job) }
 	for _, run := range slices.SortedFunc(maps.Keys(found), byJob) {
@@ -52,6 +56,45 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 	}
 }
 
+// found are the VNIs of n's unknown services that are to be held, and the services beyond the bound. The small ones are
+// held first: a job that was forgotten has few VNIs.
+func (m *Machine) found(n *node, services []core.Service) (found map[core.Run][]core.VNI, over map[core.Run]bool) {
+	found, over = map[core.Run][]core.VNI{}, map[core.Run]bool{}
+	for _, s := range services {
+		switch {
+		case m.cfg.Served(n.Name, s.VNIs) != "" || !slices.ContainsFunc(s.VNIs, m.concerns):
+		case len(s.VNIs) > m.rules.Unknown:
+			over[core.Run{}] = true // its name would be as long as its VNIs
+		default:
+			found[strayRun(n.Name, s)] = s.VNIs
+		}
+	}
+	sum := 0
+	for _, run := range slices.SortedFunc(maps.Keys(found), func(a, b core.Run) int {
+		return cmp.Or(cmp.Compare(len(found[a]), len(found[b])), strings.Compare(a.Job, b.Job))
+	}) {
+		if sum += len(found[run]); sum > m.rules.Unknown {
+			over[run] = true
+			delete(found, run)
+		}
+	}
+	return found, over
+}
+
+// crowd says why a node with too many unknown VNIs is out of service.
+func (m *Machine) crowd() string {
+	return fmt.Sprintf("its unknown services hold more than %d VNIs; remove them with `weft clean`, then `weft resume`", m.rules.Unknown)
+}
+
+// judgeStrays looks at all unknown services again, by a changed configuration.
+func (m *Machine) judgeStrays() {
+	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
+		if n := m.nodes[name]; n.attached && len(n.strays) > 0 {
+			m.unknown(n, n.strays)
+		}
+	}
+}
+
 // whole reports whether all NICs of n's inventory are there: what stands on one that is away is not seen, and not gone.
 func (n *node) whole() bool {
 	return !slices.ContainsFunc(n.Inventory, func(d string) bool { return !slices.Contains(n.devices, d) })
@@ -65,7 +108,7 @@ func (m *Machine) concerns(v core.VNI) bool {
 // strayRun names an unknown service by where it is and whose it is, so that the NICs of a node that carry the same count once.
 func strayRun(node string, s core.Service) core.Run {
 	return core.Run{
-		Key:         core.Key{JobID: core.JobID{Job: fmt.Sprintf("unknown:%s:%d:%s", node, s.Owner.ID, core.FormatVNIs(s.VNIs))}},
+		Key:         core.Key{JobID: core.JobID{Job: fmt.Sprintf("unknown:%s:%d:%s", node, s.Owner.ID, core.AllVNIRanges(s.VNIs))}},
 		Fingerprint: core.Fingerprint{UID: s.Owner.ID},
 	}
 }

@@ -45,8 +45,8 @@ func mine(r *holding, s *core.Service) bool {
 }
 
 // foreign reports whether s holds a VNI of r and was not made for it.
-func foreign(r *holding, s *core.Service) bool {
-	return !s.System && !s.Default && sharesVNI(s.VNIs, r.Grant.VNIs) && !mine(r, s)
+func (m *Machine) foreign(r *holding, s *core.Service) bool {
+	return m.strange(s) && sharesVNI(s.VNIs, r.Grant.VNIs) && !mine(r, s)
 }
 
 func sharesVNI(a, b []core.VNI) bool {
@@ -65,7 +65,7 @@ func (m *Machine) prove(r *holding, in Read) {
 		switch s := &in.Services[i]; {
 		case mine(r, s):
 			left = append(left, *s)
-		case other == nil && foreign(r, s):
+		case other == nil && m.foreign(r, s):
 			other = s
 		}
 	}
@@ -93,7 +93,7 @@ func (m *Machine) prove(r *holding, in Read) {
 }
 
 func describe(s *core.Service) string {
-	return fmt.Sprintf("NIC %s: service %d with VNIs %s", s.Device, s.ID, core.FormatVNIs(s.VNIs))
+	return fmt.Sprintf("NIC %s: service %d with VNIs %s", s.Device, s.ID, core.VNIRanges(s.VNIs))
 }
 
 // destroy removes services of the run; they are recorded as made first.
@@ -188,5 +188,5 @@ func (m *Machine) stuck(r *holding) {
 		what = "the NIC driver has not answered"
 	}
 	m.blame(fmt.Sprintf("job %v of uid %d, VNIs %s: after %v %s; end what uses the NIC, or reboot the node",
-		r.Key, r.Grant.UID, core.FormatVNIs(r.Grant.VNIs), (m.now - r.since).Round(time.Second), what))
+		r.Key, r.Grant.UID, core.VNIRanges(r.Grant.VNIs), (m.now - r.since).Round(time.Second), what))
 }

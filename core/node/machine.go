@@ -16,6 +16,8 @@ type Config struct {
 	// SelfService are the scheduler instances on which a job's owner may prepare and clean up its own job (those of type local). Root may everywhere.
 	SelfService []string
 
+	Served func([]core.VNI) bool // are they of a data service of which this node is a server: what carries them is its own
+
 	CleanReply time.Duration // how long a clean-up hook, or the hook of a prepare that failed, waits before it is answered
 	BusyDrain  time.Duration // how long a NIC may keep a run from being made or removed before the node is drained, and before a fault is repeated
 	Sweep      time.Duration // between readings of the NICs for what has no record

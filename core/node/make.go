@@ -121,7 +121,7 @@ func result(spec core.ServiceSpec, res core.Created) *core.Error {
 	s := &res.Service
 	if s.Device != spec.Device || s.Owner != spec.Owner || !slices.Equal(s.VNIs, spec.VNIs) || s.Classes != spec.Classes || s.System || s.Default {
 		return core.Errorf(core.NICConflict, "NIC %s: service %d is not the one that was asked for: it has VNIs %s, owner %v and traffic classes %v",
-			spec.Device, s.ID, core.FormatVNIs(s.VNIs), s.Owner, s.Classes)
+			spec.Device, s.ID, core.VNIRanges(s.VNIs), s.Owner, s.Classes)
 	}
 	return nil
 }

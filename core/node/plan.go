@@ -22,9 +22,9 @@ func (m *Machine) plan(r *holding, in Read) {
 		return
 	}
 	for i := range in.Services {
-		if s := &in.Services[i]; foreign(r, s) {
+		if s := &in.Services[i]; m.foreign(r, s) {
 			m.fail(r, core.Errorf(core.NICConflict, "NIC %s: service %d holds VNI %s, which was granted to %v, and was not made for it",
-				s.Device, s.ID, core.FormatVNIs(s.VNIs), r.Key))
+				s.Device, s.ID, core.VNIRanges(s.VNIs), r.Key))
 			return
 		}
 	}

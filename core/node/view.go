@@ -28,10 +28,15 @@ func (m *Machine) Maker(s *core.Service) (job core.JobID, ok bool) {
 	return job, false
 }
 
-// stray reports whether s is neither the system's, nor a default service, nor made by a run.
+// stray reports whether s is neither the system's, nor a default service, nor made by a run, nor a data service's own.
 func (m *Machine) stray(s *core.Service) bool {
 	_, ours := m.Maker(s)
-	return !ours && !s.System && !s.Default
+	return !ours && m.strange(s)
+}
+
+// strange reports whether s is neither the system's, nor a default service, nor a data service's own on its server.
+func (m *Machine) strange(s *core.Service) bool {
+	return !s.System && !s.Default && (m.cfg.Served == nil || !m.cfg.Served(s.VNIs))
 }
 
 // Missing are the services of ready runs that are not among services, which were read from the NICs after the runs became ready: somebody else removed them.

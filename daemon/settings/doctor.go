@@ -18,6 +18,7 @@ func Examined(of func() *Site, checks map[string]core.Checker) agent.Site {
 	return agent.Site{
 		Checks:  checks,
 		Ours:    func(v core.VNI) bool { return of().has(v) },
+		Service: func(node string, vnis []core.VNI) string { return of().Engine.Served(node, vnis) },
 		Classes: func() core.Classes { return of().Policy.Classes() },
 		NICs: func() int {
 			if d := of().Config.Dragonfly; d != nil {

@@ -84,10 +84,16 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	s := &Site{Config: c, Policy: rules, Pools: c.Allocator(), Nodes: slices.Collect(list.Expand()), Tests: tests}
 	s.Engine = engine.Config{Nodes: s.Nodes, System: engine.System{Nodes: c.NodeCount, Topology: env.Topology}, Policy: engine.Text{Hash: rules.Hash(), Text: rules.Text()}}
 	s.Engine.Schedulers = env.Schedulers
+	s.Engine.Rules.Unknown = c.UnknownVNIs
 	rest := c.Quarantines()
 	for _, p := range s.Pools {
 		q := cmp.Or(quarantine, rest[p.Name])
 		s.Engine.Pools = append(s.Engine.Pools, engine.Pool{Name: p.Name, Quarantine: q, Contains: p.Contains})
+	}
+	for i, p := range c.Services {
+		if servers, err := hostlist.ParseSet(p.Servers); err == nil && p.Servers != "" {
+			s.Engine.Pools[len(c.Pools)+i].Serves = servers.Contains
+		}
 	}
 	return s, findings
 }
