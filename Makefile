@@ -80,11 +80,14 @@ cover: ## show how much of the code the tests reach
 	@echo "line by line: go tool cover -html=cover.out"
 
 fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
-	@set -e; for pkg in $$(go list ./...); do \
+	@failed=; for pkg in $$(go list ./...); do \
 		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || failed="$$failed $$target"; \
 		done; \
-	done
+	done; \
+	if [ -n "$$failed" ]; then \
+		echo "failed:$$failed. Commit these inputs with the mend:"; git status --short -uall -- '*testdata/fuzz/*'; exit 1; \
+	fi
 
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
 	go test ./docs ./metrics ./hclfile ./config ./policy -update

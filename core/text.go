@@ -3,17 +3,27 @@ package core
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // DrainPrefix begins the reason that an adapter gives its scheduler for a drained node. Resume takes back only a drain
 // whose reason begins with it.
 const DrainPrefix = "weft: "
 
+// Shown is r, or ? for a character that a terminal obeys or hides: controls, zero-width characters and those that turn
+// the direction of a text. A line's end and a tab stay.
+func Shown(r rune) rune {
+	if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
+}
+
 // OneLine makes outside text one printable line of at most 512 bytes. It is safe in a scheduler's record or a hook's
 // output, where a line's end or an escape could forge another entry. It returns instead for a text without words.
 func OneLine(text, instead string) string {
 	const most = 512
-	control := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
+	control := func(r rune) bool { return r <= ' ' || Shown(r) != r }
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), control), " ")
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"

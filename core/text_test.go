@@ -10,16 +10,17 @@ import (
 
 func TestOneLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                             "nothing",
-		" \n\t\x00":                    "nothing",
-		"a\nb\r\n c":                   "a b c",
-		"\x1b[2Ja":                     "[2Ja",
-		"\u0085\u009ba\x7fb":           "a b",
-		"é\xff":                        "é?",
-		strings.Repeat("x", 512):       strings.Repeat("x", 512),
-		strings.Repeat("x", 513):       strings.Repeat("x", 512) + "…",
-		strings.Repeat("é", 300):       strings.Repeat("é", 256) + "…",
-		"x" + strings.Repeat("é", 300): "x" + strings.Repeat("é", 255) + "…",
+		"":                                  "nothing",
+		" \n\t\x00":                         "nothing",
+		"a\nb\r\n c":                        "a b c",
+		"\x1b[2Ja":                          "[2Ja",
+		"\u0085\u009ba\x7fb":                "a b",
+		"a\u202egnp.exe\u2066\u200b\ufeffb": "a gnp.exe b",
+		"é\xff":                             "é?",
+		strings.Repeat("x", 512):            strings.Repeat("x", 512),
+		strings.Repeat("x", 513):            strings.Repeat("x", 512) + "…",
+		strings.Repeat("é", 300):            strings.Repeat("é", 256) + "…",
+		"x" + strings.Repeat("é", 300):      "x" + strings.Repeat("é", 255) + "…",
 	} {
 		got := core.OneLine(text, "nothing")
 		if got != want || !utf8.ValidString(got) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,6 +113,13 @@ func (p *puppet) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		<-time.After(time.Minute)
+	case "grow":
+		var held [][]byte
+		for {
+			held = append(held, bytes.Repeat([]byte{1}, 8<<20))
+			<-time.After(20 * time.Millisecond)
+			runtime.KeepAlive(held)
+		}
 	case "print": // as a C library does
 		line := []byte(strings.Repeat("x", n) + "\n")
 		for range 4 {

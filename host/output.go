@@ -166,7 +166,7 @@ func clipped(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
-	return s
+	return strings.Map(core.Shown, s)
 }
 
 // levels of hclog by name. A line of any other level is for information.

@@ -136,7 +136,7 @@ func TestPitfall3TheEnvironmentIsClean(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"HOST_TEST_ACT_AS", "LC_ALL", "PATH", "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_UNIX_SOCKET_DIR", "TMPDIR", "WEFT_PLUGIN",
+		"GOMEMLIMIT", "HOST_TEST_ACT_AS", "LC_ALL", "PATH", "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_UNIX_SOCKET_DIR", "TMPDIR", "WEFT_PLUGIN",
 		"WEFT_PLUGIN_LOG",
 	}
 	if !slices.Equal(names, want) {
@@ -469,6 +469,21 @@ func TestPitfall13EachLifeHasItsThread(t *testing.T) {
 }
 
 // Not in the list: the library's log parser panics, and with it the daemon, at a line of JSON whose message is no string.
+// TestAPluginThatGrowsIsKilled: it loses its call, and no job on the node loses its memory.
+func TestAPluginThatGrowsIsKilled(t *testing.T) {
+	limits := quick
+	limits.Memory = 192 << 20
+	s := newStage(t, limits)
+	p := s.puppet()
+	if got := p.Status().Limit; !strings.Contains(got, "192 MiB") {
+		t.Errorf("its limit is shown as %q", got)
+	}
+	if _, err := do(t.Context(), p, "grow"); err == nil || !strings.Contains(err.Error(), "may have 192 MiB") {
+		t.Errorf("it grew: %v", err)
+	}
+	s.pid(p)
+}
+
 func TestAHostileLineDoesNotEndTheDaemon(t *testing.T) {
 	s := newStage(t, quick)
 	p := s.puppet()

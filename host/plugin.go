@@ -55,6 +55,9 @@ func newPlugin(spec Spec, limits Limits, log *slog.Logger, told func(Status)) *P
 	}
 	p.ended, p.halt = context.WithCancel(context.Background())
 	p.status = Status{Kind: spec.Kind, Name: spec.Name, Program: spec.Program.Path, State: Starting, Since: time.Now()}
+	if spec.Program.Path != "" {
+		p.status.Limit = fmt.Sprintf("memory %d MiB, watched", limits.Memory>>20)
+	}
 	return p
 }
 

@@ -17,6 +17,7 @@ type process struct {
 	*Run
 	output *output
 	shake  *io.PipeReader
+	memory int64 // bytes that it may have
 
 	mu     sync.Mutex
 	handle *os.Process // once it was started
@@ -24,8 +25,8 @@ type process struct {
 }
 
 // newProcess prepares a run; its environment is set when go-plugin has made it.
-func newProcess(p Program, log *slog.Logger) *process {
-	return &process{Run: NewRun(p), output: newOutput(log)}
+func newProcess(p Program, memory int64, log *slog.Logger) *process {
+	return &process{Run: NewRun(p), output: newOutput(log), memory: memory}
 }
 
 // Start starts it.
@@ -45,6 +46,7 @@ func (p *process) Start(context.Context) error {
 	if p.reason != "" { // it is too late
 		_ = p.handle.Kill()
 	}
+	go p.bound(p.memory)
 	return nil
 }
 

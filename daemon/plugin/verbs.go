@@ -23,6 +23,7 @@ type Row struct {
 	Starts  int       `json:"starts"`
 	Deaths  int       `json:"deaths"`
 	Why     string    `json:"why,omitempty"`
+	Limit   string    `json:"limit,omitempty"` // what bounds its process
 }
 
 type Args struct {
@@ -39,7 +40,7 @@ func List(h *host.Host) listener.Handler {
 	return func(context.Context, core.Peer, hook.Request) (any, error) {
 		rows := []Row{}
 		for _, s := range h.States() {
-			rows = append(rows, Row{string(s.Kind), s.Name, s.State.String(), s.Since, s.PID, s.Program, s.Version, s.Starts, s.Deaths, s.Why})
+			rows = append(rows, Row{string(s.Kind), s.Name, s.State.String(), s.Since, s.PID, s.Program, s.Version, s.Starts, s.Deaths, s.Why, s.Limit})
 		}
 		return rows, nil
 	}

@@ -55,6 +55,6 @@ func Complain(err error) {
 		text += "; " + e.Remedy
 	}
 	if text = strings.TrimSpace(text); text != "" {
-		fmt.Fprintln(os.Stderr, "weft: "+strings.ReplaceAll(text, "\n", " "))
+		fmt.Fprintln(os.Stderr, "weft: "+strings.Map(core.Shown, strings.ReplaceAll(text, "\n", " ")))
 	}
 }

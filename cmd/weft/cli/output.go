@@ -12,7 +12,8 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
-	"unicode"
+
+	"github.com/weft-hpc/weft/core"
 )
 
 // Print shows v as JSON, or by table. What could not be written is an error: a script must not take half a list for the whole.
@@ -27,7 +28,7 @@ func Print[T any](o *Options, v T, table func(io.Writer, T)) error {
 	} else {
 		table(&out, v)
 		if !o.Coloured {
-			out = *bytes.NewBuffer(bytes.Map(shown, out.Bytes()))
+			out = *bytes.NewBuffer(bytes.Map(core.Shown, out.Bytes()))
 		}
 	}
 	if _, err := out.WriteTo(os.Stdout); err != nil {
@@ -59,14 +60,6 @@ func Input(path string) (io.ReadCloser, error) {
 		return io.NopCloser(os.Stdin), nil
 	}
 	return os.Open(path)
-}
-
-// shown is r, or ? for what a terminal would obey: names of jobs, users and files are others' texts.
-func shown(r rune) rune {
-	if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-		return r
-	}
-	return '?'
 }
 
 // Ago is a time as an administrator reads it.

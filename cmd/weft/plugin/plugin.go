@@ -48,11 +48,11 @@ func New(o *cli.Options) *cobra.Command {
 }
 
 func printPlugins(w io.Writer, rows []plugin.Row) {
-	cli.Table(w, "KIND NAME STATE SINCE PID VERSION STARTS DEATHS WHY", rows, func(r plugin.Row) []string {
+	cli.Table(w, "KIND NAME STATE SINCE PID VERSION STARTS DEATHS LIMIT WHY", rows, func(r plugin.Row) []string {
 		process := "" // a plugin has none while it is down or where it runs in the daemon
 		if r.PID != 0 {
 			process = fmt.Sprint(r.PID)
 		}
-		return []string{r.Kind, r.Name, r.State, cli.Ago(r.Since), process, r.Version, fmt.Sprint(r.Starts), fmt.Sprint(r.Deaths), r.Why}
+		return []string{r.Kind, r.Name, r.State, cli.Ago(r.Since), process, r.Version, fmt.Sprint(r.Starts), fmt.Sprint(r.Deaths), r.Limit, r.Why}
 	})
 }

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// memoryEvery is how often a process's memory is looked at. A look reads one file of /proc.
+const memoryEvery = time.Second
+
+// bound keeps a process below so many bytes of resident memory until it ends. Go's collector of the plugin obeys
+// GOMEMLIMIT, which is lower; a process that grows nevertheless is killed, before the kernel picks a job instead.
+func (p *process) bound(most int64) {
+	ticker := time.NewTicker(memoryEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.Dead:
+			return
+		case <-ticker.C:
+		}
+		if has := resident(p.handle.Pid); has > most {
+			p.kill(fmt.Sprintf("it took %d MiB of memory, and may have %d MiB", has>>20, most>>20))
+			return
+		}
+	}
+}
+
+// memoryGoal is the variable by which a plugin in Go collects more often before it meets its bound.
+func memoryGoal(most int64) string { return fmt.Sprint("GOMEMLIMIT=", most/4*3) }
+
+// resident is the memory of a process in bytes, or 0 when it has ended.
+func resident(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
