@@ -27,7 +27,14 @@ type card struct {
 // maxNICs bounds the list.
 const maxNICs = 64
 
-// cards lists the NICs as libcxi finds them (class cxi_user), in the order of their numbers.
+// virtual reports whether the device is a virtual function of a NIC: the kernel's PCI core links it to its physical one.
+// The CXI driver refuses to make a service on it (EPERM up to SHS 14.0.1).
+func (s sysfs) virtual(name string) bool {
+	_, err := os.Lstat(filepath.Join(string(s), "class/cxi_user", name, "device/physfn"))
+	return err == nil
+}
+
+// cards lists the NICs as libcxi finds them (class cxi_user), in the order of their numbers. A virtual function is none.
 func (s sysfs) cards() ([]card, error) {
 	entries, err := os.ReadDir(filepath.Join(string(s), "class/cxi_user"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +42,7 @@ func (s sysfs) cards() ([]card, error) {
 	}
 	var out []card
 	for _, e := range entries {
-		if id, ok := number(e.Name()); ok && len(out) < maxNICs {
+		if id, ok := number(e.Name()); ok && len(out) < maxNICs && !s.virtual(e.Name()) {
 			out = append(out, card{e.Name(), id})
 		}
 	}

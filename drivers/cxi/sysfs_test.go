@@ -78,3 +78,20 @@ func TestSysfsThatLacks(t *testing.T) {
 		}
 	}
 }
+
+// TestVirtualFunction: a virtual function is no NIC. The driver refuses each service on it.
+func TestVirtualFunction(t *testing.T) {
+	b := kernel.Behaviours()[0]
+	d, n := on(t, b, 2, shim.LibraryOf(b))
+	device := filepath.Join(n.Sys(), "class/cxi_user/cxi1/device")
+	if err := os.MkdirAll(device, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../cxi0", filepath.Join(device, "physfn")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Devices(t.Context())
+	if err != nil || len(got) != 1 || got[0].Name != "cxi0" {
+		t.Errorf("the NICs are %+v, %v, want cxi0 alone", got, err)
+	}
+}
