@@ -1,6 +1,8 @@
 package history
 
 import (
+	"maps"
+
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/node"
@@ -100,7 +102,7 @@ func (w *world) losePast() {
 			witness, known = old.Head(), false
 		}
 		w.say("the store is put back from %v to %v, and its witness says %v", s.highest, old.Head(), witness)
-		s.store = old.Clone()
+		s.store, s.line = old.Clone(), maps.Clone(s.lines[old])
 		s.snaps = s.snaps[:at+1]
 		if !known {
 			s.highest = old.Head()

@@ -297,6 +297,17 @@ func (l *law) lost(store *memory.Store, known bool) {
 	}
 }
 
+// shown is asked after a node has reported the newest head that it saw: one of a lost past stops the store.
+func (l *law) shown(s *server, seen core.Head) {
+	if seen.Store != s.m.Head().Store || seen.Revision <= s.line[seen.Incarnation] {
+		return
+	}
+	if !s.m.Recovering() {
+		l.w.fail("R9: a node has seen %v, which is not of the store's past, and the store at %v goes on granting", seen, s.m.Head())
+	}
+	s.line[seen.Incarnation] = seen.Revision
+}
+
 func loadAll(store *memory.Store) []engine.Record {
 	var out []engine.Record
 	if err := store.Load(ctx, func(r engine.Record) error { out = append(out, r); return nil }); err != nil {

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,7 +25,9 @@ type server struct {
 	stores   int
 	highest  core.Head // that was ever committed to this store, as a monitor beside it would know
 	snaps    []*memory.Store
-	imported *memory.Store // an export that the first commit of a new store brings in
+	line     map[uint64]uint64                   // the last revision of each incarnation of the store, and of lost ones that were met
+	lines    map[*memory.Store]map[uint64]uint64 // that of each snap
+	imported *memory.Store                       // an export that the first commit of a new store brings in
 
 	records  []engine.Record // stepped and not yet committed
 	actions  []engine.Action
@@ -57,7 +60,9 @@ type call struct {
 	err     *core.Error
 }
 
-func newServer(w *world) *server { return &server{w: w, store: memory.New()} }
+func newServer(w *world) *server {
+	return &server{w: w, store: memory.New(), line: map[uint64]uint64{}, lines: map[*memory.Store]map[uint64]uint64{}}
+}
 
 func (s *server) moment() core.Moment {
 	return core.Moment{Uptime: s.w.now - s.began, Wall: s.w.wall()}
@@ -110,6 +115,9 @@ func (s *server) input(in engine.Input) {
 	s.w.law.before(in, now.Uptime)
 	records, actions := s.m.Step(now, in)
 	s.w.law.stepped(in, records, actions, now.Uptime)
+	if r, ok := in.(engine.Report); ok && slices.ContainsFunc(actions, func(a engine.Action) bool { _, ok := a.(engine.Order); return ok }) {
+		s.w.law.shown(s, r.Report.Seen)
+	}
 	s.records = append(s.records, records...)
 	s.actions = append(s.actions, actions...)
 	if len(s.records) > 0 && s.w.chance(150) {
@@ -142,10 +150,12 @@ func (s *server) flush() {
 			w.fail("the store refuses a commit: %v", err)
 		}
 		s.highest, s.imported = s.m.Head(), nil
+		s.line[s.highest.Incarnation] = s.highest.Revision
 		w.law.committed(batch)
 		w.law.pool(s.m)
 		if w.chance(80) { // somebody keeps a copy
-			s.snaps = append(s.snaps, s.store.Clone())
+			snap := s.store.Clone()
+			s.snaps, s.lines[snap] = append(s.snaps, snap), maps.Clone(s.line)
 		}
 		switch {
 		case w.chance(4):
