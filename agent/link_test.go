@@ -23,7 +23,10 @@ func (q *asker) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 		<-ctx.Done()
 		err = ctx.Err()
 	}
-	q.waited <- time.Since(began)
+	select {
+	case q.waited <- time.Since(began):
+	default:
+	}
 	return err
 }
 
