@@ -13,13 +13,18 @@ type Report struct {
 	Held    []Held   // every run that this node holds (Full), or those that changed
 	// Blind are the Devices that the agent could not read, so Unknown lacks their services. Full, or with Changed.
 	Blind   []string
-	Unknown []Service       // services with no record that are neither system nor default; Full, or with Changed
-	Changed bool            // the report has Devices, Blind and Unknown
-	Fault   string          // why the node should take no job; empty: nothing new
+	Unknown []Service // services with no record that are neither system nor default; Full, or with Changed
+	Changed bool      // the report has Devices, Blind and Unknown
+	// Fault is why the node should take no job; empty: nothing new. While the NICs cannot be read, it begins with
+	// UnreadPrefix, and each report that is Full or has Changed repeats it. The first of these without it ends that.
+	Fault   string
 	Epilogs []JobID         // jobs whose clean-up hook ran since the last report
 	Answer  *Forward        // a message of a Watch on this node; such a report has no Number and nothing else
 	Reply   *SchedulerReply // the reply to one of Orders.Calls; such a report has no Number and nothing else
 }
+
+// UnreadPrefix begins the Fault of a node that cannot read its NICs. Such a node is drained until it can.
+const UnreadPrefix = "NICs cannot be read: "
 
 // Forward is a message of a scheduler plugin's Watch on a node. The agent sends Asking and waits for Orders.Heard
 // before it asks the scheduler. So the server never takes an answer for newer than it is.

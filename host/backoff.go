@@ -13,11 +13,11 @@ type breaker struct {
 	deaths []time.Time
 }
 
-// died notes a death and says how long to wait before the next start; broken says that there should be none.
+// died notes a death and says how long to wait before the next start; broken says that there were too many.
 func (b *breaker) died(now time.Time) (wait time.Duration, broken bool) {
 	b.deaths = append(b.deaths, now)
 	if b.recent(now) >= b.limits.Deaths {
-		return 0, true
+		return b.limits.Window / time.Duration(b.limits.Deaths), true
 	}
 	return poll.Backoff(b.limits.Backoff, b.limits.BackoffMost, len(b.deaths)-1), false
 }

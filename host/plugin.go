@@ -141,14 +141,20 @@ func (p *Plugin) rest(b *breaker, asked request, cause error) (next request, non
 		if final {
 			s.State = Failed
 		}
+		if broken {
+			s.Why += fmt.Sprintf("; it ended %d times within %v and starts again every %v", p.limits.Deaths, p.limits.Window, wait)
+		}
 	})
 	asked.hear(cause)
 	var due <-chan time.Time
 	switch {
 	case final && asked.first && p.spec.Needed:
 	case broken:
-		p.log.Error("plugin ended too often and stays down; see why, then `weft plugin restart "+p.spec.title()+"`", core.LogWhy, cause.Error(),
-			core.LogCount, p.limits.Deaths, core.LogLimit, p.limits.Window)
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		due = timer.C
+		p.log.Error("plugin ended too often and starts again slowly; see why, then `weft plugin restart "+p.spec.title()+"`", core.LogWhy, cause.Error(),
+			core.LogCount, p.limits.Deaths, core.LogLimit, p.limits.Window, core.LogWait, wait)
 	case final:
 		p.log.Error("plugin cannot be started until this is mended; then `weft reload` or `weft plugin restart "+p.spec.title()+"`", core.LogWhy, e.Line())
 	default:
@@ -314,7 +320,7 @@ func (p *Plugin) within(done <-chan struct{}, limit time.Duration) bool {
 // away is the error of a call that no life takes.
 func (p *Plugin) away(state State, why string) error {
 	text := map[State]string{
-		Starting: "its plugin is starting", Backoff: "its plugin ended and is being started again", Failed: "its plugin is down until an administrator restarts it",
+		Starting: "its plugin is starting", Backoff: "its plugin ended and is being started again", Failed: "its plugin is down",
 		Stopped: "its plugin is stopped",
 	}[state]
 	if text == "" {

@@ -145,7 +145,7 @@ func TestRestartsBackOffAndTheBreakerHolds(t *testing.T) {
 		if first == nil {
 			t.Error("the first start went well")
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(11 * time.Second) // the four waits take no longer
 		starts := a.started()
 		if len(starts) != 5 {
 			t.Fatalf("started at %v", starts)
@@ -156,12 +156,16 @@ func TestRestartsBackOffAndTheBreakerHolds(t *testing.T) {
 			}
 		}
 		got := p.Status()
-		if got.State != Failed || got.Deaths != 5 || got.Why != "exit status 1" {
+		if got.State != Failed || got.Deaths != 5 || got.Why != "exit status 1; it ended 5 times within 1m0s and starts again every 12s" {
 			t.Errorf("%+v", got)
 		}
 		start := time.Now()
 		if _, err := p.NIC().Devices(t.Context()); core.AsError(err).Reason != core.DriverAway || !strings.Contains(err.Error(), "exit status 1") || time.Since(start) != 0 {
 			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		time.Sleep(36 * time.Second)
+		if slow := a.started()[4:]; len(slow) != 4 || slow[1]-slow[0] != 12*time.Second || slow[3]-slow[2] != 12*time.Second {
+			t.Errorf("tried again at %v", slow)
 		}
 		a.do(func() { a.begin = nil })
 		if err := p.Restart(t.Context()); err != nil || p.Status().State != Ready {
@@ -170,11 +174,30 @@ func TestRestartsBackOffAndTheBreakerHolds(t *testing.T) {
 		a.dies("exit status 1") // the deaths before the restart count no more
 		time.Sleep(time.Minute)
 		want := []State{
-			Starting, Backoff, Starting, Backoff, Starting, Backoff, Starting, Backoff, Starting, Failed, Starting, Ready,
+			Starting, Backoff, Starting, Backoff, Starting, Backoff, Starting, Backoff, Starting, Failed,
+			Starting, Failed, Starting, Failed, Starting, Failed, Starting, Ready,
 			Backoff, Starting, Ready,
 		}
 		if diff := cmp.Diff(want, states()); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// A plugin that ended too often starts again by itself when its fault is gone, and its deaths are forgotten then.
+func TestABrokenPluginHeals(t *testing.T) {
+	a := &actor{begin: func(int) error { return errors.New("exit status 1") }}
+	play(t, a, Limits{}, func(t *testing.T, p *Plugin, _ error, _ func() []State) {
+		time.Sleep(time.Hour)
+		if n := len(a.started()); p.Status().State != Failed || n < 30 || n > 36 {
+			t.Errorf("%d starts in an hour: %+v", n, p.Status())
+		}
+		a.do(func() { a.begin = nil })
+		time.Sleep(10 * time.Minute)
+		a.dies("exit status 1")
+		time.Sleep(time.Second)
+		if s := p.Status(); s.State != Ready {
+			t.Errorf("%+v", s)
 		}
 	})
 }

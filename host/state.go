@@ -33,7 +33,7 @@ const (
 	Ready
 	Degraded // it has missed a health check, or a call has not returned in time
 	Backoff  // it ended, and is started again
-	Failed   // it ended too often, or what is wrong needs an administrator: nothing happens until Restart
+	Failed   // it ended too often and starts again slowly, or what is wrong needs an administrator, and it waits for Restart
 	Stopped
 )
 
@@ -71,7 +71,7 @@ type Limits struct {
 	Kill        time.Duration // from being told to end to SIGKILL, and again to giving it up
 	Backoff     time.Duration // before the first restart; doubled for each further one within Window
 	BackoffMost time.Duration
-	Deaths      int // within Window, and the plugin has Failed
+	Deaths      int // within Window, and the plugin has Failed: it starts again each Window/Deaths
 	Window      time.Duration
 	Memory      int64 // bytes of resident memory of a process; above it the process is killed
 }

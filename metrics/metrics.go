@@ -109,7 +109,7 @@ func truth(b bool) float64 {
 var (
 	buildInfo     = desc("build_info", "Always 1; the labels say what runs.", "version", "go")
 	expiry        = desc("certificate_expiry_timestamp_seconds", "When the certificate in use ends, in Unix time. A daemon whose certificate has ended is refused by all others; renew it with `weft tls`, it is read again without a restart.")
-	pluginState   = desc("plugin_state", "1 for the state that a plugin is in, 0 for the others. Degraded: a health check was missed; backoff: it ended and is started again; failed: it stays down until an administrator has mended it.", "kind", "name", "state")
+	pluginState   = desc("plugin_state", "1 for the state that a plugin is in, 0 for the others. Degraded: a health check was missed; backoff: it ended and is started again; failed: it ended too often and is started again slowly, or it needs an administrator.", "kind", "name", "state")
 	pluginStarts  = desc("plugin_restarts_total", "Times that a plugin was started anew since the daemon began.", "kind", "name")
 	pluginsDeaths = desc("plugin_deaths_total", "Times that a plugin ended by itself, was killed for not answering, or did not come up.", "kind", "name")
 )

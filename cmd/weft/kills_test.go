@@ -131,7 +131,7 @@ func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// maxDeaths is how often a plugin is killed under one daemon: one time more within ten minutes, and it stays down until an administrator has looked.
+// maxDeaths is how often a plugin is killed under one daemon: one time more within ten minutes, and it starts again slowly.
 const maxDeaths = 4
 
 // strike kills a daemon or one of its plugins, or cuts a node's network, and says which.

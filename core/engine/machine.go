@@ -77,6 +77,7 @@ type node struct {
 	lost     time.Duration // since when it is out of contact, while not attached
 	devices  []string
 	blind    []string         // of devices, those that could not be read
+	unread   string           // why it cannot read its NICs; empty: it can
 	told     bool             // it has reported in full since the machine was loaded or the recovery began
 	open     map[uint64]*join // joins that are not clean
 	stuck    int              // of these, how many are stuck

@@ -75,6 +75,7 @@ func (m *Machine) setDrain(in SetDrain) {
 	n = m.node(in.Node)
 	if in.Reason == "" {
 		n.claims = 0
+		in.Reason = n.unread // in service again when it can read its NICs
 	}
 	switch {
 	case in.Reason == "" && n.crowded:
@@ -93,6 +94,10 @@ func (m *Machine) accept(in Accept) {
 	n := m.nodes[in.Node]
 	if n == nil || !n.attached {
 		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: it is not there to say which NICs it has", core.Clip(in.Node))})
+		return
+	}
+	if n.unread != "" {
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %s: it does not know which NICs it has: %s", n.Name, n.unread)})
 		return
 	}
 	n.Inventory = slices.Clone(n.devices)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -55,9 +56,9 @@ func (m *Machine) report(in Report) {
 		}
 	}
 	if rep.Full || rep.Changed {
-		m.unknown(n, rep.Unknown)
+		m.reads(n, rep)
 	}
-	if rep.Fault != "" && n.Drained != rep.Fault {
+	if rep.Fault != "" && n.Drained != rep.Fault && (n.unread == "" || n.Drained == "" || drainedUnread(n)) {
 		m.drainNode(n, rep.Fault)
 	}
 	clean := m.late
@@ -76,6 +77,22 @@ func (m *Machine) report(in Report) {
 	}
 	m.unstick(n)
 }
+
+// reads takes what n's reading of its NICs showed, or that it could not read them. Such a node is drained while that
+// lasts, unless it is drained for another reason: that one needs a person.
+func (m *Machine) reads(n *node, rep core.Report) {
+	n.unread = ""
+	if strings.HasPrefix(rep.Fault, core.UnreadPrefix) {
+		n.unread = rep.Fault
+		return
+	}
+	m.unknown(n, rep.Unknown)
+	if drainedUnread(n) {
+		m.drainNode(n, "")
+	}
+}
+
+func drainedUnread(n *node) bool { return strings.HasPrefix(n.Drained, core.UnreadPrefix) }
 
 // unstick looks again at what n, which has just reported, held up.
 func (m *Machine) unstick(n *node) {

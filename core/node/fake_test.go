@@ -148,7 +148,8 @@ type bench struct {
 	grant   func(Reserve) (core.Grant, *core.Error)
 	hold    func(Action) bool // true: do not do it, keep it
 	held    []Action
-	todo    []Action // in order
+	broken  *core.Error // what each reading of the NICs fails with
+	todo    []Action    // in order
 	doing   bool
 	log     []Action
 	replies map[uint64]core.Outcome
@@ -210,6 +211,10 @@ func (b *bench) do(a Action) {
 		g, err := b.grant(a)
 		b.step(Reserved{a.Attempt, g, err})
 	case Look:
+		if b.broken != nil {
+			b.step(Read{Attempt: a.Attempt, Err: b.broken})
+			return
+		}
 		b.step(b.nics.reading(a.Attempt))
 	case Create:
 		var out []core.Created

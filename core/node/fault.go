@@ -12,6 +12,9 @@ type fault struct {
 // blame takes the node out of service, and reads its NICs anew for the report: who finds the node drained looks there next. The same reason is not said
 // to the scheduler again for a while: it stands in its record already.
 func (m *Machine) blame(reason string) {
+	if m.survey.unread != nil { // it is out of service already, and comes back by itself
+		return
+	}
 	if m.fault.reason == reason && m.now-m.fault.at < m.cfg.BusyDrain {
 		m.fault.untold = true // the server may have resumed the node meanwhile; it drains only what is not
 		return

@@ -11,8 +11,15 @@ import (
 // plan decides which services to make.
 func (m *Machine) plan(r *holding, in Read) {
 	if in.Err != nil { // a driver that is just being started must not cost a node
+		if m.survey.unread != nil {
+			m.fail(r, m.survey.unread)
+			return
+		}
 		r.err = driverError(in.Err, "cannot read the NICs")
 		m.again(r)
+		if m.survey.failing == 0 {
+			m.want()
+		}
 		return
 	}
 	r.err = nil

@@ -27,6 +27,10 @@ func (m *Machine) prepare(h Hook) {
 			return
 		}
 	}
+	if m.survey.unread != nil {
+		m.refuse(h, m.survey.unread)
+		return
+	}
 	if h.Until <= m.now {
 		m.refuse(h, late(key))
 		return

@@ -31,6 +31,7 @@ func (m *Machine) link(up bool) {
 	}
 	if up {
 		m.links++
+		m.survey.failing = 0
 		m.want()
 	}
 }
@@ -98,6 +99,9 @@ func (m *Machine) tell(r core.Report) {
 	r.Number, r.Boot, r.Seen, r.Epilogs = s.number, m.cfg.Boot, m.seen, s.epilogs
 	if r.Full || r.Changed {
 		r.Devices, r.Blind, r.Unknown = m.survey.devices, m.survey.blind, m.survey.unknown
+	}
+	if m.survey.unread != nil && (r.Full || r.Changed) {
+		r.Fault = m.survey.unread.Line()
 	}
 	if m.fault.untold {
 		r.Fault, m.fault.untold = m.fault.reason, false

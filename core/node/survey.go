@@ -14,9 +14,11 @@ type survey struct {
 	wanted  bool    // one must begin after what happened last
 	next    time.Duration
 	backoff time.Duration
-	churn   uint64 // counts runs that became clean
-	began   uint64 // churn when it began
-	second  bool   // it was begun for the sake of suspects
+	failing time.Duration // since when no reading succeeds; 0: the last one did
+	unread  *core.Error   // why the NICs cannot be read, once failing lasts too long
+	churn   uint64        // counts runs that became clean
+	began   uint64        // churn when it began
+	second  bool          // it was begun for the sake of suspects
 
 	done    bool // at least once
 	devices []string
@@ -76,11 +78,13 @@ func (m *Machine) surveyed(in Read) {
 	attempt := s.attempt
 	s.attempt = 0
 	if in.Err != nil {
+		m.unread(in.Err)
 		s.backoff = min(max(2*s.backoff, backoffLeast), backoffMost)
 		m.surveyAt(m.now + s.backoff)
 		return
 	}
-	s.backoff = 0
+	s.backoff, s.failing = 0, 0
+	m.readable()
 	m.takeDevices(in.Devices)
 	m.takeUnknown(in.Services)
 	s.done = true
