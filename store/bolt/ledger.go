@@ -29,8 +29,9 @@ type Ledger struct{ *paged }
 
 var _ node.Store = Ledger{}
 
-// OpenLedger opens the ledger at path, or makes an empty one, for this process alone. It refuses a damaged file: once
-// that is moved away, the node's services are unknown ones, which stay held and are shown.
+// OpenLedger opens the ledger at path, or makes an empty one, for this process alone. It refuses a damaged file, also
+// one that may lack only its last commit: a job that ended in it would be believed to run. Once the file is moved away,
+// the node's services are unknown ones, which stay held and are shown.
 //
 // Errors are core.StoreLocked, core.StoreCorrupt and core.StoreFailed.
 func OpenLedger(path string) (Ledger, error) {

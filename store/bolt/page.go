@@ -10,11 +10,12 @@ import (
 
 // The layout of a bbolt file (magic, version 2), as far as it must be known to tell whether it is sound. Numbers are in the machine's byte order.
 const (
-	pageSize   = 4096 // of every store, so that they can move between machines
-	pageHead   = 16   // id u64, flags u16, count u16, overflow u32
-	elemSize   = 16   // leaf: flags, pos, ksize, vsize u32; branch: pos, ksize u32, id u64
-	bucketHead = 16   // root u64, sequence u64
-	metaSize   = 64   // magic, version, pageSize, flags u32; root, sequence, freelist, high, txid, checksum u64
+	pageSize   = 4096     // of every store, so that they can move between machines
+	maxPage    = 64 << 10 // of a ledger without a seal, which older releases wrote in the machine's pages
+	pageHead   = 16       // id u64, flags u16, count u16, overflow u32
+	elemSize   = 16       // leaf: flags, pos, ksize, vsize u32; branch: pos, ksize u32, id u64
+	bucketHead = 16       // root u64, sequence u64
+	metaSize   = 64       // magic, version, pageSize, flags u32; root, sequence, freelist, high, txid, checksum u64
 	fileMagic  = 0xED0CDAED
 	fileLayout = 2
 	flagBranch = 0x01
@@ -28,6 +29,7 @@ var order = binary.NativeEndian
 
 // superblock is a bbolt meta page.
 type superblock struct {
+	page     int64 // its size in bytes
 	layout   uint32
 	root     uint64
 	freelist uint64
@@ -45,15 +47,21 @@ func readSuper(r io.ReaderAt, off int64) (m superblock, ok bool) {
 	h := fnv.New64a()
 	_, _ = h.Write(b[:metaSize-8])
 	m = superblock{
-		layout: order.Uint32(b[4:]), root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]), high: order.Uint64(b[40:]), txid: order.Uint64(b[48:]),
+		page: int64(order.Uint32(b[8:])), layout: order.Uint32(b[4:]), root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]), high: order.Uint64(b[40:]), txid: order.Uint64(b[48:]),
 	}
-	return m, order.Uint32(b) == fileMagic && order.Uint64(b[56:]) == h.Sum64() && order.Uint32(b[8:]) == pageSize
+	known := m.page >= pageSize && m.page <= maxPage && m.page&(m.page-1) == 0
+	return m, known && order.Uint32(b) == fileMagic && order.Uint64(b[56:]) == h.Sum64()
 }
 
 // superblocks gives the newest sound meta page, and whether the other is sound too.
 func superblocks(r io.ReaderAt) (newest superblock, both, ok bool) {
 	a, aok := readSuper(r, 0)
-	b, bok := readSuper(r, pageSize)
+	page := int64(pageSize)
+	if aok {
+		page = a.page
+	}
+	b, bok := readSuper(r, page)
+	bok = bok && b.page == page
 	if !bok || aok && a.txid > b.txid {
 		return a, aok && bok, aok
 	}
@@ -63,6 +71,7 @@ func superblocks(r io.ReaderAt) (newest superblock, both, ok bool) {
 // walker reads pages and believes nothing of them.
 type walker struct {
 	from  io.ReaderAt
+	page  int
 	high  uint64
 	seen  []uint64 // a bit a page
 	used  uint64
@@ -70,7 +79,7 @@ type walker struct {
 }
 
 func newWalker(from io.ReaderAt, m superblock) *walker {
-	return &walker{from: from, high: m.high, seen: make([]uint64, m.high/64+1)}
+	return &walker{from: from, page: int(m.page), high: m.high, seen: make([]uint64, m.high/64+1)}
 }
 
 type damage struct {
@@ -88,8 +97,8 @@ func (w *walker) read(id uint64, depth int) (page, error) {
 	if id < 2 || id >= w.high {
 		return page{}, damage{id, "it is outside the file's used part"}
 	}
-	b := w.grown(depth, pageSize)
-	if _, err := w.from.ReadAt(b, int64(id)*pageSize); err != nil {
+	b := w.grown(depth, w.page)
+	if _, err := w.from.ReadAt(b, int64(id)*int64(w.page)); err != nil {
 		return page{}, fmt.Errorf("page %d: %w", id, err)
 	}
 	if order.Uint64(b) != id {
@@ -107,8 +116,8 @@ func (w *walker) read(id uint64, depth int) (page, error) {
 	}
 	w.used += more + 1
 	if more > 0 {
-		b = w.grown(depth, pageSize*int(more+1))
-		if _, err := w.from.ReadAt(b, int64(id)*pageSize); err != nil {
+		b = w.grown(depth, w.page*int(more+1))
+		if _, err := w.from.ReadAt(b, int64(id)*int64(w.page)); err != nil {
 			return page{}, fmt.Errorf("page %d: %w", id, err)
 		}
 	}

@@ -18,12 +18,13 @@ import (
 
 // layout has the differences between a store and a ledger.
 type layout struct {
-	kind    string   // for messages
-	tables  []string // the name of each bucket of records, in the order in which checksums count them, from 1
-	check   func(table int, rec []byte) error
-	serials bool // keys begin with a serial, big-endian
-	synced  bool // a commit is on the disk when it returns
-	bare    bool // older releases wrote it without seal and checksums
+	kind      string   // for messages
+	tables    []string // the name of each bucket of records, in the order in which checksums count them, from 1
+	check     func(table int, rec []byte) error
+	serials   bool // keys begin with a serial, big-endian
+	synced    bool // a commit is on the disk when it returns
+	witnessed bool // who opens it knows by other means that it lacks its last commit
+	bare      bool // older releases wrote it without seal and checksums, in pages of the machine's size
 }
 
 func (l layout) name(key []byte) string {

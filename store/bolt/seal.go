@@ -127,8 +127,13 @@ func (l layout) examine(f io.ReaderAt, size int64) (shape, error) {
 		return shape{}, core.Errorf(core.StoreNewer, "its pages are of layout %d, this release knows %d", m.layout, fileLayout)
 	case m.layout < fileLayout:
 		return shape{}, core.Errorf(core.StoreCorrupt, "its pages are of layout %d, which no release wrote", m.layout)
-	case m.high < 2 || m.high > uint64(size)/pageSize:
-		return shape{}, core.Errorf(core.StoreCorrupt, "it is cut short: it has %d bytes, its meta page says %d pages of %d", size, m.high, pageSize)
+	case m.page != pageSize && !l.bare:
+		return shape{}, core.Errorf(core.StoreCorrupt, "its pages have %d bytes, a %s's have %d", m.page, l.kind, pageSize)
+	case !both && !l.witnessed:
+		return shape{}, core.Errorf(core.StoreCorrupt, "one of its two meta pages is damaged: it may lack its last commit")
+	case m.high < 2 || m.high > uint64(size/m.page):
+		return shape{}, core.Errorf(core.StoreCorrupt, "it is cut short: it has %d bytes, its meta page says %d pages of %d",
+			size, m.high, m.page)
 	}
 	w := newWalker(f, m)
 	var about *bucket

@@ -25,7 +25,9 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-var storeLayout = layout{kind: "store", tables: tableNames(), check: checkTable, serials: true, synced: true}
+var storeLayout = layout{
+	kind: "store", tables: tableNames(), check: checkTable, serials: true, synced: true, witnessed: true,
+}
 
 func tableNames() []string {
 	var names []string
