@@ -27,11 +27,16 @@ type card struct {
 // maxNICs bounds the list.
 const maxNICs = 64
 
-// virtual reports whether the device is a virtual function of a NIC: the kernel's PCI core links it to its physical one.
-// The CXI driver refuses to make a service on it (EPERM up to SHS 14.0.1).
+// physicalBAR is the least size in bytes of a physical NIC's first range of memory. That of a virtual function is smaller.
+const physicalBAR = 2 << 30
+
+// virtual reports whether the device is a virtual function of a NIC. On a host the kernel's PCI core links it to its
+// physical one; in a virtual machine, where that one is not, only its range of memory tells it.
 func (s sysfs) virtual(name string) bool {
-	_, err := os.Lstat(filepath.Join(string(s), "class/cxi_user", name, "device/physfn"))
-	return err == nil
+	device := filepath.Join(string(s), "class/cxi_user", name, "device")
+	_, err := os.Lstat(filepath.Join(device, "physfn"))
+	bar, none := os.Stat(filepath.Join(device, "resource0"))
+	return err == nil || none == nil && bar.Size() < physicalBAR
 }
 
 // cards lists the NICs as libcxi finds them (class cxi_user), in the order of their numbers. A virtual function is none.
