@@ -4,7 +4,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -59,14 +58,12 @@ The certificate names the node; ` + "`weft tls node NAME`" + ` makes it.`,
 }
 
 // serve reads the site and runs a daemon of it. systemd learns when the daemon serves and when it stops. SIGHUP opens
-// the audit's file again, from the first moment on, or it would end a daemon that is still starting. A log line that
-// nobody reads any more ends nothing.
+// the audit's file again, from the first moment on, or it would end a daemon that is still starting.
 func serve(ctx context.Context, version, path string, run func(context.Context, *settings.Site, daemon.Options) error) error {
-	cli.OutliveReaders()
+	log := cli.Log()
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	context.AfterFunc(ctx, func() { _, _ = sd.SdNotify(false, sd.SdNotifyStopping) })
 	every, err := sd.SdWatchdogEnabled(false)
 	if err != nil {

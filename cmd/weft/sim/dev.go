@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,9 +57,7 @@ reload, policy apply and jobs --history:
   weft run -- env | grep SLINGSHOT
 The system keeps its state in --dir and continues from it at the next start.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cli.OutliveReaders()
-			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-			opts, err := d.Options(o.Dir, o.Version, log)
+			opts, err := d.Options(o.Dir, o.Version, cli.Log())
 			if err != nil {
 				return err
 			}
