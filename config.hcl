@@ -48,6 +48,7 @@ server {
   socket = "/run/weft/server.sock"   # for operators on the server's host
   store  = "/var/lib/weft/server.db" # "memory" keeps nothing
   # witness     = "/var/cache/weft/server.head" # vouches for the store after a restart: keep it out of backups
+  # unwitnessed = "wait"             # without it: "scheduler" waits for no node that its schedulers call down
   # listen      = "0.0.0.0:6464"     # for agents on other hosts
   # admin_group = "weft-admin"       # may do what root may
 }

@@ -52,17 +52,25 @@ type Pool struct {
 	Servers    string        // hostlist of a service's own servers, in their own names: they need not be among Nodes
 }
 
+// The values of Server.Unwitnessed.
+const (
+	UnwitnessedWait      = "wait"      // for every node
+	UnwitnessedScheduler = "scheduler" // for every node that its schedulers do not call down
+)
+
 // Server is where the server listens and keeps its records. Paths have File's folder in them already.
 type Server struct {
-	Listen     string // host:port for agents; empty: none
-	Socket     string // for operators on the server's host
-	Store      string // the bolt file, or MemoryStore
-	Witness    string // file that vouches for the store after a restart
-	AdminGroup string // a Unix group that may write as root does; empty: root alone
-	TLS        string // folder with ca.crt, server.crt and server.key
-	Metrics    string // host:port for Prometheus; empty: none
-	Audit      string // file for the audit; empty: it stands in the log
-	History    string // file for the history of jobs; empty: none is kept
+	Listen  string // host:port for agents; empty: none
+	Socket  string // for operators on the server's host
+	Store   string // the bolt file, or MemoryStore
+	Witness string // file that vouches for the store after a restart
+	// Unwitnessed says what a store without a witness waits for: UnwitnessedWait or UnwitnessedScheduler.
+	Unwitnessed string
+	AdminGroup  string // a Unix group that may write as root does; empty: root alone
+	TLS         string // folder with ca.crt, server.crt and server.key
+	Metrics     string // host:port for Prometheus; empty: none
+	Audit       string // file for the audit; empty: it stands in the log
+	History     string // file for the history of jobs; empty: none is kept
 }
 
 // Agent is how a node's agent reaches the server, and where it keeps what must not outlive a reboot.

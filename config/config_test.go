@@ -39,7 +39,7 @@ func TestShipped(t *testing.T) {
 		Pools:      []config.Pool{{Name: "jobs", VNIs: []allocator.Range{{First: 1024, Last: 65535}}, Quarantine: time.Minute}},
 		Schedulers: []config.Plugin{{Kind: "scheduler", Type: "local", Name: "local"}},
 		Drivers:    []config.Plugin{{Kind: "driver", Type: "sim", Name: "sim"}},
-		Server:     config.Server{Socket: "/run/weft/server.sock", Store: "/var/lib/weft/server.db", Witness: "/var/cache/weft/server.head", TLS: config.DefaultTLS},
+		Server:     config.Server{Socket: "/run/weft/server.sock", Store: "/var/lib/weft/server.db", Witness: "/var/cache/weft/server.head", Unwitnessed: "wait", TLS: config.DefaultTLS},
 		Agent:      config.Agent{Dir: "/run/weft/agent", TLS: config.DefaultTLS},
 	}
 	if diff := cmp.Diff(want, c, plain); diff != "" {
@@ -191,7 +191,7 @@ agent {
 			{Kind: "scheduler", Type: "flux", Name: "el", At: "login1", InProcess: true},
 		},
 		Drivers: []config.Plugin{{Kind: "driver", Type: "cxi", Name: "cxi"}, {Kind: "driver", Type: "site", Name: "site", Command: []string{"/opt/site/nic", "--fast"}}},
-		Server:  config.Server{Listen: "[::]:6464", Socket: "/etc/weft/run/server.sock", Store: "memory", Witness: "/var/cache/weft/server.head", AdminGroup: "weft-admin", TLS: "/etc/weft/server-tls", Metrics: "127.0.0.1:9464", Audit: "/etc/weft/log/audit.log"},
+		Server:  config.Server{Listen: "[::]:6464", Socket: "/etc/weft/run/server.sock", Store: "memory", Witness: "/var/cache/weft/server.head", Unwitnessed: "wait", AdminGroup: "weft-admin", TLS: "/etc/weft/server-tls", Metrics: "127.0.0.1:9464", Audit: "/etc/weft/log/audit.log"},
 		Agent:   config.Agent{Server: "weft.example.org:6464", Dir: "/run/weft", TLS: "/etc/weft/node", Metrics: "127.0.0.1:9465", Audit: "/var/log/weft/agent-audit.log"},
 	}
 	if diff := cmp.Diff(want, c, plain); diff != "" {

@@ -22,6 +22,7 @@ var serverSettings = []setting{
 	{name: "socket", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Socket }},
 	{name: "store", read: (*loader).store, of: func(c *Config) *string { return &c.Server.Store }},
 	{name: "witness", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Witness }},
+	{name: "unwitnessed", read: (*loader).unwitnessed, of: func(c *Config) *string { return &c.Server.Unwitnessed }},
 	{name: "tls", read: (*loader).place, of: func(c *Config) *string { return &c.Server.TLS }},
 	{name: "metrics", read: (*loader).address, of: func(c *Config) *string { return &c.Server.Metrics }},
 	{name: "audit", read: (*loader).place, of: func(c *Config) *string { return &c.Server.Audit }},
@@ -52,6 +53,13 @@ func (l *loader) daemon(block *hclsyntax.Block, settings []setting) {
 func (l *loader) word(attr *hclsyntax.Attribute, what string, to *string) {
 	if text, ok := l.text(attr, what); ok {
 		*to = text
+	}
+}
+
+func (l *loader) unwitnessed(attr *hclsyntax.Attribute, what string, to *string) {
+	if l.word(attr, what, to); *to != UnwitnessedWait && *to != UnwitnessedScheduler {
+		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": it is neither of its two words",
+			`Write "wait" to wait for every node, or "scheduler" to leave out those that the schedulers call down.`))
 	}
 }
 

@@ -44,7 +44,7 @@ func Parse(source hclfile.Source) (*Config, []hclfile.Finding) {
 	sum := sha256.Sum256(source.Text)
 	l := loader{file: file, findings: findings, config: &Config{File: source.Name, Hash: hex.EncodeToString(sum[:])}}
 	l.config.Policy = l.path(DefaultPolicy)
-	l.config.Server = Server{Socket: DefaultServerSocket, Store: DefaultStore, Witness: DefaultWitness, TLS: DefaultTLS}
+	l.config.Server = Server{Socket: DefaultServerSocket, Store: DefaultStore, Witness: DefaultWitness, Unwitnessed: UnwitnessedWait, TLS: DefaultTLS}
 	l.config.Agent = Agent{Dir: DefaultAgentDir, TLS: DefaultTLS}
 	if file.Whole { // else what would be found may follow from what is wrong with the syntax
 		l.top(file.Body)

@@ -113,7 +113,7 @@ var reasons = []About{
 		"the agent cannot reach the Weft server; running jobs do not notice, new ones wait",
 		"check the server with `weft status` on its host, then the network between it and this node"},
 	{Recovering, Unavailable, ScopeSystem,
-		"the server's store is new, imported or older than nodes have seen; it grants nothing before " +
+		"the server's store is new, imported, outdated or unwitnessed; it grants nothing before " +
 			"every node reports, since a VNI unknown to it may be in use",
 		"`weft nodes` shows which are missing; `weft recover --without NODES` continues without those that are off"},
 	{StoreFailed, Unavailable, ScopeSystem,

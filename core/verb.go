@@ -18,6 +18,7 @@ const (
 	CallRequeue  SchedulerVerb = "requeue"
 	CallAnnotate SchedulerVerb = "annotate"
 	CallResume   SchedulerVerb = "resume"
+	CallDown     SchedulerVerb = "down"
 )
 
 // verbs says of each verb which contract has it, and calls the adapter's method.
@@ -47,6 +48,9 @@ var verbs = map[SchedulerVerb]verb{
 	CallResume: ofNode(func(ctx context.Context, r Resumer, c SchedulerCall) (*Job, error) {
 		return nil, r.Resume(ctx, c.Node)
 	}),
+	CallDown: ofNode(func(ctx context.Context, d Downer, c SchedulerCall) (*Job, error) {
+		return nil, d.Down(ctx, c.Node)
+	}),
 }
 
 // Requeuer is implemented by a scheduler that can put a job back into its queue. It returns when the scheduler knows.
@@ -62,6 +66,18 @@ type Requeuer interface {
 // that Weft did not drain stays as it is, and so does one that is in service or down; that is no error.
 type Resumer interface {
 	Resume(ctx context.Context, node string) error
+}
+
+// Downer is implemented by a scheduler that can tell whether a node is down: no job of it runs there. The server asks
+// after its start, before it goes on without a node that does not report. Nil: the scheduler calls the node down.
+// NotSupported: it has no node of that name. Every other error: the node is in service, or the scheduler cannot say.
+type Downer interface {
+	Down(ctx context.Context, node string) error
+}
+
+// NotDown is the error of Down for a node that scheduler does not call down.
+func NotDown(node, scheduler string) error {
+	return Errorf(NotAllowed, "node %s: scheduler %s does not call it down", Clip(node), Clip(scheduler))
 }
 
 // Annotator is implemented by a scheduler that can show a grant in its own record of the job. The server calls it

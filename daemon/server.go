@@ -98,7 +98,7 @@ func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
 	})
 	d.srv, err = server.New(ctx, server.Needs{
 		Store: d.store, Witness: d.witness, Config: d.site.Engine, Policy: d.site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
-		Schedulers: d.halves.here, At: d.halves.at, Own: d.halves.own, Meter: d.page, Allocator: d.site.Allocator,
+		LeaveDown: d.config.Unwitnessed == config.UnwitnessedScheduler, Schedulers: d.halves.here, At: d.halves.at, Own: d.halves.own, Meter: d.page, Allocator: d.site.Allocator,
 	})
 	if err != nil {
 		return err

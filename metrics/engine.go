@@ -20,7 +20,7 @@ var (
 	sessions      = desc("sessions", "Nodes whose agent is in contact.")
 	drained       = desc("nodes_drained", "Nodes that Weft has taken out of service; `weft nodes` shows why.")
 	awaited       = desc("nodes_awaited", "Nodes that must report before anything is granted.")
-	recovering    = desc("recovering", "1 while nothing is granted because the store is new or older than what nodes have seen.")
+	recovering    = desc("recovering", "1 while nothing is granted because the store is new, without its witness, or not the newest; `weft status` says why.")
 	policyInfo    = desc("policy_info", "Always 1; the label is the hash of the policy that decides now.", "hash")
 	reloadRefused = desc("reload_refused", "1 while the files that the last reload read are not in force, since something is wrong with them; `weft status` says what. What was in force before still is.")
 	queueLength   = desc("queue_length", "Inputs that wait for the server's writer.")

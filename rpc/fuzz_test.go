@@ -159,7 +159,7 @@ var decoders = []hostile{
 			validRun(t, r)
 		}
 		for _, c := range o.Calls {
-			node := c.Verb == core.CallDrain || c.Verb == core.CallResume
+			node := slices.Contains([]core.SchedulerVerb{core.CallDrain, core.CallResume, core.CallDown}, c.Verb)
 			if c.Key != (core.Key{}) || slices.Contains(core.SchedulerVerbs(), c.Verb) && !node {
 				validKey(t, c.Key)
 			}

@@ -58,6 +58,11 @@ func (f fakeAnnotator) Resume(_ context.Context, node string) error {
 	return f.fail
 }
 
+func (f fakeAnnotator) Down(_ context.Context, node string) error {
+	f.got = append(f.got, node)
+	return f.fail
+}
+
 func (f fakeAnnotator) Requeue(_ context.Context, k core.Key, reason string) error {
 	f.got = append(f.got, k, reason)
 	return f.fail
@@ -82,6 +87,7 @@ func TestScheduler(t *testing.T) {
 		want := map[core.SchedulerVerb][]any{
 			core.CallDescribe: {call.Key, call.Note, call.From}, core.CallFail: {call.Key, call.Reason}, core.CallDrain: {call.Node, call.Reason},
 			core.CallRequeue: {call.Key, call.Reason}, core.CallAnnotate: {call.Key, shown}, core.CallResume: {call.Node},
+			core.CallDown: {call.Node},
 		}
 		e := genError.Draw(t, "error")
 		for _, verb := range core.SchedulerVerbs() {

@@ -93,6 +93,7 @@ var effects = map[string]string{
 	"config server.socket":               "daemon serverDaemon.start Socket",
 	"config server.store":                "daemon serverDaemon.openRecords Store",
 	"config server.witness":              "daemon serverDaemon.openRecords Witness",
+	"config server.unwitnessed":          "daemon serverDaemon.makeServer Unwitnessed",
 	"config server.admin_group":          "daemon serverDaemon.verbs AdminGroup",
 	"config server.tls":                  "daemon/connection Listen TLS",
 	"config server.metrics":              "daemon serverDaemon.start Metrics",

@@ -21,7 +21,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (an
 		if err != nil {
 			d.Server.auditor.Info(auditForget, append(by, core.LogCount, n, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())...)
 		}
-		return Count{n}, err
+		return Count{Count: n}, err
 	}
 	var args NodeArgs
 	n, err := d.onNodes(ctx, req, &args)
@@ -33,7 +33,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (an
 		by = append(by, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())
 	}
 	d.Server.auditor.Info(req.Verb, by...)
-	return Count{n}, err
+	return Count{n, args.Nodes}, err
 }
 
 // onNodes does a verb that names nodes.
@@ -51,6 +51,12 @@ func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (
 	}
 	if len(names) == 0 {
 		return 0, core.Errorf(core.BadCall, "%s: no node is named", req.Verb).WithRemedy("`weft nodes` lists them")
+	}
+	if req.Verb == "recover" && args.Nodes == Down {
+		if names, err = d.Server.down(ctx); err != nil {
+			return 0, err
+		}
+		args.Nodes = hostlist.Fold(names)
 	}
 	if err := d.known(ctx, names); err != nil {
 		return 0, err

@@ -18,6 +18,8 @@ type Status struct {
 	Up         string         `json:"up"` // since the server began to work
 	Recovering bool           `json:"recovering"`
 	Awaited    int            `json:"awaited"` // nodes that must report before anything is granted
+	Cause      string         `json:"recovering_cause,omitempty"`
+	Missing    string         `json:"awaited_nodes,omitempty"` // hostlist of the first of them
 	Failure    string         `json:"failure,omitempty"`
 	Policy     string         `json:"policy"`
 	Refused    *Refusal       `json:"reload_refused,omitempty"`

@@ -27,6 +27,7 @@ type Needs struct {
 	At         map[string]string               // by label, the nodes where the halves of other schedulers run
 	Own        []string                        // labels in Schedulers of whose jobs each node tells its own
 	Witness    core.Head                       // the highest head known from outside the store
+	LeaveDown  bool                            // a store without a witness waits for no node that its schedulers call down
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
 	History    History      // nil: none is kept
@@ -141,6 +142,9 @@ func (s *Server) Run(ctx context.Context) error {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
 		s.beside.Go(func() { s.reportAll(ctx, name, sched) })
 		s.beside.Go(func() { s.annotateAll(ctx, name, sched) })
+	}
+	if s.needs.LeaveDown {
+		s.beside.Go(func() { s.leaveOut(ctx) })
 	}
 	s.write(ctx)
 	cancel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
 )
@@ -51,8 +52,12 @@ type NodeArgs struct {
 
 // Count is how many things a verb touched.
 type Count struct {
-	Count int `json:"count"`
+	Count int    `json:"count"`
+	Nodes string `json:"nodes,omitempty"` // hostlist
 }
+
+// Down stands in NodeArgs of the verb recover for the nodes that their schedulers call down.
+const Down = "down"
 
 // maxNamed bounds how many nodes one verb may name.
 const maxNamed = 100_000
@@ -135,11 +140,13 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 		s.Failure = e.Line()
 		return s, nil
 	}
+	var awaited []string
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		h := m.Head()
 		s.Store, s.Epoch, s.Revision = h.Store, h.Epoch, h.Revision
 		f := m.Figures()
 		s.Recovering, s.Awaited, s.Policy, s.Vanished = f.Recovering, f.Awaited, f.Policy, f.Vanished
+		s.Cause, awaited = f.Cause, m.Awaited()
 		s.Nodes, s.Attached, s.Drained = f.Nodes, f.Attached, f.Drained
 		for _, name := range slices.Sorted(maps.Keys(f.Blind)) {
 			if why := f.Blind[name]; why != "" {
@@ -153,8 +160,21 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 			s.Pools = append(s.Pools, PoolRow{name, size, f.Used[name], size - f.Used[name]})
 		}
 	})
+	s.Missing = missing(awaited)
 	slices.SortFunc(s.Pools, func(a, b PoolRow) int { return cmp.Compare(a.Pool, b.Pool) })
 	return s, err
+}
+
+// maxMissing bounds the nodes that status names.
+const maxMissing = 256
+
+// missing names the first of the nodes that are waited for.
+func missing(names []string) string {
+	list := hostlist.Fold(names[:min(len(names), maxMissing)])
+	if len(names) > maxMissing {
+		list += ",…"
+	}
+	return list
 }
 
 // pageRows bounds the reservations of a page: while a look collects them nothing is granted, and anybody may list.

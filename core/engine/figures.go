@@ -30,6 +30,7 @@ type Figures struct {
 	Drained      int             // out of service by Weft's own flag
 	Awaited      int             // that must report before anything is granted
 	Recovering   bool
+	Cause        string // of Recovering, for people
 	Policy       string // hash
 	Vanished     int    // reservations of the alarm
 	Quotas       []QuotaUse
@@ -40,7 +41,7 @@ type Figures struct {
 func (m *Machine) Figures() Figures {
 	f := Figures{
 		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.nodes),
-		Awaited: len(m.awaited), Recovering: m.Recovering(), Policy: m.Policy(), Quotas: m.quotaUse(),
+		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Policy: m.Policy(), Quotas: m.quotaUse(),
 		Blind: map[string]string{},
 	}
 	for _, s := range m.cfg.Schedulers {

@@ -88,8 +88,9 @@ type Accept struct {
 
 // Recover says that nothing more will come of these nodes: a new or older store goes on without them.
 type Recover struct {
-	Call    uint64
-	Without []string
+	Call        uint64
+	Without     []string
+	Unwitnessed bool // only as long as nothing but the missing witness stops grants
 }
 
 // Configure replaces the configuration; the allocator was resized by then.

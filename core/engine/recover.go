@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,6 +14,26 @@ import (
 
 // Recovering reports whether nothing is granted until every node has reported.
 func (m *Machine) Recovering() bool { return !m.meta.Recovering.IsZero() }
+
+// Unwitnessed reports whether nothing is granted only because the store has no witness.
+func (m *Machine) Unwitnessed() bool { return m.Recovering() && m.meta.Unwitnessed && !m.lost }
+
+// cause says why nothing is granted.
+func (m *Machine) cause() string {
+	switch {
+	case !m.Recovering():
+		return ""
+	case m.lost:
+		return "a store was lost, or another server uses a copy of it"
+	case m.Unwitnessed():
+		return "the store has no witness that it is the newest"
+	default:
+		return "the store is new or imported"
+	}
+}
+
+// Awaited are the nodes that must report before anything is granted, sorted.
+func (m *Machine) Awaited() []string { return slices.Sorted(maps.Keys(m.awaited)) }
 
 // knows reports whether seen is of this store's own past, or of a lost one that was met before. A number proves nothing
 // here: a copy that was put back soon passes every revision that somebody saw.
@@ -185,7 +206,7 @@ func (m *Machine) goOn(in Recover) {
 			return
 		}
 	}
-	if !m.Recovering() {
+	if !m.Recovering() || in.Unwitnessed && !m.Unwitnessed() {
 		m.do(Done{Call: in.Call})
 		return
 	}

@@ -72,19 +72,19 @@ func TestRecoverWithout(t *testing.T) {
 	w := lost(t)
 	w.attach("n1")
 	w.attach("n2")
-	if d := all[Done](w.step(Recover{1, []string{"n9"}})); len(d) != 1 || d[0].Err == nil {
+	if d := all[Done](w.step(Recover{Call: 1, Without: []string{"n9"}})); len(d) != 1 || d[0].Err == nil {
 		t.Errorf("%v", d)
 	}
 	w.restart()
 	w.attach("n1")
-	w.step(Recover{2, []string{"n3"}})
+	w.step(Recover{Call: 2, Without: []string{"n3"}})
 	w.refused("n1", job("7", "n1"), app(), core.Recovering)
 	w.restart() // what was said is kept
 	w.attach("n1")
 	w.attach("n2")
 	w.rests("n1")
 	w.granted("n1", job("7", "n1"), app())
-	if d := all[Done](w.step(Recover{3, []string{"n3"}})); len(d) != 1 || d[0].Err != nil || d[0].Count != 0 {
+	if d := all[Done](w.step(Recover{Call: 3, Without: []string{"n3"}})); len(d) != 1 || d[0].Err != nil || d[0].Count != 0 {
 		t.Errorf("%v", d)
 	}
 }
@@ -293,7 +293,7 @@ func TestRecoverWithDeadNodes(t *testing.T) {
 		t.Fatalf("%d are awaited, want 100", got)
 	}
 	w.refused("n1", job("8", "n1"), app(), core.Recovering)
-	w.step(Recover{1, w.cfg.Nodes[len(alive):]})
+	w.step(Recover{Call: 1, Without: w.cfg.Nodes[len(alive):]})
 	w.granted("n1", job("8", "n1"), app())
 }
 

@@ -73,7 +73,7 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 			return nil, core.Errorf(core.Recovering, "store %s: a store was lost, and what was in quarantine then is unknown: every VNI rests for %s first", m.meta.Head.Store, m.longest()).
 				WithRemedy("it ends by itself; jobs that ask later are granted")
 		}
-		return nil, core.Errorf(core.Recovering, "store %s: it is new or older than what nodes have seen, and %d nodes have not reported yet", m.meta.Head.Store, len(m.awaited))
+		return nil, core.Errorf(core.Recovering, "store %s: %s; nodes that have not reported yet: %d", m.meta.Head.Store, m.cause(), len(m.awaited))
 	}
 	return n, nil
 }

@@ -88,7 +88,7 @@ func TestAliases(t *testing.T) {
 	if !errors.Is(err, core.Unsupported) {
 		t.Errorf("phases: %v", err)
 	}
-	for _, verb := range []core.SchedulerVerb{core.CallRequeue, core.CallAnnotate, core.CallResume} {
+	for _, verb := range []core.SchedulerVerb{core.CallRequeue, core.CallAnnotate, core.CallResume, core.CallDown} {
 		_, err := s.Call(ctx, core.SchedulerCall{Verb: verb, Key: key, Node: "n1", Reason: "why", Grant: &core.Grant{}})
 		if !errors.Is(err, core.Unsupported) || s.Has(verb) {
 			t.Errorf("%s: %v, and it has it: %v", verb, err, s.Has(verb))

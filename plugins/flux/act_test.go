@@ -124,3 +124,13 @@ func TestAnnotate(t *testing.T) {
 		t.Error("the token is in the eventlog")
 	}
 }
+
+func TestDown(t *testing.T) {
+	p, b := adapter(t)
+	checkError(t, p.Down(t.Context(), "node02"), core.NotAllowed, "does not call it down")
+	b.Offline("1")
+	if err := p.Down(t.Context(), "node02"); err != nil {
+		t.Error(err)
+	}
+	checkError(t, p.Down(t.Context(), "login1"), core.NotSupported, "login1")
+}

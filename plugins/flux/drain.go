@@ -60,33 +60,66 @@ func replaceable(reason string) bool {
 
 // drained is the reason for which a node is drained.
 func (p *Plugin) drained(ctx context.Context, node string) (reason string, known bool, err error) {
-	var s struct {
-		R     resources `json:"R"`
-		Drain map[string]struct {
-			Reason string `json:"reason"`
-		} `json:"drain"`
-	}
-	if err := p.link.call(ctx, "resource.status", 0, struct{}{}, &s); err != nil {
-		return "", false, err
-	}
-	list, err := hostlist.Parse(s.R.hosts())
-	if err != nil {
-		return "", false, err
-	}
-	names, err := list.ExpandMax(maxIDs) // the instance's R has every rank
+	s, names, err := p.status(ctx)
 	if err != nil {
 		return "", false, err
 	}
 	for ranks, d := range s.Drain {
-		spans, err := parseIDs(ranks)
-		if err != nil {
-			return "", false, err
-		}
-		for _, s := range spans {
-			if slices.Contains(names[min(s.low, len(names)):min(s.high+1, len(names))], node) {
-				return d.Reason, true, nil
-			}
+		if on, err := among(names, ranks, node); on || err != nil {
+			return d.Reason, on, err
 		}
 	}
 	return "", false, nil
+}
+
+// Down reports by nil that the node's broker is offline.
+func (p *Plugin) Down(ctx context.Context, node string) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	s, names, err := p.status(ctx)
+	if err != nil {
+		return p.away("node "+node, err)
+	}
+	if !slices.Contains(names, node) {
+		return core.Errorf(core.NotSupported, "node %s: instance %s has no node of that name", node, p.name)
+	}
+	if s.Offline != "" {
+		if offline, err := among(names, s.Offline, node); offline || err != nil {
+			return p.away("node "+node, err)
+		}
+	}
+	return core.NotDown(node, p.name)
+}
+
+type status struct {
+	R     resources `json:"R"`
+	Drain map[string]struct {
+		Reason string `json:"reason"`
+	} `json:"drain"`
+	Offline string `json:"offline"` // ranks
+}
+
+// status is the instance's, with the names of its ranks.
+func (p *Plugin) status(ctx context.Context) (s status, names []string, err error) {
+	if err := p.link.call(ctx, "resource.status", 0, struct{}{}, &s); err != nil {
+		return s, nil, err
+	}
+	list, err := hostlist.Parse(s.R.hosts())
+	if err != nil {
+		return s, nil, err
+	}
+	names, err = list.ExpandMax(maxIDs) // the instance's R has every rank
+	return s, names, err
+}
+
+// among reports whether node is one of ranks.
+func among(names []string, ranks, node string) (bool, error) {
+	spans, err := parseIDs(ranks)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(spans, func(s span) bool {
+		return slices.Contains(names[min(s.low, len(names)):min(s.high+1, len(names))], node)
+	}), nil
 }

@@ -430,3 +430,21 @@ func TestResume(t *testing.T) {
 		t.Errorf("an option: %v", err)
 	}
 }
+
+func TestDown(t *testing.T) {
+	c := pbstest.New(2)
+	c.Split("n1", 2)
+	p := adapter(t, c.Command)
+	for _, v := range c.Host("n1").Vnodes {
+		if err := p.Down(t.Context(), "n1"); reason(err) != core.NotAllowed {
+			t.Errorf("a vnode is up: %v", err)
+		}
+		v.Down = true
+	}
+	if err := p.Down(t.Context(), "n1"); err != nil {
+		t.Error(err)
+	}
+	if err := p.Down(t.Context(), "n9"); reason(err) != core.NotSupported {
+		t.Errorf("a node that PBS does not have: %v", err)
+	}
+}

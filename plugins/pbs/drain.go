@@ -3,6 +3,7 @@ package pbs
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/command"
@@ -73,6 +74,23 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 		return nil
 	}
 	return p.command(ctx, "pbsnodes", "-r", "-C", "", node)
+}
+
+// Down reports by nil that every vnode of the node is down.
+func (p *Plugin) Down(ctx context.Context, node string) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	vnodes, err := p.vnodes(ctx, node)
+	if err != nil {
+		return err
+	}
+	for _, n := range vnodes {
+		if !slices.Contains(strings.Split(n.State, ","), "down") {
+			return core.NotDown(node, p.name)
+		}
+	}
+	return nil
 }
 
 // vnodes are those of a host.

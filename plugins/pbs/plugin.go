@@ -22,6 +22,7 @@ var (
 	_ core.Phased        = (*Plugin)(nil)
 	_ core.Scheduler     = (*Plugin)(nil)
 	_ core.Requeuer      = (*Plugin)(nil)
+	_ core.Downer        = (*Plugin)(nil)
 	_ core.Resumer       = (*Plugin)(nil)
 	_ core.Configurable  = (*Plugin)(nil)
 	_ core.RequestParser = (*Plugin)(nil)

@@ -148,3 +148,31 @@ func TestResume(t *testing.T) {
 	f.err = &command.Failure{Command: "sinfo", Says: "Unable to contact slurm controller", Code: 1}
 	checkError(t, f.adapter(t).Resume(t.Context(), "n1"), core.SchedulerAway, "Unable to contact")
 }
+
+func TestDown(t *testing.T) {
+	for name, c := range map[string]struct {
+		states []string
+		want   core.Reason
+	}{
+		"down":                     {[]string{"down"}, ""},
+		"down and silent":          {[]string{"down*"}, ""},
+		"in service":               {[]string{"idle"}, core.NotAllowed},
+		"drained":                  {[]string{"drained"}, core.NotAllowed},
+		"silent":                   {[]string{"idle*"}, core.NotAllowed},
+		"powered off":              {[]string{"powered_down"}, core.NotAllowed},
+		"differs by the partition": {[]string{"down", "idle"}, core.NotAllowed},
+		"of no cluster":            {nil, core.NotSupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{}
+			for _, s := range c.states {
+				f.nodes = append(f.nodes, map[string]string{"NodeList": "n1", "StateLong": s, "Reason": "Not responding"})
+			}
+			if got := core.ReasonOf(f.adapter(t).Down(t.Context(), "n1")); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+	f := &fake{err: &command.Failure{Command: "sinfo", Says: "Unable to contact slurm controller", Code: 1}}
+	checkError(t, f.adapter(t).Down(t.Context(), "n1"), core.SchedulerAway, "Unable to contact")
+}

@@ -45,6 +45,21 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=UNDRAIN")
 }
 
+// Down reports by nil that every state of the node is down. One that is drained or powered off may answer.
+func (p *Plugin) Down(ctx context.Context, node string) error {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return err
+	}
+	down := true
+	err := p.look(ctx, node, func(state, _ string) {
+		down = down && strings.TrimSuffix(state, "*") == "down"
+	})
+	if err == nil && !down {
+		return core.NotDown(node, p.name)
+	}
+	return err
+}
+
 // look tells each state that the cluster has of a node, and why.
 func (p *Plugin) look(ctx context.Context, node string, tell func(state, reason string)) error {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)

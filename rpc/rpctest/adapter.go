@@ -87,6 +87,11 @@ func (a *Adapter) Resume(ctx context.Context, node string) error {
 	return a.call(ctx, core.SchedulerCall{Verb: core.CallResume, Node: node})
 }
 
+// Down implements core.Downer.
+func (a *Adapter) Down(ctx context.Context, node string) error {
+	return a.call(ctx, core.SchedulerCall{Verb: core.CallDown, Node: node})
+}
+
 // Requeue implements core.Requeuer.
 func (a *Adapter) Requeue(ctx context.Context, key core.Key, reason string) error {
 	return a.call(ctx, core.SchedulerCall{Verb: core.CallRequeue, Scheduler: key.Scheduler, Key: key, Reason: reason})

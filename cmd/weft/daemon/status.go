@@ -39,7 +39,7 @@ func PrintStatus(w io.Writer, s server.Status) {
 	case s.Recovering && s.Awaited == 0:
 		fmt.Fprintln(w, "NOTHING IS GRANTED: a store was lost, and what was in quarantine then is unknown; every VNI rests first, and it ends by itself")
 	case s.Recovering:
-		fmt.Fprintf(w, "NOTHING IS GRANTED: the store is new, imported or was rolled back, and %s not reported yet (`weft nodes`)\n", have(s.Awaited, "node"))
+		fmt.Fprintf(w, "NOTHING IS GRANTED: %s, and %s not reported yet: %s\n", cmp.Or(s.Cause, "the store is new or was lost"), have(s.Awaited, "node"), s.Missing)
 	}
 	if s.Refused != nil {
 		fmt.Fprintf(w, "THE LAST RELOAD WAS REFUSED %s ago; policy %.12s and the configuration from before stay in force: %s\n", cli.Ago(s.Refused.At), s.Policy, s.Refused.Why)

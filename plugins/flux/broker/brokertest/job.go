@@ -13,6 +13,7 @@ type instance struct {
 	clock   float64
 	hosts   []string // by rank
 	drained map[int]string
+	offline string // ranks
 	attrs   map[string]string
 }
 
@@ -92,6 +93,9 @@ func (b *Broker) Drained(rank int) (string, bool) {
 func (b *Broker) Drain(rank int, reason string) {
 	b.locked(func() { b.instance.drained[rank] = reason })
 }
+
+// Offline says which ranks have no broker.
+func (b *Broker) Offline(ranks string) { b.locked(func() { b.instance.offline = ranks }) }
 
 // Events are the names and contexts of a job's eventlog.
 func (b *Broker) Events(id uint64) []string {

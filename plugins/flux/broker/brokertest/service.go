@@ -213,7 +213,7 @@ func (c *client) status(*broker.Message, []byte) (any, *no) {
 		"R": object{"version": 1, "execution": object{
 			"R_lite": []any{object{"rank": "0-" + last, "children": object{"core": "0-3"}}}, "nodelist": []string{hostlist.Fold(i.hosts)},
 		}},
-		"drain": drained, "online": "0-" + last, "offline": "", "exclude": "", "torpid": "",
+		"drain": drained, "online": "0-" + last, "offline": i.offline, "exclude": "", "torpid": "",
 	}, nil
 }
 

@@ -1,0 +1,86 @@
+package server_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/schedulertest"
+	"github.com/weft-hpc/weft/server"
+)
+
+// downer is a scheduler that knows of some nodes whether they are down, and says nothing of "mute".
+type downer struct {
+	scheduler
+	down map[string]bool
+}
+
+func (d *downer) Down(_ context.Context, node string) error {
+	down, known := d.down[node]
+	switch {
+	case node == "mute":
+		return core.Errorf(core.SchedulerAway, "it does not answer")
+	case !known:
+		return core.Errorf(core.NotSupported, "it has no node of that name")
+	case !down:
+		return core.NotDown(node, "x")
+	}
+	return nil
+}
+
+// TestLeaveDown: a store without a witness goes on without those nodes alone that all schedulers which have them call
+// down, and a store that was lost goes on without none.
+func TestLeaveDown(t *testing.T) {
+	for name, c := range map[string]struct {
+		leave bool
+		seen  uint64 // incarnation that n1 has seen
+		want  []string
+	}{
+		"wait":          {false, 0, []string{"both", "differ", "mute", "none", "one", "up"}},
+		"scheduler":     {true, 0, []string{"differ", "mute", "none", "up"}},
+		"a proved loss": {true, 99, []string{"both", "differ", "mute", "none", "one", "up"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &downer{scheduler{Script: make(schedulertest.Script)}, map[string]bool{
+					"both": true, "one": true, "differ": true, "up": false,
+				}}
+				b := &downer{scheduler{Script: make(schedulertest.Script)}, map[string]bool{"both": true, "differ": false}}
+				first := start(t, nil)
+				first.stop()
+				s := start(t, func(n *server.Needs) {
+					n.Store, n.LeaveDown = first.store, c.leave
+					n.Config.Nodes = []string{"n1", "both", "one", "differ", "up", "mute", "none"}
+					n.Config.Schedulers = append(n.Config.Schedulers, "a", "b")
+					n.Schedulers["a"], n.Schedulers["b"] = core.Dispatcher{Of: a}, core.Dispatcher{Of: b}
+				})
+				defer s.stop()
+				var head core.Head
+				if err := s.Look(t.Context(), func(m *engine.Machine) { head = m.Head() }); err != nil {
+					t.Fatal(err)
+				}
+				if c.seen != 0 {
+					head.Incarnation = c.seen
+				}
+				report := core.Report{Number: 1, Boot: "b", Full: true, Seen: head, Devices: []string{"cxi0"}}
+				go func() {
+					_ = s.Attend(t.Context(), "n1", report, nil, func(core.Orders) {})
+				}()
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				var got []string
+				if err := s.Look(t.Context(), func(m *engine.Machine) { got = m.Awaited() }); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
