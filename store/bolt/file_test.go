@@ -520,3 +520,20 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestWitnessFolderIsMarked: backup tools leave out a folder of the witness's own, and no other.
+func TestWitnessFolderIsMarked(t *testing.T) {
+	own, shared := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(shared, "else"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{own: "Signature: 8a477f597d28d172789f06885d6f1d75\n", shared: ""} {
+		s := open(t, filepath.Join(t.TempDir(), "weft.db"), bolt.Options{Witness: filepath.Join(dir, "head")})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if tag, _ := os.ReadFile(filepath.Join(dir, "CACHEDIR.TAG")); string(tag) != want {
+			t.Errorf("%s: %q, want %q", dir, tag, want)
+		}
+	}
+}
