@@ -79,6 +79,7 @@ func (a *Agent) reserve(act node.Reserve) {
 		ctx, cancel := context.WithTimeout(ctx, left-max(a.telling(act.Ask, left), min(left/16, kept)))
 		defer cancel()
 		defer a.hooked()()
+		act.Ask.Agent = a.id
 		g, err := a.needs.Authority.Reserve(ctx, a.needs.Node, act.Ask, act.Peer)
 		e := core.AsError(err)
 		if e != nil && (e.Reason == core.InternalFault && e.Code == core.Internal || e.Reason == core.TimedOut) {

@@ -6,6 +6,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -64,6 +65,7 @@ var DefaultLimits = Limits{
 // Agent works one node.
 type Agent struct {
 	needs   Needs
+	id      string // random: the server knows by it whether a newer session is of this process
 	limits  Limits
 	log     *slog.Logger
 	audit   *slog.Logger
@@ -98,7 +100,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	if err := core.CheckName("node", needs.Node, core.MaxNodeName); err != nil {
 		return nil, err
 	}
-	a := &Agent{needs: needs, limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1), answered: make(chan struct{})}
+	a := &Agent{needs: needs, id: rand.Text(), limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1), answered: make(chan struct{})}
 	if a.log == nil {
 		a.log = slog.Default()
 	}

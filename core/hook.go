@@ -40,6 +40,7 @@ type Intent struct {
 	Alive  []Key  // Running
 	Began  int64  // from the HookCall
 	Boot   string // the node's boot id; set by the agent
+	Agent  string // as in Report; set by the agent
 	Call   string // call id, for logs
 	Speaks bool   // Prepare: of the job's nodes this one calls the scheduler while the server is away; see Requeuer
 }

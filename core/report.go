@@ -4,6 +4,8 @@ package core
 type Report struct {
 	Number uint64 // from 1 in each session; the server ignores a repeated or older one
 	Boot   string // the node's boot id
+	Agent  string // a random id of the agent's process, in the first report of a session; empty from an older release
+	From   string // the address that the session comes from; the server's end of the connection sets it
 	Seen   Head   // the highest head that this node has seen
 	Full   bool
 	// First asks the server which jobs ran at the agent's first start in this boot. It stays set until every scheduler has

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/mailbox"
@@ -85,10 +87,24 @@ func (s *authorityServer) Attend(stream attendServer) error {
 	case !first.Full || first.Answer != nil || first.Reply != nil:
 		return outward(core.Errorf(core.BadCall, "node %s: its first report is not a full one", node))
 	}
+	first.From = address(stream.Context())
 	if err := a.attend(s.authority, first); err != nil {
 		return outward(err)
 	}
 	return nil
+}
+
+// address is where the caller's connection comes from, without the port; empty if that is not known.
+func address(ctx context.Context) string {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(p.Addr.String())
+	if err != nil {
+		return p.Addr.String()
+	}
+	return host
 }
 
 // attendance is one node's Attend on the server.

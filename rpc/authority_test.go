@@ -90,7 +90,7 @@ func TestAttendBothWays(t *testing.T) {
 	c := wireAuthority(t, f)
 	rapid.Check(t, func(t *rapid.T) {
 		first := genReport.Draw(t, "first")
-		first.Full, first.Answer, first.Reply = true, nil, nil
+		first.Full, first.Answer, first.Reply, first.From = true, nil, nil, "bufconn"
 		reports, orders := list(t, "reports", genReport, 6), list(t, "orders", genOrders, 6)
 		var by string
 		var got []core.Report

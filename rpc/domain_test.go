@@ -155,7 +155,7 @@ var (
 		a := core.Intent{
 			Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")), Key: genKey.Draw(t, "key"), UID: rapid.Uint32().Draw(t, "uid"),
 			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"), Speaks: rapid.Bool().Draw(t, "speaks"),
-			Boot: genWord.Draw(t, "boot"), Call: genWord.Draw(t, "call"),
+			Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Call: genWord.Draw(t, "call"),
 		}
 		if a.Action >= core.Running && rapid.Bool().Draw(t, "of no job") {
 			a.Key = core.Key{}
@@ -278,7 +278,7 @@ var (
 			return core.Report{Reply: &reply}
 		}
 		return core.Report{
-			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"), First: rapid.Bool().Draw(t, "first"),
+			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"), First: rapid.Bool().Draw(t, "first"),
 			Devices: list(t, "devices", genName, 4), Held: list(t, "held", genHeld, 3), Unknown: list(t, "unknown", genService, 2),
 			Blind: list(t, "blind", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
 		}

@@ -137,7 +137,7 @@ func TestEveryMessageCrossesWhole(t *testing.T) {
 				g := reports{gathering: gathering{most: maxForwarded}}
 				r, _ := g.add(d, p)
 				return r
-			})
+			}, "core.Report.From")
 	})
 	t.Run("Held", func(t *testing.T) { trip(t, genHeld, encodeHeld, fresh[authorityv1.Held], (*decoder).held) })
 	t.Run("Orders", func(t *testing.T) {

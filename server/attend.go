@@ -8,10 +8,14 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
-// session is one Attend of a node. A newer one of the same node ends it.
+// session is one Attend of a node. A newer one of the same node ends it, unless another host with the node's
+// certificate begins that one.
 type session struct {
 	node   string
 	id     uint64
+	boot   string
+	agent  string // Report.Agent
+	from   string // Report.From
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	told   func(core.Orders)
@@ -30,7 +34,10 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	if err := s.admit(ctx, node, first); err != nil {
 		return err
 	}
-	ses := s.openSession(ctx, node, told)
+	ses, err := s.openSession(ctx, node, first, told)
+	if err != nil {
+		return err
+	}
 	began := s.now().Uptime
 	defer func() { s.left(node, s.now().Uptime-began, err) }()
 	defer s.leave(ses)
@@ -44,21 +51,35 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 	return s.receive(ses, next)
 }
 
-// openSession begins a session of node, and ends the one before it.
-func (s *Server) openSession(ctx context.Context, node string, told func(core.Orders)) *session {
-	ses := &session{node: node, told: told, asked: map[string]time.Duration{}}
-	ses.ctx, ses.cancel = context.WithCancelCause(ctx)
-	s.mu.Lock()
-	s.serial++
-	ses.id = s.serial
-	old := s.sessions[node]
-	s.sessions[node] = ses
-	s.mu.Unlock()
-	if old != nil {
-		old.cancel(core.Errorf(core.Cancelled, "node %s: it began a newer session", node))
+// openSession begins a session of node, and ends the one before it. That one may be another host's: it is asked first,
+// unless it is of the same process.
+func (s *Server) openSession(ctx context.Context, node string, first core.Report, told func(core.Orders)) (*session, error) {
+	ses := &session{node: node, boot: first.Boot, agent: first.Agent, from: first.From, told: told, asked: map[string]time.Duration{}}
+	var silent *session
+	for {
+		s.mu.Lock()
+		old := s.sessions[node]
+		if old == nil || old == silent || old.agent == ses.agent && ses.agent != "" {
+			s.serial++
+			ses.id = s.serial
+			ses.ctx, ses.cancel = context.WithCancelCause(ctx)
+			s.sessions[node] = ses
+			s.mu.Unlock()
+			if old != nil {
+				old.cancel(core.Errorf(core.Cancelled, "node %s: it began a newer session", node))
+			}
+			s.came(node, old != nil)
+			return ses, nil
+		}
+		s.mu.Unlock()
+		switch lives, err := s.lives(ctx, old); {
+		case err != nil:
+			return nil, err
+		case lives:
+			return nil, s.twin(old, ses)
+		}
+		silent = old
 	}
-	s.came(node, old != nil)
-	return ses
 }
 
 // receive takes the node's reports until the session or the server ends.

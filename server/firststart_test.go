@@ -17,7 +17,7 @@ import (
 func (s *system) firstStart(ctx context.Context, node string, next <-chan core.Report) chan core.Ran {
 	ran := make(chan core.Ran, 64)
 	go func() {
-		_ = s.Attend(ctx, node, core.Report{Number: 1, Boot: "b", Full: true, First: true, Devices: []string{"cxi0"}}, next, func(o core.Orders) {
+		_ = s.Attend(ctx, node, core.Report{Number: 1, Boot: "b", Agent: "b", Full: true, First: true, Devices: []string{"cxi0"}}, next, func(o core.Orders) {
 			for _, r := range o.Ran {
 				ran <- r
 			}

@@ -126,14 +126,14 @@ func start(t *testing.T, change func(*server.Needs)) *system {
 func (s *system) attend(ctx context.Context, node, boot string, next <-chan core.Report) (orders chan core.Orders, ended chan error) {
 	orders, ended = make(chan core.Orders, 64), make(chan error, 1)
 	go func() {
-		ended <- s.Attend(ctx, node, core.Report{Number: 1, Boot: boot, Full: true, Devices: []string{"cxi0"}}, next, func(o core.Orders) { orders <- o })
+		ended <- s.Attend(ctx, node, core.Report{Number: 1, Boot: boot, Agent: boot, Full: true, Devices: []string{"cxi0"}}, next, func(o core.Orders) { orders <- o })
 	}()
 	synctest.Wait()
 	return orders, ended
 }
 
 func ask(job, boot string) core.Intent {
-	return core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: job}}, UID: 1000, Boot: boot}
+	return core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: "s", Job: job}}, UID: 1000, Boot: boot, Agent: boot}
 }
 
 func TestManyNodesOfAJobAskTheSchedulerOnce(t *testing.T) {

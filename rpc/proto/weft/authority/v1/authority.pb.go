@@ -294,6 +294,7 @@ type Report struct {
 	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`     // those of devices that could not be read: what stands there is not in unknown
 	Reply         *v11.SchedulerReply    `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`     // what came of one of Orders.calls; such a report has no number and nothing else
 	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`    // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
+	Agent         string                 `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`     // a random id of the agent's process; in the first report of a session
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -424,6 +425,13 @@ func (x *Report) GetFirst() bool {
 		return x.First
 	}
 	return false
+}
+
+func (x *Report) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 // Forward is what the Watch of a scheduler's half on a node told.
@@ -793,7 +801,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xe0\x03\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xf6\x03\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -809,7 +817,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06answer\x18\v \x01(\v2\x1a.weft.authority.v1.ForwardR\x06answer\x12\x14\n" +
 	"\x05blind\x18\f \x03(\tR\x05blind\x127\n" +
 	"\x05reply\x18\r \x01(\v2!.weft.scheduler.v1.SchedulerReplyR\x05reply\x12\x14\n" +
-	"\x05first\x18\x0e \x01(\bR\x05first\"a\n" +
+	"\x05first\x18\x0e \x01(\bR\x05first\x12\x14\n" +
+	"\x05agent\x18\x0f \x01(\tR\x05agent\"a\n" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +

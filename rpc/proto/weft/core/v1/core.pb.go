@@ -1243,6 +1243,7 @@ type Intent struct {
 	Boot          string                 `protobuf:"bytes,8,opt,name=boot,proto3" json:"boot,omitempty"`       // the node's boot id
 	Call          string                 `protobuf:"bytes,9,opt,name=call,proto3" json:"call,omitempty"`       // call id, for logs
 	Speaks        bool                   `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"` // PREPARE: while the server is away, this node and no other of the job's tells the scheduler
+	Agent         string                 `protobuf:"bytes,11,opt,name=agent,proto3" json:"agent,omitempty"`    // as in the first Report of the agent's session
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1345,6 +1346,13 @@ func (x *Intent) GetSpeaks() bool {
 		return x.Speaks
 	}
 	return false
+}
+
+func (x *Intent) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 // Grant is what a reservation gives to one node of its job.
@@ -1762,7 +1770,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x06system\x18\b \x01(\bR\x06system\x12\x18\n" +
 	"\adefault\x18\t \x01(\bR\adefault\x12\x18\n" +
 	"\aenabled\x18\n" +
-	" \x01(\bR\aenabled\"\x94\x02\n" +
+	" \x01(\bR\aenabled\"\xaa\x02\n" +
 	"\x06Intent\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
@@ -1774,7 +1782,8 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x04boot\x18\b \x01(\tR\x04boot\x12\x12\n" +
 	"\x04call\x18\t \x01(\tR\x04call\x12\x16\n" +
 	"\x06speaks\x18\n" +
-	" \x01(\bR\x06speaks\"\xfd\x02\n" +
+	" \x01(\bR\x06speaks\x12\x14\n" +
+	"\x05agent\x18\v \x01(\tR\x05agent\"\xfd\x02\n" +
 	"\x05Grant\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +

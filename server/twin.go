@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// answerLimit is how long a session that a newer one would end has to show that its host lives.
+const answerLimit = 5 * time.Second
+
+// lives reports whether the host of ses answers a call to no scheduler. An agent of any release answers that it has
+// none.
+func (s *Server) lives(ctx context.Context, ses *session) (bool, error) {
+	id, reply, err := ses.calls.begin("", ses.node, false)
+	if err != nil {
+		return false, err
+	}
+	defer ses.calls.end(id, false)
+	ses.told(core.Orders{Calls: []core.SchedulerCall{{ID: id, Within: answerLimit}}})
+	limit := time.NewTimer(answerLimit)
+	defer limit.Stop()
+	select {
+	case <-reply:
+		return true, nil
+	case <-limit.C:
+		return false, nil
+	case <-ses.ctx.Done():
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// twin refuses a second host with the certificate of a node, which has begun next while ses goes on.
+func (s *Server) twin(ses, next *session) error {
+	err := core.Errorf(core.NodeDrained, "node %s: two hosts have its certificate: %s with boot %s, and %s with boot %s",
+		ses.node, ses.from, ses.boot, next.from, next.boot).
+		WithRemedy("stop the agent of the copied host, and give that host another name and certificate")
+	s.visit(s.visits, slog.LevelWarn, err.Line(), core.LogNode, ses.node)
+	return err
+}

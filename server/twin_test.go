@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// host is an agent on its host: it answers calls until it is dead.
+type host struct {
+	report core.Report
+	dead   bool
+	end    context.CancelFunc
+	ended  chan error
+}
+
+func (s *system) host(t *testing.T, from, boot string) *host {
+	t.Helper()
+	h := &host{report: core.Report{Number: 1, Boot: boot, Agent: from, From: from, Full: true, Devices: []string{"cxi0"}}}
+	h.attend(t, s)
+	return h
+}
+
+func (h *host) attend(t *testing.T, s *system) {
+	t.Helper()
+	var ctx context.Context
+	ctx, h.end = context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	h.ended = ended
+	next := make(chan core.Report, 8)
+	go func() {
+		ended <- s.Attend(ctx, "n1", h.report, next, func(o core.Orders) {
+			for _, c := range o.Calls {
+				if !h.dead {
+					next <- core.Report{Reply: &core.SchedulerReply{ID: c.ID, Err: core.Errorf(core.SchedulerAway, "it has none")}}
+				}
+			}
+		})
+	}()
+	synctest.Wait()
+}
+
+// attends reports whether the host's session goes on; the error is why not.
+func (h *host) attends() (bool, error) {
+	synctest.Wait()
+	select {
+	case err := <-h.ended:
+		h.ended <- err
+		return false, err
+	default:
+		return true, nil
+	}
+}
+
+func TestASecondHostIsRefusedWhileTheFirstAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, nil)
+		defer s.stop()
+		first := s.host(t, "10.0.0.1", "boot1")
+		second := s.host(t, "10.0.0.2", "boot2")
+		on, err := second.attends()
+		if on || core.ReasonOf(err) != core.NodeDrained {
+			t.Fatalf("the second host: %v", err)
+		}
+		for _, want := range []string{"10.0.0.1", "boot1", "10.0.0.2", "boot2"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("the refusal lacks %q: %v", want, err)
+			}
+		}
+		if on, err := first.attends(); !on {
+			t.Errorf("the first host's session ended: %v", err)
+		}
+		first.end()
+	})
+}
+
+// A reboot can be so fast that the server has not noticed the end of the old session.
+func TestAFastRebootReplacesASessionThatIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, nil)
+		defer s.stop()
+		old := s.host(t, "10.0.0.1", "boot1")
+		old.dead = true
+		again := s.host(t, "10.0.0.1", "boot2")
+		time.Sleep(5 * time.Second)
+		if on, err := again.attends(); !on {
+			t.Fatal(err)
+		}
+		if on, _ := old.attends(); on {
+			t.Error("two sessions of a node")
+		}
+		if _, err := s.Reserve(t.Context(), "n1", ask("7", "boot2"), core.Peer{}); err != nil {
+			t.Error(err)
+		}
+		again.end()
+	})
+}
+
+// The agent that comes again is not asked about its own session.
+func TestTheSameProcessReplacesItsSessionAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, nil)
+		defer s.stop()
+		h := s.host(t, "10.0.0.1", "boot1")
+		old := *h
+		h.attend(t, s)
+		if on, _ := old.attends(); on {
+			t.Error("two sessions of a node")
+		}
+		if on, err := h.attends(); !on {
+			t.Error(err)
+		}
+		h.end()
+	})
+}
