@@ -127,7 +127,7 @@ func TestDriverIsKilled(t *testing.T) {
 	if pid == 0 || state != "ready" {
 		t.Fatalf("the driver is no process: %d %s", pid, state)
 	}
-	if err := d.weft("list.log", "--dir", d.path("n1"), "plugin", "list").Wait(); err != nil || !slices.Equal(strings.Fields(d.log("list"))[13:16], []string{fmt.Sprint(pid), version, "1"}) {
+	if err := d.weft("list.log", "--dir", d.path("n1"), "plugin", "list").Wait(); err != nil || !slices.Equal(strings.Fields(d.log("list"))[14:17], []string{fmt.Sprint(pid), version, "1"}) {
 		t.Errorf("plugin list: %v:\n%s", err, d.log("list"))
 	}
 	d.must(syscall.Kill(pid, syscall.SIGKILL))
