@@ -172,6 +172,8 @@ func (x *teller) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 			return nil
 		case x.fault == "asks and answers at once" && j.Complete:
 			j.Asking = true
+		case x.fault == "is blind" && j.Complete:
+			return tell(core.Jobs{Blind: "the scheduler hides jobs"})
 		case x.fault == "lacks a job" && j.Complete:
 			j.Jobs = j.Jobs[:1]
 		case x.fault == "tells a change first" && first:
@@ -214,7 +216,7 @@ func (x *teller) Drain(ctx context.Context, node, reason string) error {
 
 func TestSchedulerMutations(t *testing.T) {
 	for fault, rule := range map[string]string{
-		"tells before it asks": "S3", "asks and answers at once": "S3", "lacks a job": "S3", "tells a change first": "S3", "goes on when tell fails": "S3",
+		"tells before it asks": "S3", "asks and answers at once": "S3", "lacks a job": "S3", "is blind": "S3", "tells a change first": "S3", "goes on when tell fails": "S3",
 		"ends without an error": "S3", "believes the hook": "S2", "an error for a repeated Fail": "S6", "a Drain that fails without a code": "S4",
 	} {
 		t.Run(fault, func(t *testing.T) {

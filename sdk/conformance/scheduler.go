@@ -71,6 +71,9 @@ var schedulerCases = []Case{
 			t.statuses(told)
 		}
 		last := all[len(all)-1]
+		if last.Blind != "" {
+			t.Fatalf("Watch cannot see every job: %s", last.Blind)
+		}
 		if !last.Complete {
 			t.Skipf("its scheduler gave no complete answer here within the case's time")
 		}
@@ -185,14 +188,14 @@ func (t *T) watching(ctx context.Context, done chan<- error, tell func(core.Jobs
 	done <- guarded("Watch", func() error { return t.Scheduler.Watch(ctx, tell) })
 }
 
-// watch gathers what Watch tells up to its first complete answer, or until half of the case's time is over.
+// watch gathers what Watch tells up to its first complete or blind answer, or until half of the case's time is over.
 func (t *T) watch() ([]core.Jobs, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.Site.Patience/2)
 	defer cancel()
 	enough := errors.New("weft-verify: enough")
 	var all []core.Jobs
 	err := t.Scheduler.Watch(ctx, func(j core.Jobs) error {
-		if all = append(all, j); j.Complete || len(all) > 100 {
+		if all = append(all, j); j.Complete || j.Blind != "" || len(all) > 100 {
 			return enough
 		}
 		return nil
