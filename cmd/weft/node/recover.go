@@ -33,7 +33,7 @@ up.`,
 				return err
 			}
 			done := "no longer waited for"
-			if taken.Nodes != "" {
+			if taken.Count > 0 && taken.Nodes != "" {
 				done += ": " + taken.Nodes
 			}
 			_, err := fmt.Println(cli.Plural(taken.Count, "node"), done)
