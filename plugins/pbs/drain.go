@@ -33,9 +33,6 @@ const maxComment = 79
 
 // Drain marks a node's vnodes offline. A reason that somebody else gave for it stays, and so do vnodes that an administrator has taken out already.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
-	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
-		return err
-	}
 	vnodes, err := p.vnodes(ctx, node)
 	if err != nil {
 		return err
@@ -54,9 +51,6 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 
 // Resume takes a node back into service whose offline vnodes are all those that Drain marked, and no other.
 func (p *Plugin) Resume(ctx context.Context, node string) error {
-	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
-		return err
-	}
 	vnodes, err := p.vnodes(ctx, node)
 	if err != nil {
 		return err
@@ -78,9 +72,6 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 
 // Down reports by nil that every vnode of the node is down.
 func (p *Plugin) Down(ctx context.Context, node string) error {
-	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
-		return err
-	}
 	vnodes, err := p.vnodes(ctx, node)
 	if err != nil {
 		return err
@@ -95,6 +86,9 @@ func (p *Plugin) Down(ctx context.Context, node string) error {
 
 // vnodes are those of a host.
 func (p *Plugin) vnodes(ctx context.Context, node string) (map[string]pbsNode, error) {
+	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
 	text, err := p.run(ctx, "pbsnodes", "-F", "json", "-H", node)
