@@ -114,12 +114,12 @@ func (p *puppet) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		<-time.After(time.Minute)
 	case "grow":
-		var held [][]byte
-		for {
-			held = append(held, bytes.Repeat([]byte{1}, 8<<20))
-			<-time.After(20 * time.Millisecond)
-			runtime.KeepAlive(held)
+		held := make([][]byte, 0, n)
+		for range n { // MiB
+			held = append(held, bytes.Repeat([]byte{1}, 1<<20))
 		}
+		<-ctx.Done()
+		runtime.KeepAlive(held)
 	case "print": // as a C library does
 		line := []byte(strings.Repeat("x", n) + "\n")
 		for range 4 {

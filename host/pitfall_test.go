@@ -468,7 +468,6 @@ func TestPitfall13EachLifeHasItsThread(t *testing.T) {
 	}
 }
 
-// Not in the list: the library's log parser panics, and with it the daemon, at a line of JSON whose message is no string.
 // TestAPluginThatGrowsIsKilled: it loses its call, and no job on the node loses its memory.
 func TestAPluginThatGrowsIsKilled(t *testing.T) {
 	limits := quick
@@ -478,12 +477,15 @@ func TestAPluginThatGrowsIsKilled(t *testing.T) {
 	if got := p.Status().Limit; !strings.Contains(got, "192 MiB") {
 		t.Errorf("its limit is shown as %q", got)
 	}
-	if _, err := do(t.Context(), p, "grow"); err == nil || !strings.Contains(err.Error(), "may have 192 MiB") {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := do(ctx, p, "grow-256"); err == nil || !strings.Contains(err.Error(), "may have 192 MiB") {
 		t.Errorf("it grew: %v", err)
 	}
 	s.pid(p)
 }
 
+// Not in the list: the library's log parser panics, and with it the daemon, at a line of JSON whose message is no string.
 func TestAHostileLineDoesNotEndTheDaemon(t *testing.T) {
 	s := newStage(t, quick)
 	p := s.puppet()
