@@ -46,7 +46,10 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 		wait := poll.Backoff(firstPause, mostPause, failed)
 		failed++
 		away := p.away("journal", err)
-		if e := core.AsError(away); isFault(err, syscall.EPERM) { // Flux shows the journal to its owner only
+		// Flux shows the journal to its owner only (flux-core v0.88.0): htab in src/modules/job-manager/journal.c gives
+		// job-manager.events-journal no role beside FLUX_ROLE_OWNER, with which flux_msg_handler_create begins.
+		// call_handler in src/common/libflux/msg_handler.c answers everybody else with EPERM.
+		if e := core.AsError(away); isFault(err, syscall.EPERM) {
 			if err := tell(core.Jobs{Blind: "scheduler " + p.name + ": " + e.What + ": " + e.Remedy}); err != nil {
 				return err
 			}
