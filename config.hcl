@@ -41,6 +41,8 @@ scheduler "local" "local" {
 # The NICs of the nodes: "cxi" for Slingshot, "sim" for simulated ones.
 driver "sim" {
   nics = 4
+  # memory    = 2048 # MiB that its process may have; each scheduler and driver block takes these two
+  # processes = 512  # processes and threads
   # shs = "13.0" # the Slingshot release whose rules they follow: 12.0, 13.0, 13.1, 14.0.0 or 14.0.1
 }
 

@@ -78,6 +78,8 @@ func TestFindings(t *testing.T) {
 		"alias-kind":   base + "scheduler \"slurm\" \"s\" {\n  alias = [\"a\"]\n}\n",
 		"sum": base + "driver \"lsf\" {\n  command = [\"/opt/weft-lsf\"]\n  sha256 = \"12ab\"\n}\nscheduler \"slurm\" \"s\" {\n  sha256 = \"" + strings.Repeat("0a", 32) + "\"\n" +
 			"  auto_mtls = true\n  in_process = true\n}\n",
+		"bounds": base + "driver \"lsf\" {\n  command = [\"/opt/weft-lsf\"]\n  memory = 63\n  processes = \"many\"\n}\n" +
+			"scheduler \"slurm\" \"s\" {\n  in_process = true\n  memory = 64\n  processes = 65536\n}\n",
 		"command":           base + "driver \"lsf\" {\n  command = [\"weft-lsf\"]\n  in_process = true\n}\n",
 		"address":           base + "server { listen = \"6464\" }\nagent { server = \"h:0\" }\n",
 		"store":             base + "server { store = \"\" }\n",

@@ -95,7 +95,7 @@ func plugins(owner Daemon, a, b []Plugin, say func(what string, owner Daemon, li
 	}
 }
 
-// Reconfigured are those of b that a has too, and that differ in the plugin's own attributes alone: the same program runs them, in the same way.
+// Reconfigured are those of b that a has too, and that differ in the plugin's own attributes and bounds alone: the same program runs them, in the same way.
 func Reconfigured(a, b []Plugin) []Plugin {
 	var out []Plugin
 	for _, q := range b {
@@ -123,8 +123,10 @@ func named[T any](a, b []T, title func(T) string, same func(T, T) bool) []string
 	return out
 }
 
-// frame compares what of two blocks is not the plugin's own.
+// frame compares what of two blocks needs a restart of the daemon: neither the plugin's own nor its bounds, which it gets
+// at each start.
 func (p Plugin) frame(q Plugin) bool {
+	p.Memory, p.Processes = q.Memory, q.Processes
 	p.file, p.block, q.file, q.block = nil, nil, nil, nil
 	return reflect.DeepEqual(p, q)
 }

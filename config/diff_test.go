@@ -39,6 +39,7 @@ agent {
 		{`"local" "local"`, `"local" "other"`, []string{`scheduler "local local": needs a restart`, `scheduler "local other": needs a restart`},
 			[]string{`scheduler "local local": needs a restart`, `scheduler "local other": needs a restart`}},
 		{"nics = 4", "nics = 8", []string{`driver "sim sim": nothing of the server's; reload the agents too`}, []string{`driver "sim sim": in force now`}},
+		{"nics = 4", "memory = 512", []string{`driver "sim sim": nothing of the server's; reload the agents too`}, []string{`driver "sim sim": in force now`}},
 		{"nics = 4", "in_process = true", []string{`driver "sim sim": nothing of the server's; reload the agents too`}, []string{`driver "sim sim": needs a restart`}},
 		{":6464\"\n", ":6465\"\n", []string{"server: listen: needs a restart"}, []string{"server: listen: nothing of the agent's; reload the server too"}},
 		{":6466", ":6467", []string{"agent: server: nothing of the server's; reload the agents too"}, []string{"agent: server: in force now"}},

@@ -22,8 +22,8 @@ const (
 
 // reserved are the attributes of a plugin's block that are ours.
 var reserved = map[string][]string{
-	kindScheduler: {"in_process", "command", "sha256", "auto_mtls", "at", "alias"},
-	kindDriver:    {"in_process", "command", "sha256", "auto_mtls"},
+	kindScheduler: {"in_process", "command", "sha256", "auto_mtls", "memory", "processes", "at", "alias"},
+	kindDriver:    {"in_process", "command", "sha256", "auto_mtls", "memory", "processes"},
 }
 
 // Plugin is a scheduler or driver block. What is not named here is the plugin's own: see Decode.
@@ -35,6 +35,8 @@ type Plugin struct {
 	Command   []string // the program of a plugin that is not built in, with its arguments
 	SHA256    string   // of Command's program, 64 hex digits; empty: it is not looked at
 	AutoMTLS  bool     // encrypt between daemon and plugin, with keys made for each start
+	Memory    int      // MiB that its process may have, 64 to 1,048,576; 0: the default
+	Processes int      // processes and threads that it may have, 64 to 65,536; 0: the default
 	At        string   // scheduler: the node whose agent runs the scheduler's half; empty: the server
 	Alias     []Alias  // scheduler: its names of nodes
 
@@ -126,6 +128,14 @@ func (l *loader) plugin(block *hclsyntax.Block) {
 			on, findings := l.file.Bool(attr.Expr, what)
 			l.add(findings...)
 			p.AutoMTLS = on
+		case "memory":
+			n, findings := l.file.Int(attr.Expr, what, 64, 1<<20)
+			l.add(findings...)
+			p.Memory = int(n)
+		case "processes":
+			n, findings := l.file.Int(attr.Expr, what, 64, 1<<16)
+			l.add(findings...)
+			p.Processes = int(n)
 		case "at":
 			if text, ok := l.text(attr, what); ok {
 				p.At = text
@@ -143,6 +153,11 @@ func (l *loader) plugin(block *hclsyntax.Block) {
 	}
 	if p.InProcess && p.AutoMTLS {
 		l.add(l.file.At(hclfile.Error, block.Body.Attributes["auto_mtls"].NameRange, title+": a plugin in the daemon has no connection to encrypt", "Leave one of auto_mtls and in_process out."))
+	}
+	for _, name := range []string{"memory", "processes"} {
+		if attr := block.Body.Attributes[name]; attr != nil && p.InProcess {
+			l.add(l.file.At(hclfile.Error, attr.NameRange, title+": "+name+" bounds a plugin's process, and this one runs in the daemon", "Leave one of "+name+" and in_process out."))
+		}
 	}
 	*plugins = append(*plugins, p)
 }

@@ -27,7 +27,8 @@ func (p *Plugin) outside(ctx context.Context, folder string) (*life, error) {
 	if err := emptied(folder); err != nil {
 		return nil, err
 	}
-	proc := newProcess(p.spec.Program, p.limits.Memory, p.log)
+	proc := newProcess(p.spec.Program, p.bounds(), p.log)
+	p.change(func(s *Status) { s.Limit = proc.bounds.String() })
 	client := plugin.NewClient(p.clientConfig(proc, folder))
 	l := newLife()
 	l.dead, l.kill, l.why = proc.Dead, proc.kill, proc.why
@@ -69,7 +70,7 @@ func (p *Plugin) clientConfig(proc *process, folder string) *plugin.ClientConfig
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"LC_ALL=C.UTF-8",
 		"TMPDIR=" + folder,
-		memoryGoal(p.limits.Memory),
+		memoryGoal(proc.bounds.Memory),
 		sdk.LevelKey + "=" + strings.ToLower(level.String()),
 	}, p.spec.Program.Env...)
 	env = append(env, plugin.EnvUnixSocketDir+"="+folder)

@@ -470,10 +470,9 @@ func TestPitfall13EachLifeHasItsThread(t *testing.T) {
 
 // TestAPluginThatGrowsIsKilled: it loses its call, and no job on the node loses its memory.
 func TestAPluginThatGrowsIsKilled(t *testing.T) {
-	limits := quick
-	limits.Memory = 192 << 20
-	s := newStage(t, limits)
-	p := s.puppet()
+	s := newStage(t, quick)
+	bounds := Bounds{Memory: 192 << 20}
+	p := s.puppet(func(spec *Spec) { spec.Bounds = func() Bounds { return bounds } })
 	if got := p.Status().Limit; !strings.Contains(got, "192 MiB") {
 		t.Errorf("its limit is shown as %q", got)
 	}
@@ -483,6 +482,10 @@ func TestAPluginThatGrowsIsKilled(t *testing.T) {
 		t.Errorf("it grew: %v", err)
 	}
 	s.pid(p)
+	bounds.Memory = 1 << 30 // as after a reload
+	if err := p.Restart(t.Context()); err != nil || !strings.Contains(p.Status().Limit, "1024 MiB") {
+		t.Errorf("after a restart: %v, its limit is shown as %q", err, p.Status().Limit)
+	}
 }
 
 // Not in the list: the library's log parser panics, and with it the daemon, at a line of JSON whose message is no string.

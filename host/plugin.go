@@ -23,6 +23,8 @@ type Spec struct {
 	// Block applies the plugin's schema to its block of config.hcl. It is asked at every start, so that a restart takes what is configured then. nil: there
 	// is no block, and the plugin gets its defaults.
 	Block func(core.Schema) (core.Values, error)
+	// Bounds are asked at every start too. A zero, or nil: that of DefaultBounds.
+	Bounds func() Bounds
 }
 
 func (s Spec) title() string { return string(s.Kind) + " " + s.Name }
@@ -55,9 +57,6 @@ func newPlugin(spec Spec, limits Limits, log *slog.Logger, told func(Status)) *P
 	}
 	p.ended, p.halt = context.WithCancel(context.Background())
 	p.status = Status{Kind: spec.Kind, Name: spec.Name, Program: spec.Program.Path, State: Starting, Since: time.Now()}
-	if spec.Program.Path != "" {
-		p.status.Limit = fmt.Sprintf("memory %d MiB, watched", limits.Memory>>20)
-	}
 	return p
 }
 

@@ -17,7 +17,7 @@ type process struct {
 	*Run
 	output *output
 	shake  *io.PipeReader
-	memory int64 // bytes that it may have
+	bounds Bounds
 
 	mu     sync.Mutex
 	handle *os.Process // once it was started
@@ -25,8 +25,8 @@ type process struct {
 }
 
 // newProcess prepares a run; its environment is set when go-plugin has made it.
-func newProcess(p Program, memory int64, log *slog.Logger) *process {
-	return &process{Run: NewRun(p), output: newOutput(log), memory: memory}
+func newProcess(p Program, bounds Bounds, log *slog.Logger) *process {
+	return &process{Run: NewRun(p), output: newOutput(log), bounds: bounds}
 }
 
 // Start starts it.
@@ -46,7 +46,7 @@ func (p *process) Start(context.Context) error {
 	if p.reason != "" { // it is too late
 		_ = p.handle.Kill()
 	}
-	go p.bound(p.memory)
+	go p.watch()
 	return nil
 }
 

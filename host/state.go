@@ -73,12 +73,11 @@ type Limits struct {
 	BackoffMost time.Duration
 	Deaths      int // within Window, and the plugin has Failed: it starts again each Window/Deaths
 	Window      time.Duration
-	Memory      int64 // bytes of resident memory of a process; above it the process is killed
 }
 
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
 	Start: 10 * time.Second, Configure: 10 * time.Second, Call: 60 * time.Second, Grace: 2 * time.Second, Patience: 3 * time.Second, Calls: 256,
 	HealthEvery: 30 * time.Second, Health: 2 * time.Second, Misses: 2, Drain: 10 * time.Second, Kill: 3 * time.Second,
-	Backoff: 200 * time.Millisecond, BackoffMost: 2 * time.Minute, Deaths: 5, Window: 10 * time.Minute, Memory: 2 << 30,
+	Backoff: 200 * time.Millisecond, BackoffMost: 2 * time.Minute, Deaths: 5, Window: 10 * time.Minute,
 }

@@ -90,9 +90,21 @@ func (b *Blocks) Reconfigure(ctx context.Context, plugins *host.Host, anew []con
 	return undo, nil, nil
 }
 
+// bounds are those of what is in force of p's block.
+func (b *Blocks) bounds(p config.Plugin) host.Bounds {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p = b.in[p.Kind+" "+p.Name]
+	return host.Bounds{Memory: int64(p.Memory) << 20, Processes: p.Processes}
+}
+
 // Spec says how the plugin of a block is run, and puts the block in force.
 func (b *Blocks) Spec(kind host.Kind, p config.Plugin) (host.Spec, []hclfile.Finding) {
-	s := host.Spec{Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS, Block: func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) }}
+	s := host.Spec{
+		Kind: kind, Name: p.Name, AutoMTLS: p.AutoMTLS,
+		Block:  func(schema core.Schema) (core.Values, error) { return b.decode(p, schema) },
+		Bounds: func() host.Bounds { return b.bounds(p) },
+	}
 	b.set(p)
 	if findings := UnknownTypes(p); findings != nil {
 		return s, findings

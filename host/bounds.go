@@ -6,14 +6,36 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weft-hpc/weft/core"
 )
+
+// Bounds limit a plugin's process.
+type Bounds struct {
+	Memory    int64 // bytes
+	Processes int   // its threads and children count too; obeyed in a cgroup alone
+}
+
+// DefaultBounds suit every plugin of Weft. A driver takes about 30 MiB and 20 threads.
+var DefaultBounds = Bounds{Memory: 2 << 30, Processes: 512}
+
+func (b Bounds) String() string { return fmt.Sprintf("memory %d MiB, watched", b.Memory>>20) }
+
+// bounds are those of the life that begins now.
+func (p *Plugin) bounds() Bounds {
+	if p.spec.Bounds == nil {
+		return DefaultBounds
+	}
+	return core.OrDefault(p.spec.Bounds(), DefaultBounds)
+}
 
 // memoryEvery is how often a process's memory is looked at. A look reads one file of /proc.
 const memoryEvery = time.Second
 
-// bound keeps a process below so many bytes of resident memory until it ends. Go's collector of the plugin obeys
+// watch keeps a process below its bound of resident memory until it ends. Go's collector of the plugin obeys
 // GOMEMLIMIT, which is lower; a process that grows nevertheless is killed, before the kernel picks a job instead.
-func (p *process) bound(most int64) {
+func (p *process) watch() {
+	most := p.bounds.Memory
 	ticker := time.NewTicker(memoryEvery)
 	defer ticker.Stop()
 	for {
