@@ -1,0 +1,177 @@
+package file_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/daemon/settings"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/identity"
+	pbs "github.com/weft-hpc/weft/plugins/pbs/install"
+	slurm "github.com/weft-hpc/weft/plugins/slurm/install"
+)
+
+// place is a folder with files that every caller of Trust, Secret and Owned believes.
+type place string
+
+func (p place) at(name string) string { return filepath.Join(string(p), name) }
+
+func newPlace(t *testing.T) place {
+	p := place(t.TempDir())
+	now := time.Now()
+	err := os.Chmod(string(p), 0o755)
+	for _, folder := range []string{"run", "bin", "hooks", "etc", "policy", "tls"} {
+		err = errors.Join(err, os.Mkdir(p.at(folder), 0o755))
+	}
+	for _, name := range []string{"bin/program", "etc/slurm.conf", "etc/config.hcl"} {
+		err = errors.Join(err, os.WriteFile(p.at(name), nil, 0o755))
+	}
+	err = errors.Join(err, identity.Init(p.at("tls"), []string{"localhost"}, now))
+	err = errors.Join(err, identity.IssueNode(p.at("tls"), "n1", now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p place) plugin() error { return host.Program{Path: p.at("bin/program")}.Check() }
+
+func (p place) site() *settings.Site {
+	c := &config.Config{File: p.at("etc/config.hcl"), Policy: p.at("policy")}
+	c.Agent.Dir, c.Agent.TLS = p.at("run"), p.at("tls")
+	c.Schedulers = []config.Plugin{{Name: "site", Command: []string{p.at("bin/program")}}}
+	return &settings.Site{Config: c}
+}
+
+func (p place) start() (err error) {
+	for _, f := range p.site().Distrusted(config.OfAgent) {
+		err = errors.Join(err, fmt.Errorf("%s: %s", f.File, f.Summary))
+	}
+	return err
+}
+
+func (p place) doctor() error {
+	found, err := settings.Files{Site: p.site, Of: config.OfAgent}.Check(context.Background())
+	for _, f := range found {
+		err = errors.Join(err, errors.New(f.What))
+	}
+	return err
+}
+
+func (p place) tls() error {
+	_, err := identity.Open(p.at("tls"), "n1")
+	return err
+}
+
+func (p place) issue() error { return identity.IssueNode(p.at("tls"), "n2", time.Now()) }
+
+func (p place) pbs() error {
+	plan, err := pbs.New(pbs.Options{Dir: p.at("hooks"), Scheduler: "pbs", Hook: p.at("bin/program")}, nil)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%+v", plan.Findings)
+}
+
+func (p place) slurm() error {
+	o := slurm.Options{Conf: p.at("etc/slurm.conf"), Hooks: p.at("hooks"), Hook: p.at("bin/program"), Scheduler: "slurm"}
+	plan, err := slurm.New(o)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%+v", plan.Findings)
+}
+
+func (p place) hook() error { return rundir.Dir(p.at("run")).Check() }
+
+// TestEachCallerRefuses lets another user change a file or a folder. Each caller must say so then, and not before. A
+// source file with a new call needs a row.
+func TestEachCallerRefuses(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's daemons believe nobody else")
+	}
+	p, covered := newPlace(t), map[string]bool{}
+	for _, tt := range []struct {
+		in, spoil string
+		mode      fs.FileMode
+		ask       func() error
+	}{
+		{"host/program.go", "bin/program", 0o775, p.plugin},
+		{"host/program.go", "bin", 0o775, p.plugin},
+		{"host/program.go", ".", 0o757, p.plugin},
+		{"daemon/settings/trust.go", "etc", 0o775, p.start},
+		{"daemon/settings/trust.go", "tls/n1.key", 0o640, p.start},
+		{"daemon/settings/doctor.go", "bin/program", 0o757, p.doctor},
+		{"daemon/settings/doctor.go", "bin", 0o775, p.doctor},
+		{"daemon/settings/doctor.go", "policy", 0o775, p.doctor},
+		{"identity/source.go", "tls/n1.key", 0o640, p.tls},
+		{"identity/authority.go", "tls/ca.key", 0o604, p.issue},
+		{"plugins/pbs/install/plan.go", "bin", 0o775, p.pbs},
+		{"plugins/pbs/install/plan.go", "hooks", 0o775, p.pbs},
+		{"plugins/slurm/install/plan.go", "bin", 0o775, p.slurm},
+		{"plugins/slurm/install/plan.go", "hooks", 0o775, p.slurm},
+		{"hook/rundir/trust.go", "run", 0o775, p.hook},
+	} {
+		covered[tt.in] = true
+		path := p.at(tt.spoil)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := func() bool {
+			err := tt.ask()
+			text := fmt.Sprint(err)
+			return strings.Contains(text, path+": ") && strings.Contains(text, "others than its owner can")
+		}
+		if says() {
+			t.Errorf("%s refuses %s as it should be", tt.in, tt.spoil)
+		}
+		if err := os.Chmod(path, tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		if !says() {
+			t.Errorf("%s believes %s with mode %#o", tt.in, tt.spoil, tt.mode)
+		}
+		if err := os.Chmod(path, info.Mode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(callers(t), slices.Sorted(maps.Keys(covered))); diff != "" {
+		t.Errorf("the rows are not of the callers: -callers +rows\n%s", diff)
+	}
+}
+
+// callers are the source files of the repository that ask whether a file may be believed.
+func callers(t *testing.T) (out []string) {
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, call := range []string{"file.Trust(", "file.Secret(", "file.Owned("} {
+			if bytes.Contains(text, []byte(call)) {
+				out = append(out, strings.TrimPrefix(path, "../"))
+				break
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
