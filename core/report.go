@@ -60,7 +60,18 @@ type Held struct {
 	State    HeldState
 	Services []Service
 	Why      string // why a cleaning still waits
+	Life     Life   // the answer to Orders.Vouch
 }
+
+// Life is a node's word on whether a run lives there.
+type Life uint8
+
+// Answers to Orders.Vouch. An agent of an older release gives none.
+const (
+	LifeUnsaid Life = iota // no answer
+	LifeNone               // no process has the run's variables, and no application uses its services
+	LifeSeen               // the node vouches: it sees such a process or application at this moment
+)
 
 // Orders are the server's orders to a node. They name generations, and the server repeats them until they are done.
 type Orders struct {
@@ -72,6 +83,7 @@ type Orders struct {
 	Ran    []Ran           // the answer to a report that is First; comes once for each such report
 
 	Inventory []string // the node's accepted NICs, after a full report and after a change; empty: nothing new
+	Vouch     []Run    // the scheduler's answers lack these runs: the node answers with Held.Life
 }
 
 // MaxRan bounds the jobs of a Ran.

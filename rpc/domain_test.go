@@ -244,6 +244,7 @@ var (
 			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs),
 			State:    core.HeldState(rapid.Uint8Range(uint8(core.HeldPreparing), uint8(core.HeldClean)).Draw(t, "state")),
 			Services: list(t, "services", genService, 2), Why: genText.Draw(t, "why"),
+			Life: core.Life(rapid.Uint8Range(0, uint8(core.LifeSeen)).Draw(t, "life")),
 		}
 	})
 	genSchedulerCall = rapid.Custom(func(t *rapid.T) core.SchedulerCall {
@@ -285,7 +286,7 @@ var (
 	})
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {
 		return core.Orders{
-			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3),
+			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3), Vouch: list(t, "vouch", genRun, 3),
 			Calls: list(t, "calls", genSchedulerCall, 3), Ran: list(t, "ran", genRan, 2), Inventory: list(t, "inventory", genName, 4),
 			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}

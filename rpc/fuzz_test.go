@@ -130,7 +130,7 @@ var decoders = []hostile{
 		for _, h := range r.Held {
 			validRun(t, h.Run)
 			validVNIs(t, h.VNIs, core.MaxVNIs)
-			if h.State < core.HeldPreparing || h.State > core.HeldClean {
+			if h.State < core.HeldPreparing || h.State > core.HeldClean || h.Life > core.LifeSeen {
 				t.Errorf("%+v", h)
 			}
 		}
@@ -155,7 +155,7 @@ var decoders = []hostile{
 			validRun(t, c.Run)
 			validVNIs(t, c.VNIs, core.MaxVNIs)
 		}
-		for _, r := range o.Forget {
+		for _, r := range slices.Concat(o.Forget, o.Vouch) {
 			validRun(t, r)
 		}
 		for _, c := range o.Calls {

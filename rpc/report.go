@@ -89,7 +89,7 @@ func (d *decoder) report(p *authorityv1.Report) core.Report {
 func encodeHeld(h core.Held) *authorityv1.Held {
 	return &authorityv1.Held{
 		Run: encodeRun(h.Run), Gid: h.GID, Vnis: encodeVNIs(h.VNIs), State: authorityv1.HeldState(h.State), Services: every(h.Services, encodeService),
-		Why: text(h.Why),
+		Why: text(h.Why), Life: authorityv1.Life(h.Life),
 	}
 }
 
@@ -97,6 +97,10 @@ func (d *decoder) held(p *authorityv1.Held) core.Held {
 	h := core.Held{
 		Run: d.run(p.GetRun()), GID: d.uid(p.GetGid()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs), State: core.HeldState(p.GetState()),
 		Services: each(d, "services", p.GetServices(), maxServices, d.service), Why: text(p.GetWhy()),
+		Life: core.Life(p.GetLife()),
+	}
+	if p.GetLife() < 0 || p.GetLife() > authorityv1.Life(core.LifeSeen) {
+		d.fail("job %s: there is no life %d", h.Key, p.GetLife())
 	}
 	if p.GetState() < authorityv1.HeldState(core.HeldPreparing) || p.GetState() > authorityv1.HeldState(core.HeldClean) {
 		d.fail("job %s: there is no state %d", h.Key, p.GetState())
@@ -113,6 +117,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 		Clean: every(o.Clean, func(c core.Clean) *authorityv1.Clean {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
 		}),
+		Vouch: every(o.Vouch, encodeRun),
 	}
 }
 
@@ -126,5 +131,6 @@ func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 		Clean: each(d, "runs", p.GetClean(), maxRuns, func(p *authorityv1.Clean) core.Clean {
 			return core.Clean{Run: d.run(p.GetRun()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs)}
 		}),
+		Vouch: each(d, "runs", p.GetVouch(), maxRuns, d.run),
 	}
 }

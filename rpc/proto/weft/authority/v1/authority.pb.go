@@ -25,6 +25,56 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Life is a node's word on whether a run lives there.
+type Life int32
+
+const (
+	Life_LIFE_UNSPECIFIED Life = 0 // nobody asked, or an agent of an older release
+	Life_LIFE_NONE        Life = 1 // the node sees no process of it, and no application on its services
+	Life_LIFE_SEEN        Life = 2
+)
+
+// Enum value maps for Life.
+var (
+	Life_name = map[int32]string{
+		0: "LIFE_UNSPECIFIED",
+		1: "LIFE_NONE",
+		2: "LIFE_SEEN",
+	}
+	Life_value = map[string]int32{
+		"LIFE_UNSPECIFIED": 0,
+		"LIFE_NONE":        1,
+		"LIFE_SEEN":        2,
+	}
+)
+
+func (x Life) Enum() *Life {
+	p := new(Life)
+	*p = x
+	return p
+}
+
+func (x Life) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Life) Descriptor() protoreflect.EnumDescriptor {
+	return file_weft_authority_v1_authority_proto_enumTypes[0].Descriptor()
+}
+
+func (Life) Type() protoreflect.EnumType {
+	return &file_weft_authority_v1_authority_proto_enumTypes[0]
+}
+
+func (x Life) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Life.Descriptor instead.
+func (Life) EnumDescriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{0}
+}
+
 // HeldState is how far a node is with a run.
 type HeldState int32
 
@@ -68,11 +118,11 @@ func (x HeldState) String() string {
 }
 
 func (HeldState) Descriptor() protoreflect.EnumDescriptor {
-	return file_weft_authority_v1_authority_proto_enumTypes[0].Descriptor()
+	return file_weft_authority_v1_authority_proto_enumTypes[1].Descriptor()
 }
 
 func (HeldState) Type() protoreflect.EnumType {
-	return &file_weft_authority_v1_authority_proto_enumTypes[0]
+	return &file_weft_authority_v1_authority_proto_enumTypes[1]
 }
 
 func (x HeldState) Number() protoreflect.EnumNumber {
@@ -81,7 +131,7 @@ func (x HeldState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use HeldState.Descriptor instead.
 func (HeldState) EnumDescriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{0}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{1}
 }
 
 type ReserveRequest struct {
@@ -503,7 +553,8 @@ type Held struct {
 	Vnis          []uint32               `protobuf:"varint,3,rep,packed,name=vnis,proto3" json:"vnis,omitempty"` // at most 4
 	State         HeldState              `protobuf:"varint,4,opt,name=state,proto3,enum=weft.authority.v1.HeldState" json:"state,omitempty"`
 	Services      []*v1.Service          `protobuf:"bytes,5,rep,name=services,proto3" json:"services,omitempty"`
-	Why           string                 `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"` // what a cleaning waits for
+	Why           string                 `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`                                // what a cleaning waits for
+	Life          Life                   `protobuf:"varint,7,opt,name=life,proto3,enum=weft.authority.v1.Life" json:"life,omitempty"` // the answer to Orders.vouch
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -580,6 +631,13 @@ func (x *Held) GetWhy() string {
 	return ""
 }
 
+func (x *Held) GetLife() Life {
+	if x != nil {
+		return x.Life
+	}
+	return Life_LIFE_UNSPECIFIED
+}
+
 // Orders are what the server wants of a node.
 type Orders struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -590,6 +648,7 @@ type Orders struct {
 	Calls         []*v11.SchedulerCall   `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`         // of a scheduler's half on this node; not repeated; at most 64
 	Ran           []*Ran                 `protobuf:"bytes,6,rep,name=ran,proto3" json:"ran,omitempty"`             // to a node whose report was first
 	Inventory     []string               `protobuf:"bytes,7,rep,name=inventory,proto3" json:"inventory,omitempty"` // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
+	Vouch         []*v1.Run              `protobuf:"bytes,8,rep,name=vouch,proto3" json:"vouch,omitempty"`         // the scheduler's answers lack these: does the node see them live?
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -669,6 +728,13 @@ func (x *Orders) GetRan() []*Ran {
 func (x *Orders) GetInventory() []string {
 	if x != nil {
 		return x.Inventory
+	}
+	return nil
+}
+
+func (x *Orders) GetVouch() []*v1.Run {
+	if x != nil {
+		return x.Vouch
 	}
 	return nil
 }
@@ -822,14 +888,15 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +
-	"\x04jobs\x18\x03 \x01(\v2\x12.weft.core.v1.JobsR\x04jobs\"\xca\x01\n" +
+	"\x04jobs\x18\x03 \x01(\v2\x12.weft.core.v1.JobsR\x04jobs\"\xf7\x01\n" +
 	"\x04Held\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
 	"\x04vnis\x18\x03 \x03(\rR\x04vnis\x122\n" +
 	"\x05state\x18\x04 \x01(\x0e2\x1c.weft.authority.v1.HeldStateR\x05state\x121\n" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why\"\xa1\x02\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\x12+\n" +
+	"\x04life\x18\a \x01(\x0e2\x17.weft.authority.v1.LifeR\x04life\"\xca\x02\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
@@ -837,14 +904,19 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06forget\x18\x04 \x03(\v2\x11.weft.core.v1.RunR\x06forget\x126\n" +
 	"\x05calls\x18\x05 \x03(\v2 .weft.scheduler.v1.SchedulerCallR\x05calls\x12(\n" +
 	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\x12\x1c\n" +
-	"\tinventory\x18\a \x03(\tR\tinventory\"f\n" +
+	"\tinventory\x18\a \x03(\tR\tinventory\x12'\n" +
+	"\x05vouch\x18\b \x03(\v2\x11.weft.core.v1.RunR\x05vouch\"f\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
 	"\x05whole\x18\x03 \x01(\bR\x05whole\"@\n" +
 	"\x05Clean\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x12\n" +
-	"\x04vnis\x18\x02 \x03(\rR\x04vnis*\x9b\x01\n" +
+	"\x04vnis\x18\x02 \x03(\rR\x04vnis*:\n" +
+	"\x04Life\x12\x14\n" +
+	"\x10LIFE_UNSPECIFIED\x10\x00\x12\r\n" +
+	"\tLIFE_NONE\x10\x01\x12\r\n" +
+	"\tLIFE_SEEN\x10\x02*\x9b\x01\n" +
 	"\tHeldState\x12\x1a\n" +
 	"\x16HELD_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14HELD_STATE_PREPARING\x10\x01\x12\x14\n" +
@@ -868,64 +940,67 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 	return file_weft_authority_v1_authority_proto_rawDescData
 }
 
-var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
-	(HeldState)(0),             // 0: weft.authority.v1.HeldState
-	(*ReserveRequest)(nil),     // 1: weft.authority.v1.ReserveRequest
-	(*ReserveReply)(nil),       // 2: weft.authority.v1.ReserveReply
-	(*AttendRequest)(nil),      // 3: weft.authority.v1.AttendRequest
-	(*AttendReply)(nil),        // 4: weft.authority.v1.AttendReply
-	(*Report)(nil),             // 5: weft.authority.v1.Report
-	(*Forward)(nil),            // 6: weft.authority.v1.Forward
-	(*Held)(nil),               // 7: weft.authority.v1.Held
-	(*Orders)(nil),             // 8: weft.authority.v1.Orders
-	(*Ran)(nil),                // 9: weft.authority.v1.Ran
-	(*Clean)(nil),              // 10: weft.authority.v1.Clean
-	(*v1.Intent)(nil),          // 11: weft.core.v1.Intent
-	(*v1.Peer)(nil),            // 12: weft.core.v1.Peer
-	(*v1.Grant)(nil),           // 13: weft.core.v1.Grant
-	(*v1.Head)(nil),            // 14: weft.core.v1.Head
-	(*v1.Service)(nil),         // 15: weft.core.v1.Service
-	(*v1.JobID)(nil),           // 16: weft.core.v1.JobID
-	(*v11.SchedulerReply)(nil), // 17: weft.scheduler.v1.SchedulerReply
-	(*v1.Jobs)(nil),            // 18: weft.core.v1.Jobs
-	(*v1.Run)(nil),             // 19: weft.core.v1.Run
-	(*v11.SchedulerCall)(nil),  // 20: weft.scheduler.v1.SchedulerCall
-	(*v1.JobStatus)(nil),       // 21: weft.core.v1.JobStatus
+	(Life)(0),                  // 0: weft.authority.v1.Life
+	(HeldState)(0),             // 1: weft.authority.v1.HeldState
+	(*ReserveRequest)(nil),     // 2: weft.authority.v1.ReserveRequest
+	(*ReserveReply)(nil),       // 3: weft.authority.v1.ReserveReply
+	(*AttendRequest)(nil),      // 4: weft.authority.v1.AttendRequest
+	(*AttendReply)(nil),        // 5: weft.authority.v1.AttendReply
+	(*Report)(nil),             // 6: weft.authority.v1.Report
+	(*Forward)(nil),            // 7: weft.authority.v1.Forward
+	(*Held)(nil),               // 8: weft.authority.v1.Held
+	(*Orders)(nil),             // 9: weft.authority.v1.Orders
+	(*Ran)(nil),                // 10: weft.authority.v1.Ran
+	(*Clean)(nil),              // 11: weft.authority.v1.Clean
+	(*v1.Intent)(nil),          // 12: weft.core.v1.Intent
+	(*v1.Peer)(nil),            // 13: weft.core.v1.Peer
+	(*v1.Grant)(nil),           // 14: weft.core.v1.Grant
+	(*v1.Head)(nil),            // 15: weft.core.v1.Head
+	(*v1.Service)(nil),         // 16: weft.core.v1.Service
+	(*v1.JobID)(nil),           // 17: weft.core.v1.JobID
+	(*v11.SchedulerReply)(nil), // 18: weft.scheduler.v1.SchedulerReply
+	(*v1.Jobs)(nil),            // 19: weft.core.v1.Jobs
+	(*v1.Run)(nil),             // 20: weft.core.v1.Run
+	(*v11.SchedulerCall)(nil),  // 21: weft.scheduler.v1.SchedulerCall
+	(*v1.JobStatus)(nil),       // 22: weft.core.v1.JobStatus
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	11, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
-	12, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	13, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
-	5,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
-	8,  // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	14, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
-	7,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	15, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	16, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
-	6,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	17, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
-	18, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	19, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
-	0,  // 13: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	15, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	14, // 15: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	10, // 16: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	19, // 17: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	20, // 18: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
-	9,  // 19: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
-	21, // 20: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
-	19, // 21: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	1,  // 22: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	3,  // 23: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	2,  // 24: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	4,  // 25: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	24, // [24:26] is the sub-list for method output_type
-	22, // [22:24] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	12, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
+	13, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	14, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	6,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
+	9,  // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
+	15, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	8,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
+	16, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	17, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	7,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
+	18, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
+	19, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	20, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	1,  // 13: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
+	16, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	0,  // 15: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
+	15, // 16: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	11, // 17: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	20, // 18: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	21, // 19: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
+	10, // 20: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
+	20, // 21: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
+	22, // 22: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
+	20, // 23: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	2,  // 24: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	4,  // 25: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	3,  // 26: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	5,  // 27: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	26, // [26:28] is the sub-list for method output_type
+	24, // [24:26] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -938,7 +1013,7 @@ func file_weft_authority_v1_authority_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
