@@ -28,6 +28,9 @@ type Report struct {
 // UnreadPrefix begins the Fault of a node that cannot read its NICs. Such a node is drained until it can.
 const UnreadPrefix = "NICs cannot be read: "
 
+// TwinPrefix begins the reason of a node that is drained while two hosts have its certificate.
+const TwinPrefix = "two hosts have its certificate: "
+
 // Forward is a message of a scheduler plugin's Watch on a node. The agent sends Asking and waits for Orders.Heard
 // before it asks the scheduler. So the server never takes an answer for newer than it is.
 type Forward struct {

@@ -14,11 +14,12 @@ var (
 	poolUsed      = desc("pool_used_vnis", "VNIs of a pool that are taken: by jobs, held, or in quarantine.", "pool")
 	poolFree      = desc("pool_free_vnis", "VNIs of a pool that the next jobs can have. At 0 new jobs wait; `weft vnis` shows who has them.", "pool")
 	reservations  = desc("reservations", "Reservations by state. Active: the job runs; draining: its nodes remove it; held: a node does not; quarantined: clean, and free soon.", "state")
-	heldVNIs      = desc("held_vnis", "VNIs that are in no job and cannot be freed. Away: a node is out of contact; busy: an application still has the NIC; unknown: services that Weft did not make; vanished: jobs that disappeared all at once, which wait for `weft forget --vanished`.", "why")
+	heldVNIs      = desc("held_vnis", "VNIs that are in no job and cannot be freed. Away: a node is out of contact; busy: an application still has the NIC; two-hosts: two hosts have a node's certificate; unknown: services that Weft did not make; vanished: jobs that disappeared all at once, which wait for `weft forget --vanished`.", "why")
 	draining      = desc("oldest_draining_seconds", "How long the oldest of the draining reservations has been so; 0 when none is.")
 	nodes         = desc("nodes", "Nodes that config.hcl declares or that ever reported.")
 	sessions      = desc("sessions", "Nodes whose agent is in contact.")
 	drained       = desc("nodes_drained", "Nodes that Weft has taken out of service; `weft nodes` shows why.")
+	twoHosts      = desc("nodes_with_two_hosts", "Nodes whose certificate two hosts have. Nothing of them is freed or granted; `weft nodes` names the hosts.")
 	awaited       = desc("nodes_awaited", "Nodes that must report before anything is granted.")
 	recovering    = desc("recovering", "1 while nothing is granted because the store is new, without its witness, or not the newest; `weft status` says why.")
 	policyInfo    = desc("policy_info", "Always 1; the label is the hash of the policy that decides now.", "hash")
@@ -39,7 +40,7 @@ var (
 
 func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, awaited, recovering, policyInfo, reloadRefused, queueLength,
+		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, twoHosts, awaited, recovering, policyInfo, reloadRefused, queueLength,
 		queueLimit, storeUp, storeBytes, storeFree, nodeExpiry, answerAge, blind, quotaUsed, quotaSubjects, quotaTop,
 		quotaLimit,
 	} {
@@ -113,6 +114,7 @@ func (s *Server) figures(ch chan<- prometheus.Metric, f engine.Figures) {
 	gauge(ch, nodes, float64(f.Nodes))
 	gauge(ch, sessions, float64(f.Attached))
 	gauge(ch, drained, float64(f.Drained))
+	gauge(ch, twoHosts, float64(len(f.Twins)))
 	gauge(ch, awaited, float64(f.Awaited))
 	gauge(ch, recovering, truth(f.Recovering))
 	gauge(ch, policyInfo, 1, core.Clip(f.Policy))

@@ -34,6 +34,8 @@ func (s *Server) act(d done) {
 		case engine.Order:
 			a.Orders.Head = head
 			s.order(a)
+		case engine.End:
+			s.end(a)
 		case engine.Fail:
 			told = s.failed(a)
 		case engine.Over:

@@ -76,7 +76,7 @@ func (s *Server) openSession(ctx context.Context, node string, first core.Report
 		case err != nil:
 			return nil, err
 		case lives:
-			return nil, s.twin(old, ses)
+			return nil, s.twin(ctx, old, ses)
 		}
 		silent = old
 	}
@@ -180,10 +180,23 @@ func (s *Server) context() context.Context {
 }
 
 func (s *Server) order(a engine.Order) {
-	s.mu.Lock()
-	ses := s.sessions[a.Node]
-	s.mu.Unlock()
-	if ses != nil && ses.id == a.Session {
+	if ses := s.session(a.Node, a.Session); ses != nil {
 		ses.told(a.Orders)
 	}
+}
+
+func (s *Server) end(a engine.End) {
+	if ses := s.session(a.Node, a.Session); ses != nil {
+		ses.cancel(core.Errorf(core.Cancelled, "node %s: its session begins again", a.Node))
+	}
+}
+
+// session is the one of node with this id, or nil.
+func (s *Server) session(node string, id uint64) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ses := s.sessions[node]; ses != nil && ses.id == id {
+		return ses
+	}
+	return nil
 }

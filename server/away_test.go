@@ -26,7 +26,7 @@ func atLogin(n *server.Needs) {
 }
 
 func askOf(scheduler, job string) core.Intent {
-	return core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: scheduler, Job: job}}, UID: 1000, Boot: "b", Note: []byte("note")}
+	return core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: scheduler, Job: job}}, UID: 1000, Boot: "b", Agent: "b", Note: []byte("note")}
 }
 
 // half is a node that a scheduler's half runs on, in a test's hands.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
 )
 
 // answerLimit is how long a session that a newer one would end has to show that its host lives.
@@ -35,10 +36,17 @@ func (s *Server) lives(ctx context.Context, ses *session) (bool, error) {
 }
 
 // twin refuses a second host with the certificate of a node, which has begun next while ses goes on.
-func (s *Server) twin(ses, next *session) error {
-	err := core.Errorf(core.NodeDrained, "node %s: two hosts have its certificate: %s with boot %s, and %s with boot %s",
-		ses.node, ses.from, ses.boot, next.from, next.boot).
+func (s *Server) twin(ctx context.Context, ses, next *session) error {
+	in := engine.TwoHosts{Node: ses.node, Here: ses.host(), There: next.host()}
+	if err := s.insist(ctx, work{in: in}); err != nil {
+		return err
+	}
+	err := core.Errorf(core.NodeDrained, "node %s: %s", ses.node, engine.Twin{Here: in.Here, There: in.There}.Reason()).
 		WithRemedy("stop the agent of the copied host, and give that host another name and certificate")
 	s.visit(s.visits, slog.LevelWarn, err.Line(), core.LogNode, ses.node)
 	return err
+}
+
+func (ses *session) host() engine.Host {
+	return engine.Host{From: ses.from, Boot: ses.boot, Agent: ses.agent}
 }

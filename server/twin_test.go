@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
 )
 
 // host is an agent on its host: it answers calls until it is dead.
@@ -20,7 +21,7 @@ type host struct {
 
 func (s *system) host(t *testing.T, from, boot string) *host {
 	t.Helper()
-	h := &host{report: core.Report{Number: 1, Boot: boot, Agent: from, From: from, Full: true, Devices: []string{"cxi0"}}}
+	h := &host{report: core.Report{Number: 1, Boot: boot, Agent: boot, From: from, Full: true, Devices: []string{"cxi0"}}}
 	h.attend(t, s)
 	return h
 }
@@ -74,6 +75,34 @@ func TestASecondHostIsRefusedWhileTheFirstAnswers(t *testing.T) {
 		if on, err := first.attends(); !on {
 			t.Errorf("the first host's session ended: %v", err)
 		}
+		if _, err := s.Reserve(t.Context(), "n1", ask("7", "boot1"), core.Peer{}); core.ReasonOf(err) != core.NodeDrained {
+			t.Errorf("a job is granted while two hosts have the certificate: %v", err)
+		}
+		first.end()
+	})
+}
+
+// Once the second host comes no more, the first is in service again in the same boot.
+func TestTheFirstHostHealsWithoutTheSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, nil)
+		defer s.stop()
+		first := s.host(t, "10.0.0.1", "boot1")
+		for range 3 {
+			s.host(t, "10.0.0.2", "boot2")
+			time.Sleep(engine.DefaultRules.Away - time.Second)
+			if on, err := first.attends(); !on {
+				t.Fatalf("it is healed while the second host comes: %v", err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if on, err := first.attends(); on || core.ReasonOf(err) != core.Cancelled {
+			t.Fatalf("its session does not begin anew: %v", err)
+		}
+		first.attend(t, s)
+		if _, err := s.Reserve(t.Context(), "n1", ask("7", "boot1"), core.Peer{}); err != nil {
+			t.Error(err)
+		}
 		first.end()
 	})
 }
@@ -86,7 +115,11 @@ func TestAFastRebootReplacesASessionThatIsSilent(t *testing.T) {
 		old := s.host(t, "10.0.0.1", "boot1")
 		old.dead = true
 		again := s.host(t, "10.0.0.1", "boot2")
-		time.Sleep(5 * time.Second)
+		time.Sleep(4 * time.Second)
+		if on, err := old.attends(); !on {
+			t.Fatalf("it was not asked: %v", err)
+		}
+		time.Sleep(time.Second)
 		if on, err := again.attends(); !on {
 			t.Fatal(err)
 		}

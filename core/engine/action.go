@@ -31,6 +31,12 @@ type Order struct {
 	Orders  core.Orders
 }
 
+// End ends a node's session: its agent begins the next with a full report.
+type End struct {
+	Node    string
+	Session uint64
+}
+
 // Fail tells a scheduler that a job cannot have what it asked for.
 type Fail struct {
 	Key    core.Key
@@ -86,6 +92,7 @@ func (Granted) action()  {}
 func (Refused) action()  {}
 func (Describe) action() {}
 func (Order) action()    {}
+func (End) action()      {}
 func (Fail) action()     {}
 func (Over) action()     {}
 func (Drain) action()    {}

@@ -14,6 +14,9 @@ func (m *Machine) answer(in Answer) {
 	if !slices.Contains(m.cfg.Schedulers, in.Scheduler) {
 		return
 	}
+	if m.twins[in.Node] != nil { // one host's list of its own jobs lacks the other's
+		return
+	}
 	w := m.watch(in.Scheduler)
 	switch {
 	case in.Jobs.Asking:

@@ -2,22 +2,24 @@ package engine
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
 // Holding is why VNIs stay out of their pools although no job of the scheduler's has them.
 type Holding string
 
-// The holdings. A reservation counts under one of them: under Away when it is held for both.
+// The holdings. A reservation counts under one of them: under the first that applies.
 const (
-	HeldAway     Holding = "away"     // a node is out of contact
-	HeldBusy     Holding = "busy"     // a NIC says that an application still uses them
-	HeldUnknown  Holding = "unknown"  // services that Weft did not make
-	HeldVanished Holding = "vanished" // active, but missing from the scheduler's answers together with many others
+	HeldAway     Holding = "away"      // a node is out of contact
+	HeldBusy     Holding = "busy"      // a NIC says that an application still uses them
+	HeldTwin     Holding = "two-hosts" // two hosts have a node's certificate
+	HeldUnknown  Holding = "unknown"   // services that Weft did not make
+	HeldVanished Holding = "vanished"  // active, but missing from the scheduler's answers together with many others
 )
 
 // Holdings lists them.
-func Holdings() []Holding { return []Holding{HeldAway, HeldBusy, HeldUnknown, HeldVanished} }
+func Holdings() []Holding { return []Holding{HeldAway, HeldBusy, HeldTwin, HeldUnknown, HeldVanished} }
 
 // Figures are the machine in numbers, for metrics.
 type Figures struct {
@@ -28,6 +30,7 @@ type Figures struct {
 	Nodes        int             // that config.hcl declares or that ever reported
 	Attached     int             // with a session
 	Drained      int             // out of service by Weft's own flag
+	Twins        []string        // nodes whose certificate two hosts have
 	Awaited      int             // that must report before anything is granted
 	Recovering   bool
 	Cause        string // of Recovering, for people
@@ -42,7 +45,7 @@ func (m *Machine) Figures() Figures {
 	f := Figures{
 		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.nodes),
 		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Policy: m.Policy(), Quotas: m.quotaUse(),
-		Blind: map[string]string{},
+		Blind: map[string]string{}, Twins: slices.Sorted(maps.Keys(m.twins)),
 	}
 	for _, s := range m.cfg.Schedulers {
 		f.Blind[s] = m.watch(s).blind
@@ -87,6 +90,10 @@ func (r *reservation) holding() Holding {
 			return HeldAway
 		case stuckBusy:
 			why = HeldBusy
+		case stuckTwin:
+			if why != HeldBusy {
+				why = HeldTwin
+			}
 		case notStuck:
 		}
 	}

@@ -49,6 +49,13 @@ type Report struct {
 	Report  core.Report
 }
 
+// TwoHosts says that a second host asked for a session of a node while the first one showed that it lives.
+type TwoHosts struct {
+	Node  string
+	Here  Host // which has the session
+	There Host
+}
+
 // Detach says that a session ended.
 type Detach struct {
 	Node    string
@@ -101,6 +108,7 @@ type Tick struct{}
 
 func (Reserve) input()   {}
 func (Report) input()    {}
+func (TwoHosts) input()  {}
 func (Detach) input()    {}
 func (Answer) input()    {}
 func (Forget) input()    {}

@@ -25,6 +25,7 @@ const (
 	stuckAway
 	stuckBusy
 	stuckBefore // the reservation was held when the machine was loaded, and the node has not reported since
+	stuckTwin   // two hosts have its node's certificate; or had it, and the join is of the one that is gone
 )
 
 // joins are the nodes of a reservation in the order they joined. Most have one; a few have thousands.
@@ -113,6 +114,8 @@ func (m *Machine) judge(j *join) stuck {
 	switch {
 	case j.clean:
 		return notStuck
+	case n.paired() || j.boot != n.Boot:
+		return stuckTwin
 	case !n.attached && m.now.Uptime-n.lost >= m.rules.Away:
 		return stuckAway
 	case !n.attached:

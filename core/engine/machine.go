@@ -31,6 +31,7 @@ type Machine struct {
 	cursors map[string]core.VNI
 	holders map[core.VNI][]*reservation
 	awaited map[string]bool // nodes that must report in full before anything is granted
+	twins   map[string]*node
 
 	lost    bool          // recovering from the loss of a store, so that quarantines of before are unknown
 	quiet   time.Duration // since when nobody is awaited any more while lost; 0: somebody is
@@ -75,6 +76,8 @@ type node struct {
 	attached bool
 	number   uint64
 	lost     time.Duration // since when it is out of contact, while not attached
+	agent    string        // core.Report.Agent of its session
+	heard    time.Duration // when its second host came last
 	devices  []string
 	blind    []string         // of devices, those that could not be read
 	unread   string           // why it cannot read its NICs; empty: it can
@@ -107,6 +110,7 @@ func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Mo
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
 		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]uint64{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, holders: map[core.VNI][]*reservation{}, awaited: map[string]bool{},
+		twins: map[string]*node{},
 	}
 	m.configure(cfg)
 	m.load(records)
@@ -135,6 +139,8 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.reserve(in)
 	case Report:
 		m.report(in)
+	case TwoHosts:
+		m.twoHosts(in)
 	case Detach:
 		m.detach(in)
 	case Answer:
@@ -203,7 +209,10 @@ func (m *Machine) load(records []Record) {
 		case Text:
 			m.kept[rec.Hash] = rec.Text
 		case Node:
-			m.nodes[rec.Name] = &node{Node: rec, lost: m.now.Uptime, open: map[uint64]*join{}}
+			n := &node{Node: rec, lost: m.now.Uptime, heard: m.now.Uptime, open: map[uint64]*join{}}
+			if m.nodes[rec.Name] = n; n.paired() {
+				m.twins[rec.Name] = n
+			}
 		case Reservation:
 			r := m.insert(rec, Active)
 			m.join(r, rec.First)

@@ -58,7 +58,7 @@ func (m *Machine) forgetVanished() (n int) {
 func (m *Machine) writeOff(r *reservation) bool {
 	stuck, any := r.state == Held && !r.Unknown, r.unclean == 0
 	for _, j := range r.joins.list {
-		if !j.clean && (!j.node.attached || stuck) {
+		if !j.clean && (!j.node.attached || stuck || j.boot != j.node.Boot) {
 			m.confirm(j)
 			any = true
 		}
@@ -75,7 +75,10 @@ func (m *Machine) setDrain(in SetDrain) {
 	n = m.node(in.Node)
 	if in.Reason == "" {
 		n.claims = 0
-		in.Reason = n.unread // in service again when it can read its NICs
+		if n.paired() && m.alone(n) {
+			m.part(n)
+		}
+		in.Reason = n.trouble()
 	}
 	switch {
 	case in.Reason == "" && n.crowded:
@@ -96,8 +99,8 @@ func (m *Machine) accept(in Accept) {
 		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: it is not there to say which NICs it has", core.Clip(in.Node))})
 		return
 	}
-	if n.unread != "" {
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %s: it does not know which NICs it has: %s", n.Name, n.unread)})
+	if why := n.trouble(); why != "" {
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %s: it does not know which NICs it has: %s", n.Name, why)})
 		return
 	}
 	n.Inventory = slices.Clone(n.devices)

@@ -15,7 +15,7 @@ func (m *Machine) orderAll(r *reservation) {
 	}
 	orders := r.order()
 	for _, j := range r.joins.list {
-		if !j.clean && j.node.attached {
+		if !j.clean && j.node.attached && !j.node.paired() {
 			m.do(Order{j.node.Name, j.node.session, orders})
 		}
 	}

@@ -76,9 +76,25 @@ type Text struct {
 type Node struct {
 	Name      string
 	Boot      string
-	Retired   []string // earlier boot ids, newest last, at most MaxRetired: a report of one of them is a ghost's
+	Retired   []string // earlier boot ids, newest last, at most MaxRetired: one that comes again is of a second host
 	Inventory []string // accepted NICs
 	Drained   string   // why; empty: in service
+	From      string   // the address of its newest session; empty: not known
+	Twin      Twin
+}
+
+// Twin says that two hosts have a node's certificate, as it was first seen.
+type Twin struct {
+	Since time.Time // zero: one host has it
+	Here  Host      // which had the session
+	There Host      // which came
+}
+
+// Host is one of a Twin.
+type Host struct {
+	From  string // address; empty: not known
+	Boot  string
+	Agent string // as in core.Report
 }
 
 // Reservation is one run's hold on its VNIs. It is written once; what changes lies in Phase and Join.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,13 +20,11 @@ func (m *Machine) report(in Report) {
 	case rep.Boot == "":
 		m.do(Say{Level: Warn, Node: n.Name, Text: "a report without a boot id was ignored; see that the node's agent is at most one release older or newer than the server"})
 		return
-	case slices.Contains(n.Retired, rep.Boot):
-		m.do(Say{Level: Warn, Node: n.Name, Text: "a report of boot " + rep.Boot + ", which was before boot " + n.Boot + ", was ignored; see whether a second agent runs with the node's certificate"})
-		return
 	case in.Session == n.session && rep.Boot != n.Boot:
 		return
 	}
 	if in.Session > n.session {
+		m.began(n, rep)
 		n.session, n.attached = in.Session, true
 		m.met(n, rep.Seen)
 		if m.Recovering() { // no two sessions see one revision: a node that comes back by way of another server shows it
@@ -38,6 +35,9 @@ func (m *Machine) report(in Report) {
 	first := len(n.Inventory) == 0
 	m.know(n, rep)
 	first = first && len(n.Inventory) > 0
+	if n.paired() {
+		rep.Epilogs = nil
+	}
 	for _, job := range rep.Epilogs {
 		for r := m.jobs[job]; r != nil; r = r.next {
 			if r.joins.of(n) != nil {
@@ -58,7 +58,7 @@ func (m *Machine) report(in Report) {
 	if rep.Full || rep.Changed {
 		m.reads(n, rep)
 	}
-	if rep.Fault != "" && n.Drained != rep.Fault && (n.unread == "" || n.Drained == "" || drainedUnread(n)) {
+	if rep.Fault != "" && n.Drained != rep.Fault && !n.paired() && (n.unread == "" || n.resumes()) {
 		m.drainNode(n, rep.Fault)
 	}
 	clean := m.late
@@ -72,7 +72,10 @@ func (m *Machine) report(in Report) {
 	if rep.Full || first {
 		orders.Inventory = slices.Clone(n.Inventory)
 	}
-	if len(clean) > 0 || len(forget) > 0 || rep.Full || first {
+	if n.paired() {
+		orders = core.Orders{}
+	}
+	if len(orders.Clean) > 0 || len(orders.Forget) > 0 || rep.Full || first {
 		m.do(Order{n.Name, n.session, orders})
 	}
 	m.unstick(n)
@@ -87,12 +90,8 @@ func (m *Machine) reads(n *node, rep core.Report) {
 		return
 	}
 	m.unknown(n, rep.Unknown)
-	if drainedUnread(n) {
-		m.drainNode(n, "")
-	}
+	m.redrain(n)
 }
-
-func drainedUnread(n *node) bool { return strings.HasPrefix(n.Drained, core.UnreadPrefix) }
 
 // unstick looks again at what n, which has just reported, held up.
 func (m *Machine) unstick(n *node) {
@@ -123,26 +122,16 @@ func (n *node) unmention(held []core.Held) {
 	}
 }
 
-// know takes over boot id and NICs. Another boot id proves every run of the earlier boots clean: services do not outlive a boot.
+// know takes over boot id, address and NICs. Another boot id proves every run of the boot before it clean: services do
+// not outlive a boot.
 func (m *Machine) know(n *node, rep core.Report) {
 	changed := false
+	if rep.From != "" && rep.From != n.From {
+		n.From, changed = rep.From, true
+	}
 	if rep.Boot != n.Boot {
-		if n.Boot != "" {
-			n.Retired = append(slices.Clone(n.Retired), n.Boot)
-			n.Retired = n.Retired[max(0, len(n.Retired)-MaxRetired):]
-		}
-		before := n.Boot
-		n.Boot, changed = rep.Boot, true
-		over := 0
-		for _, serial := range slices.Sorted(maps.Keys(n.open)) {
-			if j := n.open[serial]; j.boot != rep.Boot {
-				over++
-				m.confirm(j)
-			}
-		}
-		if before != "" {
-			m.do(Say{Node: n.Name, Text: "rebooted: its " + strconv.Itoa(over) + " joins of the boot before hold nothing there any more"})
-		}
+		changed = true
+		m.reboot(n, rep.Boot)
 	}
 	if rep.Full || rep.Changed {
 		n.devices, n.blind = rep.Devices, rep.Blind
@@ -155,11 +144,36 @@ func (m *Machine) know(n *node, rep core.Report) {
 	}
 }
 
+// reboot takes another boot id.
+func (m *Machine) reboot(n *node, boot string) {
+	before := n.Boot
+	n.Boot = boot
+	if before == "" {
+		return
+	}
+	n.Retired = append(slices.DeleteFunc(slices.Clone(n.Retired), func(b string) bool { return b == boot }), before)
+	n.Retired = n.Retired[max(0, len(n.Retired)-MaxRetired):]
+	if n.paired() {
+		return
+	}
+	over := 0
+	for _, serial := range sortedOpen(n) {
+		if j := n.open[serial]; j.boot == before {
+			over++
+			m.confirm(j)
+		}
+	}
+	m.do(Say{Node: n.Name, Text: "rebooted: its " + strconv.Itoa(over) + " joins of the boot before hold nothing there any more"})
+}
+
 // held takes one run as the node holds it. It reports true when the node may forget its record.
 func (m *Machine) held(n *node, h core.Held) bool {
 	r := m.run(h.Run)
 	if h.State == core.HeldClean {
-		if r == nil {
+		switch {
+		case n.paired():
+			return false
+		case r == nil:
 			return true
 		}
 		if j := r.joins.of(n); j != nil && j.boot == n.Boot {

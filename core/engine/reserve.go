@@ -65,8 +65,11 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 	if n == nil || !n.attached {
 		return nil, core.Errorf(core.NodeAway, "node %s: it has not reported to this server yet", in.Node)
 	}
-	if n.Boot != in.Ask.Boot {
-		return nil, core.Errorf(core.NodeAway, "node %s: the call is of another boot than its report", in.Node)
+	if n.paired() {
+		return nil, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", in.Node, n.Twin.Reason())
+	}
+	if n.Boot != in.Ask.Boot || n.agent != in.Ask.Agent {
+		return nil, core.Errorf(core.NodeAway, "node %s: the call is of another boot or agent than its report", in.Node)
 	}
 	if m.Recovering() {
 		if len(m.awaited) == 0 {

@@ -12,24 +12,21 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// A reboot proves the runs of earlier boots clean, and a report of an earlier boot is a ghost's.
+// A reboot proves the runs of the boot before clean, and nothing that the session of that boot still says counts.
 func TestRebootIsClean(t *testing.T) {
 	w, run := draining(t)
 	w.tell("n1", heldAs(core.HeldClean, run))
 	old := w.m.nodes["n2"].session
 	w.reboot("n2")
 	w.want(run, Quarantined)
-	w.session++
-	w.step(Report{"n2", w.session, core.Report{Number: 1, Full: true, Boot: "n2-boot1", Held: []core.Held{heldAs(core.HeldReady, run, 1024)}}})
-	w.want(run, Quarantined)
 	w.step(Report{"n2", old, core.Report{Number: 9, Boot: "n2-boot1", Held: []core.Held{heldAs(core.HeldReady, run, 1024)}}})
 	w.want(run, Quarantined)
 	w.restart()
-	w.step(Report{"n2", 1000, core.Report{Number: 1, Full: true, Boot: "n2-boot1", Held: []core.Held{heldAs(core.HeldReady, run, 1024)}}})
+	w.attach("n2")
 	w.want(run, Quarantined)
 }
 
-// The log tells a reboot, a ghost, and a report that does not say its boot from each other.
+// The log tells a reboot, a second host, and a report that does not say its boot from each other.
 func TestWhatTheLogSaysOfBoots(t *testing.T) {
 	w, _ := draining(t)
 	said := func(acts []Action) string {
@@ -44,10 +41,11 @@ func TestWhatTheLogSaysOfBoots(t *testing.T) {
 		t.Error(got)
 	}
 	w.session++
-	ghost := said(w.step(Report{"n2", w.session, core.Report{Number: 1, Full: true, Boot: "n2-boot1"}}))
-	if !strings.Contains(ghost, "boot n2-boot1, which was before boot "+w.boots["n2"]) || !strings.Contains(ghost, "second agent") {
-		t.Error(ghost)
+	second := said(w.step(Report{"n2", w.session, core.Report{Number: 1, Full: true, Boot: "n2-boot1"}}))
+	if !strings.Contains(second, "boot n2-boot1+ and") || !strings.HasSuffix(second, "boot n2-boot1") || !strings.Contains(second, core.TwinPrefix) {
+		t.Error(second)
 	}
+	w.session++
 	if got := said(w.step(Report{"n2", w.session, core.Report{Number: 1, Full: true}})); !strings.Contains(got, "without a boot id") || strings.Contains(got, "which was before") {
 		t.Error(got)
 	}

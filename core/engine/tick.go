@@ -12,6 +12,7 @@ const maxFreed = 4096
 func (m *Machine) tick() {
 	m.finishRecovery()
 	m.thaw()
+	m.heal()
 	var due []*reservation
 	for _, r := range m.closing {
 		if !r.Unknown && m.due(r) {

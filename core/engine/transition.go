@@ -53,13 +53,15 @@ func (m *Machine) retell(r *reservation) {
 
 // stuckWhy says which nodes keep r from being clean for too long.
 func (r *reservation) stuckWhy() string {
-	var away, busy []string
+	var away, busy, twin []string
 	for _, j := range r.joins.list {
 		switch j.stuck {
 		case stuckAway, stuckBefore:
 			away = append(away, j.node.Name)
 		case stuckBusy:
 			busy = append(busy, j.node.Name)
+		case stuckTwin:
+			twin = append(twin, j.node.Name)
 		case notStuck:
 		}
 	}
@@ -69,6 +71,9 @@ func (r *reservation) stuckWhy() string {
 	}
 	if len(busy) > 0 {
 		parts = append(parts, "busy: "+few(busy))
+	}
+	if len(twin) > 0 {
+		parts = append(parts, "two hosts had its certificate: "+few(twin))
 	}
 	return strings.Join(parts, "; ")
 }

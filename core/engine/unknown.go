@@ -19,7 +19,7 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 	found, over := m.found(n, services)
 	for _, serial := range sortedOpen(n) {
 		j := n.open[serial]
-		if !j.of.Unknown {
+		if !j.of.Unknown || n.paired() || j.boot != n.Boot {
 			continue
 		}
 		_, still := found[j.of.Job.Run]

@@ -44,6 +44,18 @@ func node(c *coder, r *engine.Node) {
 	c.texts(&r.Retired)
 	c.texts(&r.Inventory)
 	c.text(&r.Drained)
+	fact(c, 1, &r.From, (*coder).text)
+	fact(c, 2, &r.Twin, func(c *coder, v *engine.Twin) {
+		c.time(&v.Since)
+		host(c, &v.Here)
+		host(c, &v.There)
+	})
+}
+
+func host(c *coder, v *engine.Host) {
+	c.text(&v.From)
+	c.text(&v.Boot)
+	c.text(&v.Agent)
 }
 
 func reservation(c *coder, r *engine.Reservation) {
