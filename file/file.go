@@ -35,8 +35,7 @@ func Like(info fs.FileInfo) How {
 // has its name; until then its name begins with a dot, and Sweep removes it after a crash. Replace replaces a symbolic
 // link, not the file behind it.
 func Replace(path string, text []byte, how How) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+unnamed+"*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+unnamed+"*")
 	if err != nil {
 		return err
 	}
@@ -57,18 +56,24 @@ func Replace(path string, text []byte, how How) (err error) {
 			return err
 		}
 	}
-	if !how.Volatile {
-		if err := f.Sync(); err != nil {
-			return err
-		}
-	}
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil || how.Volatile {
+	if how.Volatile {
+		return os.Rename(f.Name(), path)
+	}
+	return Rename(f.Name(), path)
+}
+
+// Rename gives a file another name in its folder. Its text and the new name survive a power cut.
+func Rename(from, to string) error {
+	if err := Sync(from); err != nil {
 		return err
 	}
-	return Sync(dir)
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return Sync(filepath.Dir(to))
 }
 
 // unnamed is in the name of every file that Replace has not named yet.

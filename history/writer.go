@@ -119,11 +119,11 @@ func (w *Writer) line(l line) error {
 func (w *Writer) rotate() error {
 	if w.f != nil {
 		for i := Files - 1; i > 0; i-- {
-			if err := os.Rename(older(w.path, i), older(w.path, i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := file.Rename(older(w.path, i), older(w.path, i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
-		if err := os.Rename(w.path, older(w.path, 1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := file.Rename(w.path, older(w.path, 1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		err := w.f.Close()

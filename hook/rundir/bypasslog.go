@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // MaxLog is how many bytes of bypass.log are kept twice: when it is full it becomes bypass.log.1, in the stead of the one before.
@@ -82,7 +83,7 @@ func (d Dir) log(now time.Time, line string) error {
 	}
 	if info.Size()+maxLine > MaxLog {
 		f.Close()
-		if err := os.Rename(path, path+".1"); err != nil {
+		if err := file.Rename(path, path+".1"); err != nil {
 			return err
 		}
 		if f, err = appendable(path, os.O_WRONLY|os.O_APPEND); err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -61,13 +60,7 @@ func (l layout) replace(path string, fill func(*bbolt.DB) error) (err error) {
 	if err := errors.Join(fill(db), l.furnish(db), l.furnish(db), db.Close()); err != nil {
 		return err
 	}
-	if err := file.Sync(next); err != nil {
-		return err
-	}
-	if err := os.Rename(next, path); err != nil {
-		return err
-	}
-	return file.Sync(filepath.Dir(path))
+	return file.Rename(next, path)
 }
 
 // seal copies records that an older release wrote without checksums.
