@@ -134,7 +134,7 @@ func (m *Machine) beginRecovery() {
 		m.meta.Recovering = m.meta.Recovering.Add(1)
 	}
 	for _, n := range m.nodes {
-		n.told = n.attached
+		n.told = n.attached && !n.paired()
 	}
 	m.quiet = 0
 	m.await()

@@ -45,8 +45,9 @@ func (m *Machine) report(in Report) {
 			}
 		}
 	}
-	if rep.Full {
+	if rep.Full && !n.paired() {
 		n.told = true
+		delete(m.awaited, n.Name)
 		n.unmention(rep.Held)
 	}
 	var forget []core.Run
@@ -65,7 +66,6 @@ func (m *Machine) report(in Report) {
 	m.late = nil
 	if rep.Full {
 		clean = m.ordersFor(n) // with what held has found
-		delete(m.awaited, n.Name)
 		m.finishRecovery()
 	}
 	orders := core.Orders{Clean: clean, Forget: forget}

@@ -52,6 +52,8 @@ func (m *Machine) pair(n *node, here, there Host) {
 	}
 	n.Twin = Twin{Since: m.now.Wall, Here: here, There: there}
 	m.twins[n.Name] = n
+	n.told = false
+	m.await()
 	m.write(n.Node)
 	m.do(Say{Level: Alarm, Node: n.Name, Text: n.Twin.Reason()})
 	m.redrain(n)

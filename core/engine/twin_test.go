@@ -234,6 +234,20 @@ func TestTheJobsOfOneOfTwoHosts(t *testing.T) {
 	w.want(j.Run, Draining)
 }
 
+// A store that waits for its nodes does not take one of two hosts for the node.
+func TestTwoHostsInARecovery(t *testing.T) {
+	w := lost(t)
+	w.attach("n1")
+	w.came(second)
+	w.step(TwoHosts{"n2", second, first})
+	w.attach("n3")
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.tick(DefaultRules.Away)
+	w.refused("n1", job("7", "n1"), app(), core.Recovering)
+	w.came(second)
+	w.granted("n1", job("7", "n1"), app())
+}
+
 // A call of another process than the session's may be the other host's.
 func TestAnotherAgentsCallIsRefused(t *testing.T) {
 	w, _ := twins(t)

@@ -17,6 +17,7 @@ type attempt = node.Attempt
 type box struct {
 	w       *world
 	name    string
+	of      *box // the host that it is a copy of, under the same name
 	boots   int
 	boot    string
 	bootAt  time.Duration
@@ -202,6 +203,7 @@ func (b *box) act(a node.Action) {
 	switch a := a.(type) {
 	case node.Reserve:
 		w.calls++
+		a.Ask.Agent = b.host().Agent
 		b.agent.asks = append(b.agent.asks, asked{a.Attempt, a.Until})
 		w.toServer = append(w.toServer, &call{id: w.calls, b: b, proc: b.agent.proc, attempt: a.Attempt, ask: a.Ask, peer: a.Peer})
 	case node.Look:
@@ -222,6 +224,9 @@ func (b *box) act(a node.Action) {
 		}
 		w.law.replied(b, h, a.Outcome)
 	case node.Tell:
+		if a.Report.Full {
+			a.Report.From, a.Report.Agent = b.host().From, b.host().Agent
+		}
 		if b.agent.link != nil {
 			b.agent.link.up = append(b.agent.link.up, a.Report)
 		}

@@ -58,7 +58,7 @@ func (w *world) deliver() bool {
 			p = append(p, pending{what: anOp, b: b, at: i})
 		}
 		switch l := b.agent.link; {
-		case l == nil && w.srv.up && !b.cut:
+		case l == nil && w.srv.up && !b.cut && (b.of == nil || w.odds(100)):
 			p = append(p, pending{what: aConnect, b: b})
 		case l == nil:
 		case len(l.down) > 0 && !b.deaf:
@@ -226,7 +226,7 @@ func (w *world) replied(i int) {
 
 // connect begins a session.
 func (w *world) connect(b *box) {
-	if !b.agent.up || !w.srv.up || b.agent.link != nil {
+	if !b.agent.up || !w.srv.up || b.agent.link != nil || !w.admit(b) {
 		return
 	}
 	w.srv.number++

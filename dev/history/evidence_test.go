@@ -241,6 +241,8 @@ func (l *law) judge(in engine.Reserve, g core.Grant, now time.Duration) {
 		w.fail("R6: %v is granted to %s, and it is not active", g.Run, in.Node)
 	case l.over[g.Run]:
 		w.fail("R6: %v is granted to %s after it was over", g.Run, in.Node)
+	case l.paired[in.Node]:
+		w.fail("R2: %v is granted to %s while two hosts have its certificate", g.Run, in.Node)
 	case w.srv.m.Recovering():
 		w.fail("R1: %v is granted to %s while the store recovers", g.Run, in.Node)
 	case !slices.Equal(r.vnis, g.VNIs):

@@ -64,6 +64,8 @@ func (w *world) hurt() {
 		w.losePast()
 	case p < 96:
 		w.mass()
+	case p < 98:
+		w.copyHost()
 	default:
 		if w.srv.up {
 			w.say("server is killed, and its scheduler's controller with it")
@@ -224,6 +226,9 @@ func (w *world) operate() {
 		if w.odds(300) {
 			reason = "maintenance"
 		}
+		if reason == "" && w.knows(b.name) { // he would take a copy for the node
+			return
+		}
 		w.srv.input(engine.SetDrain{Call: w.calls, Node: b.name, Reason: reason})
 	case p < 60:
 		w.srv.input(engine.Accept{Call: w.calls, Node: b.name})
@@ -233,7 +238,7 @@ func (w *world) operate() {
 			w.law.without(b)
 			w.srv.input(engine.Recover{Call: w.calls, Without: []string{b.name}})
 		}
-	default:
+	case !w.knows(b.name):
 		w.srv.input(engine.SetDrain{Call: w.calls, Node: b.name})
 	}
 }

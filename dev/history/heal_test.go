@@ -14,6 +14,7 @@ import (
 func (w *world) heal() {
 	w.calm = true
 	w.say("everything is healed, and every job ends")
+	w.removeCopy()
 	for _, b := range w.boxes {
 		if !b.powered {
 			b.power()
@@ -51,6 +52,7 @@ func (w *world) heal() {
 			w.check()
 			return
 		}
+		w.writeOff()
 		if round == 10 { // what comes now is the same again and again
 			w.trace = nil
 		}

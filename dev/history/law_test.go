@@ -34,6 +34,10 @@ type law struct {
 	live  map[uint64]*live
 	asked time.Duration // Began of the answer at hand
 	may   []uint64      // reservations that the present input allows to drain
+
+	// Nodes whose certificate two hosts have.
+	twins  map[string]time.Duration // when the second host came last
+	paired map[string]bool          // the store says so
 }
 
 // held is a reservation as the store has it.
@@ -61,14 +65,14 @@ type live struct {
 }
 
 func newLaw(w *world) *law {
-	l := &law{w: w, on: map[core.VNI][]*owned{}, excused: map[core.VNI]bool{}, zombies: map[core.Run]bool{}}
+	l := &law{w: w, on: map[core.VNI][]*owned{}, excused: map[core.VNI]bool{}, zombies: map[core.Run]bool{}, twins: map[string]time.Duration{}}
 	l.empty()
 	return l
 }
 
 func (l *law) empty() {
 	l.held, l.holders, l.over, l.freed = map[uint64]*held{}, map[core.VNI][]*held{}, map[core.Run]bool{}, map[core.Run]bool{}
-	l.gone, l.recovering = map[core.Run][]core.VNI{}, false
+	l.gone, l.recovering, l.paired = map[core.Run][]core.VNI{}, false, map[string]bool{}
 }
 
 // --- the NICs ---
@@ -121,6 +125,8 @@ func (l *law) committed(batch []engine.Record) {
 			if l.recovering = !rec.Recovering.IsZero(); l.recovering {
 				clear(l.gone) // it is known now: from here on the rule can be asked again
 			}
+		case engine.Node:
+			l.recordTwin(rec)
 		case engine.Reservation:
 			if h := l.held[rec.Serial]; h == nil || h.Job.Run != rec.Job.Run { // else an import brings in what lost has read
 				l.reserved(rec)
@@ -200,15 +206,22 @@ func (l *law) phase(h *held, rec engine.Transition) {
 
 // clean is a node's confirmation, held against its NICs.
 func (l *law) clean(h *held, j engine.Join) {
-	b := l.w.boxes[j.Node[1]-'1']
-	if b.boot != j.Boot || !b.powered || l.excusedRun(&h.Reservation) {
+	if l.excusedRun(&h.Reservation) {
 		return
+	}
+	if l.paired[j.Node] {
+		l.w.fail("R2: node %s counts as clean of %v while two hosts have its certificate", j.Node, h.Job.Run)
 	}
 	if h.Unknown {
 		return
 	}
-	if why := b.stands(h.Job.Run); why != "" {
-		l.w.fail("R2: node %s counts as clean of %v, and %s", b.name, h.Job.Run, why)
+	for _, b := range l.w.boxes {
+		if b.name != j.Node || b.boot != j.Boot || !b.powered {
+			continue
+		}
+		if why := b.stands(h.Job.Run); why != "" {
+			l.w.fail("R2: node %s counts as clean of %v, and %s", b.name, h.Job.Run, why)
+		}
 	}
 }
 
@@ -321,6 +334,8 @@ func (l *law) restore(rec engine.Record) {
 	switch rec := rec.(type) {
 	case engine.Meta:
 		l.recovering = !rec.Recovering.IsZero()
+	case engine.Node:
+		l.paired[rec.Name] = !rec.Twin.Since.IsZero()
 	case engine.Reservation:
 		l.insert(&held{Reservation: rec, state: engine.Active, joins: map[string]engine.Join{rec.First.Node: rec.First}})
 	case engine.Transition:

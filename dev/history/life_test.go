@@ -47,7 +47,7 @@ func (w *world) life() {
 			j = w.submit()
 		}
 		var hosts []string
-		for _, b := range w.boxes {
+		for _, b := range w.boxes[:numNodes] {
 			if w.odds(550) {
 				hosts = append(hosts, b.name)
 			}
@@ -123,7 +123,7 @@ func (w *world) launch(hooks []schedulertest.Hook) {
 		hooks = schedulertest.Muddle(hooks, w.rng)
 	}
 	for _, h := range hooks {
-		b := w.boxes[h.Node[1]-'1']
+		b := w.at(h.Node)
 		if b.powered {
 			w.hooks = append(w.hooks, &hook{Hook: h, b: b})
 		}

@@ -77,6 +77,9 @@ func (s *server) start(witness core.Head) {
 // load makes the machine from the store, in the process that runs.
 func (s *server) load(witness core.Head) {
 	s.proc++
+	if witness.Incarnation != 0 {
+		s.line[witness.Incarnation] = max(s.line[witness.Incarnation], witness.Revision)
+	}
 	alloc, err := allocator.New([]allocator.Pool{s.w.pool})
 	if err != nil {
 		panic(err)
@@ -212,6 +215,12 @@ func (s *server) act(a engine.Action) {
 			}
 		}
 		w.say("server orders %s/%d: clean %v, forget %v", a.Node, a.Session, a.Orders.Clean, a.Orders.Forget)
+	case engine.End:
+		for _, l := range slices.Clone(s.sessions) {
+			if l.b.name == a.Node && l.id == a.Session && l.agentUp {
+				w.unlink(l)
+			}
+		}
 	case engine.Say:
 		if a.Level == engine.Alarm {
 			w.say("ALARM %s", a.Text)

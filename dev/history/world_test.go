@@ -42,7 +42,8 @@ type world struct {
 	boxes   []*box
 	hooks   []*hook
 	calls   uint64
-	pending []pending // reused
+	copies  map[string]int // by node, how often a copy of its host has booted
+	pending []pending      // reused
 	law     *law
 
 	toServer   []*call
@@ -68,7 +69,7 @@ func (w *world) chance(n int) bool { return !w.calm && w.rng.IntN(1000) < n }
 func (w *world) odds(n int) bool { return w.rng.IntN(1000) < n }
 
 func newWorld(seed uint64, t *trace) *world {
-	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5765_6674)), trace: t, now: time.Millisecond}
+	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5765_6674)), trace: t, now: time.Millisecond, copies: map[string]int{}}
 	size := 4 + w.rng.IntN(8)
 	w.pool = allocator.Pool{Name: poolName, Ranges: []allocator.Range{{First: firstVNI, Last: core.VNI(firstVNI + size - 1)}}}
 	w.rest = rests[w.rng.IntN(len(rests))]
