@@ -92,7 +92,8 @@ type Agent struct {
 	accepted  atomic.Pointer[[]string]      // NICs of this node, as the server told last
 	bypasses  atomic.Uint64                 // uses that the audit has told of
 	waiting   atomic.Int32                  // hooks that wait for the server
-	hurry     chan struct{}                 // holds one: another hook waits
+	ended     atomic.Bool                   // the server has still to learn that a job ended here
+	hurry     chan struct{}                 // holds one: another hook waits, or another job has ended
 }
 
 // New loads the store. Run must be called for the agent to work.

@@ -36,25 +36,27 @@ func (a *Agent) link(ctx context.Context) {
 		}
 		rest := wait/2 + rand.N(wait)
 		a.outage.ended(a.now().Uptime, err, rest)
-		if !a.between(ctx, began, rest) {
+		if !a.between(ctx, began, rest, core.ReasonOf(err) == core.ServerAway) {
 			return
 		}
 		wait = min(2*wait, a.limits.RetryMost)
 	}
 }
 
-// soon is the least pause before the server is tried again while a hook waits: the hook's patience may be shorter than an outage has made the pause.
+// soon is the least pause before the server is tried again while a hook waits, or the end of a job is untold: an outage
+// has made the pause longer than the hook's patience, and the job keeps its VNIs meanwhile.
 const soon = time.Second
 
-// between pauses before the server is tried again: for d, or less while a hook waits, with jitter, since all nodes of a job wait together. began is when it
-// was tried last.
-func (a *Agent) between(ctx context.Context, began, d time.Duration) bool {
+// between pauses before the server is tried again: for d, or less while somebody waits for it, with jitter, since all
+// nodes of a job wait together. began is when it was tried last. A server that is there and refuses the session hears
+// of an ended job no sooner.
+func (a *Agent) between(ctx context.Context, began, d time.Duration, away bool) bool {
 	until := a.now().Uptime + d
 	hurried := began + soon + rand.N(soon)
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
-		if a.waiting.Load() > 0 {
+		if a.waiting.Load() > 0 || away && a.ended.Load() {
 			until = min(until, max(hurried, a.now().Uptime+rand.N(soon)))
 		}
 		timer.Reset(max(0, until-a.now().Uptime))
@@ -71,11 +73,16 @@ func (a *Agent) between(ctx context.Context, began, d time.Duration) bool {
 // hooked says that a hook waits for the server, until what it gives is called.
 func (a *Agent) hooked() (over func()) {
 	a.waiting.Add(1)
+	a.wake()
+	return func() { a.waiting.Add(-1) }
+}
+
+// wake has the pause looked at again.
+func (a *Agent) wake() {
 	select {
 	case a.hurry <- struct{}{}:
 	default:
 	}
-	return func() { a.waiting.Add(-1) }
 }
 
 func (a *Agent) attend(ctx context.Context) error {

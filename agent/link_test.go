@@ -138,3 +138,60 @@ func TestAHookWakesTheLink(t *testing.T) {
 		}
 	})
 }
+
+// A job that ended while the server was away is told within 2 s of its return, after any outage. A node with nothing to
+// tell keeps to its pauses.
+func TestAnEndedJobWakesTheLink(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		ends        bool
+		refusal     *core.Error   // nil: the server is away
+		least, most time.Duration // from one attempt to the next
+	}{
+		{"a job ended", true, nil, time.Second, 2 * time.Second},
+		{"a job ended, and the server refuses the node", true, core.Errorf(core.NotAllowed, "no"), 7 * time.Second, 23 * time.Second},
+		{"nothing is new", false, nil, 7 * time.Second, 23 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := start(t)
+				r.server.cut = make(chan error)
+				r.stop()
+				r.begin(t)
+				if out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root); out.Err != nil {
+					t.Fatal(out.Err)
+				}
+				r.server.mu.Lock()
+				r.server.down, r.server.refusal = true, c.refusal
+				r.server.mu.Unlock()
+				r.server.cut <- core.Errorf(core.ServerAway, "server: gone")
+				time.Sleep(time.Hour)
+				r.server.mu.Lock()
+				r.server.tried = nil
+				r.server.mu.Unlock()
+				last := time.Now()
+				if c.ends {
+					if out := r.Do(t.Context(), ask(core.CleanUp, "s", "1", 7), root); out.Err != nil || out.Pending {
+						t.Fatal(out)
+					}
+				}
+				time.Sleep(10 * time.Minute)
+				r.server.mu.Lock()
+				tried, heard := r.server.tried, len(r.server.reports)
+				r.server.down = false
+				r.server.mu.Unlock()
+				for i, at := range tried {
+					if d := at.Sub(last); d > c.most || i > 0 && d < c.least {
+						t.Fatalf("attempt %d after %v, want %v to %v", i, d, c.least, c.most)
+					}
+					last = at
+				}
+				time.Sleep(c.most)
+				said := r.server.said()[heard:]
+				if len(said) == 0 || c.ends && (len(said[0].Held) != 1 || said[0].Held[0].State != core.HeldClean) {
+					t.Errorf("within %v of the server's return the node says %+v", c.most, said)
+				}
+			})
+		})
+	}
+}

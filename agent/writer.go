@@ -42,6 +42,7 @@ func (a *Agent) load(ctx context.Context) error {
 		}
 	}
 	a.machine, a.start = m, actions
+	a.ended.Store(m.Untold())
 	return nil
 }
 
@@ -115,6 +116,9 @@ func (a *Agent) step(ctx context.Context, batch []work) {
 		}
 	}
 	a.act(actions)
+	if untold := a.machine.Untold(); a.ended.Swap(untold) != untold {
+		a.wake()
+	}
 }
 
 // fail throws the machine away, since it may be ahead of the store. Every hook that waits is told, and who looks by what is unseen.

@@ -110,6 +110,11 @@ func (m *Machine) tell(r core.Report) {
 	m.act(Tell{r})
 }
 
+// Untold reports whether the server has still to learn that a run is clean.
+func (m *Machine) Untold() bool {
+	return slices.ContainsFunc(m.runs, func(r *holding) bool { return r.State == Clean && r.networked() })
+}
+
 // held is the run as the server is told of it.
 func (r *holding) held() core.Held {
 	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services}

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
@@ -151,8 +152,24 @@ func (l *Link) reconnect() {
 	}
 }
 
+// Attend implements core.Authority. The agent's pauses decide when the server is tried: those of the connection, which
+// an outage makes as long, would come on top.
 func (l *Link) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
+	l.connect(ctx)
 	return l.now().Attend(ctx, node, first, next, told)
+}
+
+// connect ends the connection's pause and gives it a moment.
+func (l *Link) connect(ctx context.Context) {
+	l.mu.Lock()
+	conn := l.conn
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, awayConn/2)
+	defer cancel()
+	conn.ResetConnectBackoff()
+	conn.Connect()
+	for s := conn.GetState(); s != connectivity.Ready && conn.WaitForStateChange(ctx, s); s = conn.GetState() {
+	}
 }
 
 // Dial makes the one connection to the server. It connects by itself, with pauses that grow and jitter.

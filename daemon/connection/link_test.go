@@ -104,3 +104,32 @@ func TestAHookWakesTheConnection(t *testing.T) {
 		}
 	})
 }
+
+// A session ends the connection's pause as it begins, and waits no longer than a moment for the connection.
+func TestASessionWakesTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		dialer := func(context.Context, string) (net.Conn, error) {
+			dials++
+			return nil, errors.New("connection refused")
+		}
+		conn, err := grpc.NewClient("passthrough:///server", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dialer),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		l := &Link{conn: conn, to: rpc.NewAuthority(conn)}
+		for i := 1; i <= 5; i++ {
+			began := time.Now()
+			err := l.Attend(t.Context(), "n1", core.Report{}, nil, nil)
+			if core.AsError(err).Reason != core.ServerAway || time.Since(began) > awayConn {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+			if synctest.Wait(); dials != i {
+				t.Errorf("%d sessions dialled %d times", i, dials)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
