@@ -62,8 +62,9 @@ type Held struct {
 	VNIs     []VNI
 	State    HeldState
 	Services []Service
-	Why      string // why a cleaning still waits
-	Life     Life   // the answer to Orders.Vouch
+	Why      string   // why a cleaning still waits
+	Life     Life     // the answer to Orders.Vouch
+	Warnings []string // how the run differs on this node from its grant; NICs with equal texts share a line
 }
 
 // Life is a node's word on whether a run lives there.

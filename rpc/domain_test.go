@@ -244,7 +244,8 @@ var (
 			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs),
 			State:    core.HeldState(rapid.Uint8Range(uint8(core.HeldPreparing), uint8(core.HeldClean)).Draw(t, "state")),
 			Services: list(t, "services", genService, 2), Why: genText.Draw(t, "why"),
-			Life: core.Life(rapid.Uint8Range(0, uint8(core.LifeSeen)).Draw(t, "life")),
+			Life:     core.Life(rapid.Uint8Range(0, uint8(core.LifeSeen)).Draw(t, "life")),
+			Warnings: list(t, "warnings", genText, 3),
 		}
 	})
 	genSchedulerCall = rapid.Custom(func(t *rapid.T) core.SchedulerCall {

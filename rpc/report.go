@@ -90,6 +90,7 @@ func encodeHeld(h core.Held) *authorityv1.Held {
 	return &authorityv1.Held{
 		Run: encodeRun(h.Run), Gid: h.GID, Vnis: encodeVNIs(h.VNIs), State: authorityv1.HeldState(h.State), Services: every(h.Services, encodeService),
 		Why: text(h.Why), Life: authorityv1.Life(h.Life),
+		Warnings: texts(h.Warnings),
 	}
 }
 
@@ -97,7 +98,8 @@ func (d *decoder) held(p *authorityv1.Held) core.Held {
 	h := core.Held{
 		Run: d.run(p.GetRun()), GID: d.uid(p.GetGid()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs), State: core.HeldState(p.GetState()),
 		Services: each(d, "services", p.GetServices(), maxServices, d.service), Why: text(p.GetWhy()),
-		Life: core.Life(p.GetLife()),
+		Life:     core.Life(p.GetLife()),
+		Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text),
 	}
 	if p.GetLife() < 0 || p.GetLife() > authorityv1.Life(core.LifeSeen) {
 		d.fail("job %s: there is no life %d", h.Key, p.GetLife())

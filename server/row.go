@@ -1,10 +1,13 @@
 package server
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/hostlist"
 )
 
 // The rows are what the operator's verbs print, with -o json as they are. Fields are only ever added.
@@ -81,6 +84,20 @@ type JobDetail struct {
 	Policy   string    `json:"policy,omitempty"`
 	Rules    []string  `json:"rules,omitempty"`
 	Where    []JobNode `json:"where"`
+	Got      []Got     `json:"got,omitempty"` // of the nodes that said that they are ready
+}
+
+// Got is what the job has on a set of nodes that say the same.
+type Got struct {
+	Nodes    string   `json:"nodes"` // hostlist
+	NICs     []NICGot `json:"nics"`
+	Warnings []string `json:"warnings,omitempty"` // how it differs from what was granted
+}
+
+// NICGot is what it has on each of a set of NICs.
+type NICGot struct {
+	NICs   string            `json:"nics"`   // hostlist
+	Limits map[string][2]int `json:"limits"` // resource: reserved, max
 }
 
 // Share is a set of nodes with equal limits.
@@ -180,13 +197,45 @@ func jobDetail(v engine.View, full bool) JobDetail {
 	for i, s := range v.Job.Placements {
 		row := Share{Hosts: s.Hosts, Cores: s.Cores, Limits: map[string][2]int{}}
 		if i < len(v.Grant.Limits) {
-			for r, l := range v.Grant.Limits[i] {
-				row.Limits[core.Resource(r).String()] = [2]int{int(l.Reserved), int(l.Max)}
-			}
+			row.Limits = limitsRow(v.Grant.Limits[i])
 		}
 		d.Shares = append(d.Shares, row)
 	}
+	d.Got = got(v.Nodes)
 	return d
+}
+
+func limitsRow(limits core.Limits) map[string][2]int {
+	row := make(map[string][2]int, len(limits))
+	for r, l := range limits {
+		row[core.Resource(r).String()] = [2]int{int(l.Reserved), int(l.Max)}
+	}
+	return row
+}
+
+func got(nodes []engine.NodeView) []Got {
+	var out []Got
+	alike := map[string][]string{} // nodes by what they say
+	for _, n := range nodes {
+		if n.Fit == nil {
+			continue
+		}
+		said := fmt.Sprint(*n.Fit)
+		if alike[said] == nil {
+			g := Got{Nodes: said, Warnings: n.Fit.Warnings}
+			for _, f := range n.Fit.NICs {
+				g.NICs = append(g.NICs, NICGot{f.NICs, limitsRow(f.Limits)})
+			}
+			out = append(out, g)
+		}
+		alike[said] = append(alike[said], n.Node)
+	}
+	for i := range out {
+		names := alike[out[i].Nodes]
+		slices.SortFunc(names, hostlist.Compare)
+		out[i].Nodes = hostlist.Fold(names)
+	}
+	return out
 }
 
 // waits says what a reservation waits for, in words.

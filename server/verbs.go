@@ -223,12 +223,12 @@ func (d *Verbs) job(ctx context.Context, peer core.Peer, req hook.Request) (any,
 		return nil, err
 	}
 	full := peer.Root() || d.Admin(ctx, peer)
+	var views []engine.View
+	err := d.Server.Look(ctx, func(m *engine.Machine) { views = d.find(m, args) })
 	var out []JobDetail
-	err := d.Server.Look(ctx, func(m *engine.Machine) {
-		for _, v := range d.find(m, args) {
-			out = append(out, jobDetail(v, full || v.Job.UID == peer.UID))
-		}
-	})
+	for _, v := range views {
+		out = append(out, jobDetail(v, full || v.Job.UID == peer.UID))
+	}
 	if err == nil && len(out) == 0 {
 		err = core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithRemedy("`weft jobs` lists what is; a job that asked for no network has no reservation")
 	}

@@ -67,6 +67,7 @@ type reservation struct {
 	missing    uint8 // complete answers in a row that lack it, begun after prepared; at most 2
 	hooked     bool  // a clean-up hook was seen on a node of it
 	stale      bool  // what is stuck has changed since why was written
+	fit        *Fit  // what a node said last
 }
 
 // node is what is known of a node.

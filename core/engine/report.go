@@ -193,6 +193,9 @@ func (m *Machine) held(n *node, h core.Held) bool {
 		j = m.enlist(r, n)
 	}
 	j.why = h.Why
+	if h.State == core.HeldReady {
+		j.fitted(h)
+	}
 	switch {
 	case h.State != core.HeldBusy:
 		j.busy = 0

@@ -28,6 +28,7 @@ type NodeView struct {
 	Attached bool
 	Busy     bool
 	Why      string
+	Fit      *Fit // nil: unknown
 }
 
 // NodeStatus is a node as it stands.
@@ -120,7 +121,7 @@ func (m *Machine) Open(name string) int {
 func (m *Machine) view(r *reservation) View {
 	v := View{Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0}
 	for _, j := range r.joins.list {
-		v.Nodes = append(v.Nodes, NodeView{j.node.Name, j.clean, j.node.attached, j.busy > 0, j.why})
+		v.Nodes = append(v.Nodes, NodeView{j.node.Name, j.clean, j.node.attached, j.busy > 0, j.why, j.fit})
 	}
 	slices.SortFunc(v.Nodes, func(a, b NodeView) int { return strings.Compare(a.Node, b.Node) })
 	if r.state == Quarantined {

@@ -169,19 +169,12 @@ func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 	o := core.Outcome{Action: core.Prepare, Key: w.key, Err: err}
 	if err == nil {
 		o.Environment = Environment(r.Entry)
-		o.Warnings = r.allWarnings()
+		o.Warnings = slices.Concat(r.Grant.Warnings, r.warnings())
 		m.refusals.drop(w.key.JobID)
 	} else {
 		m.refused(w.key.JobID, r.UID, err)
 	}
 	m.reply(w.call, o)
-}
-
-func (r *holding) allWarnings() []string {
-	if len(r.Warnings) == 0 {
-		return r.Grant.Warnings
-	}
-	return append(slices.Clip(r.Grant.Warnings), r.Warnings...)
 }
 
 func (m *Machine) publish(r *holding) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
 	"pgregory.net/rapid"
 )
 
@@ -66,6 +67,7 @@ func TestRefitAgainstOthers(t *testing.T) {
 		if count[Drain](b) > 0 {
 			t.Fatalf("a NIC that is short took the node out: %v", out.Err)
 		}
+		warned := eachNIC(t, out.Warnings)
 		mine := 0
 		for _, s := range b.ours() {
 			if s.Owner != core.UID(1000) {
@@ -77,14 +79,14 @@ func TestRefitAgainstOthers(t *testing.T) {
 				if l.Reserved < floor[r] || l.Reserved > want[r].Reserved || l.Max > b.nics.device(s.Device).Capacity[r].Total || l.Reserved > l.Max {
 					t.Fatalf("%s: %s: %+v, where %+v was wished with a floor of %d", s.Device, name, l, want[r], floor[r])
 				}
-				if l.Reserved < want[r].Reserved && !strings.Contains(strings.Join(out.Warnings, "\n"), fmt.Sprintf("NIC %s: %s: %d reserved instead of %d", s.Device, name, l.Reserved, want[r].Reserved)) &&
-					!strings.Contains(strings.Join(out.Warnings, "\n"), fmt.Sprintf("NIC %s: %s: none instead of %d reserved", s.Device, name, want[r].Reserved)) {
+				if l.Reserved < want[r].Reserved && !strings.Contains(strings.Join(warned, "\n"), fmt.Sprintf("NIC %s: %s: %d reserved instead of %d", s.Device, name, l.Reserved, want[r].Reserved)) &&
+					!strings.Contains(strings.Join(warned, "\n"), fmt.Sprintf("NIC %s: %s: none instead of %d reserved", s.Device, name, want[r].Reserved)) {
 					t.Fatalf("%s: %s: %d instead of %d, and the user is told %q", s.Device, name, l.Reserved, want[r].Reserved, out.Warnings)
 				}
 			}
 		}
-		for i, w := range out.Warnings {
-			for _, other := range out.Warnings[:i] {
+		for i, w := range warned {
+			for _, other := range warned[:i] {
 				if about := strings.SplitAfterN(w, ": ", 3); len(about) == 3 && strings.HasPrefix(other, about[0]+about[1]) {
 					t.Fatalf("the user is told twice of one resource: %q", out.Warnings)
 				}
@@ -110,4 +112,20 @@ func TestRefitAgainstOthers(t *testing.T) {
 			t.Fatalf("%v, with %d services left", out.Err, mine)
 		}
 	})
+}
+
+// eachNIC gives a line for each NIC of those that share one.
+func eachNIC(t *rapid.T, warnings []string) []string {
+	var out []string
+	for _, w := range warnings {
+		nics, text, _ := strings.Cut(strings.TrimPrefix(w, aboutNIC), ": ")
+		list, err := hostlist.Parse(nics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range list.Expand() {
+			out = append(out, aboutNIC+name+": "+text)
+		}
+	}
+	return out
 }

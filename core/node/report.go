@@ -117,7 +117,7 @@ func (m *Machine) Untold() bool {
 
 // held is the run as the server is told of it.
 func (r *holding) held() core.Held {
-	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services}
+	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services, Warnings: r.warnings()}
 	switch r.State {
 	case Ready:
 		h.State = core.HeldReady

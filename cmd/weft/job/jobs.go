@@ -82,17 +82,32 @@ func printJob(w io.Writer, j server.JobDetail) {
 		fmt.Fprintln(w, "  warning          "+text)
 	}
 	for _, s := range j.Shares {
-		var limits []string
-		for _, r := range core.ResourceNames() {
-			if l := s.Limits[r]; l[1] > 0 {
-				limits = append(limits, fmt.Sprintf("%s %d/%d", r, l[0], l[1]))
-			}
+		fmt.Fprintf(w, "  on %s, %d cores each: reserved/max on each NIC: %s\n", s.Hosts, s.Cores, limits(s.Limits))
+	}
+	for _, g := range j.Got {
+		if len(g.Warnings) == 0 {
+			continue
 		}
-		fmt.Fprintf(w, "  on %s, %d cores each: reserved/max on each NIC: %s\n", s.Hosts, s.Cores, strings.Join(limits, ", "))
+		for _, n := range g.NICs {
+			fmt.Fprintf(w, "  got on %s, NIC %s: reserved/max: %s\n", g.Nodes, n.NICs, limits(n.Limits))
+		}
+		for _, text := range g.Warnings {
+			fmt.Fprintf(w, "  warning          %s: %s\n", g.Nodes, text)
+		}
 	}
 	for _, n := range j.Where {
 		fmt.Fprintf(w, "  node %-12s %s %s\n", n.Node, n.State, n.Why)
 	}
+}
+
+func limits(of map[string][2]int) string {
+	var out []string
+	for _, r := range core.ResourceNames() {
+		if l := of[r]; l[1] > 0 {
+			out = append(out, fmt.Sprintf("%s %d/%d", r, l[0], l[1]))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func NewVNIs(o *cli.Options) *cobra.Command {

@@ -25,3 +25,17 @@ func TestPrintJob(t *testing.T) {
 		}
 	}
 }
+
+// A job that has less than it was granted on some nodes is shown with what it has there, and why.
+func TestPrintJobThatGotLess(t *testing.T) {
+	var out strings.Builder
+	nics := []server.NICGot{{NICs: "cxi[0-3]", Limits: map[string][2]int{"cts": {1, 2047}}}}
+	printJob(&out, server.JobDetail{Got: []server.Got{
+		{Nodes: "n[1-2]", NICs: nics, Warnings: []string{"NIC cxi[0-3]: cts: 1 reserved instead of 64: the NIC has no more left"}}, {Nodes: "n3", NICs: nics},
+	}})
+	want := "  got on n[1-2], NIC cxi[0-3]: reserved/max: cts 1/2047\n" +
+		"  warning          n[1-2]: NIC cxi[0-3]: cts: 1 reserved instead of 64: the NIC has no more left\n"
+	if got := out.String(); !strings.HasSuffix(got, want) || strings.Contains(got, "n3") {
+		t.Errorf("%q, want at its end %q", got, want)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -20,11 +21,12 @@ import (
 func (r *runArgs) prepare(ctx context.Context, o *cli.Options, job local.Entry) ([][]string, error) {
 	environs := make([][]string, len(job.Hosts))
 	errs := make([]error, len(job.Hosts))
+	said := make([][]byte, len(job.Hosts))
 	var all sync.WaitGroup
 	for i, node := range job.Hosts {
 		all.Go(func() {
 			reply, err := callHook(ctx, o, node, r.label, local.PhasePrepare, local.Call{Job: job.Job})
-			_, _ = os.Stderr.Write(reply.Stderr)
+			said[i] = reply.Stderr
 			if err == nil && reply.Exit != 0 {
 				err = cli.Exit(reply.Exit, nil)
 			}
@@ -36,6 +38,7 @@ func (r *runArgs) prepare(ctx context.Context, o *cli.Options, job local.Entry) 
 		})
 	}
 	all.Wait()
+	tell(os.Stderr, said)
 	failed := false
 	for i, err := range errs {
 		failed = failed || err != nil
@@ -47,6 +50,19 @@ func (r *runArgs) prepare(ctx context.Context, o *cli.Options, job local.Entry) 
 		return nil, fmt.Errorf("job %s was not started", job.Job)
 	}
 	return environs, nil
+}
+
+// tell writes the lines of all nodes, each once.
+func tell(w io.Writer, said [][]byte) {
+	once := map[string]bool{}
+	for _, text := range said {
+		for line := range strings.Lines(string(text)) {
+			if !once[line] {
+				once[line] = true
+				_, _ = io.WriteString(w, line)
+			}
+		}
+	}
 }
 
 // callHook calls a node as weft-hook does.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,5 +31,14 @@ func TestEnviron(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestNodesThatSayTheSame: each line comes once, in the order of the job's nodes.
+func TestNodesThatSayTheSame(t *testing.T) {
+	var out strings.Builder
+	tell(&out, [][]byte{[]byte("a\nb\n"), nil, []byte("b\nc\n"), []byte("a\n")})
+	if out.String() != "a\nb\nc\n" {
+		t.Errorf("%q", &out)
 	}
 }

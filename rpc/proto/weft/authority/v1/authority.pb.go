@@ -555,6 +555,7 @@ type Held struct {
 	Services      []*v1.Service          `protobuf:"bytes,5,rep,name=services,proto3" json:"services,omitempty"`
 	Why           string                 `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`                                // what a cleaning waits for
 	Life          Life                   `protobuf:"varint,7,opt,name=life,proto3,enum=weft.authority.v1.Life" json:"life,omitempty"` // the answer to Orders.vouch
+	Warnings      []string               `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`                      // how the run differs here from its grant
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -636,6 +637,13 @@ func (x *Held) GetLife() Life {
 		return x.Life
 	}
 	return Life_LIFE_UNSPECIFIED
+}
+
+func (x *Held) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 // Orders are what the server wants of a node.
@@ -888,7 +896,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +
-	"\x04jobs\x18\x03 \x01(\v2\x12.weft.core.v1.JobsR\x04jobs\"\xf7\x01\n" +
+	"\x04jobs\x18\x03 \x01(\v2\x12.weft.core.v1.JobsR\x04jobs\"\x93\x02\n" +
 	"\x04Held\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -896,7 +904,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\x0e2\x1c.weft.authority.v1.HeldStateR\x05state\x121\n" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
 	"\x03why\x18\x06 \x01(\tR\x03why\x12+\n" +
-	"\x04life\x18\a \x01(\x0e2\x17.weft.authority.v1.LifeR\x04life\"\xca\x02\n" +
+	"\x04life\x18\a \x01(\x0e2\x17.weft.authority.v1.LifeR\x04life\x12\x1a\n" +
+	"\bwarnings\x18\b \x03(\tR\bwarnings\"\xca\x02\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
