@@ -15,6 +15,7 @@ import (
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/host"
+	"github.com/weft-hpc/weft/host/cgroup"
 	"github.com/weft-hpc/weft/metrics"
 )
 
@@ -37,7 +38,11 @@ type parts struct {
 
 // openParts makes a host for plugins in dir, the audit, and what puts a changed site in force.
 func (p *parts) openParts(ctx context.Context, of config.Daemon, dir, auditFile string, site *settings.Site) (err error) {
-	if p.plugins, err = host.New(host.Options{Dir: dir, Log: p.Log, Version: p.Version}); err != nil {
+	tree, err := cgroup.Delegated()
+	if err != nil {
+		p.Log.Warn("the memory of plugins is watched, since their cgroups cannot be made", core.LogError, err)
+	}
+	if p.plugins, err = host.New(host.Options{Dir: dir, Log: p.Log, Version: p.Version, Cgroup: tree}); err != nil {
 		return err
 	}
 	p.later(func() error { return p.plugins.Close(context.WithoutCancel(ctx)) })

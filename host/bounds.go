@@ -19,8 +19,6 @@ type Bounds struct {
 // DefaultBounds suit every plugin of Weft. A driver takes about 30 MiB and 20 threads.
 var DefaultBounds = Bounds{Memory: 2 << 30, Processes: 512}
 
-func (b Bounds) String() string { return fmt.Sprintf("memory %d MiB, watched", b.Memory>>20) }
-
 // bounds are those of the life that begins now.
 func (p *Plugin) bounds() Bounds {
 	if p.spec.Bounds == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,26 +16,29 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/host/cgroup"
 	"github.com/weft-hpc/weft/rpc"
 	"github.com/weft-hpc/weft/sdk"
 )
 
 // outside begins a life as a process.
-func (p *Plugin) outside(ctx context.Context, folder string) (*life, error) {
+func (p *Plugin) outside(ctx context.Context, folder string, tree *cgroup.Tree) (*life, error) {
 	if err := p.spec.Program.Check(); err != nil {
 		return nil, err
 	}
 	if err := emptied(folder); err != nil {
 		return nil, err
 	}
-	proc := newProcess(p.spec.Program, p.bounds(), p.log)
-	p.change(func(s *Status) { s.Limit = proc.bounds.String() })
+	proc, err := p.newProcess(tree, filepath.Base(folder))
+	if err != nil {
+		return nil, err
+	}
 	client := plugin.NewClient(p.clientConfig(proc, folder))
 	l := newLife()
-	l.dead, l.kill, l.why = proc.Dead, proc.kill, proc.why
+	l.ended, l.dead, l.kill, l.why = proc.Ended, proc.Dead, proc.kill, proc.why
 	l.stop = sync.OnceFunc(func() { p.grave.Go(client.Kill) })
 	defer context.AfterFunc(ctx, func() { proc.kill("killed: " + context.Cause(ctx).Error()) })()
-	err := p.connect(ctx, l, client)
+	err = p.connect(ctx, l, client)
 	if err == nil {
 		l.pid = proc.Cmd.Process.Pid
 		return l, nil

@@ -14,6 +14,7 @@
 // # What a life is
 //
 // Every start has a new client, command and checksum; a clean environment; a private folder for its socket, emptied before; a process group of its own. The
-// program dies with the daemon, whatever kills that: its standard input is a pipe that ends then, and the kernel kills it (PR_SET_PDEATHSIG). It is
-// configured before it is used, at every start.
+// program dies with the daemon, whatever kills that: its standard input is a pipe that ends then, and the kernel kills it (PR_SET_PDEATHSIG). Its
+// children end with it, also those that have left its process group: they are in its cgroup, or have its variable
+// WEFT_PLUGIN_LIFE where there is none. It is configured before it is used, at every start.
 package host

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/host/cgroup"
 )
 
 // Options of a host.
@@ -17,6 +18,7 @@ type Options struct {
 	Dir    string       // the run directory; a folder for each plugin's socket is made in Dir/plugins
 	Log    *slog.Logger // nil: slog.Default
 	Limits Limits
+	Cgroup *cgroup.Tree // where each process gets a group of its own; nil: its memory is watched
 	// Version is that of the values in the daemon, which are built with it; a program tells its own.
 	Version string
 }
@@ -27,6 +29,7 @@ type Host struct {
 	log     *slog.Logger
 	limits  Limits
 	version string
+	cgroup  *cgroup.Tree
 
 	mu      sync.Mutex
 	plugins map[string]*Plugin
@@ -36,7 +39,10 @@ type Host struct {
 
 // New is a host without plugins.
 func New(o Options) (*Host, error) {
-	h := &Host{log: o.Log, limits: core.OrDefault(o.Limits, DefaultLimits), version: o.Version, plugins: map[string]*Plugin{}, news: make(chan struct{})}
+	h := &Host{
+		log: o.Log, limits: core.OrDefault(o.Limits, DefaultLimits), version: o.Version, cgroup: o.Cgroup,
+		plugins: map[string]*Plugin{}, news: make(chan struct{}),
+	}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -63,7 +69,7 @@ func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
 		if err := checkSocketPath(folder); err != nil {
 			return nil, err
 		}
-		p.begin = func(ctx context.Context) (*life, error) { return p.outside(ctx, folder) }
+		p.begin = func(ctx context.Context) (*life, error) { return p.outside(ctx, folder, h.cgroup) }
 	}
 	h.mu.Lock()
 	_, twice := h.plugins[spec.title()]

@@ -23,6 +23,7 @@ type life struct {
 	drain   func(context.Context) error
 	stop    func()              // tells it to end, politely; it returns at once
 	kill    func(reason string) // ends it; it returns at once. nil: it cannot be
+	ended   <-chan struct{}     // its program has ended; nil: it has none
 	dead    <-chan struct{}     // it is gone for good
 	why     func() string       // once it is dead
 
@@ -54,6 +55,8 @@ func (l *life) enter() bool {
 
 func (l *life) alive() bool {
 	select {
+	case <-l.ended:
+		return false
 	case <-l.dead:
 		return false
 	default:

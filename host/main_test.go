@@ -143,9 +143,13 @@ func (p *puppet) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 		<-time.After(50 * time.Millisecond)
-	case "child":
+	case "child", "runaway", "stranger": // one in the plugin's group; one that has left it; one that has cleared its environment too
 		c := exec.Command("/proc/self/exe")
 		c.Env, c.Stdout, c.Stderr = []string{actAs + "=sleeper"}, os.Stderr, os.Stderr
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: do != "child"}
+		if do == "runaway" {
+			c.Env = append(os.Environ(), c.Env...)
+		}
 		if err := c.Start(); err != nil {
 			say("%w", err)
 			break

@@ -2,13 +2,17 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/host/cgroup"
 )
 
 // process is one run of a program, as go-plugin's runner.Runner. Everything that it prints but the handshake is read here and never by go-plugin, whose
@@ -24,9 +28,20 @@ type process struct {
 	reason string      // why it was killed, when it was
 }
 
-// newProcess prepares a run; its environment is set when go-plugin has made it.
-func newProcess(p Program, bounds Bounds, log *slog.Logger) *process {
-	return &process{Run: NewRun(p), output: newOutput(log), bounds: bounds}
+// newProcess prepares a run, and its group below tree where there is one; its environment is set when go-plugin has
+// made it.
+func (p *Plugin) newProcess(tree *cgroup.Tree, name string) (*process, error) {
+	r := &process{Run: NewRun(p.spec.Program), output: newOutput(p.log), bounds: p.bounds()}
+	shown := fmt.Sprintf("memory %d MiB, watched", r.bounds.Memory>>20)
+	if tree != nil {
+		var err error
+		if r.Group, err = tree.Make(name, r.bounds.Memory, r.bounds.Processes); err != nil {
+			return nil, core.Errorf(core.InternalFault, "%s: cannot make its cgroup: %w", p.spec.title(), err)
+		}
+		shown = fmt.Sprintf("memory %d MiB, %d processes, %v", r.bounds.Memory>>20, r.bounds.Processes, tree)
+	}
+	p.change(func(s *Status) { s.Limit = shown })
+	return r, nil
 }
 
 // Start starts it.
@@ -46,15 +61,19 @@ func (p *process) Start(context.Context) error {
 	if p.reason != "" { // it is too late
 		_ = p.handle.Kill()
 	}
-	go p.watch()
+	if p.Group == nil {
+		go p.watch()
+	}
 	return nil
 }
 
 // kill ends it at once, by its handle; reason is for people. It does not wait.
 func (p *process) kill(reason string) {
 	p.mu.Lock()
-	if p.reason == "" {
-		p.reason = reason
+	select {
+	case <-p.Ended: // of another cause
+	default:
+		p.reason = cmp.Or(p.reason, reason)
 	}
 	handle := p.handle
 	p.mu.Unlock()
@@ -76,7 +95,9 @@ func (p *process) why() string {
 	p.mu.Lock()
 	said := p.reason
 	p.mu.Unlock()
-	if said == "" {
+	if said == "" && p.starved {
+		said = fmt.Sprintf("the kernel killed it: it may have %d MiB of memory", p.bounds.Memory>>20)
+	} else if said == "" {
 		said = "it ended by itself: exit status 0"
 		if p.Err != nil {
 			said = "it ended by itself: " + p.Err.Error()

@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"io"
 	"os/exec"
@@ -11,14 +12,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-hpc/weft/host/cgroup"
 )
 
 // Run is one run of a plugin's program. The program ends with this process, and its children end with it.
 type Run struct {
+	Group *cgroup.Group // for it and its children; nil: there is none
 	Cmd   *exec.Cmd     // its environment may be set until Start
 	Stdin io.Closer     // the end of the program's standard input
-	Dead  chan struct{} // closed when the program is reaped and its output is read
+	Ended chan struct{} // closed when the program has ended; its children may go on
+	Dead  chan struct{} // closed when its children have ended too, it is reaped and its output is read
 	Err   error         // of the program's end, once it is dead
+
+	life    string // the variable that its children inherit
+	starved bool   // the kernel killed one of them for the group's memory
 }
 
 // lastWords bounds how long Weft reads the output of a dead program. The program's children may hold the pipe open.
@@ -33,7 +41,7 @@ func NewRun(p Program) *Run {
 	if len(cmd.Args) == 0 {
 		cmd.Args = []string{p.Path}
 	}
-	return &Run{Cmd: cmd, Dead: make(chan struct{})}
+	return &Run{Cmd: cmd, Ended: make(chan struct{}), Dead: make(chan struct{}), life: lifeKey + "=" + rand.Text()}
 }
 
 // Start starts the program. stdout and stderr read what it prints, each to the end.
@@ -60,8 +68,16 @@ func (r *Run) spawn(reading *sync.WaitGroup, stdout, stderr func(io.Reader)) err
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
+	r.Cmd.Env = append(r.Cmd.Env, r.life)
 	if err := r.Cmd.Start(); err != nil {
 		return err
+	}
+	if r.Group != nil {
+		if err := r.Group.Add(r.Cmd.Process.Pid); err != nil {
+			_ = r.Cmd.Process.Kill()
+			_ = r.Cmd.Wait()
+			return err
+		}
 	}
 	r.Stdin = in
 	reading.Go(func() { stdout(out) })
@@ -79,7 +95,16 @@ func (r *Run) bury(reading *sync.WaitGroup) {
 			break
 		}
 	}
+	close(r.Ended)
 	_ = unix.Kill(-pid, unix.SIGKILL)
+	if r.Group == nil {
+		end(func() []int { return strays(r.life) })
+	} else {
+		_ = r.Group.Seal() // a child that is born in spite of it is found
+		end(r.Group.Processes)
+		r.starved = r.Group.Starved()
+		r.Group.Remove()
+	}
 	heard := make(chan struct{})
 	go func() { reading.Wait(); close(heard) }()
 	timer := time.NewTimer(lastWords)
