@@ -52,7 +52,7 @@ func TestUnits(t *testing.T) {
 	for name, verb := range map[string]string{"weft-server.service": "server", "weft-agent.service": "agent"} {
 		u := readUnit(t, name)
 		for key, want := range map[string]string{
-			"Type": "notify", "WatchdogSec": "30", "Restart": "always", "KillMode": "mixed", "UMask": "0022", "RuntimeDirectoryMode": "0755",
+			"Type": "notify", "WatchdogSec": "30", "Restart": "always", "KillMode": "mixed", "Delegate": "memory pids", "UMask": "0022", "RuntimeDirectoryMode": "0755",
 			"RuntimeDirectoryPreserve": "yes", // the ledger must outlive a restart
 			"ExecStart":                "/usr/bin/weft " + verb + " --config " + cli.DefaultConfig,
 			"ExecReload":               "/usr/bin/weft --dir " + cli.DaemonDir + " reload",
@@ -67,8 +67,8 @@ func TestUnits(t *testing.T) {
 		if u.one("Unit", "StartLimitIntervalSec") != "0" {
 			t.Errorf("%s: it gives up after a few starts", name)
 		}
-		// What a user or a node's NICs would be hidden by.
-		for _, key := range []string{"PrivateUsers", "ProtectProc", "DynamicUser", "User", "PrivateNetwork"} {
+		// What a user, a node's NICs or a plugin's cgroup would be hidden by.
+		for _, key := range []string{"PrivateUsers", "ProtectProc", "DynamicUser", "User", "PrivateNetwork", "ProtectControlGroups"} {
 			if v := u.one("Service", key); v != "" {
 				t.Errorf("%s: %s=%s", name, key, v)
 			}
