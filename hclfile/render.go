@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/weft-hpc/weft/core"
 )
 
 const (
@@ -33,7 +35,7 @@ func (f Finding) text(b *strings.Builder, colour bool) {
 	if place := f.place(); place != "" {
 		b.WriteString(place + ": ")
 	}
-	fmt.Fprintf(b, "%s%s%s: %s", on, f.Severity, off, f.Summary)
+	fmt.Fprintf(b, "%s%s%s: %s", on, f.Severity, off, strings.Map(core.Shown, f.Summary)) // a plugin's, maybe
 	if f.Suggestion != "" {
 		fmt.Fprintf(b, "; did you mean %q?", f.Suggestion)
 	}
@@ -46,7 +48,7 @@ func (f Finding) text(b *strings.Builder, colour bool) {
 			fmt.Fprintf(b, "       | %s%s%s%s\n", strings.Repeat(" ", at), on, strings.Repeat("^", marks), off)
 		}
 	}
-	for line := range strings.Lines(f.Detail) {
+	for line := range strings.Lines(strings.Map(core.Shown, f.Detail)) {
 		b.WriteString("         " + strings.TrimSuffix(line, "\n") + "\n")
 	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/weft-hpc/weft/core"
@@ -96,7 +97,9 @@ func (h hooks) Parse(ctx context.Context, call core.HookCall) (core.Intent, erro
 
 func (h hooks) Render(ctx context.Context, call core.HookCall, outcome core.Outcome) (core.HookReply, error) {
 	return ask(ctx, h.p, "render", asHooks, func(h core.Hooks, ctx context.Context) (core.HookReply, error) {
-		return h.Render(ctx, call, outcome)
+		reply, err := h.Render(ctx, call, outcome)
+		reply.Stderr = bytes.Map(core.Shown, reply.Stderr) // a user's terminal; standard output is a scheduler's
+		return reply, err
 	})
 }
 

@@ -227,7 +227,7 @@ func TestAnAdapterHasBothHalves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := p.Hooks().Render(t.Context(), core.HookCall{}, core.Outcome{Action: core.CleanUp}); r.Exit != 3 || err != nil {
+		if r, err := p.Hooks().Render(t.Context(), core.HookCall{}, core.Outcome{Action: core.CleanUp}); r.Exit != 3 || string(r.Stdout) != "\u202e" || string(r.Stderr) != "a??b\n" || err != nil {
 			t.Errorf("%s: %+v %v", name, r, err)
 		}
 		key := core.Key{JobID: core.JobID{Scheduler: name, Job: "7"}}

@@ -171,7 +171,7 @@ func (adapter) Parse(_ context.Context, call core.HookCall) (core.Intent, error)
 }
 
 func (adapter) Render(context.Context, core.HookCall, core.Outcome) (core.HookReply, error) {
-	return core.HookReply{Exit: 3}, nil
+	return core.HookReply{Stdout: []byte("\u202e"), Stderr: []byte("a\u202e\x1bb\n"), Exit: 3}, nil
 }
 
 // Phases are of the process that tells them.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/weft-hpc/weft/core"
@@ -37,7 +38,15 @@ func Open(path string, log *slog.Logger) (*Log, error) {
 		return nil, core.Errorf(core.BadConfig, "audit: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
 	}
 	a := &own{path: path, log: log, f: f}
-	return &Log{slog.New(slog.NewJSONHandler(a, nil)), a}, nil
+	return &Log{slog.New(slog.NewJSONHandler(a, &slog.HandlerOptions{ReplaceAttr: shown})), a}, nil
+}
+
+// shown cleans a text of others for who reads the file on a terminal.
+func shown(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindString {
+		a.Value = slog.StringValue(strings.Map(core.Shown, a.Value.String()))
+	}
+	return a
 }
 
 // Reopen goes on in a file of the same name, as a rotation of logs asks. The open file stays in use where that cannot be.

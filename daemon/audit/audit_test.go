@@ -44,7 +44,10 @@ func TestAudit(t *testing.T) {
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
-	audit.Info("two")
+	audit.Info("two", core.LogWhy, "a\u202e\x1bb")
+	if text, err := os.ReadFile(path + ".1"); err != nil || !strings.Contains(string(text), `"why":"a??b"`) {
+		t.Errorf("%s, %v", text, err)
+	}
 	lines("audit.log.1", "before", "one", "two")
 	audit.Reopen()
 	audit.Info("three")

@@ -38,6 +38,7 @@ func (s Suggest) each(cmd *cobra.Command, _ []string, word string) ([]string, co
 	var out []string
 	directive := cobra.ShellCompDirectiveNoFileComp
 	for _, one := range s(ctx) {
+		one = strings.Map(core.Shown, one)
 		name, _, _ := strings.Cut(one, "\t")
 		if strings.HasPrefix(head+one, word) && !strings.Contains(","+head, ","+name+",") {
 			out = append(out, head+one)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -20,18 +22,55 @@ import (
 func Print[T any](o *Options, v T, table func(io.Writer, T)) error {
 	var out bytes.Buffer
 	if o.Output == "json" {
-		enc := json.NewEncoder(&out)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(v); err != nil {
+		text, err := json.MarshalIndent(v, "", "  ")
+		if err != nil {
 			return fmt.Errorf("output: %w", err)
 		}
-	} else {
+		out.Write(append(escaped(text), '\n'))
+	} else if o.Coloured {
 		table(&out, v)
-		if !o.Coloured {
-			out = *bytes.NewBuffer(bytes.Map(core.Shown, out.Bytes()))
-		}
+	} else {
+		table(Shown(&out), v)
 	}
 	if _, err := out.WriteTo(os.Stdout); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// escaped is JSON with an escape for each character in it that core.Shown hides: a reader gets the same text.
+func escaped(text []byte) (out []byte) {
+	for _, r := range string(text) {
+		if core.Shown(r) == r {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
+}
+
+// Shown writes to w with core.Shown of each character. A write has whole characters.
+func Shown(w io.Writer) io.Writer { return shown{w} }
+
+type shown struct{ to io.Writer }
+
+func (s shown) Write(text []byte) (int, error) {
+	if _, err := s.to.Write(bytes.Map(core.Shown, text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// JSONLine shows v as one line of JSON.
+func JSONLine(v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		_, err = os.Stdout.Write(append(escaped(text), '\n'))
+	}
+	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -35,10 +34,9 @@ func printHistory(o *cli.Options, path, since string) error {
 		fmt.Fprintf(os.Stderr, "weft: %s of the history cannot be read and are left out\n", cli.Plural(bad, "line"))
 	}
 	if o.Output == "json" {
-		enc := json.NewEncoder(os.Stdout)
 		for _, r := range rows {
-			if err := enc.Encode(r); err != nil {
-				return fmt.Errorf("output: %w", err)
+			if err := cli.JSONLine(r); err != nil {
+				return err
 			}
 		}
 		return nil

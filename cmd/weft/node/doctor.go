@@ -189,7 +189,7 @@ func printHealth(w io.Writer, rows []agent.FindingRow) error {
 	default:
 		text = "weft: good"
 	}
-	if _, err := fmt.Fprintln(w, text); err != nil {
+	if _, err := fmt.Fprintln(cli.Shown(w), text); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	if len(bad) > 0 {

@@ -84,7 +84,7 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 	table := o.Output == "table"
 	if table {
 		fmt.Printf("%s, %s\n", t.title, t.about())
-		run.Told = func(_ conformance.Case, r conformance.Result) { printResult(os.Stdout, r, a.verbose) }
+		run.Told = func(_ conformance.Case, r conformance.Result) { printResult(cli.Shown(os.Stdout), r, a.verbose) }
 	}
 	report, err := conformance.Run(cmd.Context(), probe.Subject(t.title, t.program, dir), t.site, run)
 	if err == nil || len(report.Results) > 0 {
