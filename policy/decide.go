@@ -195,23 +195,31 @@ func (e *evaluation) limits() ([]core.Limits, *core.Error) {
 	out := make([]core.Limits, 0, len(e.facts.Job.Placements))
 	known := map[int]core.Limits{}
 	for _, share := range e.facts.Job.Placements {
-		cores := share.Cores
-		if e.facts.Job.Request.Depth > 0 {
-			cores = e.facts.Job.Request.Depth
-		}
-		l, ok := known[cores]
+		l, ok := known[share.Cores]
 		if !ok {
-			e.cores, e.made = cores, nil
-			given, deny := e.set.limits.evaluate(e)
-			if deny == nil {
-				l, deny = fitted(given, e.facts.Job.Request.Limits, cores)
-			}
-			if deny != nil {
+			var deny *core.Error
+			if l, deny = e.share(share.Cores); deny != nil {
 				return nil, deny
 			}
-			known[cores] = l
+			known[share.Cores] = l
 		}
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// share gives the limits on a node with so many cores of the job.
+func (e *evaluation) share(cores int) (core.Limits, *core.Error) {
+	e.cores, e.made = cores, nil
+	given, ask, deny := e.set.limits.evaluate(e)
+	if depth := e.facts.Job.Request.Depth; depth > 0 && deny == nil {
+		cores, e.cores, e.made = depth, depth, nil
+		if given, _, deny = e.set.limits.evaluate(e); deny == nil {
+			deny = deep(depth, given, ask)
+		}
+	}
+	if deny != nil {
+		return given, deny
+	}
+	return fitted(given, ask, e.facts.Job.Request.Limits, cores)
 }

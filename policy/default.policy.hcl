@@ -15,33 +15,36 @@ traffic_classes = ["BEST_EFFORT", "LOW_LATENCY"]
 limits          = "per_core"
 vnis            = ["app"]
 
+# What one core has: with less of these no endpoint opens, so a job that would get less does not start on that node.
+floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 }
+
 # min_nics   = "all"       # fewest NICs of a node that must work for a job to start there
-# floor      = { txqs = 8 } # least that may be reserved when a NIC has little left; below it the job does not start
 # on_failure = "degrade"   # while Weft is down: run jobs without isolation instead of not at all
 
-# Resources of each NIC on a node. reserved is guaranteed to the job, max is its ceiling, and nothing is reserved above it. share.cores is the job's cores
-# on that node, or the depth that its user asked for. The numbers are those of Slurm's switch/hpe_slingshot.
+# Resources of each NIC on a node. reserved is guaranteed to the job, max is its ceiling, and nothing is reserved above it. ask is the most
+# that its user may have reserved instead, by depth, def_ and res_: on a shared node that is taken from the neighbours. share.cores is the job's cores on
+# that node, or the depth that its user asked for, but in ask. The numbers are those of Slurm's switch/hpe_slingshot.
 limits "per_core" {
-  txqs = { reserved = 2 * share.cores, max = 1024 }
-  tgqs = { reserved = 1 * share.cores, max = 512 }
-  eqs  = { reserved = 2 * share.cores, max = 2047 }
-  cts  = { reserved = 1 * share.cores, max = 2047 }
-  ptes = { reserved = 6 * share.cores, max = 2048 }
-  les  = { reserved = 16 * share.cores, max = 16384 }
-  acs  = { reserved = 2 * share.cores, max = 1022 }
+  txqs = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1024 }
+  tgqs = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 512 }
+  eqs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 2047 }
+  cts  = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 2047 }
+  ptes = { reserved = 6 * share.cores, ask = 12 * share.cores, max = 2048 }
+  les  = { reserved = 16 * share.cores, ask = 32 * share.cores, max = 16384 }
+  acs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1022 }
   # tles: none. They are for triggered operations, and a NIC has only 4 pools of them, so 4 jobs a node.
 }
 
 # For jobs that use triggered operations, as hardware collectives do.
 limits "per_core_triggered" {
-  txqs = { reserved = 2 * share.cores, max = 1024 }
-  tgqs = { reserved = 1 * share.cores, max = 512 }
-  eqs  = { reserved = 2 * share.cores, max = 2047 }
-  cts  = { reserved = 1 * share.cores, max = 2047 }
-  ptes = { reserved = 6 * share.cores, max = 2048 }
-  les  = { reserved = 16 * share.cores, max = 16384 }
-  tles = { reserved = 1 * share.cores, max = 2048 }
-  acs  = { reserved = 2 * share.cores, max = 1022 }
+  txqs = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1024 }
+  tgqs = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 512 }
+  eqs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 2047 }
+  cts  = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 2047 }
+  ptes = { reserved = 6 * share.cores, ask = 12 * share.cores, max = 2048 }
+  les  = { reserved = 16 * share.cores, ask = 32 * share.cores, max = 16384 }
+  tles = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 2048 }
+  acs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1022 }
 }
 
 # VNIs by name. The order in vnis is that of SLINGSHOT_VNIS: the application's, the job's, then those of services, from index 2 on.

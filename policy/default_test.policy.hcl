@@ -72,6 +72,31 @@ case "more than the ceiling is refused by name" {
   expect { deny = "txqs" }
 }
 
+case "a job reserves at most twice what its cores have" {
+  job {
+    request { limits = { txqs = { reserved = 65 } } }
+  }
+  expect { deny = "txqs: a reservation of 65 was asked for; the site's policy gives this job at most 64" }
+}
+
+case "twice is granted" {
+  job {
+    request { limits = { txqs = { reserved = 64 }, ptes = { per_core = 12 } } }
+  }
+  expect { limits = { txqs = { reserved = 64, max = 1024 }, ptes = { reserved = 192, max = 2048 } } }
+}
+
+case "a depth beyond the job's own cores takes from its neighbours" {
+  job {
+    request { depth = 33 }
+  }
+  expect { deny = "depth: 33 was asked for, which would reserve 198 ptes; the site's policy gives this job at most 192" }
+}
+
+case "no job starts with less than one core has" {
+  expect { floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2, les = 0 } }
+}
+
 case "a job that asks for collectives is told that it gets none" {
   job {
     request { collectives = true }

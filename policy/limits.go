@@ -20,6 +20,7 @@ type limits struct {
 
 type limit struct {
 	reserved, max *number
+	ask           *number // nil: max
 }
 
 const limitForm = "{ reserved = 2 * share.cores, max = 1024 }"
@@ -45,8 +46,8 @@ func (c *compiler) compileLimits(file *hclfile.File, block *hclsyntax.Block) {
 		if attr == nil {
 			continue
 		}
-		fields := c.fields(file, attr.Expr, title+": "+name, limitForm, []string{"reserved", "max"}, nil, nil)
-		if len(fields) != 2 {
+		fields := c.fields(file, attr.Expr, title+": "+name, limitForm, []string{"reserved", "max"}, []string{"ask"}, nil)
+		if fields["reserved"] == nil || fields["max"] == nil {
 			continue
 		}
 		one := &limit{
@@ -56,6 +57,9 @@ func (c *compiler) compileLimits(file *hclfile.File, block *hclsyntax.Block) {
 		if one.reserved == nil || one.max == nil {
 			continue
 		}
+		if fields["ask"] != nil {
+			one.ask = c.number(file, fields["ask"], title, name+".ask", limitScope)
+		}
 		if r, m := one.reserved.constant, one.max.constant; r != cty.NilVal && m != cty.NilVal && r.GreaterThan(m).True() {
 			c.add(file.At(hclfile.Error, attr.Expr.Range(), title+": "+name+": reserved is above max", "Reserved is guaranteed to the job, max is its ceiling."))
 		}
@@ -64,22 +68,29 @@ func (c *compiler) compileLimits(file *hclfile.File, block *hclsyntax.Block) {
 }
 
 // evaluate gives the limits of the share that e is at. What a rule of thumb reserves above its own max, as 2 * share.cores does on a node with very many cores, is max:
-// switch/hpe_slingshot does the same.
-func (l *limits) evaluate(e *evaluation) (core.Limits, *core.Error) {
-	var out core.Limits
+// switch/hpe_slingshot does the same. ask is the most of each that a user may have reserved, never less than policy reserves
+// for the cores that e is at.
+func (l *limits) evaluate(e *evaluation) (out core.Limits, ask [core.NumResources]uint16, _ *core.Error) {
 	for i, one := range l.resources {
 		if one == nil {
 			continue
 		}
 		reserved, err := one.reserved.value(e)
 		if err != nil {
-			return out, one.reserved.fault(fmt.Sprintf("limits %q", l.name), err)
+			return out, ask, one.reserved.fault(fmt.Sprintf("limits %q", l.name), err)
 		}
 		most, err := one.max.value(e)
 		if err != nil {
-			return out, one.max.fault(fmt.Sprintf("limits %q", l.name), err)
+			return out, ask, one.max.fault(fmt.Sprintf("limits %q", l.name), err)
 		}
-		out[i] = core.Limit{Reserved: min(reserved, most), Max: most}
+		out[i], ask[i] = core.Limit{Reserved: min(reserved, most), Max: most}, most
+		if one.ask == nil {
+			continue
+		}
+		if ask[i], err = one.ask.value(e); err != nil {
+			return out, ask, one.ask.fault(fmt.Sprintf("limits %q", l.name), err)
+		}
+		ask[i] = max(out[i].Reserved, min(ask[i], most))
 	}
-	return out, nil
+	return out, ask, nil
 }

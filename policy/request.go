@@ -73,26 +73,39 @@ func classes(given, asked core.Classes) (core.Classes, *core.Error) {
 // asked reports whether anything was asked of a resource.
 func asked(l core.LimitRequest) bool { return l.PerCore != nil || l.Reserved != nil || l.Max != nil }
 
-// fitted fits the limits that policy gives on a node to those asked for: up to policy's max, each.
-func fitted(given core.Limits, requests [core.NumResources]core.LimitRequest, cores int) (core.Limits, *core.Error) {
+// deep refuses a depth that reserves more than a user may ask for.
+func deep(depth int, given core.Limits, ask [core.NumResources]uint16) *core.Error {
+	for i, l := range given {
+		if l.Reserved > ask[i] {
+			return core.Errorf(core.PolicyDenied, "depth: %d was asked for, which would reserve %d %s; "+
+				"the site's policy gives this job at most %d on each NIC of a node", depth, l.Reserved, core.Resource(i), ask[i]).
+				WithRemedy("ask for a smaller depth or more cores, or ask the site's administrators")
+		}
+	}
+	return nil
+}
+
+// fitted fits the limits that policy gives on a node to those asked for: up to policy's max each, and reserved up to ask.
+func fitted(
+	given core.Limits, ask [core.NumResources]uint16, requests [core.NumResources]core.LimitRequest, cores int,
+) (core.Limits, *core.Error) {
 	for i, r := range requests {
 		one := &given[i]
-		most := one.Max
-		beyond := func(what string, n int) *core.Error {
+		beyond := func(what string, n int, most uint16) *core.Error {
 			return core.Errorf(core.PolicyDenied, "%s: a %s of %d was asked for; the site's policy gives this job at most %d on each NIC of a node", core.Resource(i), what, n, most).
 				WithRemedy(fmt.Sprintf("ask for at most %d, or ask the site's administrators", most))
 		}
 		if r.Max != nil {
-			if *r.Max > most {
-				return given, beyond("maximum", int(*r.Max))
+			if *r.Max > one.Max {
+				return given, beyond("maximum", int(*r.Max), one.Max)
 			}
 			one.Max = *r.Max
 			one.Reserved = min(one.Reserved, one.Max)
 		}
 		switch {
 		case r.Reserved != nil:
-			if *r.Reserved > most {
-				return given, beyond("reservation", int(*r.Reserved))
+			if *r.Reserved > ask[i] {
+				return given, beyond("reservation", int(*r.Reserved), ask[i])
 			}
 			one.Reserved = *r.Reserved
 		case r.PerCore != nil:
@@ -100,8 +113,8 @@ func fitted(given core.Limits, requests [core.NumResources]core.LimitRequest, co
 			if r.Max != nil {
 				n = min(n, int(one.Max)) // the ceiling that the user set
 			}
-			if n < 0 || n > int(one.Max) {
-				return given, beyond("reservation", n)
+			if n < 0 || n > int(min(one.Max, ask[i])) {
+				return given, beyond("reservation", n, ask[i])
 			}
 			one.Reserved = uint16(n)
 		}

@@ -54,3 +54,14 @@ case "one VNI for each job" {
   }
   expect { deny = "gives this job 1" }
 }
+
+case "a depth beyond the job's own cores" {
+  job {
+    request { depth = 1024 }
+  }
+  expect { deny = "depth: 1024 was asked for" }
+}
+
+case "no job starts with less than one core has" {
+  expect { floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 } }
+}

@@ -5,14 +5,17 @@ traffic_classes = ["BEST_EFFORT", "LOW_LATENCY"]
 limits          = "per_core"
 vnis            = ["app", "job"]
 
+# What one core has: with less of these no endpoint opens, so a job that would get less does not start on that node.
+floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 }
+
 limits "per_core" {
-  txqs = { reserved = 2 * share.cores, max = 1024 }
-  tgqs = { reserved = 1 * share.cores, max = 512 }
-  eqs  = { reserved = 2 * share.cores, max = 2047 }
-  cts  = { reserved = 1 * share.cores, max = 2047 }
-  ptes = { reserved = 6 * share.cores, max = 2048 }
-  les  = { reserved = 16 * share.cores, max = 16384 }
-  acs  = { reserved = 2 * share.cores, max = 1022 }
+  txqs = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1024 }
+  tgqs = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 512 }
+  eqs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 2047 }
+  cts  = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 2047 }
+  ptes = { reserved = 6 * share.cores, ask = 12 * share.cores, max = 2048 }
+  les  = { reserved = 16 * share.cores, ask = 32 * share.cores, max = 16384 }
+  acs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1022 }
 }
 
 vni "app" { pool = "jobs" }

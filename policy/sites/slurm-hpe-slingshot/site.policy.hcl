@@ -7,21 +7,26 @@
 # - Isolation of steps is not kept. The plugin gives each step VNIs of its own, so that two steps of a job cannot reach each other; here all steps of a job
 #   share the job's. Jobs are isolated from each other as before.
 # - A job on one node has a VNI too, where the plugin gives none unless single_node_vni says so.
-# - With the plugin a user may reserve up to what the NIC has (res_). Here max is the ceiling, and more is refused by name.
+# - With the plugin a user may reserve up to what the NIC has (res_), and so take it from the neighbours. Here ask and max are the bounds, and more is
+#   refused by name, as is a depth of more than twice the job's cores.
+# - With the plugin a job starts with less than one core has. Here the floor refuses it.
 
 traffic_classes = ["LOW_LATENCY", "BEST_EFFORT"]
 limits          = "per_cpu"
 vnis            = ["app"]
 
+# What one core has: with less of these no endpoint opens, so a job that would get less does not start on that node.
+floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 }
+
 limits "per_cpu" {
-  txqs = { reserved = 2 * share.cores, max = 1024 }
-  tgqs = { reserved = 1 * share.cores, max = 512 }
-  eqs  = { reserved = 2 * share.cores, max = 2047 }
-  cts  = { reserved = 1 * share.cores, max = 2047 }
-  tles = { reserved = 1 * share.cores, max = 2048 } # a NIC has 4 pools of these, so 4 jobs a node get any; the fifth runs without, with a warning
-  ptes = { reserved = 6 * share.cores, max = 2048 }
-  les  = { reserved = 16 * share.cores, max = 16384 }
-  acs  = { reserved = 2 * share.cores, max = 1022 } # 4 for each CPU before Slurm 25.05
+  txqs = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1024 }
+  tgqs = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 512 }
+  eqs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 2047 }
+  cts  = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 2047 }
+  tles = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 2048 } # a NIC has 4 pools of these, so 4 jobs a node get any; the fifth runs without, with a warning
+  ptes = { reserved = 6 * share.cores, ask = 12 * share.cores, max = 2048 }
+  les  = { reserved = 16 * share.cores, ask = 32 * share.cores, max = 16384 }
+  acs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1022 } # 4 for each CPU before Slurm 25.05
 }
 
 vni "app" { pool = "jobs" }

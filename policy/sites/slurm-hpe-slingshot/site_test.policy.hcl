@@ -87,5 +87,16 @@ case "more than the cap is refused, not clipped" {
   job {
     request { limits = { txqs = { reserved = 1025 } } }
   }
-  expect { deny = "at most 1024" }
+  expect { deny = "at most 256" }
+}
+
+case "a depth beyond the job's own cores" {
+  job {
+    request { depth = 1024 }
+  }
+  expect { deny = "depth: 1024 was asked for" }
+}
+
+case "no job starts with less than one core has" {
+  expect { floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 } }
 }
