@@ -23,6 +23,7 @@ type box struct {
 	bootAt  time.Duration
 	powered bool
 	cut     bool // from the network
+	unread  bool // its driver does not answer
 	deaf    bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn
 	nics    [numNICs]nic
 	records map[string]node.Record // in the run directory: gone with the boot

@@ -53,7 +53,7 @@ func (b *box) proceed(o *op) {
 	i := slices.Index(b.agent.ops, o)
 	b.agent.ops = slices.Delete(b.agent.ops, i, i+1)
 	var err *core.Error
-	if b.w.chance(15) {
+	if b.w.chance(15) || b.unread {
 		err = core.Errorf(core.DriverAway, "driver: its process has ended")
 	}
 	switch o.kind {

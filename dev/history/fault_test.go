@@ -57,6 +57,9 @@ func (w *world) hurt() {
 	case p < 72:
 		w.say("%s: NIC %s leaves the bus", b.name, n.name)
 		n.hidden = true
+	case p < 78 && w.odds(300):
+		w.say("%s: its NICs cannot be read", b.name)
+		b.unread = true
 	case p < 78:
 		w.say("%s: NIC %s is at fault", b.name, n.name)
 		n.fault = true
@@ -148,6 +151,7 @@ func (w *world) mend() {
 	case b.cut || b.deaf:
 		b.cut, b.deaf = false, false
 	default:
+		b.unread = false
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false
 		}

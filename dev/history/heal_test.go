@@ -2,10 +2,13 @@ package history
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
@@ -19,7 +22,7 @@ func (w *world) heal() {
 		if !b.powered {
 			b.power()
 		}
-		b.cut, b.deaf = false, false
+		b.cut, b.deaf, b.unread = false, false, false
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false
 		}
@@ -33,6 +36,9 @@ func (w *world) heal() {
 	}
 	if !w.srv.up {
 		w.srv.start(w.srv.highest)
+	}
+	if w.odds(200) {
+		w.mute(w.boxes[w.rng.IntN(numNodes)])
 	}
 	for _, j := range w.sched.Jobs() {
 		if j.State != core.JobFinal {
@@ -63,6 +69,34 @@ func (w *world) heal() {
 		text += fmt.Sprintf("\n  the server has %v: %v %q %v", v.Job.Run, v.State, v.Why, v.Nodes)
 	}
 	w.fail("liveness: not all came back: %s%s", w.left(), text)
+}
+
+// mute starts the agent of b anew where no NIC can be read. The server must learn why, and the node must refuse a job
+// at once.
+func (w *world) mute(b *box) {
+	w.say("%s: its agent starts, and its NICs cannot be read", b.name)
+	b.crash()
+	b.unread = true
+	b.start()
+	for range 6 {
+		w.settle()
+		w.pass(5 * time.Second)
+	}
+	w.settle()
+	for _, n := range w.srv.m.Nodes() {
+		if n.Name == b.name && (!n.Attached || n.Drained == "") {
+			w.fail("liveness: %s cannot read its NICs, and the server does not know: %+v", b.name, n)
+		}
+	}
+	ask := core.Intent{Action: core.Prepare, Key: core.Key{JobID: core.JobID{Scheduler: label, Job: "unread"}}, UID: firstUID}
+	_, actions := b.agent.m.Step(b.moment(), node.Hook{Call: 1 << 62, Ask: ask, Until: b.moment().Uptime + time.Hour})
+	if !slices.ContainsFunc(actions, func(a node.Action) bool {
+		r, ok := a.(node.Reply)
+		return ok && r.Outcome.Err != nil && strings.HasPrefix(r.Outcome.Err.What, core.UnreadPrefix)
+	}) {
+		w.fail("liveness: %s cannot read its NICs, and a job waits there: %v", b.name, actions)
+	}
+	b.unread = false
 }
 
 // settle lets everything that is under way come to its end.
@@ -116,6 +150,11 @@ func (w *world) left() string {
 	for _, h := range w.law.held {
 		if !w.foreign(h.VNIs) {
 			return "reservation " + h.Job.Run.String() + " is " + h.state.String()
+		}
+	}
+	for _, n := range w.srv.m.Nodes() {
+		if strings.HasPrefix(n.Drained, core.UnreadPrefix) {
+			return n.Name + " is drained though its NICs can be read: " + n.Drained
 		}
 	}
 	for _, b := range w.boxes {
