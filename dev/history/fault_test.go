@@ -195,6 +195,11 @@ func (w *world) plant() {
 			spec.Owner = core.UID(o.run.UID)
 		}
 	}
+	if w.odds(300) { // a neighbour takes nearly all that the next job needs
+		left := n.k.Capacity()[core.TXQ].Free
+		left -= min(left, uint16(w.rng.IntN(10))) //nolint:gosec // below 10
+		spec.Limits[core.TXQ] = core.Limit{Max: left, Reserved: left}
+	}
 	if n.k.Services()[len(n.k.Services())-1].ID > 12 {
 		return
 	}

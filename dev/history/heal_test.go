@@ -37,6 +37,8 @@ func (w *world) heal() {
 	if !w.srv.up {
 		w.srv.start(w.srv.highest)
 	}
+	w.settle()
+	w.short()
 	if w.odds(200) {
 		w.mute(w.boxes[w.rng.IntN(numNodes)])
 	}
@@ -69,6 +71,22 @@ func (w *world) heal() {
 		text += fmt.Sprintf("\n  the server has %v: %v %q %v", v.Job.Run, v.State, v.Why, v.Nodes)
 	}
 	w.fail("liveness: not all came back: %s%s", w.left(), text)
+}
+
+// short looks whether the server knows why a job has less than it was granted, now that all nodes are there.
+func (w *world) short() {
+	for v := range w.srv.m.Reservations(0) {
+		for _, n := range v.Nodes {
+			at := slices.IndexFunc(w.boxes, func(b *box) bool { return b.name == n.Node })
+			e, ok := w.boxes[at].entry(v.Job.Run)
+			less := ok && e.State == node.Ready && slices.ContainsFunc(e.Services, func(s core.Service) bool {
+				return s.Limits[core.TXQ].Reserved < e.Grant.Limits[core.TXQ].Reserved
+			})
+			if less && (n.Fit == nil || len(n.Fit.Warnings) == 0) {
+				w.fail("liveness: %s has less of its NICs than %v was granted, and the server does not know", n.Node, v.Job.Run)
+			}
+		}
+	}
 }
 
 // mute starts the agent of b anew where no NIC can be read. The server must learn why, and the node must refuse a job

@@ -100,6 +100,9 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 			if own == nil || own.foreign || own.run != e.Grant.Run || !slices.ContainsFunc(sim.ServicesOn(&n.k, d), want.Same) {
 				l.w.fail("R5: %s: %v was prepared, and its service %s/%d does not stand", b.name, e.Grant.Run, d, ids[i])
 			}
+			if got := own.service.Limits[core.TXQ].Reserved; got < leastTXQs {
+				l.w.fail("R5: %s: %v was prepared on %s with %d txqs, below policy's floor", b.name, e.Grant.Run, d, got)
+			}
 		}
 		return
 	}

@@ -300,6 +300,9 @@ func (w *world) describe(c *call) *engine.Said {
 	return said
 }
 
+// leastTXQs is policy's floor.
+const leastTXQs = 2
+
 // decide is the policy: fixed, and of the job's facts alone.
 func decide(j core.Job) engine.Decision {
 	d := engine.Decision{Classes: core.BestEffort, Policy: "p1", VNIs: []engine.Wanted{{Name: "app", Pool: poolName}}}
@@ -316,6 +319,7 @@ func decide(j core.Job) engine.Decision {
 		l[r] = core.Limit{Max: 64, Reserved: 8}
 	}
 	l[core.LE] = core.Limit{Max: 1024, Reserved: 64}
+	d.Floor[core.TXQ] = leastTXQs
 	for range j.Placements {
 		d.Limits = append(d.Limits, l)
 	}
