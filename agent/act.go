@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -39,6 +40,9 @@ func (a *Agent) act(actions []node.Action) {
 			a.drain(act.Reason)
 		case node.Say:
 			a.say(act)
+		case node.Short:
+			a.meter.Short(act.Run.Scheduler)
+			a.say(node.Say{Bad: true, Run: act.Run, Origin: act.Origin, Text: strings.Join(act.Warnings, "; ")})
 		}
 	}
 }

@@ -36,6 +36,7 @@ type degrades struct {
 func (d *degrades) Hooked(string, string, core.Reason, time.Duration) {}
 func (d *degrades) Driven(string, core.Reason, time.Duration)         {}
 func (d *degrades) Linked(bool)                                       {}
+func (d *degrades) Short(string)                                      {}
 func (d *degrades) Degraded(_ string, r core.Reason)                  { d.of = append(d.of, r) }
 
 // TestDegrade: on_failure = "degrade" lets a job run without variables where Weft cannot serve, and nowhere else.

@@ -14,6 +14,7 @@ type Meter interface {
 	Hooked(scheduler, phase string, reason core.Reason, took time.Duration) // a hook was answered; phase is empty where its adapter does not know it
 	Driven(verb string, reason core.Reason, took time.Duration)             // the NIC driver answered: devices, services, create, destroy
 	Degraded(scheduler string, reason core.Reason)                          // a job runs here without isolation, since policy has on_failure = "degrade"
+	Short(scheduler string)                                                 // a job started here with less of a NIC than it was granted
 	Linked(up bool)                                                         // a session with the server began or ended
 }
 
@@ -23,6 +24,7 @@ type unmetered struct{}
 func (unmetered) Hooked(string, string, core.Reason, time.Duration) {}
 func (unmetered) Driven(string, core.Reason, time.Duration)         {}
 func (unmetered) Degraded(string, core.Reason)                      {}
+func (unmetered) Short(string)                                      {}
 func (unmetered) Linked(bool)                                       {}
 
 // NICs are the node's devices as they were read last; nil before the first reading.

@@ -37,6 +37,7 @@ type Agent struct {
 	driven   *prometheus.HistogramVec
 	failed   *prometheus.CounterVec
 	degraded *prometheus.CounterVec
+	short    *prometheus.CounterVec
 	linked   prometheus.Counter
 	link     prometheus.Gauge
 
@@ -71,6 +72,9 @@ func NewAgent(o AgentOptions) *Agent {
 	a.degraded = a.counters("weft_degraded_prepares_total",
 		"Prepares on this node whose jobs run without isolation, since Weft could not serve them and policy has "+
 			"on_failure = degrade, and why.", "scheduler", "reason")
+	a.short = a.counters("weft_short_prepares_total",
+		"Jobs that started on this node with less of a NIC than policy granted, or on a NIC with a fault; "+
+			"`weft job` says what they lack and why.", "scheduler")
 	a.registry.MustRegister(a.link, a)
 	return a
 }
@@ -107,6 +111,10 @@ func (a *Agent) Driven(verb string, r core.Reason, took time.Duration) {
 
 func (a *Agent) Degraded(scheduler string, r core.Reason) {
 	a.degraded.WithLabelValues(strings.ToValidUTF8(scheduler, "?"), word(r)).Inc()
+}
+
+func (a *Agent) Short(scheduler string) {
+	a.short.WithLabelValues(strings.ToValidUTF8(scheduler, "?")).Inc()
 }
 
 func (a *Agent) Linked(up bool) {

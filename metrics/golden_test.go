@@ -62,6 +62,7 @@ func TestPages(t *testing.T) {
 		s := start(t)
 		s.serverPage.Degraded("tioga")
 		s.agentPage.Degraded("tioga", core.ServerAway)
+		s.agentPage.Short("tioga")
 		s.play()
 		for name, h := range map[string]http.Handler{"server.txt": s.serverPage, "agent.txt": s.agentPage} {
 			text := scrape(t, h)

@@ -62,6 +62,13 @@ type Withdraw struct{ Run core.Run }
 // Drain takes this node out of service through the schedulers' adapters of this node, and by the report's Fault through the server.
 type Drain struct{ Reason string }
 
+// Short says that a run is ready with less than its grant, or on NICs with a fault.
+type Short struct {
+	Run      core.Run
+	Origin   string
+	Warnings []string
+}
+
 // Say is a line for the log.
 type Say struct {
 	Bad    bool // a warning rather than a notice
@@ -80,3 +87,4 @@ func (Publish) action()  {}
 func (Withdraw) action() {}
 func (Drain) action()    {}
 func (Say) action()      {}
+func (Short) action()    {}

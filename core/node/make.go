@@ -168,6 +168,9 @@ func (m *Machine) ready(r *holding) {
 	m.publish(r)
 	m.answer(r, nil)
 	m.changed(r)
+	if short := r.warnings(); len(short) > 0 {
+		m.act(Short{Run: r.Grant.Run, Origin: r.origin, Warnings: short})
+	}
 }
 
 // fail rolls back: all NICs or none. Who waits is answered when that is done, or soon.
