@@ -90,7 +90,7 @@ fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 	fi
 
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
-	go test ./docs ./metrics ./hclfile ./config ./policy -update
+	go test ./docs ./metrics ./hclfile ./config ./policy ./rpc -update
 	go test ./cmd/weft -run 'TestDemo|TestScripts/help|TestPermissionsPage' -update
 
 pictures: $(TOOLS)/d2-$(D2) ## draw docs/pictures/*.d2 anew

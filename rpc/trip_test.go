@@ -26,7 +26,7 @@ var errorsWhole = cmp.Options{
 	}),
 }
 
-// trip takes a value through the bytes of its message and back.
+// trip takes a value through the bytes of its message and back. It compares the golden messages, too.
 func trip[D any, P proto.Message](t *testing.T, gen *rapid.Generator[D], encode func(D) P, empty func() P, decode func(*decoder, P) D, stays ...string) {
 	t.Helper()
 	drawn := fields{} // of the same values every time: random ones would leave a field out once in a while
@@ -61,6 +61,7 @@ func trip[D any, P proto.Message](t *testing.T, gen *rapid.Generator[D], encode 
 			t.Errorf("%s was never drawn, so nothing shows that it crosses", name)
 		}
 	}
+	goldens = append(goldens, golden(t, encode)...)
 }
 
 // fields are those that core's structs have, and whether a value other than zero was drawn for each: a field that core gains and no generator knows would
@@ -151,4 +152,5 @@ func TestEveryMessageCrossesWhole(t *testing.T) {
 	})
 	t.Run("Info", func(t *testing.T) { trip(t, genInfo, encodeInfo, fresh[pluginv1.InfoReply], (*decoder).info) })
 	t.Run("Finding", func(t *testing.T) { trip(t, genFinding, encodeFinding, fresh[pluginv1.Finding], (*decoder).finding) })
+	unlike(t, goldens)
 }
