@@ -91,14 +91,19 @@ func (r *liveRun) quarantine() (longest time.Duration) {
 	return longest
 }
 
-func newModel(t *rapid.T) *model {
-	w := newWorld(t, 7)
+// usePools begins again with other pools.
+func (w *world) usePools(pools []modelPool) {
 	w.pools, w.cfg.Pools = nil, nil
-	for _, p := range modelPools {
+	for _, p := range pools {
 		w.pools = append(w.pools, allocator.Pool{Name: p.name, Ranges: []allocator.Range{{First: p.first, Last: p.last}}})
 		w.cfg.Pools = append(w.cfg.Pools, w.pool(p.name, p.quarantine))
 	}
 	w.load()
+}
+
+func newModel(t *rapid.T) *model {
+	w := newWorld(t, 7)
+	w.usePools(modelPools)
 	m := &model{
 		world: w, live: map[core.Run]*liveRun{}, over: map[core.Run]bool{}, truth: map[core.JobID]*said{}, nodes: map[string]*modelNode{},
 		names: []string{"n1", "n2", "n3"},

@@ -55,6 +55,19 @@ func TestForgetOfHeld(t *testing.T) {
 	w.want(run, Draining)
 }
 
+// Nobody's word removes a service: while a node is in contact and shows it, it is held.
+func TestForgetOfAnUnknownService(t *testing.T) {
+	w := newWorld(t, 8)
+	w.begin("n1", core.Report{Unknown: []core.Service{strayService(1024)}})
+	serial := w.views()[0].Serial
+	if d := done(t, w.step(Forget{Call: 1, Serial: serial})); d.Err == nil || d.Err.Reason != core.NotAllowed {
+		t.Errorf("%v", d)
+	}
+	if v := w.views(); len(v) != 1 || v[0].State != Held || v[0].Nodes[0].Clean {
+		t.Errorf("it is not held any more: %+v", v)
+	}
+}
+
 // A resize leaves live reservations their VNIs; what lies outside stays held and is not given again.
 func TestConfigureResizes(t *testing.T) {
 	w := newWorld(t, 4, "n1")

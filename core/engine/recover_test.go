@@ -333,9 +333,61 @@ func TestRecoverPastIsBounded(t *testing.T) {
 	if w.m.Recovering() {
 		t.Error("a node that was away for long stops the system")
 	}
+	newest := w.m.Head()
+	w.restart()
+	w.begin("n1", core.Report{Seen: newest})
+	if w.m.Recovering() {
+		t.Error("a node that saw the incarnation before this one stops the system")
+	}
 	seen.Revision = w.m.Head().Revision
 	w.begin("n1", core.Report{Seen: seen})
 	if !w.m.Recovering() {
 		t.Error("an incarnation that cannot have come so far is believed")
+	}
+}
+
+// Of each incarnation the store knows how far it came: one commit more, which a node has seen, is another branch.
+func TestRecoverKnowsTheEndOfEachIncarnation(t *testing.T) {
+	for _, restarts := range []int{0, 1, 3} {
+		for more := range uint64(2) {
+			w := newWorld(t, 100, "n1", "n2")
+			w.cfg.Nodes = []string{"n1", "n2"}
+			seen := w.m.Head()
+			for range restarts {
+				w.restart()
+			}
+			seen.Revision += more
+			w.begin("n1", core.Report{Seen: seen})
+			if got := w.m.Recovering(); got != (more > 0) {
+				t.Errorf("%d starts later, %d commits ahead: recovering: %v", restarts, more, got)
+			}
+		}
+	}
+}
+
+// What the server learns of nodes that are down ends the wait of a store without a witness, and no other.
+func TestRecoverLeavesOutNodesThatAreDown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		begin func(*world)
+		left  int
+	}{
+		"no witness":  {func(w *world) { w.restart(core.Head{}) }, 0},
+		"a new store": {func(w *world) { clear(w.store); w.load() }, 2},
+		"an older copy": {func(w *world) {
+			seen := w.m.Head()
+			seen.Revision++
+			w.restart(seen)
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 100)
+			w.cfg.Nodes = []string{"n1", "n2"}
+			w.step(Configure{w.cfg})
+			tt.begin(w)
+			w.step(Recover{Call: 1, Without: w.cfg.Nodes, Unwitnessed: true})
+			if got := w.m.Figures().Awaited; got != tt.left {
+				t.Errorf("%d nodes are awaited, want %d", got, tt.left)
+			}
+		})
 	}
 }

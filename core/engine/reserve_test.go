@@ -74,6 +74,38 @@ func TestReserveAsksOnceWhileFresh(t *testing.T) {
 	}
 }
 
+// A fresh answer vouches for the run that it showed: who claims another one asks the scheduler, and is refused.
+func TestReserveOfAFalseClaim(t *testing.T) {
+	for name, tt := range map[string]struct {
+		claim func(*Reserve)
+		why   core.Reason
+	}{
+		"another uid":        {func(r *Reserve) { r.Ask.UID++ }, core.NotAllowed},
+		"nobody's uid":       {func(r *Reserve) { r.Ask.UID = core.NoUID }, core.NotAllowed},
+		"another generation": {func(r *Reserve) { r.Ask.Key.Generation++ }, core.JobEnded},
+		"another job":        {func(r *Reserve) { r.Ask.Key.Job = "8" }, core.JobEnded},
+		"another scheduler":  {func(r *Reserve) { r.Ask.Key.Scheduler = "flux" }, core.JobEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 100, "n1", "n2")
+			j := job("7", "n[1-2]")
+			w.granted("n1", j, app())
+			in := w.ask("n2", j)
+			tt.claim(&in)
+			if acts := w.step(in); !described(acts, in.Call) {
+				t.Fatalf("the scheduler is not asked: %v", acts)
+			}
+			in.Said = &Said{Began: w.now.Uptime, Job: j, Decision: app()}
+			if _, err := w.outcome(w.step(in), in.Call); err == nil || err.Reason != tt.why {
+				t.Errorf("%v, want %s", err, tt.why)
+			}
+			if nodes := w.views()[0].Nodes; len(nodes) != 1 || len(w.written) > 0 {
+				t.Errorf("the job is on %v, written: %v", nodes, w.written)
+			}
+		})
+	}
+}
+
 // An answer that lacks the job is newer than the one that showed it: nobody joins on the older one.
 func TestReserveAsksWhenTheNewestAnswerLacksTheJob(t *testing.T) {
 	w := newWorld(t, 100, "n1", "n2")

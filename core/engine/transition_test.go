@@ -249,3 +249,34 @@ func TestManyQuarantinesEndInTurn(t *testing.T) {
 		t.Errorf("%d are left after two ticks", got)
 	}
 }
+
+// The longest quarantine of a job's pools counts to its last moment, in whatever order the job has them.
+func TestQuarantineOfUnlikePools(t *testing.T) {
+	for _, pools := range [][]string{{"jobs"}, {"slow"}, {"fast"}, {"slow", "jobs"}, {"jobs", "slow"}, {"fast", "slow", "jobs"}, {"slow", "fast"}} {
+		t.Run(strings.Join(pools, ","), func(t *testing.T) {
+			w := newWorld(t, 7)
+			w.usePools(modelPools)
+			w.attach("n1")
+			d, longest := app(), time.Duration(0)
+			d.VNIs = nil
+			for _, p := range modelPools {
+				if slices.Contains(pools, p.name) {
+					longest = max(longest, p.quarantine)
+				}
+			}
+			for _, p := range pools {
+				d.VNIs = append(d.VNIs, Wanted{p, p})
+			}
+			j := job("7", "n1")
+			w.granted("n1", j, d)
+			w.final(j.Run)
+			w.tell("n1", heldAs(core.HeldClean, j.Run))
+			if longest > 0 {
+				w.tick(longest - 1)
+				w.want(j.Run, Quarantined)
+			}
+			w.tick(1)
+			w.want(j.Run, 0)
+		})
+	}
+}

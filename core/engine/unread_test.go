@@ -56,4 +56,8 @@ func TestUnreadFreesNothing(t *testing.T) {
 	if held := w.views(); len(held) != 1 || held[0].State != Held {
 		t.Errorf("held: %+v", held)
 	}
+	accepted := done(t, w.step(Accept{Call: 2, Node: "n1"}))
+	if got := w.m.nodes["n1"].Inventory; accepted.Err == nil || len(got) != 2 {
+		t.Errorf("the node has to have the NICs %v, accepted: %v", got, accepted)
+	}
 }
