@@ -40,27 +40,49 @@ func open(t *testing.T, dir, name string) *identity.Source {
 	return s
 }
 
-// shake makes a handshake over a pipe and gives the node that the server sees.
+// shake makes a handshake and gives the node that the server sees.
 func shake(t *testing.T, server, client *tls.Config) (node string, serverErr, clientErr error) {
 	t.Helper()
-	a, b := net.Pipe()
+	state, serverErr, clientErr := shakeAny(t, server, client)
+	if serverErr == nil {
+		node, serverErr = identity.Node(state.PeerCertificates[0])
+	}
+	return node, serverErr, clientErr
+}
+
+// shakeAny makes a handshake and gives the connection as the server sees it.
+func shakeAny(t *testing.T, server, client *tls.Config) (state tls.ConnectionState, serverErr, clientErr error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // in a pipe without a buffer, two sides that refuse each other wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		var a net.Conn
+		if a, serverErr = l.Accept(); serverErr != nil {
+			return
+		}
 		c := tls.Server(a, server)
 		if serverErr = c.Handshake(); serverErr == nil {
-			node, serverErr = identity.Node(c.ConnectionState().PeerCertificates[0])
+			state = c.ConnectionState()
 			_, _ = c.Write([]byte{1})
 		}
 		_ = a.Close()
 	}()
+	b, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := tls.Client(b, client)
 	if clientErr = c.Handshake(); clientErr == nil {
 		_, clientErr = c.Read(make([]byte, 1)) // in TLS 1.3 a refused client learns of it here
 	}
 	_ = b.Close()
 	<-done
-	return node, serverErr, clientErr
+	return state, serverErr, clientErr
 }
 
 func TestOnlyTheRightPairMeets(t *testing.T) {

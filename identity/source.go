@@ -118,12 +118,8 @@ func (s *Source) Client(host string) *tls.Config {
 		// The pool is read at each handshake, which RootCAs cannot do; what the library would check is checked in VerifyConnection.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(c tls.ConnectionState) error {
-			rest := x509.NewCertPool()
-			for _, cert := range c.PeerCertificates[1:] {
-				rest.AddCert(cert)
-			}
 			if _, err := c.PeerCertificates[0].Verify(x509.VerifyOptions{
-				Roots: s.now().pool, Intermediates: rest, DNSName: host, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+				Roots: s.now().pool, DNSName: host, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 			}); err != nil {
 				return core.Errorf(core.NotAllowed, "server %s: %w", host, err)
 			}
