@@ -347,6 +347,42 @@ func TestAReturnedNICIsToldSoon(t *testing.T) {
 	}
 }
 
+// A driver that answers for more or fewer services than it was to remove is asked again, and has removed nothing.
+func TestDriverThatMiscountsAtDestroy(t *testing.T) {
+	for _, extra := range []int{-1, 1} {
+		b := newBench(2)
+		b.prepare(job("7", 0), 1000, 10)
+		b.hold = func(a Action) bool { _, ok := a.(Destroy); return ok && len(b.held) == 0 }
+		c := b.cleanUp(job("7", 0), 20)
+		destroy := b.held[0].(Destroy)
+		errs := make([]*core.Error, len(destroy.Services)+extra)
+		errs[len(errs)-1] = core.Errorf(core.ServiceBusy, "EBUSY")
+		b.step(Removed{Attempt: destroy.Attempt, Errs: errs})
+		b.wantPhases(t, Cleaning)
+		if waits := b.m.find(destroy.Run).waits; !strings.Contains(waits, "does not remove") {
+			t.Errorf("%d results for %d services: it waits for %q", len(errs), len(destroy.Services), waits)
+		}
+		b.pass(time.Second)
+		b.wantErr(t, c, "")
+		b.wantPhases(t, Clean)
+	}
+}
+
+// A reading that began before a job was ready does not show that its services are gone.
+func TestReadingOfWhatIsMadeMeanwhile(t *testing.T) {
+	b := newBench(1)
+	b.step(Linked{Up: true})
+	b.hold = func(a Action) bool { l, ok := a.(Look); return ok && l.Run == (core.Run{}) }
+	b.pass(61 * time.Second)
+	old := b.nics.reading(b.held[0].(Look).Attempt)
+	b.wantErr(t, b.prepare(job("7", 0), 1000, 10), "")
+	said := count[Say](b)
+	b.step(old)
+	if count[Say](b) != said || b.m.find(b.m.Entries()[0].Grant.Run).lost {
+		t.Errorf("said of a service that stands: %+v", all[Say](b)[said:])
+	}
+}
+
 // A service that was read just before it was removed is not told as unknown: only an administrator would free its VNI again.
 func TestReadingOfWhatIsRemovedMeanwhile(t *testing.T) {
 	b := newBench(1)

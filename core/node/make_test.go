@@ -409,3 +409,28 @@ func TestDriverThatLiesAtCreate(t *testing.T) {
 		})
 	}
 }
+
+// A driver that makes another service than was asked for, and says so, gets no job started on it.
+func TestDriverThatMakesAnother(t *testing.T) {
+	for name, change := range map[string]func(*core.ServiceSpec){
+		"another NIC":   func(s *core.ServiceSpec) { s.Device = "cxi0" },
+		"another owner": func(s *core.ServiceSpec) { s.Owner = core.UID(7) },
+		"for a group":   func(s *core.ServiceSpec) { s.Owner.Kind = core.OwnerGID },
+		"a VNI missing": func(s *core.ServiceSpec) { s.VNIs = s.VNIs[:1] },
+		"another class": func(s *core.ServiceSpec) { s.Classes = core.LowLatency },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(2)
+			b.grant = func(r Reserve) (core.Grant, *core.Error) { return grantOf(r, 4034, 4035), nil }
+			b.hold = func(a Action) bool { _, create := a.(Create); return create }
+			c := b.prepare(job("7", 0), 1000, 10)
+			create := b.held[0].(Create)
+			b.held, b.hold = nil, nil
+			other := create.Specs[1]
+			change(&other)
+			b.step(Made{Attempt: create.Attempt, Results: []core.Created{b.nics.make(create.Specs[0]), b.nics.make(other)}})
+			b.pass(2 * time.Second)
+			b.wantErr(t, c, core.NICConflict)
+		})
+	}
+}

@@ -137,6 +137,59 @@ func TestPrepareAfterCleanUp(t *testing.T) {
 	}
 }
 
+// Clean-ups and prepares of a run may come in any order: a clean-up counts for what began before it, and for nothing else.
+func TestOrderOfStamps(t *testing.T) {
+	type hook struct {
+		cleanUp bool
+		began   int64
+	}
+	for name, test := range map[string]struct {
+		hooks []hook
+		want  core.Reason // of a prepare that began at 25
+		ready bool        // the run, after that
+	}{
+		"an older clean-up comes last":    {[]hook{{true, 30}, {true, 10}}, core.JobEnded, false},
+		"a newer clean-up comes last":     {[]hook{{true, 10}, {true, 20}}, "", true},
+		"a prepare comes after its end":   {[]hook{{false, 10}, {true, 30}}, core.JobEnded, false},
+		"a clean-up of the run before":    {[]hook{{false, 10}, {false, 30}, {true, 20}}, "", true},
+		"and with a later prepare before": {[]hook{{false, 30}, {false, 10}, {true, 20}}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(1)
+			for _, h := range test.hooks {
+				if h.cleanUp {
+					b.cleanUp(job("7", 0), h.began)
+				} else {
+					b.wantErr(t, b.prepare(job("7", 0), 1000, h.began), "")
+				}
+			}
+			b.wantErr(t, b.prepare(job("7", 0), 1000, 25), test.want)
+			if ready := len(b.ours()) == 1; ready != test.ready {
+				t.Errorf("the run stands: %v, want %v", ready, test.ready)
+			}
+		})
+	}
+}
+
+// A prepare that is cancelled while the server is asked takes nobody with it who comes after the clean-up.
+func TestPrepareAfterACancelledOne(t *testing.T) {
+	b := newBench(1)
+	b.hold = func(a Action) bool { _, ok := a.(Reserve); return ok }
+	b.prepare(job("7", 0), 1000, 10)
+	b.cleanUp(job("7", 0), 20)
+	submitted := int64(1)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		submitted++
+		g := grantOf(r, 100+core.VNI(submitted))
+		g.Submitted = submitted
+		return g, nil
+	}
+	c := b.prepare(job("7", 0), 1000, 30)
+	b.release()
+	b.wantErr(t, c, "")
+	b.wantPhases(t, Clean, Ready)
+}
+
 // A doubled or late Epilog does not kill a newer run.
 func TestCleanUpOfAnOlderRun(t *testing.T) {
 	b := newBench(1)
