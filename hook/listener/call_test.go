@@ -95,6 +95,26 @@ func TestPagesTellEverythingOnce(t *testing.T) {
 	}
 }
 
+// A page with all that fits is a reply that fits, however long its parts and its cursor are.
+func TestFullPagesFit(t *testing.T) {
+	const reply = 2 << 10
+	for _, size := range []int{1, 6, 7, 100} {
+		list := make([]string, 400)
+		for i := range list {
+			list[i] = fmt.Sprintf("%04d%s", i, strings.Repeat("\x01", size))
+		}
+		for _, key := range []func(string) string{func(s string) string { return s }, func(s string) string { return s[:4] }} {
+			path := start(t, Bounds{Reply: reply}, func(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
+				return Slice(req, list, key)
+			})
+			got, err := hook.List[string](t.Context(), path, "list", nil)
+			if err != nil || len(got) != len(list) {
+				t.Errorf("%d bytes each: %d of %d: %v", size, len(got), len(list), err)
+			}
+		}
+	}
+}
+
 func TestSliceOfNothingAndOfTooMuch(t *testing.T) {
 	key := func(s string) string { return s }
 	p, err := Slice(hook.Request{Verb: "list", Room: 64}, nil, key)

@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"errors"
 	"io/fs"
 	"net"
 	"os"
@@ -111,6 +112,51 @@ func TestListenLeavesASuccessorsSocketAlone(t *testing.T) {
 	if mode(t, path).Type() != fs.ModeSocket {
 		t.Error("the other's socket is gone")
 	}
+}
+
+// A daemon whose socket somebody removed still listens for those who connected: no other takes its place.
+func TestOneListensWithoutItsSocket(t *testing.T) {
+	path := filepath.Join(dir(t), "agent.sock")
+	ln, err := Listen(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	next, err := Listen(path, 0o600)
+	if err == nil {
+		next.Close()
+	}
+	checkError(t, err, core.BadConfig, "another daemon")
+}
+
+// The socket is made where no other user can reach it, whoever made that folder.
+func TestTheFolderInWhichASocketIsMade(t *testing.T) {
+	path := filepath.Join(dir(t), "agent.sock")
+	workshop := filepath.Join(filepath.Dir(path), ".agent.sock.new")
+	if err := errors.Join(os.Mkdir(workshop, 0o700), os.Chmod(workshop, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := Listen(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mode(t, workshop).Perm(); got != 0o700 {
+		t.Errorf("its mode is %v", got)
+	}
+	ln.Close()
+	if os.Getuid() != 0 {
+		t.Skip("only root can give the folder to another user")
+	}
+	if err := os.Chown(workshop, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if ln, err = Listen(path, 0o600); err == nil {
+		ln.Close()
+	}
+	checkError(t, err, core.BadConfig, "another user")
 }
 
 func TestOfManyListenersOneWins(t *testing.T) {

@@ -267,11 +267,15 @@ func TestCallersLimitAndFrontsLimit(t *testing.T) {
 		"front's, obeyed":     {0, true, 5 * time.Second},
 		"front's, disobeyed":  {0, false, 5*time.Second + grace},
 		"caller's, obeyed":    {time.Second, true, time.Second},
+		"a longer one":        {time.Hour, true, 5 * time.Second},
 		"over before it came": {-time.Second, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
 			handler := func(ctx context.Context, _ core.Peer, _ hook.Request) (any, error) {
+				if test.until < 0 {
+					t.Error("a call began after its time")
+				}
 				if test.obeys {
 					<-ctx.Done()
 					return nil, ctx.Err()
@@ -305,6 +309,27 @@ func TestCallersLimitAndFrontsLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A caller that does not read its reply is dropped.
+func TestCallerThatDoesNotRead(t *testing.T) {
+	const write = time.Second
+	bubble(t, Bounds{Write: write}, pong, func(t *testing.T, p *pipes, _ func() error) {
+		c := p.dial(7)
+		defer c.Close()
+		out, err := hook.Frame(hook.Request{Version: hook.Version, Verb: "ping"}, hook.MaxRequest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(out); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(write)
+		synctest.Wait()
+		if body, err := hook.ReadFrame(c, hook.MaxReply); err == nil {
+			t.Errorf("the reply still waits: %s", body)
+		}
+	})
 }
 
 func TestCallerThatHangsUpEndsItsCall(t *testing.T) {
