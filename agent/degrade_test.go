@@ -2,6 +2,9 @@ package agent_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +12,8 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // refuser is a server that gives an error, or never answers.
@@ -45,6 +50,7 @@ func TestDegrade(t *testing.T) {
 		says *core.Error
 		off  bool // policy has on_failure = "refuse"
 		uid  uint32
+		self []string // schedulers whose users start their jobs themselves
 		runs bool
 	}{
 		"the server is away":                {says: core.Errorf(core.ServerAway, "server: gone"), runs: true},
@@ -58,15 +64,22 @@ func TestDegrade(t *testing.T) {
 		"the node is not known to the site": {says: core.Errorf(core.NodeUnnamed, "no")},
 		"too many who wait":                 {says: core.Errorf(core.Overloaded, "no")},
 		"a forged owner":                    {says: core.Errorf(core.NotAllowed, "no")},
-		"a user's own call":                 {says: core.Errorf(core.ServerAway, "server: gone"), uid: 8},
+		"a user's own call":                 {says: core.Errorf(core.ServerAway, "server: gone"), uid: 7},
+		"the owner, who starts jobs":        {says: core.Errorf(core.ServerAway, "server: gone"), uid: 7, self: []string{"s"}, runs: true},
+		"another user, who starts jobs":     {says: core.Errorf(core.ServerAway, "server: gone"), uid: 8, self: []string{"s"}},
+		"the owner, of another scheduler":   {says: core.Errorf(core.ServerAway, "server: gone"), uid: 7, self: []string{"t"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, counts, server := newRundir(t), &degrades{}, &refuser{&authority{}, c.says}
 				a, _ := run(t, agent.Needs{
 					Authority: server, Meter: counts, Hooks: map[string]core.Hooks{"s": &adapter{}}, Environ: d.Environs(), Rundir: d,
-					Degrade: func() bool { return !c.off },
+					Degrade: func() bool { return !c.off }, Machine: node.Config{SelfService: c.self},
 				})
+				old := rundir.EnvironPath(d.Environs(), one)
+				if err := rundir.WriteEnviron(old, rundir.Environ{UID: 7, Variables: []core.Variable{{Name: "SLINGSHOT_VNIS", Value: "1024"}}}, 7); err != nil {
+					t.Fatal(err)
+				}
 				r := hooked(t, a, "prolog", c.uid)
 				out := string(r.Stdout)
 				if (r.Exit == 0) != c.runs || strings.Contains(out, "export") || c.runs != strings.Contains(out, "unset SLINGSHOT_VNIS\n") {
@@ -81,6 +94,12 @@ func TestDegrade(t *testing.T) {
 				}
 				if !c.runs {
 					return
+				}
+				if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("tasks find the variables of an earlier run: %v", err)
+				}
+				if hooked(t, a, "epilog", 8); !d.Exempted(one) {
+					t.Error("another user ended the exemption")
 				}
 				server.says = nil // it is back: a prepare of the job ends the exemption
 				if r := hooked(t, a, "prolog", 0); r.Exit != 0 || d.Exempted(one) {
