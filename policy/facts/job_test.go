@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,4 +127,34 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%+v", job)
 		}
 	})
+}
+
+// What fits its bound exactly is taken, and one more is not.
+func TestBounds(t *testing.T) {
+	for name, bound := range map[string]struct {
+		most int
+		text func(n int) string
+	}{
+		"bytes of a text":  {facts.MaxSize, func(n int) string { return "{}" + strings.Repeat(" ", n-2) }},
+		"nodes of one job": {facts.MaxNodes, func(n int) string { return fmt.Sprintf(`{"nodes": "n[1-%d]"}`, n) }},
+	} {
+		for more := range 2 {
+			j, err := facts.Read(strings.NewReader(bound.text(bound.most + more)))
+			if err == nil {
+				_, err = j.Job("n[1-8]")
+			}
+			if (err != nil) != (more > 0) {
+				t.Errorf("%s: %d: %v", name, bound.most+more, err)
+			}
+		}
+	}
+}
+
+// Options that cannot be read change nothing.
+func TestOptionsThatCannotBeRead(t *testing.T) {
+	j := facts.Job{Request: facts.Request{VNIs: 2}}
+	no := func([]string) (core.Request, error) { return core.Request{VNIs: 3}, core.Errorf(core.BadCall, "no") }
+	if err := j.Options([]string{"vnis=x"}, no); err == nil || j.Request.VNIs != 2 {
+		t.Errorf("%v, %+v", err, j.Request)
+	}
 }

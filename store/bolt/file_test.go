@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
+	"github.com/weft-hpc/weft/store/record"
 )
 
 // written makes a closed store of a few hundred records and gives what is in it, and what was before its last commit.
@@ -203,6 +206,21 @@ func TestTamperedFiles(t *testing.T) {
 		"a record twice": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
 			b, k, v := anyKey(tx, "join")
 			return b.Put(append(k, 'x'), v)
+		}},
+		"another record, with its right checksum": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
+			b, k, v := anyKey(tx, "join")
+			r, err := new(record.Decoder).Decode(v[:len(v)-4])
+			if err != nil {
+				return err
+			}
+			j := r.(engine.Join)
+			j.Clean = !j.Clean
+			rec, err := record.Append(nil, j)
+			if err != nil {
+				return err
+			}
+			sum := crc32.Checksum(slices.Concat([]byte{byte(engine.TableJoin)}, k, rec), crc32.MakeTable(crc32.Castagnoli))
+			return b.Put(k, binary.BigEndian.AppendUint32(rec, sum))
 		}},
 		"a short value": {core.StoreCorrupt, func(tx *bbolt.Tx) error {
 			b, k, _ := anyKey(tx, "node")
