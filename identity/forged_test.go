@@ -18,7 +18,7 @@ import (
 	"github.com/weft-hpc/weft/identity"
 )
 
-// signed is a certificate of the site's own authority for what a test says, which `weft tls` need not make.
+// signed is a certificate by the site's authority with any usage and any roles.
 func signed(t *testing.T, dir string, usage x509.ExtKeyUsage, uris ...string) tls.Certificate {
 	t.Helper()
 	ca, err := tls.LoadX509KeyPair(filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key"))
@@ -68,7 +68,8 @@ func TestTheRoleIsChecked(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			sc, cc := open(t, dir, "server").Server(), open(t, dir, "n1").Client("127.0.0.1")
 			if tt.as == server {
-				sc = &tls.Config{Certificates: []tls.Certificate{tt.cert}, ClientAuth: tls.RequireAnyClientCert, NextProtos: []string{"h2"}}
+				sc = &tls.Config{Certificates: []tls.Certificate{tt.cert}, ClientAuth: tls.RequireAnyClientCert}
+				sc.NextProtos = []string{"h2"}
 			} else {
 				cc.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &tt.cert, nil }
 			}
@@ -79,7 +80,7 @@ func TestTheRoleIsChecked(t *testing.T) {
 	}
 }
 
-// No handshake goes by without the certificates, as a resumed one would.
+// Every handshake shows the certificates: no session is resumed.
 func TestNoSessionIsResumed(t *testing.T) {
 	dir := site(t, time.Now(), "n1")
 	sc, cc := open(t, dir, "server").Server(), open(t, dir, "n1").Client("127.0.0.1")
@@ -94,7 +95,8 @@ func TestNoSessionIsResumed(t *testing.T) {
 // A certificate counts on nodes whose clocks are a little behind, and never longer than its authority.
 func TestTimesOfCertificates(t *testing.T) {
 	now := time.Now()
-	for name, made := range map[string]time.Time{"a new authority": now, "one that ends soon": now.Add(-20*365*24*time.Hour + 48*time.Hour)} {
+	soon := now.Add(-20*365*24*time.Hour + 48*time.Hour)
+	for name, made := range map[string]time.Time{"a new authority": now, "one that ends soon": soon} {
 		t.Run(name, func(t *testing.T) {
 			dir := site(t, made)
 			authority := read(t, filepath.Join(dir, "ca.crt"))
@@ -118,7 +120,7 @@ func TestTimesOfCertificates(t *testing.T) {
 	}
 }
 
-// Whoever finds a new certificate finds the key that belongs to it, whatever stopped `weft tls` in between.
+// A new certificate has its key in the same folder, even if `weft tls` stops in between.
 func TestTheKeyComesFirst(t *testing.T) {
 	dir := site(t, time.Now())
 	if err := os.Mkdir(filepath.Join(dir, "n1.key"), 0o700); err != nil {

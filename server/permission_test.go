@@ -40,7 +40,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		stray := core.Service{Device: "cxi0", ID: 9, Owner: core.UID(owner), VNIs: []core.VNI{1050}, Enabled: true}
-		first := core.Report{Number: 1, Boot: "b", Agent: "b", Full: true, Devices: []string{"cxi0"}, Unknown: []core.Service{stray}}
+		first := core.Report{Number: 1, Boot: "b", Agent: "b", Full: true, Devices: []string{"cxi0"}}
+		first.Unknown = []core.Service{stray}
 		go func() { _ = s.Attend(ctx, "n1", first, nil, func(core.Orders) {}) }()
 		synctest.Wait()
 		in := ask("7", "b")
@@ -86,7 +87,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 			for _, verb := range []string{"forget", "drain", "resume", "recover", "accept", "reload"} {
 				before := ran["reload"]
 				_, err := do(verb, server.NodeArgs{Nodes: "n9"}) // of which there is none
-				if refused := errors.Is(err, core.Denied); refused == c.write || c.write != (ran["reload"] > before) && verb == "reload" {
+				refused, worked := errors.Is(err, core.Denied), ran["reload"] > before
+				if refused == c.write || worked != (c.write && verb == "reload") {
 					t.Errorf("%s: %s: %v", name, verb, err)
 				}
 			}
@@ -135,7 +137,7 @@ func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
 						t.Errorf("the job is active: %v, want %v; %v", active, want, err)
 					}
 				}
-				tell(core.Jobs{Complete: true}) // nobody asked for it
+				tell(core.Jobs{Complete: true}) // an answer without a question
 				tell(core.Jobs{Asking: true})
 				made := s.reserve(ctx, "n1", askOf(scheduler, "1"))
 				if scheduler == "f" {

@@ -114,7 +114,7 @@ func TestListenLeavesASuccessorsSocketAlone(t *testing.T) {
 	}
 }
 
-// A daemon whose socket somebody removed still listens for those who connected: no other takes its place.
+// A daemon keeps its place when its socket file is removed, since it still serves its callers.
 func TestOneListensWithoutItsSocket(t *testing.T) {
 	path := filepath.Join(dir(t), "agent.sock")
 	ln, err := Listen(path, 0o600)
@@ -132,7 +132,7 @@ func TestOneListensWithoutItsSocket(t *testing.T) {
 	checkError(t, err, core.BadConfig, "another daemon")
 }
 
-// The socket is made where no other user can reach it, whoever made that folder.
+// No other user can reach the folder in which the socket is made, even if another made that folder.
 func TestTheFolderInWhichASocketIsMade(t *testing.T) {
 	path := filepath.Join(dir(t), "agent.sock")
 	workshop := filepath.Join(filepath.Dir(path), ".agent.sock.new")
