@@ -49,6 +49,11 @@ func (f Files) Check(context.Context) ([]core.Finding, error) {
 	for _, bad := range site.Distrusted(f.Of) {
 		warn(bad.File+": "+bad.Summary, bad.Detail)
 	}
+	for _, k := range site.kept(f.Of) {
+		if d := file.Trust(k.path); d != nil {
+			warn(d.Path+": "+k.what+" depends on it: "+d.Why, d.Remedy)
+		}
+	}
 	for _, p := range slices.Concat(site.Config.Schedulers, site.Config.Drivers) {
 		if len(p.Command) == 0 || os.Geteuid() != 0 {
 			continue

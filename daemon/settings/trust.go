@@ -41,6 +41,21 @@ func (s *Site) believed(of config.Daemon) []believed {
 	return all
 }
 
+// kept are the files in which a daemon of root notes what was done. None of them tells a daemon what to do, and some
+// systems let a group write in /var/log: they stop no start, and the doctor warns.
+func (s *Site) kept(of config.Daemon) (all []believed) {
+	audit, history := s.Config.Agent.Audit, ""
+	if of == config.OfServer {
+		audit, history = s.Config.Server.Audit, s.Config.Server.History
+	}
+	for _, b := range []believed{{"the audit", audit}, {"the history", history}} {
+		if b.path != "" && os.Geteuid() == 0 {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
 // Distrusted finds the files that a daemon believes although another user than root could change them, and the keys
 // that another user could use. Each is an Error. A daemon of another user can do no more than that user, so only its
 // keys count.
