@@ -62,6 +62,11 @@ func (f Files) Check(context.Context) ([]core.Finding, error) {
 			warn("plugin "+p.Name+": "+d.Error(), d.Remedy)
 		}
 	}
+	if f.Of == config.OfServer {
+		if what, remedy := witnessed(site.Config.Server); what != "" {
+			warn(what, remedy)
+		}
+	}
 	if f.Of == config.OfAgent {
 		for _, err := range rundir.Dir(site.Config.Agent.Dir).Exposed() {
 			warn(err.Error(), core.AsError(err).Remedy)

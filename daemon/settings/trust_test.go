@@ -1,17 +1,20 @@
 package settings_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/settings"
 )
 
-// The doctor warns of an audit or a history that another user could change, and a daemon starts all the same.
+// The doctor warns of an audit or a history that another user could change, and the daemon still starts.
 func TestRecordsOfWhatWasDone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("another user can do no more than itself")
@@ -47,11 +50,53 @@ func TestRecordsOfWhatWasDone(t *testing.T) {
 			t.Fatalf("%s: %v %v", tt.spoiled, found, err)
 		}
 		f := found[0]
-		if warned := f.Severity == core.Warning; warned != (tt.want != "") || warned && !strings.HasPrefix(f.What, path+": "+tt.want) {
+		warned := f.Severity == core.Warning
+		if warned != (tt.want != "") || warned && !strings.HasPrefix(f.What, path+": "+tt.want) {
 			t.Errorf("daemon %v, %s: the doctor says %v %q", tt.of, tt.spoiled, f.Severity, f.What)
 		}
 		if bad := site.Distrusted(tt.of); bad != nil {
 			t.Errorf("%s: the daemon does not start: %v", tt.spoiled, bad)
+		}
+	}
+}
+
+// The doctor warns of a witness that the next start of the server cannot use.
+func TestWitnessOfTheNextStart(t *testing.T) {
+	disk := t.TempDir()
+	var fs unix.Statfs_t
+	if err := unix.Statfs(disk, &fs); err != nil || fs.Type == unix.TMPFS_MAGIC {
+		t.Skip("no disk here")
+	}
+	memory, err := os.MkdirTemp("/dev/shm", "weft")
+	if err != nil {
+		t.Skip("no file system in memory here")
+	}
+	t.Cleanup(func() { os.RemoveAll(memory) })
+	for _, tt := range []struct{ store, witness, want string }{
+		{disk, filepath.Join(disk, "cache"), ""},
+		{disk, disk, "lies next to the store"},
+		{disk, memory, "lies in memory"},
+		{disk, filepath.Join(disk, "away"), "cannot be seen"},
+		{"", disk, ""},
+	} {
+		c := &config.Config{File: filepath.Join(disk, "config.hcl")}
+		c.Server.Store, c.Server.Witness = config.MemoryStore, filepath.Join(tt.witness, "server.head")
+		if tt.store != "" {
+			c.Server.Store = filepath.Join(tt.store, "server.db")
+			if err := os.WriteFile(c.Server.Store, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tt.want != "cannot be seen" {
+			if err := errors.Join(os.MkdirAll(tt.witness, 0o755), os.WriteFile(c.Server.Witness, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		site := &settings.Site{Config: c}
+		found, err := settings.Files{Site: func() *settings.Site { return site }, Of: config.OfServer}.Check(t.Context())
+		warned := len(found) == 1 && found[0].Severity == core.Warning
+		if err != nil || warned != (tt.want != "") || !strings.Contains(found[0].What, tt.want) {
+			t.Errorf("a witness in %s: the doctor says %+v, want %q", tt.witness, found, tt.want)
 		}
 	}
 }
