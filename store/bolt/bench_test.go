@@ -11,8 +11,16 @@ import (
 
 // BenchmarkCommit makes reservations, so many in one commit, in a store that has 10,000.
 func BenchmarkCommit(b *testing.B) {
-	for _, n := range []int{1, 64, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+	for _, c := range []struct{ n, starts int }{{1, 0}, {1, engine.MaxPast}, {64, 0}, {64, engine.MaxPast}, {1000, 0}} {
+		name, n := fmt.Sprint(c.n), c.n
+		if c.starts > 0 {
+			name += fmt.Sprintf("/after %d starts", c.starts)
+		}
+		b.Run(name, func(b *testing.B) {
+			var past []engine.Past
+			for i := range uint64(c.starts) {
+				past = append(past, engine.Past{Incarnation: (i + 1) * 0x9e3779b97f4a7c15, Epoch: i, Revision: i << 16})
+			}
 			s := open(b, filepath.Join(b.TempDir(), "weft.db"), bolt.Options{Witness: filepath.Join(b.TempDir(), "head")})
 			serial := fillStore(b, s, 10000)
 			revision := s.Head().Revision
@@ -23,7 +31,9 @@ func BenchmarkCommit(b *testing.B) {
 					batch = append(batch, job(serial))
 				}
 				revision++
-				commit(b, s, append(batch, meta(revision))...)
+				m := meta(revision)
+				m.Past = past
+				commit(b, s, append(batch, m)...)
 			}
 			b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "reservations/s")
 		})
