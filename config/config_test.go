@@ -83,6 +83,7 @@ func TestFindings(t *testing.T) {
 		"command":           base + "driver \"lsf\" {\n  command = [\"weft-lsf\"]\n  in_process = true\n}\n",
 		"address":           base + "server { listen = \"6464\" }\nagent { server = \"h:0\" }\n",
 		"store":             base + "server { store = \"\" }\n",
+		"unwitnessed":       base + "server { unwitnessed = \"never\" }\n",
 		"topology":          base + "topology {\n  group \"g0\" { nodes = \"n[1-2]\" }\n  group \"g1\" { nodes = \"n2\" }\n}\n",
 		"dragonfly-both":    base + "topology {\n  groups = 2\n  group \"g0\" { nodes = \"n1\" }\n}\n",
 		"dragonfly-missing": base + "topology {\n  groups = 2\n  nodes_per_switch = 2\n}\n",

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/dev/schedulertest"
+	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -31,6 +32,35 @@ func (d *downer) Down(_ context.Context, node string) error {
 		return core.NotDown(node, "x")
 	}
 	return nil
+}
+
+// TestRecoverWithoutDown: `weft recover --without down` leaves out those nodes alone that a scheduler calls down and no
+// other calls up, and names them.
+func TestRecoverWithoutDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slurm := &downer{scheduler{Script: make(schedulertest.Script)}, map[string]bool{"n1": true, "n2": false, "n3": true}}
+		flux := &downer{scheduler{Script: make(schedulertest.Script)}, map[string]bool{"n3": false}}
+		s := start(t, func(n *server.Needs) {
+			n.Config.Nodes = []string{"mute", "n1", "n2", "n3", "none"}
+			n.Config.Schedulers = append(n.Config.Schedulers, "slurm", "flux")
+			n.Schedulers["slurm"], n.Schedulers["flux"] = core.Dispatcher{Of: slurm}, core.Dispatcher{Of: flux}
+		})
+		defer s.stop()
+		req := hook.Request{Verb: "recover", Body: []byte(`{"nodes": "down"}`)}
+		for i, want := range []string{"n1", ""} {
+			got, err := (&server.Verbs{Server: s.Server}).Handle(t.Context(), core.Peer{}, req)
+			if diff := cmp.Diff(server.Count{Count: len(want) / 2, Nodes: want}, got); err != nil || diff != "" {
+				t.Errorf("call %d: %v %s", i, err, diff)
+			}
+		}
+		var left []string
+		if err := s.Look(t.Context(), func(m *engine.Machine) { left = m.Awaited() }); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"mute", "n2", "n3", "none"}, left); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // TestLeaveDown: a store without a witness goes on without those nodes alone that all schedulers which have them call
