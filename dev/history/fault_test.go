@@ -63,8 +63,10 @@ func (w *world) hurt() {
 	case p < 78:
 		w.say("%s: NIC %s is at fault", b.name, n.name)
 		n.fault = true
-	case p < 92:
+	case p < 90:
 		w.losePast()
+	case p < 92:
+		w.fork(b)
 	case p < 96:
 		w.mass()
 	case p < 98:

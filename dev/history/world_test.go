@@ -42,6 +42,7 @@ type world struct {
 	boxes   []*box
 	hooks   []*hook
 	calls   uint64
+	forks   int            // other servers that were on a copy of the store
 	copies  map[string]int // by node, how often a copy of its host has booted
 	pending []pending      // reused
 	law     *law
