@@ -30,6 +30,7 @@ type Status struct {
 	Nodes      int            `json:"nodes"`
 	Attached   int            `json:"attached"`
 	Drained    int            `json:"drained"`
+	TwoHosts   string         `json:"two_hosts,omitempty"` // hostlist of the first nodes whose certificate two hosts have
 	Live       map[string]int `json:"reservations"`
 	Vanished   int            `json:"vanished"`        // jobs of an alarm, which wait for `weft forget --vanished`
 	Blind      []string       `json:"blind,omitempty"` // why schedulers hide jobs, with the remedy
@@ -136,6 +137,7 @@ type NodeRow struct {
 	State     string   `json:"state"` // up, away, never seen
 	Away      string   `json:"away,omitempty"`
 	Drained   string   `json:"drained,omitempty"`
+	TwoHosts  string   `json:"two_hosts,omitempty"` // which hosts have its certificate
 	NICs      []string `json:"nics"`
 	Inventory []string `json:"inventory"`
 	Jobs      int      `json:"jobs"` // whose services it may hold
