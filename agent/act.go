@@ -20,6 +20,8 @@ func (a *Agent) act(actions []node.Action) {
 			a.reserve(act)
 		case node.Look:
 			a.aside(func(ctx context.Context) node.Input { return a.read(ctx, act) })
+		case node.Witness:
+			a.aside(func(ctx context.Context) node.Input { return a.witness(ctx, act) })
 		case node.Create:
 			a.aside(func(ctx context.Context) node.Input { return a.create(ctx, act) })
 		case node.Destroy:

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/policy/facts"
 )
 
@@ -40,7 +39,7 @@ func Read(path string, since time.Time) (rows []Row, bad int, err error) {
 		if i > 0 {
 			name = older(path, i)
 		}
-		f, err := file.Open(name, os.O_RDONLY, 0)
+		f, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -14,7 +14,7 @@ var (
 	poolUsed      = desc("pool_used_vnis", "VNIs of a pool that are taken: by jobs, held, or in quarantine.", "pool")
 	poolFree      = desc("pool_free_vnis", "VNIs of a pool that the next jobs can have. At 0 new jobs wait; `weft vnis` shows who has them.", "pool")
 	reservations  = desc("reservations", "Reservations by state. Active: the job runs; draining: its nodes remove it; held: a node does not; quarantined: clean, and free soon.", "state")
-	heldVNIs      = desc("held_vnis", "VNIs that are in no job and cannot be freed. Away: a node is out of contact; busy: an application still has the NIC; two-hosts: two hosts have a node's certificate; unknown: services that Weft did not make; vanished: jobs that disappeared all at once, which wait for `weft forget --vanished`.", "why")
+	heldVNIs      = desc("held_vnis", "VNIs that are in no job and cannot be freed. Away: a node is out of contact; busy: an application still has the NIC; two-hosts: two hosts have a node's certificate; unknown: services that Weft did not make; vanished: jobs that disappeared all at once, which wait for `weft forget --vanished`; vouched: jobs that their scheduler does not list, and that a node sees alive.", "why")
 	draining      = desc("oldest_draining_seconds", "How long the oldest of the draining reservations has been so; 0 when none is.")
 	nodes         = desc("nodes", "Nodes that config.hcl declares or that ever reported.")
 	sessions      = desc("sessions", "Nodes whose agent is in contact.")

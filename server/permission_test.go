@@ -153,6 +153,7 @@ func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
 					tell(core.Jobs{Asking: true})
 					tell(core.Jobs{Complete: true})
 					holds(active)
+					time.Sleep(engine.DefaultRules.Vouch) // n1 does not say whether it sees the job
 				}
 			})
 		})

@@ -30,9 +30,9 @@ type Status struct {
 	Nodes      int            `json:"nodes"`
 	Attached   int            `json:"attached"`
 	Drained    int            `json:"drained"`
-	TwoHosts   string         `json:"two_hosts,omitempty"` // hostlist of the first nodes whose certificate two hosts have
 	Live       map[string]int `json:"reservations"`
 	Vanished   int            `json:"vanished"`        // jobs of an alarm, which wait for `weft forget --vanished`
+	Kept       int            `json:"kept"`            // jobs that their scheduler's answers lack, and that live by their nodes' word
 	Blind      []string       `json:"blind,omitempty"` // why schedulers hide jobs, with the remedy
 	Pools      []PoolRow      `json:"pools"`
 	Expiry     time.Time      `json:"certificate_ends,omitzero"`
@@ -111,7 +111,7 @@ type Share struct {
 // JobNode is one node of a reservation.
 type JobNode struct {
 	Node  string `json:"node"`
-	State string `json:"state"` // holds, clean, busy, away
+	State string `json:"state"` // holds, clean, busy, away, lives
 	Why   string `json:"why,omitempty"`
 }
 
@@ -137,7 +137,6 @@ type NodeRow struct {
 	State     string   `json:"state"` // up, away, never seen
 	Away      string   `json:"away,omitempty"`
 	Drained   string   `json:"drained,omitempty"`
-	TwoHosts  string   `json:"two_hosts,omitempty"` // which hosts have its certificate
 	NICs      []string `json:"nics"`
 	Inventory []string `json:"inventory"`
 	Jobs      int      `json:"jobs"` // whose services it may hold
@@ -189,6 +188,8 @@ func jobDetail(v engine.View, full bool) JobDetail {
 			state = "away"
 		case n.Busy:
 			state = "busy"
+		case n.Vouches:
+			state, n.Why = "lives", "the node sees a process or an application of it; the scheduler's answers lack it"
 		}
 		d.Where = append(d.Where, JobNode{n.Node, state, n.Why})
 	}
@@ -246,6 +247,9 @@ func waits(v engine.View) string {
 	case engine.Active:
 		if v.Lost {
 			return "an administrator: it vanished together with many others (`weft forget --vanished`)"
+		}
+		if v.Kept {
+			return "its end: its scheduler's answers lack it, and a node sees that it lives; `weft forget` ends it"
 		}
 		return ""
 	case engine.Quarantined:

@@ -140,13 +140,14 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 		s.Failure = e.Line()
 		return s, nil
 	}
-	var awaited, twins []string
+	var awaited []string
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		h := m.Head()
 		s.Store, s.Epoch, s.Revision = h.Store, h.Epoch, h.Revision
 		f := m.Figures()
 		s.Recovering, s.Awaited, s.Policy, s.Vanished = f.Recovering, f.Awaited, f.Policy, f.Vanished
-		s.Cause, awaited, twins = f.Cause, m.Awaited(), f.Twins
+		s.Kept = f.Kept
+		s.Cause, awaited = f.Cause, m.Awaited()
 		s.Nodes, s.Attached, s.Drained = f.Nodes, f.Attached, f.Drained
 		for _, name := range slices.Sorted(maps.Keys(f.Blind)) {
 			if why := f.Blind[name]; why != "" {
@@ -160,18 +161,18 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 			s.Pools = append(s.Pools, PoolRow{name, size, f.Used[name], size - f.Used[name]})
 		}
 	})
-	s.Missing, s.TwoHosts = some(awaited), some(twins)
+	s.Missing = missing(awaited)
 	slices.SortFunc(s.Pools, func(a, b PoolRow) int { return cmp.Compare(a.Pool, b.Pool) })
 	return s, err
 }
 
-// maxShown bounds the nodes of a kind that status names.
-const maxShown = 256
+// maxMissing bounds the nodes that status names.
+const maxMissing = 256
 
-// some names the first of many nodes.
-func some(names []string) string {
-	list := hostlist.Fold(names[:min(len(names), maxShown)])
-	if len(names) > maxShown {
+// missing names the first of the nodes that are waited for.
+func missing(names []string) string {
+	list := hostlist.Fold(names[:min(len(names), maxMissing)])
+	if len(names) > maxMissing {
 		list += ",…"
 	}
 	return list
@@ -310,7 +311,7 @@ func (d *Verbs) nodes(ctx context.Context, req hook.Request) (any, error) {
 	}
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		for _, n := range m.Nodes() {
-			r := NodeRow{Node: n.Name, State: "up", Drained: n.Drained, TwoHosts: n.TwoHosts, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot, Awaited: n.Awaited, Expiry: shown[n.Name]}
+			r := NodeRow{Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot, Awaited: n.Awaited, Expiry: shown[n.Name]}
 			switch {
 			case !n.Attached && n.Boot == "":
 				r.State = "never seen"

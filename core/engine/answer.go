@@ -62,7 +62,7 @@ func (m *Machine) complete(w *watch, in Answer) {
 			r.hear(s, m.answers)
 		}
 	}
-	var over, lost []*reservation
+	var over, lacking, lost []*reservation
 	total := 0
 	for _, r := range w.active {
 		if in.Node != "" && in.Node != r.First.Node {
@@ -77,13 +77,14 @@ func (m *Machine) complete(w *watch, in Answer) {
 			if !r.known || in.Began > r.shown {
 				r.known, r.shown = true, in.Began
 			}
-			r.missing, r.vanished = 0, 0
+			r.missing, r.vanished, r.kept = 0, 0, false
 		case in.Began <= r.prepared:
 		case r.verdict >= requeued:
 			over = append(over, r)
 		case r.verdict == unheard && in.Began > r.missed:
-			r.missed = in.Began
-			if r.missing = min(r.missing+1, 2); r.missing == 2 {
+			r.missed, r.missing = in.Began, min(r.missing+1, 2)
+			lacking = append(lacking, r)
+			if r.missing == 2 {
 				lost = append(lost, r)
 			}
 		}
@@ -94,6 +95,7 @@ func (m *Machine) complete(w *watch, in Answer) {
 	}
 	slices.SortFunc(lost, bySerial)
 	m.vanish(in.Began, lost, total)
+	m.question(lacking)
 }
 
 // verdict is what an answer says of a run.
@@ -146,7 +148,7 @@ func (r *reservation) left() string {
 	return ""
 }
 
-// vanish frees what two answers lacked, unless so much of it vanished at once that it is rather the scheduler's state that was lost.
+// vanish frees what two answers lacked, unless a node vouches for it, or so much of it vanished at once that it is rather the scheduler's state that was lost.
 func (m *Machine) vanish(began time.Duration, lost []*reservation, total int) {
 	silent := 0
 	for _, r := range lost {
@@ -158,14 +160,17 @@ func (m *Machine) vanish(began time.Duration, lost []*reservation, total int) {
 	alarm := false
 	for _, r := range lost {
 		left := r.left()
+		vouched, open := m.living(r)
 		switch {
 		case left != "":
 			m.drain(r, "the scheduler no longer knows it, and "+left)
+		case vouched:
+			m.vouch(r)
 		case r.vanished > 0 && began-r.vanished < m.rules.VanishWait, r.vanished == 0 && mass:
 			if r.vanished == 0 {
 				r.vanished, alarm = max(m.now.Uptime, 1), true
 			}
-		default:
+		case !open:
 			m.drain(r, "the scheduler no longer knows it")
 		}
 	}

@@ -55,11 +55,12 @@ type Rules struct {
 	VanishWait  time.Duration // after an alarm
 	VanishCount int           // more than so many jobs at once …
 	VanishShare int           // … and more than one in so many raise the alarm
+	Vouch       time.Duration // how long an answer that lacks a job waits for its nodes to say whether it lives
 	Unknown     int           // VNIs that the unknown services of one node may hold
 }
 
 // DefaultRules are those of docs/states.md.
 var DefaultRules = Rules{
 	Quarantine: 60 * time.Second, Fresh: 10 * time.Second, Away: 3 * time.Minute, Busy: 5 * time.Minute, Repeat: 10 * time.Second,
-	VanishWait: 10 * time.Minute, VanishCount: 20, VanishShare: 10, Unknown: 64,
+	VanishWait: 10 * time.Minute, VanishCount: 20, VanishShare: 10, Unknown: 64, Vouch: 30 * time.Second,
 }

@@ -16,10 +16,13 @@ const (
 	HeldTwin     Holding = "two-hosts" // two hosts have a node's certificate
 	HeldUnknown  Holding = "unknown"   // services that Weft did not make
 	HeldVanished Holding = "vanished"  // active, but missing from the scheduler's answers together with many others
+	HeldVouched  Holding = "vouched"   // active and missing from the scheduler's answers; a node sees it live
 )
 
 // Holdings lists them.
-func Holdings() []Holding { return []Holding{HeldAway, HeldBusy, HeldTwin, HeldUnknown, HeldVanished} }
+func Holdings() []Holding {
+	return []Holding{HeldAway, HeldBusy, HeldTwin, HeldUnknown, HeldVanished, HeldVouched}
+}
 
 // Figures are the machine in numbers, for metrics.
 type Figures struct {
@@ -36,6 +39,7 @@ type Figures struct {
 	Cause        string // of Recovering, for people
 	Policy       string // hash
 	Vanished     int    // reservations of the alarm
+	Kept         int    // reservations for which nodes vouch against their scheduler's answers
 	Quotas       []QuotaUse
 	Blind        map[string]string // by scheduler, why its answers are not complete; empty: they are
 }
@@ -56,6 +60,9 @@ func (m *Machine) Figures() Figures {
 		case r.state == Active && r.vanished > 0:
 			f.Vanished++
 			f.Held[HeldVanished] += len(r.VNIs)
+		case r.isKept():
+			f.Kept++
+			f.Held[HeldVouched] += len(r.VNIs)
 		case r.state == Draining:
 			f.Draining = max(f.Draining, m.now.Uptime-r.entered)
 		case r.state == Held:

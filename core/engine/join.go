@@ -15,6 +15,7 @@ type join struct {
 	busy  time.Duration // since when the node says busy; 0: it does not
 	clean bool
 	stuck stuck
+	word  word // on whether the run lives there
 	fit   *Fit // nil: the node has not said that it is ready
 }
 

@@ -55,6 +55,7 @@ type reservation struct {
 	shown      time.Duration // when the newest answer that shows it was asked for
 	missed     time.Duration // when the newest answer that lacks it was asked for
 	vanished   time.Duration // when the alarm was raised for it; 0: not
+	asked      time.Duration // when its nodes were last asked whether it lives
 	ordered    time.Duration
 	placements []hosts
 	counted    []counted // its part of its quotas' tallies, while it counts
@@ -66,6 +67,7 @@ type reservation struct {
 	verdict    verdict
 	missing    uint8 // complete answers in a row that lack it, begun after prepared; at most 2
 	hooked     bool  // a clean-up hook was seen on a node of it
+	kept       bool  // two answers lacked it, and a node vouched for it; counts while missing is 2
 	stale      bool  // what is stuck has changed since why was written
 	fit        *Fit  // what a node said last
 }

@@ -69,11 +69,14 @@ func (m *Machine) report(in Report) {
 		m.finishRecovery()
 	}
 	orders := core.Orders{Clean: clean, Forget: forget}
+	if rep.Full {
+		orders.Vouch = m.unanswered(n)
+	}
 	if rep.Full || first {
 		orders.Inventory = slices.Clone(n.Inventory)
 	}
 	if n.paired() {
-		orders = core.Orders{TwoHosts: n.Twin.Reason()}
+		orders = core.Orders{}
 	}
 	if len(orders.Clean) > 0 || len(orders.Forget) > 0 || rep.Full || first {
 		m.do(Order{n.Name, n.session, orders})
@@ -183,6 +186,9 @@ func (m *Machine) held(n *node, h core.Held) bool {
 	}
 	if len(h.VNIs) == 0 {
 		return false
+	}
+	if r != nil && h.Life != core.LifeUnsaid {
+		n.answers(r, h)
 	}
 	if r == nil {
 		r = m.adopt(n, h)

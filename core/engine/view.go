@@ -19,6 +19,7 @@ type View struct {
 	Nodes []NodeView
 	Left  time.Duration // of the quarantine
 	Lost  bool          // it vanished from its scheduler's answers and waits for an administrator
+	Kept  bool          // its scheduler's answers lack it, and a node sees that it lives
 }
 
 // NodeView is one node of a reservation.
@@ -27,6 +28,7 @@ type NodeView struct {
 	Clean    bool
 	Attached bool
 	Busy     bool
+	Vouches  bool // the scheduler's answers lack the run, and the node sees that it lives
 	Why      string
 	Fit      *Fit // nil: unknown
 }
@@ -39,7 +41,6 @@ type NodeStatus struct {
 	Devices  []string
 	Open     int // reservations whose services it may hold
 	Awaited  bool
-	TwoHosts string // which hosts have its certificate; empty: one has it
 }
 
 // Reservations gives those with a serial above after, in order of serials.
@@ -103,9 +104,6 @@ func (m *Machine) Nodes() []NodeStatus {
 			n = &node{Node: Node{Name: name}}
 		}
 		s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
-		if n.paired() {
-			s.TwoHosts = n.Twin.Reason()
-		}
 		if !n.attached {
 			s.Away = m.now.Uptime - n.lost
 		}
@@ -123,9 +121,11 @@ func (m *Machine) Open(name string) int {
 }
 
 func (m *Machine) view(r *reservation) View {
-	v := View{Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0}
+	v := View{Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0, Kept: r.isKept()}
 	for _, j := range r.joins.list {
-		v.Nodes = append(v.Nodes, NodeView{j.node.Name, j.clean, j.node.attached, j.busy > 0, j.why, j.fit})
+		v.Nodes = append(v.Nodes, NodeView{
+			Node: j.node.Name, Clean: j.clean, Attached: j.node.attached, Busy: j.busy > 0, Vouches: j.vouches(), Why: j.why, Fit: j.fit,
+		})
 	}
 	slices.SortFunc(v.Nodes, func(a, b NodeView) int { return strings.Compare(a.Node, b.Node) })
 	if r.state == Quarantined {

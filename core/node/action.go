@@ -24,6 +24,13 @@ type Look struct {
 	Origin  string
 }
 
+// Witness reads which services applications use, and which VNIs the processes of these users have in their
+// environment; Witnessed answers.
+type Witness struct {
+	Attempt Attempt
+	UIDs    []uint32
+}
+
 // Create makes services; Made answers.
 type Create struct {
 	Attempt Attempt
@@ -79,6 +86,7 @@ type Say struct {
 
 func (Reserve) action()  {}
 func (Look) action()     {}
+func (Witness) action()  {}
 func (Create) action()   {}
 func (Destroy) action()  {}
 func (Reply) action()    {}

@@ -48,11 +48,12 @@ type holding struct {
 	retry    time.Duration // when to look again
 	drainAt  time.Duration // when a NIC has kept the run for too long
 	drained  bool
-	dirty    bool    // the server is to be told
-	readyAt  Attempt // Ready: surveys after it should show the services
-	lost     bool    // Ready: one did not
-	unlisted int64   // Making, Ready: when the list began that did not have it; 0: the last had it
-	later    *Hook   // Asking: who waits longer than the present Reserve
+	dirty    bool      // the server is to be told
+	readyAt  Attempt   // Ready: surveys after it should show the services
+	lost     bool      // Ready: one did not
+	unlisted int64     // Making, Ready: when the list began that did not have it; 0: the last had it
+	life     core.Life // not told yet
+	later    *Hook     // Asking: who waits longer than the present Reserve
 }
 
 // waiter is a prepare that waits.

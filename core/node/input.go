@@ -35,6 +35,20 @@ type Read struct {
 	Err      *core.Error
 }
 
+// Process is a user's process with the variables of a job.
+type Process struct {
+	UID  uint32
+	VNIs string // its SLINGSHOT_VNIS
+}
+
+// Witnessed answers Witness, by a reading that began after it.
+type Witnessed struct {
+	Attempt   Attempt
+	Processes []Process
+	Services  []core.Service
+	Err       *core.Error // why something could not be read; the rest was
+}
+
 // Made answers Create, and comes only when the driver's call has ended for good (returned, or its process is dead): whatever it made is on the NIC by then.
 type Made struct {
 	Attempt Attempt
@@ -61,12 +75,13 @@ type Reread struct{}
 // Tick lets time pass; the agent sends one about once a second, and at Next.
 type Tick struct{}
 
-func (Hook) input()     {}
-func (Reserved) input() {}
-func (Read) input()     {}
-func (Made) input()     {}
-func (Removed) input()  {}
-func (Linked) input()   {}
-func (Ordered) input()  {}
-func (Reread) input()   {}
-func (Tick) input()     {}
+func (Hook) input()      {}
+func (Reserved) input()  {}
+func (Read) input()      {}
+func (Witnessed) input() {}
+func (Made) input()      {}
+func (Removed) input()   {}
+func (Linked) input()    {}
+func (Ordered) input()   {}
+func (Reread) input()    {}
+func (Tick) input()      {}

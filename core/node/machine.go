@@ -56,6 +56,7 @@ type Machine struct {
 	refusals recent[core.JobID, refusal]
 	cleaners []*cleaner
 	survey   survey
+	witness  witness
 	session  session
 	links    uint64 // counts sessions
 	fullLink uint64 // the newest session whose full report was told
@@ -153,6 +154,8 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.made(in)
 	case Removed:
 		m.removed(in)
+	case Witnessed:
+		m.witnessed(in)
 	case Linked:
 		m.link(in.Up)
 	case Ordered:

@@ -20,6 +20,7 @@ func (m *Machine) ordered(o core.Orders) {
 	for _, c := range o.Clean {
 		m.orderClean(c)
 	}
+	m.vouch(o.Vouch)
 	for _, run := range o.Forget {
 		if r := m.find(run); r != nil && r.State == Clean {
 			m.write(Delete{r.Name()})

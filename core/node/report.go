@@ -27,7 +27,7 @@ const maxEpilogs = 1024
 func (m *Machine) link(up bool) {
 	m.session = session{up: up, from: m.attempt, epilogs: m.session.epilogs}
 	for _, r := range m.runs {
-		r.dirty = false
+		r.dirty, r.life = false, core.LifeUnsaid
 	}
 	if up {
 		m.links++
@@ -76,6 +76,7 @@ func (m *Machine) flush() {
 		if r.dirty { // else it is forgotten already
 			r.dirty = false
 			held = append(held, r.held())
+			r.life = core.LifeUnsaid
 		}
 	}
 	m.tell(core.Report{Held: append(held, s.clean...), Changed: s.changed})
@@ -118,6 +119,7 @@ func (m *Machine) Untold() bool {
 // held is the run as the server is told of it.
 func (r *holding) held() core.Held {
 	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services, Warnings: r.warnings()}
+	h.Life = r.life
 	switch r.State {
 	case Ready:
 		h.State = core.HeldReady

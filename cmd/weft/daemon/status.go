@@ -57,11 +57,11 @@ func PrintStatus(w io.Writer, s server.Status) {
 	if s.Vanished > 0 {
 		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", cli.Plural(s.Vanished, "job"))
 	}
+	if s.Kept > 0 {
+		fmt.Fprintf(w, "ALARM: complete answers lack %s that nodes see alive; see whether their asker may see every job (`weft vnis`)\n", cli.Plural(s.Kept, "job"))
+	}
 	for _, why := range s.Blind {
 		fmt.Fprintln(w, "BLIND, SO NOTHING IS FREED: "+why)
-	}
-	if s.TwoHosts != "" {
-		fmt.Fprintf(w, "TWO HOSTS HAVE THE CERTIFICATE OF %s, SO NOTHING OF IT IS FREED OR GRANTED: `weft nodes` names the hosts\n", s.TwoHosts)
 	}
 	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
 	var live []string
