@@ -24,6 +24,7 @@ type box struct {
 	powered bool
 	cut     bool // from the network
 	unread  bool // its driver does not answer
+	mute    bool // its agent answers no Orders.Vouch
 	deaf    bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn
 	nics    [numNICs]nic
 	records map[string]node.Record // in the run directory: gone with the boot
@@ -92,7 +93,7 @@ type session struct {
 var tick = node.Tick{}
 
 func newBox(w *world, i int) *box {
-	b := &box{w: w, name: fmt.Sprintf("n%d", i+1)}
+	b := &box{w: w, name: fmt.Sprintf("n%d", i+1), mute: w.odds(100)}
 	b.power()
 	return b
 }
@@ -209,6 +210,8 @@ func (b *box) act(a node.Action) {
 		w.toServer = append(w.toServer, &call{id: w.calls, b: b, proc: b.agent.proc, attempt: a.Attempt, ask: a.Ask, peer: a.Peer})
 	case node.Look:
 		b.agent.ops = append(b.agent.ops, &op{kind: looking, attempt: a.Attempt})
+	case node.Witness:
+		b.agent.ops = append(b.agent.ops, &op{kind: witnessing, attempt: a.Attempt, uids: a.UIDs})
 	case node.Create:
 		w.say("%s: create for %v: %d services VNIs %v", b.name, a.Run, len(a.Specs), a.Specs[0].VNIs)
 		b.agent.ops = append(b.agent.ops, &op{kind: creating, attempt: a.Attempt, run: a.Run, specs: a.Specs})

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
@@ -127,6 +128,9 @@ func (w *world) goOn(p pending) {
 	case anOrder:
 		o := p.s.down[0]
 		p.s.down = p.s.down[1:]
+		if p.s.b.mute {
+			o.Vouch = nil
+		}
 		p.s.b.input(node.Ordered{Orders: o})
 	case aDetach:
 		w.detach(p.s)
@@ -290,11 +294,14 @@ func (w *world) answer() {
 	}
 	s.watch.early = nil
 	if w.trace != nil {
-		text := ""
+		text := fmt.Sprintf("hidden %d; ", w.hidden)
 		for _, j := range a.Jobs {
 			text += j.Run.String() + ":" + j.State.String() + " "
 		}
 		w.say("scheduler answers: %s", text)
+	}
+	if hidden := w.hidden; hidden != 0 && !w.calm { // the asker may not see the jobs of this user
+		a.Jobs = slices.DeleteFunc(slices.Clone(a.Jobs), func(s core.JobStatus) bool { return s.UID == hidden })
 	}
 	s.input(engine.Answer{Scheduler: label, Began: s.watch.began, Jobs: a})
 	if s.up && w.chance(30) {

@@ -14,6 +14,7 @@ const (
 	looking opKind = iota
 	creating
 	destroying
+	witnessing
 )
 
 // op is a call of the NIC driver that is under way: NIC by NIC, service by service.
@@ -23,6 +24,7 @@ type op struct {
 	run      core.Run
 	specs    []core.ServiceSpec
 	services []core.Service
+	uids     []uint32
 	at       int // what is done
 
 	devices []core.Device
@@ -37,6 +39,8 @@ func (o *op) over() bool {
 		return o.at == len(o.specs)
 	case destroying:
 		return o.at == len(o.services)
+	case witnessing:
+		return true
 	default:
 		return o.at == numNICs
 	}
@@ -59,6 +63,8 @@ func (b *box) proceed(o *op) {
 	switch o.kind {
 	case looking:
 		b.input(node.Read{Attempt: o.attempt, Devices: o.devices, Services: o.seen, Err: err})
+	case witnessing:
+		b.input(node.Witnessed{Attempt: o.attempt, Processes: b.processes(o.uids), Err: err})
 	case creating:
 		b.input(node.Made{Attempt: o.attempt, Results: o.created, Err: err})
 	default:
@@ -231,4 +237,15 @@ func (b *box) stands(run core.Run) string {
 		}
 	}
 	return ""
+}
+
+// processes are those of jobs that live here, with what their prepares left for them.
+func (b *box) processes(uids []uint32) (all []node.Process) {
+	for _, r := range b.records {
+		e, ok := r.(node.Entry)
+		if ok && b.env[e.Grant.Run] && slices.Contains(uids, e.Grant.UID) && b.w.sched.Lives(e.Grant.Run, b.name) {
+			all = append(all, node.Process{UID: e.Grant.UID, VNIs: core.FormatVNIs(e.Grant.VNIs)})
+		}
+	}
+	return all
 }

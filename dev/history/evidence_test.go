@@ -32,7 +32,7 @@ func (l *law) loaded(m *engine.Machine, records []engine.Record) {
 func newLive(h *held, now time.Duration) *live {
 	r := &live{
 		run: h.Job.Run, vnis: taken(h.VNIs), state: h.state, unknown: h.Unknown, prepared: now, shown: -1, missed: -1, rested: now, shares: h.Job.Placements,
-		holding: map[string]bool{},
+		holding: map[string]bool{}, vouches: map[string]time.Duration{},
 	}
 	for _, j := range h.joins {
 		r.join(j)
@@ -46,6 +46,25 @@ func (r *live) join(j engine.Join) {
 	} else {
 		r.holding[j.Node] = true
 	}
+}
+
+// vouch notes what a node says of whether the run lives there.
+func (r *live) vouch(node string, h core.Held, now time.Duration) {
+	delete(r.vouches, node)
+	if h.Life == core.LifeSeen && r.holding[node] {
+		r.vouches[node] = now
+	}
+}
+
+// vouched reports whether a node that holds r said a while ago at most, and last, that it lives there. Later it may have
+// been asked again without an answer.
+func (l *law) vouched(r *live) bool {
+	for node, at := range r.vouches {
+		if r.holding[node] && l.w.srv.moment().Uptime-at < engine.DefaultRules.Vouch {
+			return true
+		}
+	}
+	return false
 }
 
 // left reports whether its nodes have shown that it is over.
@@ -96,6 +115,11 @@ func (l *law) before(in engine.Input, now time.Duration) {
 		for _, r := range l.live {
 			if slices.Contains(in.Report.Epilogs, r.run.JobID) {
 				r.hooked = true
+			}
+			for _, h := range in.Report.Held {
+				if h.Run == r.run && h.Life != core.LifeUnsaid {
+					r.vouch(in.Node, h, now)
+				}
 			}
 		}
 	case engine.Forget:
@@ -169,6 +193,10 @@ func (l *law) complete(jobs []core.JobStatus) {
 		switch {
 		case r.left():
 			l.allow(r)
+		case len(r.vouches) > 0:
+			if r.alarmed = 0; !l.vouched(r) {
+				l.allow(r)
+			}
 		case r.alarmed > 0:
 			if l.asked-r.alarmed >= engine.DefaultRules.VanishWait {
 				l.allow(r)

@@ -67,6 +67,9 @@ func (w *world) hurt() {
 		w.losePast()
 	case p < 92:
 		w.fork(b)
+	case p < 94:
+		w.hidden = firstUID + uint32(w.rng.IntN(2))
+		w.say("complete answers lack the jobs of uid %d from now on", w.hidden)
 	case p < 96:
 		w.mass()
 	case p < 98:
@@ -145,6 +148,8 @@ func (w *world) mend() {
 	}
 	b := w.boxes[w.rng.IntN(numNodes)]
 	switch {
+	case w.hidden != 0 && w.odds(100):
+		w.hidden = 0
 	case !b.powered:
 		b.power()
 		w.say("%s: boots", b.name)

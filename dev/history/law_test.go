@@ -58,8 +58,9 @@ type live struct {
 	missed   time.Duration // when the newest of them was asked for
 	alarmed  time.Duration
 	hooked   bool
-	holding  map[string]bool // nodes that have not shown themselves clean
-	shown    time.Duration   // when the newest answer that shows it was asked for; -1: none
+	holding  map[string]bool          // nodes that have not shown themselves clean
+	vouches  map[string]time.Duration // nodes that said last that it lives there, and when
+	shown    time.Duration            // when the newest answer that shows it was asked for; -1: none
 	rested   time.Duration
 	shares   []core.Placement
 }

@@ -26,13 +26,14 @@ var rests = [...]time.Duration{60 * time.Second, time.Second}
 
 // world is one history.
 type world struct {
-	seed  uint64
-	rng   *rand.Rand
-	step  int
-	now   time.Duration // real time since the world began: every process' running time is a difference of it
-	skew  time.Duration // by which the wall clock is wrong
-	calm  bool          // healing: no more faults, no more lies
-	trace *trace
+	seed   uint64
+	rng    *rand.Rand
+	step   int
+	now    time.Duration // real time since the world began: every process' running time is a difference of it
+	skew   time.Duration // by which the wall clock is wrong
+	calm   bool          // healing: no more faults, no more lies
+	hidden uint32        // uid whose jobs complete answers lack; 0: they have all
+	trace  *trace
 
 	cfg     engine.Config
 	pool    allocator.Pool
@@ -97,6 +98,9 @@ func newWorld(seed uint64, t *trace) *world {
 		w.calm = true
 		w.settle()
 		w.calm = false
+	}
+	if w.odds(100) { // the asker is an ordinary user, and nothing says so
+		w.hidden = firstUID
 	}
 	return w
 }
