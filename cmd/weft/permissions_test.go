@@ -531,15 +531,30 @@ func (w *walk) join(who int, note local.Note) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	key := core.Key{JobID: core.JobID{Scheduler: "local", Job: w.job.Job}}
-	ask := core.Intent{Action: core.Prepare, Key: key, UID: note.UID, Note: text, Began: hook.Boottime(), Boot: strings.TrimSpace(string(boot)), Call: "walk"}
-	if who == asOtherNode {
-		defer w.session(ctx, who, core.Report{Number: 1, Boot: ask.Boot, Full: true, Devices: []string{"cxi0", "cxi1"}})()
+	ask := core.Intent{Action: core.Prepare, Key: key, UID: note.UID, Note: text, Began: hook.Boottime(), Boot: strings.TrimSpace(string(boot)), Agent: "walk", Call: "walk"}
+	if who == asNode || who == asOtherNode {
+		w.replace(who)
+		defer w.session(ctx, who, core.Report{Number: 1, Boot: ask.Boot, Agent: ask.Agent, Full: true, Devices: []string{"cxi0", "cxi1"}})()
 	}
 	grant, err := rpc.NewAuthority(w.conns[who]).Reserve(ctx, "n1", ask, core.Peer{UID: note.UID})
 	if err == nil && len(grant.VNIs) != 1 {
 		err = fmt.Errorf("the grant is %+v", grant)
 	}
 	return err
+}
+
+// replace ends the agent of the job's node where the caller takes its place. It would soon tell the truth, and no other
+// process may call while its session lasts.
+func (w *walk) replace(who int) {
+	w.t.Helper()
+	if who != asNode || w.d.procs["n1"].ProcessState != nil {
+		return
+	}
+	w.d.kill("n1")
+	w.d.until("the node is away", func() (bool, string) {
+		rows, err := hook.List[server.NodeRow](w.t.Context(), w.d.socket(), "nodes", nil)
+		return err == nil && rows[0].State == "away", fmt.Sprint(rows, err)
+	})
 }
 
 // session is one of a node's, until the function that it gives is called. It waits until the server has the first report, or has refused it.
@@ -577,13 +592,7 @@ func (w *walk) attend(who int) error {
 	if err != nil {
 		return err
 	}
-	if who == asNode {
-		w.d.kill("n1") // or it would soon tell the truth
-		w.d.until("the node is away", func() (bool, string) {
-			rows, err := hook.List[server.NodeRow](w.t.Context(), w.d.socket(), "nodes", nil)
-			return err == nil && rows[0].State == "away", fmt.Sprint(rows, err)
-		})
-	}
+	w.replace(who)
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	report := core.Report{Number: 1, Boot: strings.TrimSpace(string(boot)), Full: true, Devices: []string{"cxi0", "cxi1"}, Held: []core.Held{{
