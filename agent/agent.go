@@ -90,6 +90,7 @@ type Agent struct {
 	ctx       context.Context
 	devices   atomic.Pointer[[]core.Device] // as read last
 	accepted  atomic.Pointer[[]string]      // NICs of this node, as the server told last
+	twoHosts  atomic.Pointer[string]        // Orders.TwoHosts of the session
 	bypasses  atomic.Uint64                 // uses that the audit has told of
 	waiting   atomic.Int32                  // hooks that wait for the server
 	ended     atomic.Bool                   // the server has still to learn that a job ended here

@@ -234,8 +234,14 @@ func (s *state) self() []core.Finding {
 	if s.fault != "" {
 		found = append(found, core.Finding{Severity: core.Warning, What: "this node was taken out of service", Evidence: s.fault, Remedy: "mend that, then `weft resume NODE`, and in the scheduler"})
 	}
+	if s.twoHosts != "" {
+		found = append(found, core.Finding{
+			Severity: core.Critical, What: "no job starts on this node, and nothing that it holds is freed",
+			Evidence: s.twoHosts, Remedy: core.TwinRemedy,
+		})
+	}
 	if !s.linked {
-		found = append(found, core.Finding{Severity: core.Warning, What: "the agent has no session with the server: new jobs wait, running ones do not notice", Evidence: "no connection stands", Remedy: "`weft status` on the server's host; then the network, and `agent { server }` in config.hcl"})
+		found = append(found, core.Finding{Severity: core.Warning, What: "the agent has no session with the server: new jobs wait, running ones do not notice", Evidence: "no connection stands: " + s.outage, Remedy: "`weft status` on the server's host; then the network, and `agent { server }` in config.hcl"})
 	}
 	switch {
 	case s.bypassErr != nil:

@@ -109,7 +109,13 @@ func TestFindings(t *testing.T) {
 				r.server.mu.Unlock()
 				r.server.cut <- core.Errorf(core.ServerAway, "server: its connection ended")
 				synctest.Wait()
-			}, "warning", "the agent has no session with the server", "no connection stands", "`weft status`",
+			}, "warning", "the agent has no session with the server", "no connection stands: server: its connection ended", "`weft status`",
+		},
+		"two hosts": {
+			func(_ *testing.T, r *rig) {
+				r.server.orders <- core.Orders{TwoHosts: core.TwinPrefix + "10.0.0.1 and 10.0.0.2"}
+				synctest.Wait()
+			}, "critical", "no job starts on this node", "10.0.0.1 and 10.0.0.2", "the copied host",
 		},
 		"a fault of the node's own": {
 			func(t *testing.T, r *rig) {

@@ -53,6 +53,8 @@ type state struct {
 	users      map[uint32]bool // owners of runs here
 	fault      string
 	linked     bool
+	outage     string // why the last session ended, or none began
+	twoHosts   string
 	bypass     time.Time
 	bypassErr  error
 }
@@ -131,6 +133,10 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	a.mu.Lock()
 	s.linked = a.session != nil
 	a.mu.Unlock()
+	s.outage = a.outage.why()
+	if told := a.twoHosts.Load(); told != nil {
+		s.twoHosts = *told
+	}
 	if told := a.accepted.Load(); told != nil {
 		s.accepted = *told
 	}

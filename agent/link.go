@@ -92,6 +92,7 @@ func (a *Agent) attend(ctx context.Context) error {
 	a.mu.Lock()
 	a.session = s
 	a.mu.Unlock()
+	a.twoHosts.Store(nil)
 	defer func() {
 		a.mu.Lock()
 		a.session = nil
@@ -149,6 +150,9 @@ func (a *Agent) ordered(ctx context.Context, s *session, o core.Orders) {
 			delete(s.heard, o.Heard)
 		}
 		s.mu.Unlock()
+	}
+	if o.TwoHosts != "" {
+		a.twoHosts.Store(&o.TwoHosts)
 	}
 	if len(o.Inventory) > 0 {
 		a.accepted.Store(&o.Inventory)

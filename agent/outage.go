@@ -25,6 +25,14 @@ type outage struct {
 	said    time.Duration // when the newest line was
 	reason  core.Reason   // that it gave; empty: this outage has had none yet
 	leftOut int           // attempts since
+	last    string        // why the newest one failed
+}
+
+// why is why the last session ended, or why none could begin.
+func (o *outage) why() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
 }
 
 // ended says that an attempt failed, or that the session that there was is over.
@@ -38,6 +46,7 @@ func (o *outage) ended(now time.Duration, err error, wait time.Duration) {
 	if e == nil {
 		e = core.Errorf(core.ServerAway, "server: it ended the session")
 	}
+	o.last = e.Line()
 	if o.reason != "" && now < o.said+outageRepeat && (e.Reason == o.reason || now < o.said+outageChange) {
 		o.leftOut++
 		return

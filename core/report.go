@@ -31,6 +31,9 @@ const UnreadPrefix = "NICs cannot be read: "
 // TwinPrefix begins the reason of a node that is drained while two hosts have its certificate.
 const TwinPrefix = "two hosts have its certificate: "
 
+// TwinRemedy ends that.
+const TwinRemedy = "stop the agent of the copied host, and give that host another name and certificate"
+
 // Forward is a message of a scheduler plugin's Watch on a node. The agent sends Asking and waits for Orders.Heard
 // before it asks the scheduler. So the server never takes an answer for newer than it is.
 type Forward struct {
@@ -86,6 +89,7 @@ type Orders struct {
 	Calls  []SchedulerCall // to the scheduler plugin on this node; unlike the rest they come once
 	Ran    []Ran           // the answer to a report that is First; comes once for each such report
 
+	TwoHosts  string   // why nothing else is ordered: two hosts have the node's certificate; empty: one has it
 	Inventory []string // the node's accepted NICs, after a full report and after a change; empty: nothing new
 	Vouch     []Run    // the scheduler's answers lack these runs: the node answers with Held.Life
 }

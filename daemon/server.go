@@ -130,7 +130,7 @@ func (d *serverDaemon) verbs() *server.Verbs {
 		Refused: d.live.Refused, Shown: d.bounds.Shown, Shadow: d.shadow.Row,
 		Read: map[string]listener.Handler{plugin.VerbList: plugin.List(d.plugins)},
 		More: map[string]listener.Handler{
-			VerbDoctor:  doctor(settings.Files{Site: d.live.Site, Of: config.OfServer}),
+			VerbDoctor:  doctor(settings.Files{Site: d.live.Site, Of: config.OfServer}, d.srv),
 			reload.Verb: d.live.Answer, shadow.Verb: d.shadow.Answer, plugin.VerbRestart: plugin.Restart(d.plugins, d.audit.Logger),
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/policy/facts"
 )
 
@@ -39,7 +40,7 @@ func Read(path string, since time.Time) (rows []Row, bad int, err error) {
 		if i > 0 {
 			name = older(path, i)
 		}
-		f, err := os.Open(name)
+		f, err := file.Open(name, os.O_RDONLY, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

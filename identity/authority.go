@@ -135,7 +135,7 @@ func issue(dir, name string, t *x509.Certificate) error {
 	if d := file.Secret(filepath.Join(dir, caKey)); d != nil {
 		return core.Errorf(core.BadConfig, "tls: the authority's key: %w", d).WithRemedy(d.Remedy)
 	}
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, CAFile), filepath.Join(dir, caKey))
+	pair, err := readPair(filepath.Join(dir, CAFile), filepath.Join(dir, caKey))
 	if err != nil {
 		return core.Errorf(core.BadConfig, "tls: the authority's key: %w", err).WithRemedy("run this where `weft tls init` was run")
 	}
@@ -172,9 +172,9 @@ func write(dir, name string, t, parent *x509.Certificate, key *ecdsa.PrivateKey,
 }
 
 func readCert(path string) (*x509.Certificate, error) {
-	text, err := os.ReadFile(path)
+	text, err := file.Read(path, maxPEM)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "tls: %w", err).WithRemedy("`weft tls init` makes a site's authority")
+		return nil, core.Errorf(core.BadConfig, "tls: %s: %w", path, file.Bare(err)).WithRemedy("`weft tls init` makes a site's authority")
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -185,4 +185,17 @@ func readCert(path string) (*x509.Certificate, error) {
 		return nil, core.Errorf(core.BadConfig, "tls: %s: it cannot be read: %w", path, err)
 	}
 	return c, nil
+}
+
+// maxPEM bounds a file, in bytes.
+const maxPEM = 1 << 20
+
+// readPair reads a certificate and its key, and waits for no other process.
+func readPair(cert, key string) (tls.Certificate, error) {
+	public, err := file.Read(cert, maxPEM)
+	secret, err2 := file.Read(key, maxPEM)
+	if err := errors.Join(err, err2); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(public, secret)
 }

@@ -289,6 +289,7 @@ var (
 		return core.Orders{
 			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3), Vouch: list(t, "vouch", genRun, 3),
 			Calls: list(t, "calls", genSchedulerCall, 3), Ran: list(t, "ran", genRan, 2), Inventory: list(t, "inventory", genName, 4),
+			TwoHosts: genText.Draw(t, "two hosts"),
 			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
 			}), 3),

@@ -119,7 +119,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 		Clean: every(o.Clean, func(c core.Clean) *authorityv1.Clean {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
 		}),
-		Vouch: every(o.Vouch, encodeRun),
+		Vouch: every(o.Vouch, encodeRun), TwoHosts: text(o.TwoHosts),
 	}
 }
 
@@ -133,6 +133,6 @@ func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 		Clean: each(d, "runs", p.GetClean(), maxRuns, func(p *authorityv1.Clean) core.Clean {
 			return core.Clean{Run: d.run(p.GetRun()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs)}
 		}),
-		Vouch: each(d, "runs", p.GetVouch(), maxRuns, d.run),
+		Vouch: each(d, "runs", p.GetVouch(), maxRuns, d.run), TwoHosts: text(p.GetTwoHosts()),
 	}
 }

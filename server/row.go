@@ -30,6 +30,7 @@ type Status struct {
 	Nodes      int            `json:"nodes"`
 	Attached   int            `json:"attached"`
 	Drained    int            `json:"drained"`
+	TwoHosts   string         `json:"two_hosts,omitempty"` // hostlist of the first nodes whose certificate two hosts have
 	Live       map[string]int `json:"reservations"`
 	Vanished   int            `json:"vanished"`        // jobs of an alarm, which wait for `weft forget --vanished`
 	Kept       int            `json:"kept"`            // jobs that their scheduler's answers lack, and that live by their nodes' word
@@ -137,6 +138,7 @@ type NodeRow struct {
 	State     string   `json:"state"` // up, away, never seen
 	Away      string   `json:"away,omitempty"`
 	Drained   string   `json:"drained,omitempty"`
+	TwoHosts  string   `json:"two_hosts,omitempty"` // which hosts have its certificate
 	NICs      []string `json:"nics"`
 	Inventory []string `json:"inventory"`
 	Jobs      int      `json:"jobs"` // whose services it may hold

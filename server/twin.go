@@ -42,9 +42,28 @@ func (s *Server) twin(ctx context.Context, ses, next *session) error {
 		return err
 	}
 	err := core.Errorf(core.NodeDrained, "node %s: %s", ses.node, engine.Twin{Here: in.Here, There: in.There}.Reason()).
-		WithRemedy("stop the agent of the copied host, and give that host another name and certificate")
+		WithRemedy(core.TwinRemedy)
 	s.visit(s.visits, slog.LevelWarn, err.Line(), core.LogNode, ses.node)
 	return err
+}
+
+// Check finds the nodes whose certificate two hosts have, and a store that cannot be used.
+func (s *Server) Check(ctx context.Context) ([]core.Finding, error) {
+	var found []core.Finding
+	err := s.Look(ctx, func(m *engine.Machine) {
+		for _, n := range m.Nodes() {
+			if n.TwoHosts != "" {
+				found = append(found, core.Finding{
+					Severity: core.Critical, What: "node " + n.Name + ": nothing of it is freed or granted",
+					Evidence: n.TwoHosts, Remedy: core.TwinRemedy,
+				})
+			}
+		}
+	})
+	if err != nil {
+		found = append(found, core.Finding{Severity: core.Critical, What: "the store cannot be used", Evidence: err.Error()})
+	}
+	return found, nil
 }
 
 func (ses *session) host() engine.Host {

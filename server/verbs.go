@@ -140,14 +140,13 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 		s.Failure = e.Line()
 		return s, nil
 	}
-	var awaited []string
+	var awaited, twins []string
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		h := m.Head()
 		s.Store, s.Epoch, s.Revision = h.Store, h.Epoch, h.Revision
 		f := m.Figures()
 		s.Recovering, s.Awaited, s.Policy, s.Vanished = f.Recovering, f.Awaited, f.Policy, f.Vanished
-		s.Kept = f.Kept
-		s.Cause, awaited = f.Cause, m.Awaited()
+		s.Kept, s.Cause, awaited, twins = f.Kept, f.Cause, m.Awaited(), f.Twins
 		s.Nodes, s.Attached, s.Drained = f.Nodes, f.Attached, f.Drained
 		for _, name := range slices.Sorted(maps.Keys(f.Blind)) {
 			if why := f.Blind[name]; why != "" {
@@ -161,18 +160,18 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 			s.Pools = append(s.Pools, PoolRow{name, size, f.Used[name], size - f.Used[name]})
 		}
 	})
-	s.Missing = missing(awaited)
+	s.Missing, s.TwoHosts = some(awaited), some(twins)
 	slices.SortFunc(s.Pools, func(a, b PoolRow) int { return cmp.Compare(a.Pool, b.Pool) })
 	return s, err
 }
 
-// maxMissing bounds the nodes that status names.
-const maxMissing = 256
+// maxShown bounds the nodes of a kind that status names.
+const maxShown = 256
 
-// missing names the first of the nodes that are waited for.
-func missing(names []string) string {
-	list := hostlist.Fold(names[:min(len(names), maxMissing)])
-	if len(names) > maxMissing {
+// some names the first of many nodes.
+func some(names []string) string {
+	list := hostlist.Fold(names[:min(len(names), maxShown)])
+	if len(names) > maxShown {
 		list += ",…"
 	}
 	return list
@@ -311,7 +310,7 @@ func (d *Verbs) nodes(ctx context.Context, req hook.Request) (any, error) {
 	}
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
 		for _, n := range m.Nodes() {
-			r := NodeRow{Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot, Awaited: n.Awaited, Expiry: shown[n.Name]}
+			r := NodeRow{Node: n.Name, State: "up", Drained: n.Drained, TwoHosts: n.TwoHosts, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot, Awaited: n.Awaited, Expiry: shown[n.Name]}
 			switch {
 			case !n.Attached && n.Boot == "":
 				r.State = "never seen"

@@ -28,6 +28,7 @@ func (m *Machine) twoHosts(in TwoHosts) {
 	n := m.node(in.Node)
 	if n.heard = m.now.Uptime; !n.paired() {
 		m.pair(n, in.Here, in.There)
+		m.do(Order{n.Name, n.session, core.Orders{TwoHosts: n.Twin.Reason()}})
 	}
 }
 

@@ -41,6 +41,7 @@ type NodeStatus struct {
 	Devices  []string
 	Open     int // reservations whose services it may hold
 	Awaited  bool
+	TwoHosts string // which hosts have its certificate; empty: one has it
 }
 
 // Reservations gives those with a serial above after, in order of serials.
@@ -104,6 +105,9 @@ func (m *Machine) Nodes() []NodeStatus {
 			n = &node{Node: Node{Name: name}}
 		}
 		s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
+		if n.paired() {
+			s.TwoHosts = n.Twin.Reason()
+		}
 		if !n.attached {
 			s.Away = m.now.Uptime - n.lost
 		}

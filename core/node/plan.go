@@ -65,7 +65,7 @@ func (m *Machine) usable(r *holding, devices []core.Device) ([]core.Device, *cor
 		}
 		usable = append(usable, *d)
 		if d.Open {
-			warnings = append(warnings, "NIC "+name+": its default service is enabled, so every user of the node can use VNIs 1 and 10; an administrator can end that with `cxi_service disable`")
+			warnings = append(warnings, "NIC "+name+": its default service is enabled, so every user of the node can use VNIs 1 and 10; an administrator can end that with `cxi_service disable -d NIC -s 1`")
 		}
 	}
 	switch {

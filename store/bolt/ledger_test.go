@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -332,7 +333,38 @@ func TestLedgerThatIsNoFile(t *testing.T) {
 			t.Errorf("load: got %v, want Corrupt", err)
 		}
 	}
+	if err := os.Truncate(path, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(t.Context(), entries(1)); !errors.Is(err, core.Corrupt) {
+		t.Errorf("commit to the hole: got %v, want Corrupt", err)
+	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A store has one size of pages. A ledger with a record of no kind is refused before anything acts on it.
+func TestFormOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pages")
+	bareLedger(t, path, 16<<10, nil)
+	if _, err := storeLayout.verify(path); err == nil || !strings.Contains(err.Error(), "its pages have 16384 bytes") {
+		t.Errorf("a store with pages of 16 KiB: %v", err)
+	}
+	f, err := OpenLedger(filepath.Join(dir, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.update(func(tx *bbolt.Tx) error {
+		return sealed(tx, func(now *seal) error {
+			return now.set(tx.Bucket(ledgerBucket), []byte("x"), summed([]byte("{}"), 0, 1, []byte("x")))
+		})
+	})
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenLedger(f.path); !errors.Is(err, core.Corrupt) {
+		t.Errorf("a ledger with a record of no kind: got %v, want Corrupt", err)
 	}
 }

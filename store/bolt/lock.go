@@ -26,7 +26,7 @@ const (
 func (l layout) hold(path string) (*os.File, error) {
 	f, err := file.Open(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, l.failed(path, err)
+		return nil, l.failed(path+".lock", err)
 	}
 	for end := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

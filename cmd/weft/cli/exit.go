@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -48,13 +47,13 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Complain writes an error with its remedy for a person, as one line.
+// Complain writes an error with its remedy for a person, as one line. It waits at most 2 s for the reader.
 func Complain(err error) {
 	text := err.Error()
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Remedy != "" {
 		text += "; " + e.Remedy
 	}
 	if text = strings.TrimSpace(text); text != "" {
-		fmt.Fprintln(os.Stderr, "weft: "+strings.Map(core.Shown, strings.ReplaceAll(text, "\n", " ")))
+		fmt.Fprintln(stderr(lastWords), "weft: "+strings.Map(core.Shown, strings.ReplaceAll(text, "\n", " ")))
 	}
 }

@@ -26,9 +26,9 @@ func Unusable(file string, findings []hclfile.Finding) error {
 	return Usage("%s cannot be used", file)
 }
 
-// Show writes findings to standard error.
+// Show writes findings to standard error. It waits at most 2 s for the reader.
 func Show(findings []hclfile.Finding) {
 	if len(findings) > 0 {
-		_ = hclfile.Text(os.Stderr, hclfile.Sort(findings), term.IsTerminal(int(os.Stderr.Fd())))
+		_ = hclfile.Text(stderr(lastWords), hclfile.Sort(findings), term.IsTerminal(int(os.Stderr.Fd())))
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestLogThatIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := io.Pipe()
-		p := &patient{to: to, turn: make(chan struct{}, 1)}
+		p := &patient{to: to, wait: logWait, turn: make(chan struct{}, 1)}
 		began := time.Now()
 		for i := range 4 {
 			fmt.Fprintf(p, "line %d\n", i)

@@ -63,6 +63,9 @@ func PrintStatus(w io.Writer, s server.Status) {
 	for _, why := range s.Blind {
 		fmt.Fprintln(w, "BLIND, SO NOTHING IS FREED: "+why)
 	}
+	if s.TwoHosts != "" {
+		fmt.Fprintf(w, "TWO HOSTS HAVE THE CERTIFICATE OF %s, SO NOTHING OF IT IS FREED OR GRANTED: `weft nodes` names the hosts\n", s.TwoHosts)
+	}
 	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
 	var live []string
 	for _, k := range slices.Sorted(maps.Keys(s.Live)) {

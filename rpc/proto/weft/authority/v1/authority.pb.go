@@ -650,13 +650,14 @@ func (x *Held) GetWarnings() []string {
 type Orders struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Head          *v1.Head               `protobuf:"bytes,1,opt,name=head,proto3" json:"head,omitempty"`
-	Clean         []*Clean               `protobuf:"bytes,2,rep,name=clean,proto3" json:"clean,omitempty"`         // remove and confirm, even where nothing is held
-	Heard         uint64                 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`        // the newest Forward.ask that the server has noted
-	Forget        []*v1.Run              `protobuf:"bytes,4,rep,name=forget,proto3" json:"forget,omitempty"`       // confirmed clean, and known durably: the record may go
-	Calls         []*v11.SchedulerCall   `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`         // of a scheduler's half on this node; not repeated; at most 64
-	Ran           []*Ran                 `protobuf:"bytes,6,rep,name=ran,proto3" json:"ran,omitempty"`             // to a node whose report was first
-	Inventory     []string               `protobuf:"bytes,7,rep,name=inventory,proto3" json:"inventory,omitempty"` // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
-	Vouch         []*v1.Run              `protobuf:"bytes,8,rep,name=vouch,proto3" json:"vouch,omitempty"`         // the scheduler's answers lack these: does the node see them live?
+	Clean         []*Clean               `protobuf:"bytes,2,rep,name=clean,proto3" json:"clean,omitempty"`                       // remove and confirm, even where nothing is held
+	Heard         uint64                 `protobuf:"varint,3,opt,name=heard,proto3" json:"heard,omitempty"`                      // the newest Forward.ask that the server has noted
+	Forget        []*v1.Run              `protobuf:"bytes,4,rep,name=forget,proto3" json:"forget,omitempty"`                     // confirmed clean, and known durably: the record may go
+	Calls         []*v11.SchedulerCall   `protobuf:"bytes,5,rep,name=calls,proto3" json:"calls,omitempty"`                       // of a scheduler's half on this node; not repeated; at most 64
+	Ran           []*Ran                 `protobuf:"bytes,6,rep,name=ran,proto3" json:"ran,omitempty"`                           // to a node whose report was first
+	Inventory     []string               `protobuf:"bytes,7,rep,name=inventory,proto3" json:"inventory,omitempty"`               // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
+	Vouch         []*v1.Run              `protobuf:"bytes,8,rep,name=vouch,proto3" json:"vouch,omitempty"`                       // the scheduler's answers lack these: does the node see them live?
+	TwoHosts      string                 `protobuf:"bytes,9,opt,name=two_hosts,json=twoHosts,proto3" json:"two_hosts,omitempty"` // which hosts have the node's certificate; empty: one has it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -745,6 +746,13 @@ func (x *Orders) GetVouch() []*v1.Run {
 		return x.Vouch
 	}
 	return nil
+}
+
+func (x *Orders) GetTwoHosts() string {
+	if x != nil {
+		return x.TwoHosts
+	}
+	return ""
 }
 
 // Ran is what a scheduler has on the node, by a complete answer that was begun after the node's first report of its boot.
@@ -905,7 +913,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
 	"\x03why\x18\x06 \x01(\tR\x03why\x12+\n" +
 	"\x04life\x18\a \x01(\x0e2\x17.weft.authority.v1.LifeR\x04life\x12\x1a\n" +
-	"\bwarnings\x18\b \x03(\tR\bwarnings\"\xca\x02\n" +
+	"\bwarnings\x18\b \x03(\tR\bwarnings\"\xe7\x02\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
@@ -914,7 +922,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05calls\x18\x05 \x03(\v2 .weft.scheduler.v1.SchedulerCallR\x05calls\x12(\n" +
 	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\x12\x1c\n" +
 	"\tinventory\x18\a \x03(\tR\tinventory\x12'\n" +
-	"\x05vouch\x18\b \x03(\v2\x11.weft.core.v1.RunR\x05vouch\"f\n" +
+	"\x05vouch\x18\b \x03(\v2\x11.weft.core.v1.RunR\x05vouch\x12\x1b\n" +
+	"\ttwo_hosts\x18\t \x01(\tR\btwoHosts\"f\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
