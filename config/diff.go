@@ -12,6 +12,7 @@ type Daemon uint8
 const (
 	OfServer Daemon = iota
 	OfAgent
+	ofBoth
 )
 
 // Diff says what is different in b, in the order of the file, and what a reload of a daemon does about it. Policy files
@@ -26,10 +27,10 @@ func Diff(of Daemon, a, b *Config) []string {
 	}
 	add("nodes", OfServer, true, a.Nodes, b.Nodes)
 	add("unknown_vnis", OfServer, true, a.UnknownVNIs, b.UnknownVNIs)
-	add("topology", OfServer, true, []any{a.Groups, a.Dragonfly}, []any{b.Groups, b.Dragonfly})
-	add("policy", OfServer, true, a.Policy, b.Policy)
+	add("topology", ofBoth, true, []any{a.Groups, a.Dragonfly}, []any{b.Groups, b.Dragonfly})
+	add("policy", ofBoth, true, a.Policy, b.Policy)
 	for _, what := range append(pools("pool", a.Pools, b.Pools), pools("service", a.Services, b.Services)...) {
-		say(what, OfServer, true)
+		say(what, ofBoth, true)
 	}
 	plugins(of, a.Schedulers, b.Schedulers, say)
 	plugins(OfAgent, a.Drivers, b.Drivers, say)
@@ -43,15 +44,19 @@ func Diff(of Daemon, a, b *Config) []string {
 }
 
 func effect(of, owner Daemon, live bool) string {
+	self, other := "nothing of the agent's; ", "reload the server too"
+	if of == OfServer {
+		self, other = "nothing of the server's; ", "reload the agents too"
+	}
 	switch {
+	case owner == ofBoth:
+		return "in force now; " + other
 	case of == owner && live:
 		return "in force now"
 	case of == owner:
 		return "needs a restart"
-	case of == OfServer:
-		return "nothing of the server's; reload the agents too"
 	}
-	return "nothing of the agent's; reload the server too"
+	return self + other
 }
 
 // InForce is what a daemon runs with once it has put b in force in place of a: what needs a restart stays as it was.

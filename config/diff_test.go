@@ -14,6 +14,10 @@ func TestDiff(t *testing.T) {
 	const text = `
 nodes = "n[1-4]"
 pool "jobs" { vnis = "1024-2047" }
+service "daos" {
+  vnis    = "5000-5003"
+  servers = "daos1"
+}
 scheduler "local" "local" { jobs_per_user = 4 }
 driver "sim" { nics = 4 }
 server {
@@ -30,10 +34,15 @@ agent {
 	}{
 		{"", "", nil, nil},
 		{`"n[1-4]"`, `"n[1-5]"`, []string{"nodes: in force now"}, []string{"nodes: nothing of the agent's; reload the server too"}},
-		{"2047", "4095", []string{`pool "jobs": in force now`}, []string{`pool "jobs": nothing of the agent's; reload the server too`}},
+		{"2047", "4095", []string{`pool "jobs": in force now; reload the agents too`}, []string{`pool "jobs": in force now; reload the server too`}},
 		{
-			`pool "jobs"`, `pool "work"`, []string{`pool "jobs": in force now`, `pool "work": in force now`},
-			[]string{`pool "jobs": nothing of the agent's; reload the server too`, `pool "work": nothing of the agent's; reload the server too`},
+			`pool "jobs"`, `pool "work"`,
+			[]string{`pool "jobs": in force now; reload the agents too`, `pool "work": in force now; reload the agents too`},
+			[]string{`pool "jobs": in force now; reload the server too`, `pool "work": in force now; reload the server too`},
+		},
+		{
+			"daos1", "daos2",
+			[]string{`service "daos": in force now; reload the agents too`}, []string{`service "daos": in force now; reload the server too`},
 		},
 		{"jobs_per_user = 4", "jobs_per_user = 5", []string{`scheduler "local local": in force now`}, []string{`scheduler "local local": in force now`}},
 		{`"local" "local"`, `"local" "other"`, []string{`scheduler "local local": needs a restart`, `scheduler "local other": needs a restart`},

@@ -61,6 +61,10 @@ func Agent(ctx context.Context, site *settings.Site, boot string, o Options) (er
 		return err
 	}
 	d.live.Accept = d.accept
+	d.live.Taken = func() []string { // other services may be unknown now
+		_ = d.agent.Reread(ctx)
+		return nil
+	}
 	return d.serve(ctx, d.start, func(ctx context.Context) error { return d.agent.Look(ctx, func(*machine.Machine) {}) })
 }
 

@@ -4,13 +4,18 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/server"
 )
 
 // reload runs `weft reload` for a daemon's folder and gives what it says.
@@ -137,4 +142,53 @@ func TestAgentReloads(t *testing.T) {
 	k.finish()
 	d.mustBegin("n1").finish()
 	d.clean()
+}
+
+// The servers of a data service follow a reload, on the server and on the node.
+func TestServersOfAServiceFollowAReload(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.more = "service \"daos\" {\n  vnis       = \"5000-5003\"\n  servers    = \"daos1\"\n  quarantine = \"1s\"\n}\n"
+	d.configure()
+	d.up()
+	uid := uint32(4242)
+	_, err := sim.At(d.path("n1.nic")).Foreign(t.Context(), "cxi0", &uid, []core.VNI{5000})
+	d.must(err)
+	from := "daos1"
+	for _, c := range []struct{ servers, held, kind string }{
+		{"daos1", "held", "unknown"},
+		{"n1", "free", "service"},
+		{"daos2", "held", "unknown"},
+	} {
+		for _, of := range []struct{ daemon, dir, other string }{{theServer, "run", "agents"}, {"n1", "n1", "server"}} {
+			d.edit(of.daemon, `servers    = "`+from, `servers    = "`+c.servers)
+			said, want := d.reload(of.dir), `service "daos": in force now; reload the `+of.other+" too\n"
+			if c.servers != from && !strings.Contains(said, want) {
+				t.Errorf("servers = %q: %s says %q, want %q", c.servers, of.daemon, said, want)
+			}
+		}
+		from = c.servers
+		began := time.Now()
+		d.until("the VNI of the service is "+c.held, func() (bool, string) {
+			rows, err := hook.List[server.VNIRow](t.Context(), d.socket(), "vnis", nil)
+			held := len(rows) == 1 && rows[0].State == "held"
+			return err == nil && (held || len(rows) == 0 && c.held == "free"), fmt.Sprint(rows, err)
+		})
+		if took := time.Since(began); took > patience {
+			t.Errorf("servers = %q: the node waited %v until it read its NICs again", c.servers, took)
+		}
+		var rows []agent.ServiceRow
+		d.must(d.ask("n1", "services", nil, &rows))
+		at := slices.IndexFunc(rows, func(r agent.ServiceRow) bool { return slices.Contains(r.VNIs, 5000) })
+		if at < 0 || rows[at].Kind != c.kind {
+			t.Errorf("servers = %q: the node shows %+v, want %s", c.servers, rows, c.kind)
+		}
+		if os.Geteuid() == 0 { // only root may ask
+			var orphans []agent.CleanRow
+			d.must(d.ask("n1", "clean", agent.CleanArgs{DryRun: true}, &orphans))
+			if proposed := len(orphans) == 1; proposed != (c.kind == "unknown") {
+				t.Errorf("servers = %q: weft clean would remove %+v", c.servers, orphans)
+			}
+		}
+	}
 }
