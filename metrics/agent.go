@@ -30,7 +30,7 @@ type Agent struct {
 	exporter
 	options AgentOptions
 	of      atomic.Pointer[Worker]
-	state   reading[nodeFigures]
+	state   reading[*node.Machine, nodeFigures]
 
 	hooks    *prometheus.CounterVec
 	hooked   *prometheus.HistogramVec

@@ -19,12 +19,13 @@ type stuck struct {
 	free bool
 }
 
-func (s *stuck) Figures(ctx context.Context) (engine.Figures, error) {
+func (s *stuck) Look(ctx context.Context, f func(*engine.Machine)) error {
 	if s.free {
-		return s.Machine.Figures(), nil
+		f(s.Machine)
+		return nil
 	}
 	<-ctx.Done()
-	return engine.Figures{}, ctx.Err()
+	return ctx.Err()
 }
 
 func (*stuck) Waiting() (now, most int) { return 7, 8 }

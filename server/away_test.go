@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -281,6 +282,74 @@ func TestANodeTellsOfItsOwnSchedulersOnly(t *testing.T) {
 		s.stop()
 		if n := strings.Count(log.String(), "not believed"); n != 2 {
 			t.Errorf("%d warnings of 2 nodes:\n%s", n, &log)
+		}
+	})
+}
+
+// Of a scheduler each of whose nodes knows its own jobs only, no node speaks for another's jobs.
+func TestANodeTellsOfItsOwnJobsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, func(n *server.Needs) { n.Own = []string{"s"} })
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		halves := map[string]*half{"n1": s.half(ctx, "n1"), "n2": s.half(ctx, "n2")}
+		for node := range halves {
+			if g := <-s.reserve(ctx, node, askOf("s", node)); g.err != nil {
+				t.Fatal(g.err)
+			}
+		}
+		for range 3 {
+			time.Sleep(time.Minute) // so that no node is waited for
+			for _, jobs := range []core.Jobs{{Asking: true}, {Complete: true}} {
+				halves["n2"].next <- core.Report{Answer: &core.Forward{Scheduler: "s", Ask: 1, Jobs: jobs}}
+				synctest.Wait()
+			}
+		}
+		var active []string
+		if err := s.Look(ctx, func(m *engine.Machine) {
+			for v := range m.Reservations(0) {
+				if v.State == engine.Active {
+					active = append(active, v.Job.Job)
+				}
+			}
+		}); err != nil || !slices.Equal(active, []string{"n1"}) {
+			t.Errorf("after n2 listed no job the jobs %v are active, want [n1]; %v", active, err)
+		}
+	})
+}
+
+// An answer to a question of an earlier session may be of any age: it does not prove that the half sees all jobs again.
+func TestAnAnswerToNoQuestionIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, atLogin)
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		blind := func() string {
+			synctest.Wait()
+			var why string
+			if err := s.Look(ctx, func(m *engine.Machine) { why = m.Figures().Blind["f"] }); err != nil {
+				t.Fatal(err)
+			}
+			return why
+		}
+		tell := func(h *half, jobs ...core.Jobs) {
+			for _, j := range jobs {
+				h.next <- core.Report{Answer: &core.Forward{Scheduler: "f", Ask: 1, Jobs: j}}
+			}
+		}
+		login := s.half(ctx, "login")
+		tell(login, core.Jobs{Asking: true}, core.Jobs{Blind: "it is a guest"})
+		if blind() == "" {
+			t.Fatal("the half is not blind")
+		}
+		login = s.half(ctx, "login")
+		if tell(login, core.Jobs{Complete: true}); blind() == "" {
+			t.Error("an answer to no question of this session ended it")
+		}
+		if tell(login, core.Jobs{Asking: true}, core.Jobs{Complete: true}); blind() != "" {
+			t.Error("it stays blind")
 		}
 	})
 }

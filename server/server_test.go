@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -325,6 +326,33 @@ func TestADeniedJobIsToldToItsSchedulerAndCostsNoNode(t *testing.T) {
 		synctest.Wait()
 		if len(s.sched.failed) != 1 || len(s.sched.drained) != 0 {
 			t.Errorf("failed %q, drained %q", s.sched.failed, s.sched.drained)
+		}
+	})
+}
+
+func TestWhatANodeSendsIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, nil)
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		in := ask("1", "b")
+		for size, want := range map[int]core.Reason{core.MaxNote: "", core.MaxNote + 1: core.BadCall} {
+			in.Note = make([]byte, size)
+			if _, err := s.Reserve(ctx, "n1", in, core.Peer{}); core.ReasonOf(err) != want {
+				t.Errorf("a note of %d bytes: %v, want reason %q", size, err, want)
+			}
+		}
+		ended := make(chan core.Report)
+		close(ended)
+		for _, node := range []string{"", "n1\x1b[2J", strings.Repeat("n", core.MaxNodeName+1)} {
+			if err := s.Attend(ctx, node, core.Report{}, ended, func(core.Orders) {}); core.ReasonOf(err) != core.BadCall {
+				t.Errorf("a session of node %q: %v", node, err)
+			}
+			if _, err := s.Reserve(ctx, node, ask("1", "b"), core.Peer{}); core.ReasonOf(err) != core.BadCall {
+				t.Errorf("a call of node %q: %v", node, err)
+			}
 		}
 	})
 }

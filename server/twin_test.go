@@ -19,9 +19,9 @@ type host struct {
 	ended  chan error
 }
 
-func (s *system) host(t *testing.T, from, boot string) *host {
+func (s *system) host(t *testing.T, from, boot, agent string) *host {
 	t.Helper()
-	h := &host{report: core.Report{Number: 1, Boot: boot, Agent: boot, From: from, Full: true, Devices: []string{"cxi0"}}}
+	h := &host{report: core.Report{Number: 1, Boot: boot, Agent: agent, From: from, Full: true, Devices: []string{"cxi0"}}}
 	h.attend(t, s)
 	return h
 }
@@ -58,28 +58,36 @@ func (h *host) attends() (bool, error) {
 }
 
 func TestASecondHostIsRefusedWhileTheFirstAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, nil)
-		defer s.stop()
-		first := s.host(t, "10.0.0.1", "boot1")
-		second := s.host(t, "10.0.0.2", "boot2")
-		on, err := second.attends()
-		if on || core.ReasonOf(err) != core.NodeDrained {
-			t.Fatalf("the second host: %v", err)
-		}
-		for _, want := range []string{"10.0.0.1", "boot1", "10.0.0.2", "boot2"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("the refusal lacks %q: %v", want, err)
-			}
-		}
-		if on, err := first.attends(); !on {
-			t.Errorf("the first host's session ended: %v", err)
-		}
-		if _, err := s.Reserve(t.Context(), "n1", ask("7", "boot1"), core.Peer{}); core.ReasonOf(err) != core.NodeDrained {
-			t.Errorf("a job is granted while two hosts have the certificate: %v", err)
-		}
-		first.end()
-	})
+	for name, agents := range map[string][2]string{
+		"of this release": {"agent1", "agent2"}, "of a release that tells no two processes apart": {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t, nil)
+				defer s.stop()
+				first := s.host(t, "10.0.0.1", "boot1", agents[0])
+				second := s.host(t, "10.0.0.2", "boot2", agents[1])
+				on, err := second.attends()
+				if on || core.ReasonOf(err) != core.NodeDrained {
+					t.Fatalf("the second host: %v", err)
+				}
+				for _, want := range []string{"10.0.0.1", "boot1", "10.0.0.2", "boot2"} {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("the refusal lacks %q: %v", want, err)
+					}
+				}
+				if on, err := first.attends(); !on {
+					t.Errorf("the first host's session ended: %v", err)
+				}
+				in := ask("7", "boot1")
+				in.Agent = agents[0]
+				if _, err := s.Reserve(t.Context(), "n1", in, core.Peer{}); core.ReasonOf(err) != core.NodeDrained {
+					t.Errorf("a job is granted while two hosts have the certificate: %v", err)
+				}
+				first.end()
+			})
+		})
+	}
 }
 
 // Once the second host comes no more, the first is in service again in the same boot.
@@ -87,9 +95,9 @@ func TestTheFirstHostHealsWithoutTheSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, nil)
 		defer s.stop()
-		first := s.host(t, "10.0.0.1", "boot1")
+		first := s.host(t, "10.0.0.1", "boot1", "boot1")
 		for range 3 {
-			s.host(t, "10.0.0.2", "boot2")
+			s.host(t, "10.0.0.2", "boot2", "boot2")
 			time.Sleep(engine.DefaultRules.Away - time.Second)
 			if on, err := first.attends(); !on {
 				t.Fatalf("it is healed while the second host comes: %v", err)
@@ -112,9 +120,9 @@ func TestAFastRebootReplacesASessionThatIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, nil)
 		defer s.stop()
-		old := s.host(t, "10.0.0.1", "boot1")
+		old := s.host(t, "10.0.0.1", "boot1", "boot1")
 		old.dead = true
-		again := s.host(t, "10.0.0.1", "boot2")
+		again := s.host(t, "10.0.0.1", "boot2", "boot2")
 		time.Sleep(4 * time.Second)
 		if on, err := old.attends(); !on {
 			t.Fatalf("it was not asked: %v", err)
@@ -138,7 +146,7 @@ func TestTheSameProcessReplacesItsSessionAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, nil)
 		defer s.stop()
-		h := s.host(t, "10.0.0.1", "boot1")
+		h := s.host(t, "10.0.0.1", "boot1", "boot1")
 		old := *h
 		h.attend(t, s)
 		if on, _ := old.attends(); on {
