@@ -38,6 +38,8 @@ func (w *world) heal() {
 		w.srv.start(w.srv.highest)
 	}
 	w.settle()
+	w.pass(10 * time.Second) // a node whose NICs could not be read tries again
+	w.settle()
 	w.short()
 	if w.odds(200) {
 		w.mute(w.boxes[w.rng.IntN(numNodes)])
