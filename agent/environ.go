@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,7 +77,7 @@ func (a *Agent) publish(p node.Publish) error {
 		defer close(l.rendered)
 		ctx, cancel := context.WithTimeout(ctx, a.limits.Hook)
 		defer cancel()
-		if err := a.addReplies(ctx, l, e, p.GID); err != nil && ctx.Err() == nil {
+		if err := a.addReplies(ctx, l, e, p); err != nil && ctx.Err() == nil {
 			a.log.Warn("the adapter did not say what the job's tasks are told; they will ask the agent", core.LogJob, p.Run.Key.String(), core.LogError, err)
 		}
 	})
@@ -84,30 +85,34 @@ func (a *Agent) publish(p node.Publish) error {
 }
 
 // addReplies adds to an environment what the adapter says of it, unless it has been withdrawn meanwhile.
-func (a *Agent) addReplies(ctx context.Context, l *left, e rundir.Environ, gid uint32) error {
-	e.Replies = map[string]rundir.Rendered{}
+func (a *Agent) addReplies(ctx context.Context, l *left, e rundir.Environ, p node.Publish) (err error) {
+	e.Replies, e.First = map[string]rundir.Rendered{}, map[string]rundir.Rendered{}
+	warned := append(slices.Clip(e.Variables), core.Variable{Name: rundir.Warned, Value: l.run.Job})
 	for _, phase := range a.tasks(l.run.Scheduler) {
-		r, err := a.render(ctx, l.run.Key, phase.Name, e.Variables)
+		e.Replies[phase.Name], err = a.render(ctx, l.run.Key, phase.Name, e.Variables, nil)
+		if err == nil && len(p.Warnings) > 0 && len(phase.First) > 0 {
+			e.First[phase.Name], err = a.render(ctx, l.run.Key, phase.Name, warned, p.Warnings)
+		}
 		if err != nil {
 			return fmt.Errorf("phase %s: %w", phase.Name, err)
 		}
-		e.Replies[phase.Name] = r
 	}
 	a.environs.mu.Lock()
 	defer a.environs.mu.Unlock()
 	if a.environs.left[l.run.JobID] != l {
 		return nil
 	}
-	return rundir.WriteEnviron(rundir.EnvironPath(a.needs.Environ, l.run.JobID), e, gid)
+	return rundir.WriteEnviron(rundir.EnvironPath(a.needs.Environ, l.run.JobID), e, p.GID)
 }
 
 // stepMark stands for a step's id while an adapter renders: nothing that an adapter would quote.
 const stepMark = "WeftStepWeftStepWeftStep"
 
-func (a *Agent) render(ctx context.Context, key core.Key, phase string, environment []core.Variable) (rundir.Rendered, error) {
+func (a *Agent) render(ctx context.Context, key core.Key, phase string, environment []core.Variable, warnings []string) (rundir.Rendered, error) {
 	h := a.needs.Hooks[key.Scheduler]
 	call := core.HookCall{Scheduler: key.Scheduler, Phase: phase, Node: a.needs.Node}
-	plain, err := h.Render(ctx, call, core.Outcome{Action: core.Environment, Key: key, Environment: environment})
+	out := core.Outcome{Action: core.Environment, Key: key, Environment: environment, Warnings: warnings}
+	plain, err := h.Render(ctx, call, out)
 	if err != nil {
 		return rundir.Rendered{}, err
 	}
@@ -115,7 +120,8 @@ func (a *Agent) render(ctx context.Context, key core.Key, phase string, environm
 	if !ok {
 		return rundir.Rendered{Reply: rundir.Reply(plain)}, nil
 	}
-	stepped, err := h.Render(ctx, call, core.Outcome{Action: core.Environment, Key: key, Environment: with})
+	out.Environment = with
+	stepped, err := h.Render(ctx, call, out)
 	return rundir.Split(plain, stepped.Stdout, stepMark), err
 }
 

@@ -29,7 +29,7 @@ func (a *adapter) Phases(context.Context) ([]core.HookPhase, error) {
 	id := []string{"JOB_ID"}
 	return []core.HookPhase{
 		{Name: "prolog", Action: core.Prepare, Root: true, Job: id, Limit: 8 * time.Second},
-		{Name: "task", Action: core.Environment, Job: id, Step: []string{"STEP"}, Limit: 8 * time.Second},
+		{Name: "task", Action: core.Environment, Job: id, Step: []string{"STEP"}, First: []string{"TASK"}, Limit: 8 * time.Second},
 		{Name: "asked", Action: core.Environment, Limit: 8 * time.Second}, // no variable says which job: no file can answer
 		{Name: "epilog", Action: core.CleanUp, Root: true, Job: id, Limit: 8 * time.Second},
 	}, nil
@@ -64,6 +64,9 @@ func (a *adapter) Render(ctx context.Context, call core.HookCall, o core.Outcome
 			fmt.Fprintf(&out, "export %s=%s\n", v.Name, v.Value)
 		}
 	}
+	for _, w := range o.Warnings {
+		fmt.Fprintf(&out, "print %s\n", w)
+	}
 	return core.HookReply{Stdout: out.Bytes()}, nil
 }
 
@@ -72,6 +75,7 @@ type collective struct{ *authority }
 
 func (c collective) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	g, err := c.authority.Reserve(ctx, node, ask, peer)
+	g.Warnings = []string{"few"}
 	g.Collective = &core.Collective{JobID: "7", Token: "t", URL: "u", Addresses: 1, MinNodes: 2}
 	return g, err
 }
@@ -137,6 +141,10 @@ func TestThePreparesFileAnswersTasks(t *testing.T) {
 		reply, ok := e.Replies["task"].For("")
 		if diff := cmp.Diff(asked, reply); diff != "" || !ok {
 			t.Errorf("the file and the agent differ: %s", diff)
+		}
+		want := string(asked.Stdout) + "export WEFT_WARNED=1\nprint few\n"
+		if first, ok := e.First["task"].For(""); !ok || string(first.Stdout) != want || len(e.First) != 1 {
+			t.Errorf("the first task is told %q, want %q", first.Stdout, want)
 		}
 		stepped, ok := e.Replies["task"].For("3")
 		if out := string(stepped.Stdout); !ok || strings.Count(out, "export FI_CXI_COLL_JOB_STEP_ID=3\n") != 1 || strings.Contains(out, "unset FI_CXI_COLL_JOB_STEP_ID") {

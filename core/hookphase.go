@@ -13,11 +13,14 @@ type HookPhase struct {
 	// Root says that the hook runs as root and connects to root's socket.
 	// Otherwise it runs as the job's user and connects to the users' socket.
 	Root      bool
-	Variables []string      // environment variables that Parse reads; weft-hook sends no other
-	Job       []string      // variables that may hold the job's id; the first that is set counts. Empty: only Parse knows
-	Step      []string      // Environment: variables that may hold the step's id; none set means no step
-	Stdin     int           // how many bytes of standard input Parse reads at most; 0: none
-	Limit     time.Duration // from exec to exit; below the scheduler's own
+	Variables []string // environment variables that Parse reads; weft-hook sends no other
+	Job       []string // variables that may hold the job's id; the first that is set counts. Empty: only Parse knows
+	Step      []string // Environment: variables that may hold the step's id; none set means no step
+	// First are variables that are 0 in the job's first task, to which an Environment tells the job's warnings. All but
+	// the first of them may be unset there. Empty: the adapter tells no task.
+	First []string
+	Stdin int           // how many bytes of standard input Parse reads at most; 0: none
+	Limit time.Duration // from exec to exit; below the scheduler's own
 }
 
 // Phased is implemented by Hooks that weft-hook may call for.

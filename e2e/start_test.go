@@ -220,3 +220,27 @@ func TestShared(t *testing.T) {
 		w.nothingDrained()
 	})
 }
+
+// TestWarned: a job's owner reads a warning once in its output, however many nodes, steps and tasks the job has.
+func TestWarned(t *testing.T) {
+	t.Parallel()
+	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+		const option = "--network=no_adjust_limits"
+		once := func(out string) {
+			t.Helper()
+			if strings.Count(out, "weft: warning: ") != 1 || strings.Count(out, "weft: `weft job ") != 1 {
+				t.Errorf("one warning is not there once:\n%s", out)
+			}
+		}
+		out, err := w.as(alice, "srun", "-N2", "-n4", option, "true")
+		must(t, err)
+		once(out)
+		job := w.batch(alice, "srun true && srun true\n", "-N2", "-n4", option, "-o", w.path("out", "warned"))
+		w.awaitState(job, "COMPLETED")
+		once(tail(w.path("out", "warned"), 1<<16))
+		out, err = w.as(alice, "salloc", "-N2", "-n4", option, "sh", "-c", "srun true && srun true")
+		must(t, err)
+		once(out)
+		w.clean()
+	})
+}

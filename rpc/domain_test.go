@@ -166,7 +166,7 @@ var (
 		return core.HookPhase{
 			Name: genName.Draw(t, "name"), Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")),
 			Root: rapid.Bool().Draw(t, "root"), Variables: list(t, "variables", genName, 4), Job: list(t, "job", genName, 2), Step: list(t, "step", genName, 2),
-			Stdin: genInt.Draw(t, "stdin"), Limit: time.Duration(rapid.Int64Range(1, 1<<62).Draw(t, "limit")),
+			First: list(t, "first", genName, 2), Stdin: genInt.Draw(t, "stdin"), Limit: time.Duration(rapid.Int64Range(1, 1<<62).Draw(t, "limit")),
 		}
 	})
 	genOption = rapid.Custom(func(t *rapid.T) core.Option {

@@ -56,7 +56,7 @@ var effects = map[string]string{
 	"Grant.MinNICs":    "core/node Machine.usable",
 	"Grant.Inventory":  "core/node Machine.usable",
 	"Grant.Collective": "core/node Environment",
-	"Grant.Warnings":   "core/node Machine.answerOne",
+	"Grant.Warnings":   "core/node holding.allWarnings",
 	"Grant.Head":       "core/node Machine.checkGrant",
 
 	"config nodes":                       "daemon/settings Read Nodes",

@@ -61,6 +61,40 @@ func TestTheFileAnswersATask(t *testing.T) {
 	}
 }
 
+// TestWarningsAreToldOnce of a job: to its first task, which is the batch script or task 0 of the first step.
+func TestWarningsAreToldOnce(t *testing.T) {
+	d := planned(t, alone)
+	const warned = exports + "print weft: warning: few\n"
+	file := func(id string, first map[string]rundir.Rendered) {
+		all := map[string]rundir.Rendered{"taskprolog": {Reply: rundir.Reply{Stdout: []byte(exports)}}}
+		e := rundir.Environ{UID: uint32(os.Getuid()), Replies: all, First: first}
+		must(t, rundir.WriteEnviron(rundir.EnvironPath(d.Environs(), ofJob(id)), e, e.UID))
+	}
+	file("7", map[string]rundir.Rendered{"taskprolog": {Reply: rundir.Reply{Stdout: []byte(warned)}}})
+	file("8", nil)
+	for name, test := range map[string]struct {
+		env []string
+		out string
+	}{
+		"batch script":               {[]string{"JOB_ID=7", "TASK=0"}, warned},
+		"first step":                 {[]string{"JOB_ID=7", "TASK=0", "STEP_ID=0"}, warned},
+		"first step of a batch job":  {[]string{"JOB_ID=7", "TASK=0", "STEP_ID=0", "WEFT_WARNED=7"}, exports},
+		"job that a job submitted":   {[]string{"JOB_ID=7", "TASK=0", "WEFT_WARNED=6"}, warned},
+		"later step":                 {[]string{"JOB_ID=7", "TASK=0", "STEP_ID=1"}, exports},
+		"another task":               {[]string{"JOB_ID=7", "TASK=1", "STEP_ID=0"}, exports},
+		"another task of its node":   {[]string{"JOB_ID=7", "TASK=64"}, exports},
+		"a task without a number":    {[]string{"JOB_ID=7"}, exports},
+		"a job without any warnings": {[]string{"JOB_ID=8", "TASK=0"}, exports},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, how{env: test.env}, "--dir", string(d), "tioga", "taskprolog")
+			if got.exit != 0 || got.out != test.out || got.err != "" {
+				t.Errorf("got %+v, want %q", got, test.out)
+			}
+		})
+	}
+}
+
 func TestAFileIsBelievedOnlyOfItsOwner(t *testing.T) {
 	for name, bad := range map[string]func(t *testing.T, path string){
 		"others can read it": func(t *testing.T, path string) { must(t, os.Chmod(path, 0o444)) },

@@ -91,6 +91,19 @@ func (c *call) first(names []string) string {
 	return ""
 }
 
+// leads reports whether this is the first task of its job, and nobody has told the job's warnings yet.
+func (c *call) leads(names []string, job core.JobID) bool {
+	if warned, _ := c.env(rundir.Warned); warned == job.Job {
+		return false
+	}
+	for i, name := range names {
+		if value, set := c.env(name); value != "0" && (set || i == 0) {
+			return false
+		}
+	}
+	return len(names) > 0
+}
+
 // job is the job that the hook's variables name, which proves nothing; without an id where the phase has no such variable.
 func (c *call) job(phase rundir.Phase) (core.JobID, error) {
 	job := core.JobID{Scheduler: c.scheduler, Job: c.first(phase.Job)}

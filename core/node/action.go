@@ -61,6 +61,7 @@ type Publish struct {
 	Run         core.Run
 	GID         uint32
 	Environment []core.Variable
+	Warnings    []string // for the job's owner
 }
 
 // Withdraw removes that file.

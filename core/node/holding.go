@@ -170,7 +170,7 @@ func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 	o := core.Outcome{Action: core.Prepare, Key: w.key, Err: err}
 	if err == nil {
 		o.Environment = Environment(r.Entry)
-		o.Warnings = slices.Concat(r.Grant.Warnings, r.warnings())
+		o.Warnings = r.allWarnings()
 		m.refusals.drop(w.key.JobID)
 	} else {
 		m.refused(w.key.JobID, r.UID, err)
@@ -179,7 +179,7 @@ func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 }
 
 func (m *Machine) publish(r *holding) {
-	m.act(Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry)})
+	m.act(Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry), Warnings: r.allWarnings()})
 }
 
 func (m *Machine) withdraw(r *holding) { m.act(Withdraw{Run: r.Grant.Run}) }

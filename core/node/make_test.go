@@ -109,6 +109,9 @@ func TestRefit(t *testing.T) {
 	if d := cmp.Diff(want, b.replies[two].Warnings); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
+	if p := all[Publish](b); !slices.Equal(p[len(p)-1].Warnings, want) {
+		t.Errorf("the job's owner is told %q", p[len(p)-1].Warnings)
+	}
 	if short := all[Short](b); len(short) != 1 || !slices.Equal(short[0].Warnings, want) {
 		t.Errorf("counted as short: %+v", short)
 	}

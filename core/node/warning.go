@@ -9,6 +9,9 @@ import (
 
 const aboutNIC = "NIC "
 
+// allWarnings are for the job's owner.
+func (r *holding) allWarnings() []string { return slices.Concat(r.Grant.Warnings, r.warnings()) }
+
 // warnings say how the run differs on this node from its grant. NICs with equal texts share a line.
 func (r *holding) warnings() []string {
 	var out, said []string

@@ -29,7 +29,8 @@ func Pending(o core.Outcome) string {
 }
 
 // Environment is the reply to a hook whose caller obeys its output: `unset NAME` and `export NAME=VALUE` for the
-// environment of a task. After a failure the reply has the exit code failed and `print TEXT` for the user.
+// environment of a task, and `print TEXT` for each warning. After a failure the reply has the exit code failed and
+// `print TEXT` for the user.
 func Environment(o core.Outcome, failed int) (core.HookReply, error) {
 	if o.Err != nil {
 		return core.HookReply{Stdout: []byte("print " + line(o.Err.Line())), Exit: failed}, nil
@@ -37,6 +38,12 @@ func Environment(o core.Outcome, failed int) (core.HookReply, error) {
 	lines, err := core.Lines(o.Environment)
 	if err != nil {
 		return core.HookReply{}, core.Errorf(core.InternalFault, "job %s: %w", o.Key.Job, err)
+	}
+	for _, w := range o.Warnings {
+		lines = append(lines, "print "+line("warning: "+w)...)
+	}
+	if len(o.Warnings) > 0 {
+		lines = append(lines, "print "+line("`weft job "+o.Key.Job+"` shows all nodes of the job")...)
 	}
 	return core.HookReply{Stdout: lines}, nil
 }

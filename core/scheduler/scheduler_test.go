@@ -19,6 +19,28 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
+func TestEnvironment(t *testing.T) {
+	key := core.Key{JobID: core.JobID{Scheduler: "tioga", Job: "7"}}
+	o := core.Outcome{Key: key, Environment: []core.Variable{{Name: "A", Unset: true}, {Name: "B", Value: "1"}}}
+	for _, test := range []struct {
+		warnings []string
+		want     string
+	}{
+		{nil, "unset A\nexport B=1\n"},
+		{
+			[]string{"a\nexport LD_PRELOAD=x", "b"},
+			"unset A\nexport B=1\nprint weft: warning: a export LD_PRELOAD=x\nprint weft: warning: b\n" +
+				"print weft: `weft job 7` shows all nodes of the job\n",
+		},
+	} {
+		o.Warnings = test.warnings
+		got, err := scheduler.Environment(o, 1)
+		if diff := cmp.Diff(core.HookReply{Stdout: []byte(test.want)}, got); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	}
+}
+
 func TestReadNote(t *testing.T) {
 	for text, want := range map[string]core.Reason{
 		`{"v":2,"job":"7"}`: "", `{"v":3}`: core.BadVersion, `{"job":"7"}`: core.BadCall, `{"v":2`: core.BadCall,

@@ -22,6 +22,20 @@ type Environ struct {
 	Submitted  int64               `json:"submitted"`
 	Variables  []core.Variable     `json:"variables"`
 	Replies    map[string]Rendered `json:"replies,omitempty"` // by phase
+	First      map[string]Rendered `json:"first,omitempty"`   // by phase: to the job's first task, where there are warnings
+}
+
+// Warned is a variable of the job's first task once its owner has been told of warnings: the job's id. What the task
+// starts inherits it.
+const Warned = "WEFT_WARNED"
+
+// Told is what is said to a task in a phase; first says whether it is the job's first.
+func (e Environ) Told(phase string, first bool) (Rendered, bool) {
+	if r, ok := e.First[phase]; ok && first {
+		return r, true
+	}
+	r, ok := e.Replies[phase]
+	return r, ok
 }
 
 // Rendered is what the adapter says to a task of the job: Reply, or for a task of a step the Step's pieces of standard output with the step's id between
@@ -74,9 +88,11 @@ func (d Dir) Environ(job core.JobID) (Environ, error) {
 	if err := json.Unmarshal(text, &e); err != nil {
 		return Environ{}, core.Errorf(core.NotAllowed, "%s: it is not the JSON that was expected: %w", path, err)
 	}
-	for phase, r := range e.Replies {
-		if r.Exit < 0 || r.Exit > 255 {
-			return Environ{}, core.Errorf(core.NotAllowed, "%s: its reply to %s has exit code %d", path, core.Clip(phase), r.Exit)
+	for _, replies := range []map[string]Rendered{e.Replies, e.First} {
+		for phase, r := range replies {
+			if r.Exit < 0 || r.Exit > 255 {
+				return Environ{}, core.Errorf(core.NotAllowed, "%s: its reply to %s has exit code %d", path, core.Clip(phase), r.Exit)
+			}
 		}
 	}
 	return e, nil

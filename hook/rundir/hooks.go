@@ -135,7 +135,7 @@ func (p Phase) check() error {
 	case p.Away != nil && p.Away.Exit != 0:
 		return bad("it would fail with %d where it is to go by when nobody answers", p.Away.Exit)
 	}
-	for _, names := range [][]string{p.Variables, p.Job, p.Step} {
+	for _, names := range [][]string{p.Variables, p.Job, p.Step, p.First} {
 		if len(names) > MaxVariables {
 			return bad("it names %d variables and there may be %d", len(names), MaxVariables)
 		}

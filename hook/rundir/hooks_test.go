@@ -21,7 +21,7 @@ func sample() Hooks {
 				Name: "prolog", Action: core.Prepare, Root: true, Variables: []string{"SLURM_JOB_UID"}, Job: []string{"SLURM_HET_JOB_ID", "SLURM_JOB_ID"},
 				Limit: 8 * time.Second,
 			}, core.HookReply{}, nil},
-			{core.HookPhase{Name: "taskprolog", Action: core.Environment, Job: []string{"SLURM_JOB_ID"}, Step: []string{"SLURM_STEP_ID"}, Limit: 8 * time.Second},
+			{core.HookPhase{Name: "taskprolog", Action: core.Environment, Job: []string{"SLURM_JOB_ID"}, Step: []string{"SLURM_STEP_ID"}, First: []string{"SLURM_PROCID"}, Limit: 8 * time.Second},
 				core.HookReply{Stdout: []byte("unset SLINGSHOT_VNIS\n")}, nil},
 		}},
 		{Name: "corona", Type: "flux", Phases: []Phase{

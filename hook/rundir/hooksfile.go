@@ -30,6 +30,7 @@ type (
 		Variables []string `json:"variables,omitempty"`
 		Job       []string `json:"job,omitempty"`
 		Step      []string `json:"step,omitempty"`
+		First     []string `json:"first,omitempty"`
 		Stdin     int      `json:"stdin,omitempty"`
 		Limit     string   `json:"limit"`
 		Bypass    Reply    `json:"bypass"`
@@ -54,7 +55,8 @@ func (h Hooks) Encode() ([]byte, error) {
 		out := schedulerFile{Name: s.Name, Type: s.Type, Phases: []phaseFile{}}
 		for _, p := range s.Phases {
 			out.Phases = append(out.Phases, phaseFile{
-				p.Name, p.Action.String(), p.Root, p.Variables, p.Job, p.Step, p.Stdin, p.Limit.String(), Reply(p.Bypass), (*Reply)(p.Away),
+				p.Name, p.Action.String(), p.Root, p.Variables, p.Job, p.Step, p.First, p.Stdin, p.Limit.String(),
+				Reply(p.Bypass), (*Reply)(p.Away),
 			})
 		}
 		f.Schedulers = append(f.Schedulers, out)
@@ -88,7 +90,8 @@ func ParseHooks(text []byte) (Hooks, error) {
 			}
 			out.Phases = append(out.Phases, Phase{
 				core.HookPhase{
-					Name: p.Name, Action: action(p.Action), Root: p.Root, Variables: p.Variables, Job: p.Job, Step: p.Step, Stdin: p.Stdin, Limit: limit,
+					Name: p.Name, Action: action(p.Action), Root: p.Root, Variables: p.Variables, Job: p.Job, Step: p.Step, First: p.First,
+					Stdin: p.Stdin, Limit: limit,
 				}, core.HookReply(p.Bypass), (*core.HookReply)(p.Away),
 			})
 		}

@@ -21,6 +21,7 @@ const (
 	envJob  = "FLUX_JOB_ID"
 	envUser = "FLUX_JOB_USERID"
 	envPath = "FLUX_JOB_ID_PATH"
+	envRank = "WEFT_SHELL_RANK" // by weft.lua: the rank of a shell of Weft's own job, not of a job within it
 )
 
 // Time limits of hooks that do not wait for the server: a job's shell may look for an agent that restarts; epilog and housekeeping leave the work to it.
@@ -34,7 +35,10 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 	ids, wants := []string{envJob}, []string{envJob, envUser}
 	return []core.HookPhase{
 		{Name: PhaseProlog, Action: core.Prepare, Root: true, Job: ids, Variables: wants, Limit: p.settings.prolog},
-		{Name: PhaseShell, Action: core.Environment, Job: ids, Step: []string{envPath}, Variables: []string{envJob, envPath}, Limit: shellLimit},
+		{
+			Name: PhaseShell, Action: core.Environment, Job: ids, Step: []string{envPath}, First: []string{envRank},
+			Variables: []string{envJob, envPath}, Limit: shellLimit,
+		},
 		{Name: PhaseShellExit, Action: core.StepEnd, Job: ids, Step: []string{envPath}, Variables: []string{envJob, envPath}, Limit: cleanUpLimit},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
 		{Name: PhaseHousekeeping, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},

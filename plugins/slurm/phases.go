@@ -25,6 +25,7 @@ const (
 	envJobNodes  = "SLURM_JOB_NODELIST"
 	envCPUs      = "SLURM_JOB_CPUS_PER_NODE"
 	envStep      = "SLURM_STEP_ID"
+	envTask      = "SLURM_PROCID"
 )
 
 // Time limits of hooks that do not wait for the server. srun gives up a task's launch after MessageTimeout, 10 s unless slurm.conf says otherwise.
@@ -41,8 +42,11 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 			Name: PhaseProlog, Action: core.Prepare, Root: true, Job: ids, Limit: p.settings.prolog,
 			Variables: []string{envJob, envUID, envRestarts, envRestarted, envNodes, envJobNodes, envCPUs},
 		},
-		// A task of a het job sees its leader's id as SLURM_JOB_ID, and whatever its user left in SLURM_HET_JOB_ID.
-		{Name: PhaseTaskProlog, Action: core.Environment, Job: []string{envJob}, Step: []string{envStep}, Limit: taskLimit},
+		// A batch script is task 0 too, and has no step. A task of a het job sees its leader's id as SLURM_JOB_ID, and whatever its user left in SLURM_HET_JOB_ID.
+		{
+			Name: PhaseTaskProlog, Action: core.Environment, Job: []string{envJob}, Step: []string{envStep},
+			First: []string{envTask, envStep}, Limit: taskLimit,
+		},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: []string{envJob, envUID}, Limit: epilogLimit},
 	}, nil
 }

@@ -67,6 +67,29 @@ func TestTheShellGetsTheJobsVariables(t *testing.T) {
 	})
 }
 
+// TestWarningsAreInTheJobsOutputOnce: its first shell logs them, and no shell of a job within it.
+func TestWarningsAreInTheJobsOutputOnce(t *testing.T) {
+	h := newHost(t, told+`
+if [ "$WEFT_SHELL_RANK$SLURM_PROCID" = 0 ]; then echo 'print weft: warning: few'; fi`)
+	for _, c := range []struct {
+		rank, uri, path string
+		slurm           []string
+		logged          bool
+	}{
+		{"0", systemURI, "/ƒ2", nil, true},
+		{"1", systemURI, "/ƒ2", nil, false},
+		{"0", innerURI, "/ƒ2/ƒ3", nil, false},
+		{"0", innerURI, "/ƒ2", []string{"SLURM_JOB_ID=7", "SLURM_PROCID=0"}, false},
+	} {
+		env := []string{"FLUX_JOB_ID=ƒ2", "FLUX_JOB_ID_PATH=" + c.path}
+		h.shell(t, c.rank, append(c.slurm, c.uri), env, func(t *testing.T, exit int, lines []string) {
+			if logged := slices.Contains(lines, "log weft: warning: few"); exit != 0 || logged != c.logged {
+				t.Errorf("rank %s of %s: exit %d: %q", c.rank, c.path, exit, lines)
+			}
+		})
+	}
+}
+
 // TestAJobWithoutItsNetworkIsStopped, with a message that its user understands: whatever the hook does instead of telling variables, no task starts.
 func TestAJobWithoutItsNetworkIsStopped(t *testing.T) {
 	for name, c := range map[string]struct{ hook, says string }{

@@ -82,12 +82,14 @@ local function environment()
     local ours = not inner and os.getenv("FLUX_URI") == system
     local ok, why = false, "weft: this job has no id"
     if outer and (ours or inner) then
-        ok, why = obey(call({ FLUX_JOB_ID = outer, FLUX_JOB_ID_PATH = path }, scheduler, "shell"))
+        local rank = inner and "" or tostring(shell.info.rank) -- the first shell prints the job's warnings
+        local variables = { FLUX_JOB_ID = outer, FLUX_JOB_ID_PATH = path, WEFT_SHELL_RANK = rank }
+        ok, why = obey(call(variables, scheduler, "shell"))
     end
     if not ok and not ours then
         -- A Flux instance that Slurm, or a user, started: Slurm's job has the network, and its variables differ between nodes.
         if os.getenv("SLURM_JOB_ID") then
-            ok, why = obey(call({}, slurm, "taskprolog"))
+            ok, why = obey(call({ SLURM_PROCID = "" }, slurm, "taskprolog"))
         elseif not os.getenv("SLINGSHOT_VNIS") then
             return -- nobody around has a network of Weft's
         end

@@ -563,15 +563,18 @@ func (x *PhasesReply) GetPhases() []*Phase {
 
 // Phase is what weft-hook must know of one phase of the hooks before it calls.
 type Phase struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // the scheduler's own word, as in Call; letters, digits, '.', '_', '-'
-	Action        v1.Action              `protobuf:"varint,2,opt,name=action,proto3,enum=weft.core.v1.Action" json:"action,omitempty"`
-	Root          bool                   `protobuf:"varint,3,opt,name=root,proto3" json:"root,omitempty"`          // its hook runs as root; else as the job's user
-	Variables     []string               `protobuf:"bytes,4,rep,name=variables,proto3" json:"variables,omitempty"` // what Parse reads of the hook's environment; at most 256
-	Job           []string               `protobuf:"bytes,5,rep,name=job,proto3" json:"job,omitempty"`             // variables that may hold the job's id; the first that is set does. None: only Parse can tell
-	Step          []string               `protobuf:"bytes,6,rep,name=step,proto3" json:"step,omitempty"`           // ENVIRONMENT: the same for the step's id; one that is not set means that there is none
-	Stdin         uint32                 `protobuf:"varint,7,opt,name=stdin,proto3" json:"stdin,omitempty"`        // bytes of standard input that Parse reads at most; 0: it is not read
-	Limit         int64                  `protobuf:"varint,8,opt,name=limit,proto3" json:"limit,omitempty"`        // ns from exec to exit; below the scheduler's own
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Name      string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // the scheduler's own word, as in Call; letters, digits, '.', '_', '-'
+	Action    v1.Action              `protobuf:"varint,2,opt,name=action,proto3,enum=weft.core.v1.Action" json:"action,omitempty"`
+	Root      bool                   `protobuf:"varint,3,opt,name=root,proto3" json:"root,omitempty"`          // its hook runs as root; else as the job's user
+	Variables []string               `protobuf:"bytes,4,rep,name=variables,proto3" json:"variables,omitempty"` // what Parse reads of the hook's environment; at most 256
+	Job       []string               `protobuf:"bytes,5,rep,name=job,proto3" json:"job,omitempty"`             // variables that may hold the job's id; the first that is set does. None: only Parse can tell
+	Step      []string               `protobuf:"bytes,6,rep,name=step,proto3" json:"step,omitempty"`           // ENVIRONMENT: the same for the step's id; one that is not set means that there is none
+	Stdin     uint32                 `protobuf:"varint,7,opt,name=stdin,proto3" json:"stdin,omitempty"`        // bytes of standard input that Parse reads at most; 0: it is not read
+	Limit     int64                  `protobuf:"varint,8,opt,name=limit,proto3" json:"limit,omitempty"`        // ns from exec to exit; below the scheduler's own
+	// ENVIRONMENT: variables that are 0 in the job's first task, to which Weft tells the job's warnings. All but the first of
+	// them may be unset there. None: Weft tells no task.
+	First         []string `protobuf:"bytes,9,rep,name=first,proto3" json:"first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -660,6 +663,13 @@ func (x *Phase) GetLimit() int64 {
 		return x.Limit
 	}
 	return 0
+}
+
+func (x *Phase) GetFirst() []string {
+	if x != nil {
+		return x.First
+	}
+	return nil
 }
 
 type OptionsRequest struct {
@@ -950,7 +960,7 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x04exit\x18\x03 \x01(\x05R\x04exit\"\x0f\n" +
 	"\rPhasesRequest\";\n" +
 	"\vPhasesReply\x12,\n" +
-	"\x06phases\x18\x01 \x03(\v2\x14.weft.hooks.v1.PhaseR\x06phases\"\xcd\x01\n" +
+	"\x06phases\x18\x01 \x03(\v2\x14.weft.hooks.v1.PhaseR\x06phases\"\xe3\x01\n" +
 	"\x05Phase\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x06action\x18\x02 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12\x12\n" +
@@ -959,7 +969,8 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x03job\x18\x05 \x03(\tR\x03job\x12\x12\n" +
 	"\x04step\x18\x06 \x03(\tR\x04step\x12\x14\n" +
 	"\x05stdin\x18\a \x01(\rR\x05stdin\x12\x14\n" +
-	"\x05limit\x18\b \x01(\x03R\x05limit\"\x10\n" +
+	"\x05limit\x18\b \x01(\x03R\x05limit\x12\x14\n" +
+	"\x05first\x18\t \x03(\tR\x05first\"\x10\n" +
 	"\x0eOptionsRequest\"?\n" +
 	"\fOptionsReply\x12/\n" +
 	"\aoptions\x18\x01 \x03(\v2\x15.weft.hooks.v1.OptionR\aoptions\"v\n" +
