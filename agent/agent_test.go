@@ -20,6 +20,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/store/storetest"
 )
@@ -124,7 +125,7 @@ func (d *driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 	return d.NICDriver.Create(ctx, specs)
 }
 
-// broken is a store whose commits fail while it says so.
+// broken is a store that fails while it says so.
 type broken struct {
 	node.Store
 	mu  sync.Mutex
@@ -132,13 +133,23 @@ type broken struct {
 }
 
 func (b *broken) Commit(ctx context.Context, r []node.Record) error {
-	b.mu.Lock()
-	err := b.err
-	b.mu.Unlock()
-	if err != nil {
+	if err := b.get(); err != nil {
 		return err
 	}
 	return b.Store.Commit(ctx, r)
+}
+
+func (b *broken) Load(ctx context.Context, tell func(node.Record) error) error {
+	if err := b.get(); err != nil {
+		return err
+	}
+	return b.Store.Load(ctx, tell)
+}
+
+func (b *broken) get() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
 }
 
 func (b *broken) set(err error) {
@@ -312,6 +323,25 @@ func TestWhoMayDoWhat(t *testing.T) {
 			}
 			if !tt.may && len(out.Environment) > 0 {
 				t.Errorf("%s was refused and told %v", tt.who, out.Environment)
+			}
+		}
+	})
+}
+
+// An id without its scheduler is the caller's own job's, whoever else has one of that id.
+func TestEnvironmentByTheIDAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		for scheduler, uid := range map[string]uint32{"s": 7, "local": 8} {
+			if out := r.Do(t.Context(), ask(core.Prepare, scheduler, "1", uid), root); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+		}
+		verbs := &agent.Verbs{Agent: r.Agent}
+		for uid, want := range map[uint32]core.Reason{0: core.BadCall, 7: "", 8: "", 9: core.NoRecord} {
+			rows, err := verbs.Handle(t.Context(), core.Peer{UID: uid}, hook.Request{Verb: "env", Body: []byte(`{"job":"1"}`)})
+			if core.ReasonOf(err) != want || (want == "") != (rows != nil) {
+				t.Errorf("uid %d: %v, %v; want reason %q", uid, rows, err, want)
 			}
 		}
 	})

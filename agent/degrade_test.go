@@ -14,6 +14,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // refuser is a server that gives an error, or never answers.
@@ -115,4 +116,77 @@ func TestDegrade(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While an agent cannot read its ledger, nobody else sees whose call it is: root may degrade a job, and the owner of one
+// that he starts himself.
+func TestDegradeWithoutALedger(t *testing.T) {
+	for name, c := range map[string]struct {
+		uid  uint32
+		self []string
+		runs bool
+	}{
+		"root":                            {runs: true},
+		"the owner, who starts jobs":      {uid: 7, self: []string{"s"}, runs: true},
+		"another user, who starts jobs":   {uid: 8, self: []string{"s"}},
+		"the owner, of another scheduler": {uid: 7, self: []string{"t"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, ledger := newRundir(t), &broken{Store: &storetest.Ledger{}}
+				a, _ := run(t, agent.Needs{
+					Authority: &authority{}, Store: ledger, Hooks: map[string]core.Hooks{"s": &adapter{}}, Environ: d.Environs(), Rundir: d,
+					Degrade: func() bool { return true }, Machine: node.Config{SelfService: c.self},
+				})
+				ledger.set(errors.New("input/output error"))
+				if out := a.Do(t.Context(), ask(core.Prepare, "s", "2", 7), root); core.ReasonOf(out.Err) != core.StoreFailed {
+					t.Fatalf("the ledger does not fail: %v", out.Err)
+				}
+				if r := hooked(t, a, "prolog", c.uid); (r.Exit == 0) != c.runs || d.Exempted(one) != c.runs {
+					t.Errorf("prolog: %d %q; its tasks run: %v", r.Exit, r.Stderr, d.Exempted(one))
+				}
+			})
+		})
+	}
+}
+
+// The agent that comes next may have a server.
+func TestNoDegradeAtTheAgentsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newRundir(t)
+		a, stop := run(t, agent.Needs{
+			Authority: &refuser{&authority{}, core.Errorf(core.ServerAway, "server: gone")}, Hooks: map[string]core.Hooks{"s": &adapter{}},
+			Environ: d.Environs(), Rundir: d, Degrade: func() bool { return true },
+		})
+		replies := make(chan core.HookReply)
+		go func() { replies <- hooked(t, a, "prolog", 0) }()
+		synctest.Wait()
+		stop()
+		if r := <-replies; r.Exit == 0 || d.Exempted(one) {
+			t.Errorf("prolog: %d %q; its tasks run: %v", r.Exit, r.Stderr, d.Exempted(one))
+		}
+	})
+}
+
+// Who starts jobs himself can have a prepare refused under any id that he likes: that ends no job's exemption. But no
+// task runs of a job that was refused for good.
+func TestAUsersRefusedPrepare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, server := newRundir(t), &refuser{&authority{}, core.Errorf(core.PolicyDenied, "no")}
+		a, _ := run(t, agent.Needs{
+			Authority: server, Hooks: map[string]core.Hooks{"s": &adapter{}}, Environ: d.Environs(), Rundir: d, Machine: node.Config{SelfService: []string{"s"}},
+		})
+		if err := d.Exempt(one); err != nil {
+			t.Fatal(err)
+		}
+		if task := hooked(t, a, "asked", 7); task.Exit != 0 {
+			t.Fatalf("a task of an exempt job: %q", task.Stderr)
+		}
+		if r := hooked(t, a, "prolog", 7); r.Exit == 0 || !d.Exempted(one) {
+			t.Errorf("prolog: %d %q; exempt: %v", r.Exit, r.Stderr, d.Exempted(one))
+		}
+		if task := hooked(t, a, "asked", 7); task.Exit == 0 {
+			t.Error("a task of a job that was denied runs")
+		}
+	})
 }

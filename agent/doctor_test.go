@@ -102,6 +102,32 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 	})
 }
 
+// miscounting answers so many results more than it was asked for.
+type miscounting struct {
+	core.NICDriver
+	more int
+}
+
+func (m miscounting) Destroy(_ context.Context, services []core.Service) ([]error, error) {
+	return make([]error, len(services)+m.more), nil
+}
+
+func TestCleanBelievesNoDriverThatMiscounts(t *testing.T) {
+	for _, more := range []int{-1, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			r := start(t)
+			uid := uint32(4242)
+			r.foreign(t, "cxi0", &uid, 5000)
+			r.stop()
+			a, _ := run(t, agent.Needs{Driver: miscounting{r.driver, more}, Authority: r.server})
+			rows, err := a.Clean(t.Context(), pools, root, "c", "root", false)
+			if err != nil || len(rows) != 1 || rows[0].Result != "failed" || !strings.Contains(rows[0].Why, "results for 1 services") {
+				t.Errorf("%d results too many: %+v, %v", more, rows, err)
+			}
+		})
+	}
+}
+
 func TestDoctorAsksEveryoneAndWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)

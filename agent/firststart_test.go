@@ -172,6 +172,34 @@ func TestAJobThatRanBefore(t *testing.T) {
 	})
 }
 
+// What somebody says of a job that ran before ends nothing, unless it is root: else any user could end it.
+func TestAUserPreparesAJobThatRanBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := begins(t, rundir.Dir(t.TempDir()), "s")
+		n.adapter.generation = 3
+		n.tell("s", ran(2*time.Minute))
+		for _, uid := range []uint32{7, 8} {
+			if r := hooked(t, n.Agent, "prolog", uid); r.Exit == 0 || !n.dir.Exempted(one) {
+				t.Errorf("uid %d: %d %q; exempt: %v", uid, r.Exit, r.Stdout, n.dir.Exempted(one))
+			}
+		}
+	})
+}
+
+// A job that has the id of one that ran before gets its own grant.
+func TestAnotherUsersJobUnderTheIDOfOneThatRanBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := begins(t, rundir.Dir(t.TempDir()), "s")
+		n.adapter.generation = 2
+		before := ran(2 * time.Minute)
+		before.UID = 8
+		n.tell("s", before)
+		if r := hooked(t, n.Agent, "prolog", 0); r.Exit != 0 || len(n.server.vnis) != 1 || n.dir.Exempted(one) {
+			t.Errorf("%d %q; granted %v; exempt: %v", r.Exit, r.Stderr, n.server.vnis, n.dir.Exempted(one))
+		}
+	})
+}
+
 func TestThatRunsExemptionEndsWithItsCleanUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := begins(t, rundir.Dir(t.TempDir()), "s")

@@ -267,3 +267,27 @@ type unphased struct{ core.Hooks }
 func (unphased) Phases(context.Context) ([]core.HookPhase, error) {
 	return nil, core.Errorf(core.NotSupported, "phases: none")
 }
+
+// What tasks of a job's later run are told is kept while the node removes what is left of the earlier run.
+func TestTheLaterRunsRepliesStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := begins(t, newRundir(t))
+		for n.adapter.generation = range uint32(2) {
+			if n.adapter.generation == 1 {
+				n.adapter.hang = make(chan struct{})
+			}
+			if r := hooked(t, n.Agent, "prolog", 0); r.Exit != 0 {
+				t.Fatalf("%s", r.Stderr)
+			}
+		}
+		earlier := core.Clean{Run: core.Run{Key: core.Key{JobID: one}, Fingerprint: core.Fingerprint{UID: 7, Submitted: 1}}, VNIs: []core.VNI{1024}}
+		n.server.orders <- core.Orders{Head: core.Head{Store: "x", Epoch: 1, Revision: 2}, Clean: []core.Clean{earlier}}
+		synctest.Wait()
+		close(n.adapter.hang)
+		synctest.Wait()
+		e, err := rundir.ReadEnviron(rundir.EnvironPath(n.dir.Environs(), one))
+		if err != nil || e.Generation != 1 || e.Replies["task"].Reply.Stdout == nil {
+			t.Errorf("%+v, %v", e, err)
+		}
+	})
+}
