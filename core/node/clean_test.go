@@ -370,16 +370,34 @@ func TestDriverThatMiscountsAtDestroy(t *testing.T) {
 
 // A reading that began before a job was ready does not show that its services are gone.
 func TestReadingOfWhatIsMadeMeanwhile(t *testing.T) {
-	b := newBench(1)
-	b.step(Linked{Up: true})
-	b.hold = func(a Action) bool { l, ok := a.(Look); return ok && l.Run == (core.Run{}) }
-	b.pass(61 * time.Second)
-	old := b.nics.reading(b.held[0].(Look).Attempt)
-	b.wantErr(t, b.prepare(job("7", 0), 1000, 10), "")
-	said := count[Say](b)
-	b.step(old)
-	if count[Say](b) != said || b.m.find(b.m.Entries()[0].Grant.Run).lost {
-		t.Errorf("said of a service that stands: %+v", all[Say](b)[said:])
+	for name, making := range map[string]bool{"it began before the prepare": false, "it began while the services were made": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(1)
+			b.step(Linked{Up: true})
+			b.hold = func(a Action) bool {
+				l, looks := a.(Look)
+				_, creates := a.(Create)
+				return looks && l.Run == (core.Run{}) || creates && making
+			}
+			b.pass(59 * time.Second)
+			var call uint64
+			if making {
+				call = b.prepare(job("7", 0), 1000, 10)
+			}
+			b.pass(2 * time.Second)
+			old := b.nics.reading(b.held[len(b.held)-1].(Look).Attempt)
+			if making {
+				b.do(b.held[0])
+			} else {
+				call = b.prepare(job("7", 0), 1000, 10)
+			}
+			b.wantErr(t, call, "")
+			said := count[Say](b)
+			b.step(old)
+			if count[Say](b) != said || b.m.find(b.m.Entries()[0].Grant.Run).lost {
+				t.Errorf("said of a service that stands: %+v", all[Say](b)[said:])
+			}
+		})
 	}
 }
 
