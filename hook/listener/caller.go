@@ -116,8 +116,8 @@ func (c *caller) await(ctx context.Context, cancel context.CancelFunc, done <-ch
 	hung := make(chan bool, 1)
 	go func() {
 		var b [1]byte
-		n, err := c.conn.Read(b[:])
-		gone := n > 0 || !errors.Is(err, os.ErrDeadlineExceeded)
+		_, err := c.conn.Read(b[:])
+		gone := !errors.Is(err, os.ErrDeadlineExceeded)
 		if gone {
 			cancel()
 		}
