@@ -481,6 +481,35 @@ func TestWitness(t *testing.T) {
 	}
 }
 
+// Processes that are killed one after the other, each before it could note its last commit, leave the witness one commit
+// behind and not many: the first thing that a store notes is how far it is.
+func TestWitnessIsNoMoreThanOneCommitBehind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, o := paths(dir)
+	s := open(t, path, o)
+	commit(t, s, meta(1))
+	shut(t, s)
+	for revision := uint64(2); revision < 5; revision++ {
+		s := open(t, path, o)
+		noted, err := os.ReadFile(o.Witness)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit(t, s, meta(revision))
+		shut(t, s)
+		if err := os.WriteFile(o.Witness, noted, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		twin, o := copied(t, dir)
+		s = open(t, twin, o)
+		if got := s.Seen().Revision; got != revision-1 {
+			t.Errorf("the witness says revision %d, and the store is at %d", got, revision)
+		}
+		shut(t, s)
+	}
+}
+
 // A file that another program cuts short under an open store ends the store, and bbolt never writes on behind the gap.
 func TestFileCutShortUnderTheStore(t *testing.T) {
 	t.Parallel()

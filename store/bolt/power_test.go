@@ -93,3 +93,47 @@ func whatWasToldIsThere(t *testing.T, dir string, told []string) {
 		}
 	}
 }
+
+// TestWitnessOutlivesThePower: the first commit of an incarnation is durable in the witness too. A copy of the store
+// from before that commit is then known as old.
+func TestWitnessOutlivesThePower(t *testing.T) {
+	t.Parallel()
+	disktest.Cut(t, nil, incarnations, func(t *testing.T, dir string, told []string) {
+		if len(told) == 0 {
+			return
+		}
+		path, o := paths(dir)
+		s, err := bolt.Open(path, o)
+		if err != nil {
+			t.Fatalf("after %q: %v", told, err)
+		}
+		defer shut(t, s)
+		want, _ := strconv.ParseUint(told[len(told)-1], 10, 64)
+		if got := s.Seen().Incarnation; got < want {
+			t.Errorf("incarnation %d has granted, and the witness knows %d", want, got)
+		}
+	})
+}
+
+// incarnations commits in some and tells each after its first commit.
+func incarnations(dir string, tell func(string)) error {
+	path, o := paths(dir)
+	for incarnation := uint64(1); incarnation < 4; incarnation++ {
+		s, err := bolt.Open(path, o)
+		if err != nil {
+			return err
+		}
+		for range 3 {
+			m := meta(s.Head().Revision + 1)
+			m.Head.Epoch, m.Head.Incarnation = incarnation, incarnation
+			if err := s.Commit(context.Background(), []engine.Record{m}); err != nil {
+				return err
+			}
+			tell(fmt.Sprint(incarnation))
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

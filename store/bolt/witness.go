@@ -45,7 +45,11 @@ func openWitness(path string) (*witness, core.Head, error) {
 		_ = os.WriteFile(filepath.Join(filepath.Dir(path), "CACHEDIR.TAG"), []byte(cacheTag), 0o644)
 	}
 	f, err := file.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = file.Sync(filepath.Dir(path)) // the name of a new file must outlive the host's power too
+	}
 	if err != nil {
+		_ = f.Close()
 		return nil, core.Head{}, core.Errorf(core.StoreFailed, "store: witness %s: %w", path, err).
 			WithRemedy("make its folder, writable for the server alone")
 	}
