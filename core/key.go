@@ -92,8 +92,10 @@ func CheckName(what, name string, limit int) error {
 }
 
 // Clip shortens outside text for a message, so a caller cannot fill a log line.
-func Clip(s string) string {
-	const most = 64
+func Clip(s string) string { return Cut(s, 64) }
+
+// Cut shortens a text that is longer than most bytes, and shows that it did.
+func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

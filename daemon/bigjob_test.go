@@ -73,7 +73,7 @@ func (r *running) attached(b testing.TB, want int) {
 	b.Helper()
 	r.until(b, 20*time.Millisecond, func(m *engine.Machine) bool {
 		n := 0
-		for _, s := range m.Nodes() {
+		for s := range m.Nodes("") {
 			if s.Attached {
 				n++
 			}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -238,7 +237,7 @@ func (r *running) confirmed(b testing.TB, job int) {
 	b.Helper()
 	r.until(b, 50*time.Microsecond, func(m *engine.Machine) bool {
 		for _, v := range m.Job(key(job).JobID) {
-			if slices.ContainsFunc(v.Nodes, func(n engine.NodeView) bool { return !n.Clean }) {
+			if v.Unclean > 0 {
 				return false
 			}
 		}

@@ -30,7 +30,7 @@ type Agent struct {
 	exporter
 	options AgentOptions
 	of      atomic.Pointer[Worker]
-	state   reading[*node.Machine, nodeFigures]
+	state   reading[nodeFigures]
 
 	hooks    *prometheus.CounterVec
 	hooked   *prometheus.HistogramVec

@@ -19,13 +19,12 @@ type stuck struct {
 	free bool
 }
 
-func (s *stuck) Look(ctx context.Context, f func(*engine.Machine)) error {
+func (s *stuck) Figures(ctx context.Context) (engine.Figures, error) {
 	if s.free {
-		f(s.Machine)
-		return nil
+		return s.Machine.Figures(), nil
 	}
 	<-ctx.Done()
-	return ctx.Err()
+	return engine.Figures{}, ctx.Err()
 }
 
 func (*stuck) Waiting() (now, most int) { return 7, 8 }

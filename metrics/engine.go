@@ -75,7 +75,7 @@ func (s *Server) Collect(ch chan<- prometheus.Metric) {
 	now, most := srv.Waiting()
 	gauge(ch, queueLength, float64(now))
 	gauge(ch, queueLimit, float64(most))
-	f, old, fresh, ever := s.state.read(srv.Look, (*engine.Machine).Figures)
+	f, old, fresh, ever := s.state.read(srv.Figures)
 	gauge(ch, storeUp, truth(srv.Failure() == nil))
 	freshness(ch, old, fresh, ever)
 	if ever {

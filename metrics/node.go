@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"context"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weft-hpc/weft/core/node"
@@ -53,7 +55,13 @@ func (a *Agent) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	w := *p
-	f, old, fresh, ever := a.state.read(w.Look, figuresOf)
+	f, old, fresh, ever := a.state.read(func(ctx context.Context) (nodeFigures, error) {
+		got := make(chan nodeFigures, 1)
+		if err := w.Look(ctx, func(m *node.Machine) { got <- figuresOf(m) }); err != nil {
+			return nodeFigures{}, err
+		}
+		return <-got, nil
+	})
 	freshness(ch, old, fresh, ever)
 	nics := w.NICs()
 	for _, d := range nics {

@@ -8,25 +8,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// reading is what a daemon's machine M was in figures T when it was read last. One scrape reads at a time.
-type reading[M, T any] struct {
+// reading is what a daemon's machine was in figures T when it was read last. One scrape reads at a time.
+type reading[T any] struct {
 	mu    sync.Mutex
 	value T
 	taken time.Time
 }
 
-// read looks at the machine within patience; figures that do not come are as they were. ever says that there are any.
-func (r *reading[M, T]) read(
-	look func(context.Context, func(M)) error, of func(M) T,
-) (value T, age time.Duration, fresh, ever bool) {
+// read asks for the figures within patience; those that do not come are as they were. ever says that there are any.
+func (r *reading[T]) read(figures func(context.Context) (T, error)) (value T, age time.Duration, fresh, ever bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	got := make(chan T, 1)
-	err := look(ctx, func(m M) { got <- of(m) })
+	now, err := figures(ctx)
 	if err == nil {
-		r.value, r.taken = <-got, time.Now()
+		r.value, r.taken = now, time.Now()
 	}
 	if r.taken.IsZero() {
 		return value, 0, false, false

@@ -16,7 +16,7 @@ import (
 
 // Authority is the server as it is read at a scrape: *server.Server.
 type Authority interface {
-	Look(ctx context.Context, f func(*engine.Machine)) error
+	Figures(ctx context.Context) (engine.Figures, error)
 	Waiting() (now, most int)
 	Failure() *core.Error
 }
@@ -36,7 +36,7 @@ type Server struct {
 	exporter
 	options ServerOptions
 	of      atomic.Pointer[Authority]
-	state   reading[*engine.Machine, engine.Figures]
+	state   reading[engine.Figures]
 
 	reserves  *prometheus.CounterVec
 	reserved  *prometheus.HistogramVec

@@ -1,11 +1,15 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // Facts are what a reservation was decided on, so that it can be decided again. What only its owner and operators may see is empty for others.
@@ -26,19 +30,29 @@ func (d *Verbs) explain(ctx context.Context, peer core.Peer, req hook.Request) (
 	}
 	all := peer.Root() || d.Admin(ctx, peer)
 	var out []Facts
+	var system engine.System
 	err := d.Server.Look(ctx, func(m *engine.Machine) {
+		system = m.System()
 		for _, v := range d.find(m, args) {
 			row := Facts{JobRow: jobRow(v)}
 			if all || v.Job.UID == peer.UID && !v.Unknown {
-				job := v.Job
-				row.Facts, row.Nodes, row.Spread = &job, m.System().Nodes, m.System().Topology.Spread(job)
+				row.Facts, row.Nodes = &v.Job, system.Nodes
 				row.Policy, row.Text, row.Current = v.Grant.Policy, m.Text(v.Grant.Policy), v.Grant.Policy == m.Policy()
 			}
 			out = append(out, row)
 		}
 	})
-	if err == nil && len(out) == 0 {
-		err = core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithRemedy("`weft jobs` lists what is; a job that asked for no network has no reservation")
+	switch {
+	case err != nil:
+		return nil, err
+	case len(out) == 0:
+		return nil, notHeld(args)
 	}
-	return out, err
+	for i, row := range out {
+		if row.Facts != nil {
+			out[i].Spread = system.Topology.Spread(*row.Facts)
+		}
+	}
+	slices.SortFunc(out, func(a, b Facts) int { return cmp.Compare(a.Serial, b.Serial) })
+	return listener.Slice(req, out, func(r Facts) string { return fmt.Sprintf("%020d", r.Serial) })
 }

@@ -92,17 +92,10 @@ func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (
 
 // known refuses names that the system does not have, before anything is done to those that it has.
 func (d *Verbs) known(ctx context.Context, names []string) error {
-	all := map[string]bool{}
-	if err := d.Server.Look(ctx, func(m *engine.Machine) {
-		for _, n := range m.Nodes() {
-			all[n.Name] = true
-		}
-	}); err != nil {
+	names = slices.Clone(names)
+	err := d.Server.Look(ctx, func(m *engine.Machine) { names = slices.DeleteFunc(names, m.Named) })
+	if err != nil || len(names) == 0 {
 		return err
-	}
-	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all[n] })
-	if len(names) == 0 {
-		return nil
 	}
 	return core.Errorf(core.NotThere, "node %q: there is none of that name, so nothing was done", core.Clip(hostlist.Fold(names))).WithRemedy("`weft nodes` lists them")
 }
@@ -122,7 +115,9 @@ func (d *Verbs) forget(ctx context.Context, by []any, req hook.Request) (int, er
 	var found []engine.View
 	if err := d.Server.Look(ctx, func(m *engine.Machine) {
 		if args.VNI != 0 {
-			found = m.Holders(core.VNI(args.VNI))
+			for h := range m.Holders(core.VNI(args.VNI), core.VNI(args.VNI), 0) {
+				found = append(found, h.View)
+			}
 		} else {
 			found = d.find(m, args)
 		}

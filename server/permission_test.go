@@ -79,6 +79,16 @@ func TestWhoMayDoWhat(t *testing.T) {
 				}
 				return verbs.Handle(ctx, c.peer, hook.Request{Verb: verb, Body: body})
 			}
+			read := func(verb string, args, rows any) {
+				t.Helper()
+				out, err := do(verb, args)
+				if err == nil {
+					err = json.Unmarshal(out.(listener.Page).Body.(json.RawMessage), rows)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
 			for _, verb := range []string{"status", "jobs", "vnis", "nodes", "policy"} {
 				if _, err := do(verb, server.JobArgs{}); err != nil {
 					t.Errorf("%s: %s: %v", name, verb, err)
@@ -93,14 +103,16 @@ func TestWhoMayDoWhat(t *testing.T) {
 				}
 			}
 			for serial, full := range map[uint64]bool{known: c.full, unknown: c.fullOfUnknown} {
-				out, err := do("explain", server.JobArgs{Serial: serial})
-				if facts, ok := out.([]server.Facts); err != nil || !ok || len(facts) != 1 || (facts[0].Facts != nil) != full {
-					t.Errorf("%s: explain of reservation %d: %+v, %v; in full: %v", name, serial, out, err, full)
+				var facts []server.Facts
+				read("explain", server.JobArgs{Serial: serial}, &facts)
+				if len(facts) != 1 || (facts[0].Facts != nil) != full {
+					t.Errorf("%s: explain of reservation %d: %+v; in full: %v", name, serial, facts, full)
 				}
 			}
-			out, err := do("job", server.JobArgs{Serial: known})
-			if jobs, ok := out.([]server.JobDetail); err != nil || !ok || len(jobs) != 1 || (jobs[0].Shares != nil) != c.full {
-				t.Errorf("%s: job: %+v, %v; in full: %v", name, out, err, c.full)
+			var jobs []server.JobDetail
+			read("job", server.JobArgs{Serial: known}, &jobs)
+			if len(jobs) != 1 || (jobs[0].Shares != nil) != c.full {
+				t.Errorf("%s: job: %+v; in full: %v", name, jobs, c.full)
 			}
 		}
 	})

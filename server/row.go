@@ -1,13 +1,13 @@
 package server
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
-	"github.com/weft-hpc/weft/core/hostlist"
 )
 
 // The rows are what the operator's verbs print, with -o json as they are. Fields are only ever added.
@@ -75,47 +75,6 @@ type JobRow struct {
 	Unknown    bool       `json:"unknown,omitempty"`
 }
 
-// JobDetail is one reservation with all that is known of it. What only its owner and operators may see is empty for others.
-type JobDetail struct {
-	JobRow
-	Account  string    `json:"account,omitempty"`
-	Queue    string    `json:"queue,omitempty"`
-	Classes  []string  `json:"traffic_classes"`
-	Shares   []Share   `json:"shares,omitempty"`
-	Warnings []string  `json:"warnings,omitempty"`
-	Policy   string    `json:"policy,omitempty"`
-	Rules    []string  `json:"rules,omitempty"`
-	Where    []JobNode `json:"where"`
-	Got      []Got     `json:"got,omitempty"` // of the nodes that said that they are ready
-}
-
-// Got is what the job has on a set of nodes that say the same.
-type Got struct {
-	Nodes    string   `json:"nodes"` // hostlist
-	NICs     []NICGot `json:"nics"`
-	Warnings []string `json:"warnings,omitempty"` // how it differs from what was granted
-}
-
-// NICGot is what it has on each of a set of NICs.
-type NICGot struct {
-	NICs   string            `json:"nics"`   // hostlist
-	Limits map[string][2]int `json:"limits"` // resource: reserved, max
-}
-
-// Share is a set of nodes with equal limits.
-type Share struct {
-	Hosts  string            `json:"hosts"`
-	Cores  int               `json:"cores"`
-	Limits map[string][2]int `json:"limits"` // resource: reserved, max; on each NIC
-}
-
-// JobNode is one node of a reservation.
-type JobNode struct {
-	Node  string `json:"node"`
-	State string `json:"state"` // holds, clean, busy, away, lives
-	Why   string `json:"why,omitempty"`
-}
-
 // VNIRow is one VNI that is not free, or that was asked for.
 type VNIRow struct {
 	VNI   core.VNI  `json:"vni"`
@@ -126,8 +85,10 @@ type VNIRow struct {
 	UID   uint32    `json:"uid"`
 	User  string    `json:"user,omitempty"`
 	Since time.Time `json:"since,omitzero"`
-	Nodes []string  `json:"nodes,omitempty"` // that are not clean
+	Nodes []string  `json:"nodes,omitempty"` // that are not clean, the first of them
 	Waits string    `json:"waits,omitempty"`
+
+	Unclean int `json:"unclean,omitempty"` // how many nodes are not clean
 
 	serial uint64
 }
@@ -149,98 +110,52 @@ type NodeRow struct {
 }
 
 func jobRow(v engine.View) JobRow {
-	r := JobRow{
+	return JobRow{
 		Serial: v.Serial, Job: v.Job.Job, Scheduler: v.Job.Scheduler, Generation: v.Job.Generation, UID: v.Job.UID, User: v.Job.User,
-		State: v.State.String(), Since: v.Since, Made: v.Made, VNIs: engine.VNIsOf(v.VNIs), Nodes: len(v.Nodes), Unknown: v.Unknown, Waits: waits(v),
+		State: v.State.String(), Since: v.Since, Made: v.Made, VNIs: engine.VNIsOf(v.VNIs), Nodes: v.Joined, Unclean: v.Unclean,
+		Unknown: v.Unknown, Waits: waits(v),
 	}
-	for _, n := range v.Nodes {
-		if !n.Clean {
-			r.Unclean++
-		}
-	}
-	return r
 }
 
-func vniRow(v core.VNI, view engine.View) VNIRow {
-	r := VNIRow{VNI: v, serial: view.Serial, State: view.State.String(), Job: view.Job.JobID.String(), UID: view.Job.UID, User: view.Job.User, Since: view.Since, Waits: waits(view)}
-	if view.Unknown {
+func vniRow(h engine.Holder) VNIRow {
+	r := VNIRow{
+		VNI: h.VNI, serial: h.Serial, State: h.State.String(), Job: h.Job.JobID.String(), UID: h.Job.UID, User: h.Job.User,
+		Since: h.Since, Waits: waits(h.View), Unclean: h.Unclean,
+	}
+	if h.Unknown {
 		r.Job = ""
 	}
-	for _, t := range view.VNIs {
-		if t.VNI == v {
-			r.Pool, r.Name = t.Pool, t.Name
-		}
+	if at := taken(h.VNIs, h.VNI); at >= 0 {
+		r.Pool, r.Name = h.VNIs[at].Pool, h.VNIs[at].Name
 	}
-	for _, n := range view.Nodes {
-		if !n.Clean {
-			r.Nodes = append(r.Nodes, n.Node)
-		}
+	for _, n := range h.Some {
+		r.Nodes = append(r.Nodes, n.Node)
 	}
+	slices.Sort(r.Nodes)
 	return r
 }
 
-func jobDetail(v engine.View, full bool) JobDetail {
-	d := JobDetail{JobRow: jobRow(v), Classes: v.Grant.Classes.Names()}
-	for _, n := range v.Nodes {
-		state := "holds"
-		switch {
-		case n.Clean:
-			state = "clean"
-		case !n.Attached:
-			state = "away"
-		case n.Busy:
-			state = "busy"
-		case n.Vouches:
-			state, n.Why = "lives", "the node sees a process or an application of it; the scheduler's answers lack it"
-		}
-		d.Where = append(d.Where, JobNode{n.Node, state, n.Why})
+// taken is where v is in a reservation's VNIs. Thousands are sorted; a job's few need not be.
+func taken(of []engine.Taken, v core.VNI) int {
+	at, there := slices.BinarySearchFunc(of, v, func(t engine.Taken, v core.VNI) int { return cmp.Compare(t.VNI, v) })
+	if there {
+		return at
 	}
-	if !full {
-		return d
-	}
-	d.Account, d.Queue, d.Warnings, d.Policy, d.Rules = v.Job.Account, v.Job.Queue, v.Grant.Warnings, v.Grant.Policy, v.Grant.Rules
-	for i, s := range v.Job.Placements {
-		row := Share{Hosts: s.Hosts, Cores: s.Cores, Limits: map[string][2]int{}}
-		if i < len(v.Grant.Limits) {
-			row.Limits = limitsRow(v.Grant.Limits[i])
-		}
-		d.Shares = append(d.Shares, row)
-	}
-	d.Got = got(v.Nodes)
-	return d
+	return slices.IndexFunc(of, func(t engine.Taken) bool { return t.VNI == v })
 }
 
-func limitsRow(limits core.Limits) map[string][2]int {
-	row := make(map[string][2]int, len(limits))
-	for r, l := range limits {
-		row[core.Resource(r).String()] = [2]int{int(l.Reserved), int(l.Max)}
+func nodeRow(n engine.NodeStatus, expiry time.Time) NodeRow {
+	r := NodeRow{
+		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot,
+		Awaited: n.Awaited, Expiry: expiry, TwoHosts: n.TwoHosts,
 	}
-	return row
-}
-
-func got(nodes []engine.NodeView) []Got {
-	var out []Got
-	alike := map[string][]string{} // nodes by what they say
-	for _, n := range nodes {
-		if n.Fit == nil {
-			continue
-		}
-		said := fmt.Sprint(*n.Fit)
-		if alike[said] == nil {
-			g := Got{Nodes: said, Warnings: n.Fit.Warnings}
-			for _, f := range n.Fit.NICs {
-				g.NICs = append(g.NICs, NICGot{f.NICs, limitsRow(f.Limits)})
-			}
-			out = append(out, g)
-		}
-		alike[said] = append(alike[said], n.Node)
+	switch {
+	case !n.Attached && n.Boot == "":
+		r.State = "never seen"
+	case !n.Attached:
+		r.State, r.Away = "away", n.Away.Round(time.Second).String()
 	}
-	for i := range out {
-		names := alike[out[i].Nodes]
-		slices.SortFunc(names, hostlist.Compare)
-		out[i].Nodes = hostlist.Fold(names)
-	}
-	return out
+	return r
 }
 
 // waits says what a reservation waits for, in words.
@@ -260,28 +175,16 @@ func waits(v engine.View) string {
 		return v.Why
 	case engine.Draining:
 	}
-	left, busy := 0, 0
-	first := ""
-	for _, n := range v.Nodes {
-		if n.Clean {
-			continue
-		}
-		left++
-		if n.Busy {
-			busy++
-		}
-		if first == "" {
-			first = n.Node
-			if n.Why != "" {
-				first += " (" + n.Why + ")"
-			}
-		}
-	}
-	switch {
-	case left == 0:
+	if v.Unclean == 0 {
 		return ""
-	case left == 1:
-		return first + " to be clean"
 	}
-	return first + " and " + plural(left-1, "more node") + " to be clean"
+	first := slices.MinFunc(v.Some, func(a, b engine.NodeView) int { return strings.Compare(a.Node, b.Node) })
+	text := first.Node
+	if first.Why != "" {
+		text += " (" + core.Cut(first.Why, maxWhy) + ")"
+	}
+	if v.Unclean > 1 {
+		text += " and " + plural(v.Unclean-1, "more node")
+	}
+	return text + " to be clean"
 }

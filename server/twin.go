@@ -51,13 +51,11 @@ func (s *Server) twin(ctx context.Context, ses, next *session) error {
 func (s *Server) Check(ctx context.Context) ([]core.Finding, error) {
 	var found []core.Finding
 	err := s.Look(ctx, func(m *engine.Machine) {
-		for _, n := range m.Nodes() {
-			if n.TwoHosts != "" {
-				found = append(found, core.Finding{
-					Severity: core.Critical, What: "node " + n.Name + ": nothing of it is freed or granted",
-					Evidence: n.TwoHosts, Remedy: core.TwinRemedy,
-				})
-			}
+		for _, n := range m.Twins() {
+			found = append(found, core.Finding{
+				Severity: core.Critical, What: "node " + n.Name + ": nothing of it is freed or granted",
+				Evidence: n.Twin.Reason(), Remedy: core.TwinRemedy,
+			})
 		}
 	})
 	if err != nil {

@@ -1,9 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -140,28 +140,31 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 		s.Failure = e.Line()
 		return s, nil
 	}
-	var awaited, twins []string
-	err := d.Server.Look(ctx, func(m *engine.Machine) {
+	f, err := d.Server.Figures(ctx)
+	if err != nil {
+		return s, err
+	}
+	var awaited []string
+	err = d.Server.Look(ctx, func(m *engine.Machine) {
 		h := m.Head()
 		s.Store, s.Epoch, s.Revision = h.Store, h.Epoch, h.Revision
-		f := m.Figures()
-		s.Recovering, s.Awaited, s.Policy, s.Vanished = f.Recovering, f.Awaited, f.Policy, f.Vanished
-		s.Kept, s.Cause, awaited, twins = f.Kept, f.Cause, m.Awaited(), f.Twins
-		s.Nodes, s.Attached, s.Drained = f.Nodes, f.Attached, f.Drained
-		for _, name := range slices.Sorted(maps.Keys(f.Blind)) {
-			if why := f.Blind[name]; why != "" {
-				s.Blind = append(s.Blind, why)
-			}
-		}
-		for state, n := range f.Reservations {
-			s.Live[state.String()] = n
-		}
-		for name, size := range d.Sizes() {
-			s.Pools = append(s.Pools, PoolRow{name, size, f.Used[name], size - f.Used[name]})
-		}
+		awaited = m.Awaited()
 	})
-	s.Missing, s.TwoHosts = some(awaited), some(twins)
-	slices.SortFunc(s.Pools, func(a, b PoolRow) int { return cmp.Compare(a.Pool, b.Pool) })
+	s.Recovering, s.Cause, s.Awaited, s.Missing = f.Recovering, f.Cause, f.Awaited, some(awaited)
+	s.Policy, s.Vanished, s.Kept, s.Nodes, s.Attached, s.Drained = f.Policy, f.Vanished, f.Kept, f.Nodes, f.Attached, f.Drained
+	s.TwoHosts = some(f.Twins)
+	for _, name := range slices.Sorted(maps.Keys(f.Blind)) {
+		if why := f.Blind[name]; why != "" {
+			s.Blind = append(s.Blind, why)
+		}
+	}
+	for state, n := range f.Reservations {
+		s.Live[state.String()] = n
+	}
+	sizes := d.Sizes()
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		s.Pools = append(s.Pools, PoolRow{name, sizes[name], f.Used[name], sizes[name] - f.Used[name]})
+	}
 	return s, err
 }
 
@@ -177,8 +180,31 @@ func some(names []string) string {
 	return list
 }
 
-// pageRows bounds the reservations of a page: while a look collects them nothing is granted, and anybody may list.
-const pageRows = 2048
+// pageRows bounds the rows of a page, and lookRows those that one look collects: nothing is granted meanwhile, and anybody
+// may list.
+const (
+	pageRows = 2048
+	lookRows = 256
+)
+
+// collect gathers what a page shows, in one look after the other. after gives what comes behind what it has got.
+func collect[T any](ctx context.Context, s *Server, after func(m *engine.Machine, got []T) iter.Seq[T]) (got []T, more bool, err error) {
+	for more = true; more && len(got) < pageRows; {
+		some := make([]T, 0, lookRows)
+		err := s.Look(ctx, func(m *engine.Machine) {
+			for one := range after(m, got) {
+				if some = append(some, one); len(some) == lookRows {
+					return
+				}
+			}
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		got, more = append(got, some...), len(some) == lookRows
+	}
+	return got, more, nil
+}
 
 func (d *Verbs) jobs(ctx context.Context, req hook.Request) (any, error) {
 	after := uint64(0)
@@ -188,18 +214,18 @@ func (d *Verbs) jobs(ctx context.Context, req hook.Request) (any, error) {
 			return nil, badCursor(req)
 		}
 	}
-	var rows []JobRow
-	more := false
-	err := d.Server.Look(ctx, func(m *engine.Machine) {
-		for v := range m.Reservations(after) {
-			if more = len(rows) == pageRows; more {
-				return
-			}
-			rows = append(rows, jobRow(v))
+	views, more, err := collect(ctx, d.Server, func(m *engine.Machine, got []engine.View) iter.Seq[engine.View] {
+		if len(got) > 0 {
+			after = got[len(got)-1].Serial
 		}
+		return m.Reservations(after)
 	})
 	if err != nil {
 		return nil, err
+	}
+	rows := make([]JobRow, len(views))
+	for i, v := range views {
+		rows[i] = jobRow(v)
 	}
 	return page(req, rows, more, func(r JobRow) string { return fmt.Sprintf("%020d", r.Serial) })
 }
@@ -217,24 +243,6 @@ func badCursor(req hook.Request) error {
 	return core.Errorf(core.BadCall, "%s: %q is no place in its list", req.Verb, core.Clip(req.Cursor))
 }
 
-func (d *Verbs) job(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
-	var args JobArgs
-	if err := req.Decode(&args); err != nil {
-		return nil, err
-	}
-	full := peer.Root() || d.Admin(ctx, peer)
-	var views []engine.View
-	err := d.Server.Look(ctx, func(m *engine.Machine) { views = d.find(m, args) })
-	var out []JobDetail
-	for _, v := range views {
-		out = append(out, jobDetail(v, full || v.Job.UID == peer.UID))
-	}
-	if err == nil && len(out) == 0 {
-		err = core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).WithRemedy("`weft jobs` lists what is; a job that asked for no network has no reservation")
-	}
-	return out, err
-}
-
 // find gives the reservations that args name. It looks at no others: there may be tens of thousands, and anybody may ask.
 func (d *Verbs) find(m *engine.Machine, args JobArgs) []engine.View {
 	if args.Serial != 0 {
@@ -242,7 +250,7 @@ func (d *Verbs) find(m *engine.Machine, args JobArgs) []engine.View {
 			if v.Serial == args.Serial {
 				return []engine.View{v}
 			}
-			return nil
+			break
 		}
 		return nil
 	}
@@ -263,67 +271,63 @@ func (d *Verbs) vnis(ctx context.Context, req hook.Request) (any, error) {
 			return nil, err
 		}
 	}
-	from := core.VNI(1)
+	first, after := max(core.VNI(args.VNI), 1), uint64(0)
 	if req.Cursor != "" {
-		n, err := strconv.ParseUint(req.Cursor[:min(5, len(req.Cursor))], 10, 16)
-		if err != nil {
+		if n, err := fmt.Sscanf(req.Cursor, vniKey, &first, &after); n != 2 || err != nil {
 			return nil, badCursor(req)
 		}
-		from = core.VNI(n)
 	}
-	var rows []VNIRow
-	more := false
-	err := d.Server.Look(ctx, func(m *engine.Machine) {
+	pool := ""
+	holders, more, err := collect(ctx, d.Server, func(m *engine.Machine, got []engine.Holder) iter.Seq[engine.Holder] {
+		if len(got) > 0 {
+			last := got[len(got)-1]
+			first, after = last.VNI, last.Serial
+		}
+		last := core.VNI(math.MaxUint16)
 		if args.VNI != 0 {
-			for _, v := range m.Holders(core.VNI(args.VNI)) {
-				rows = append(rows, vniRow(core.VNI(args.VNI), v))
-			}
-			if len(rows) == 0 {
-				rows = append(rows, VNIRow{VNI: core.VNI(args.VNI), State: "free", Pool: m.PoolOf(core.VNI(args.VNI))})
-				if rows[0].Pool == "" {
-					rows[0].State = "of no pool"
-				}
-			}
-			return
+			pool, last = m.PoolOf(first), first
 		}
-		for v := uint32(from); v <= math.MaxUint16; v++ {
-			if more = len(rows) >= pageRows; more {
-				return
-			}
-			for _, view := range m.Holders(core.VNI(v)) {
-				rows = append(rows, vniRow(core.VNI(v), view))
-			}
-		}
+		return m.Holders(first, last, after)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case args.VNI == 0 || req.Cursor != "" || len(holders) > 0:
+	case pool == "":
+		return []VNIRow{{VNI: first, State: "of no pool"}}, nil
+	default:
+		return []VNIRow{{VNI: first, State: "free", Pool: pool}}, nil
 	}
-	slices.SortFunc(rows, func(a, b VNIRow) int { return cmp.Or(cmp.Compare(a.VNI, b.VNI), cmp.Compare(a.serial, b.serial)) })
-	return page(req, rows, more, func(r VNIRow) string { return fmt.Sprintf("%05d %020d", r.VNI, r.serial) })
+	rows := make([]VNIRow, len(holders))
+	for i, h := range holders {
+		rows[i] = vniRow(h)
+	}
+	return page(req, rows, more, func(r VNIRow) string { return fmt.Sprintf(vniKey, r.VNI, r.serial) })
 }
 
+// vniKey is the order of VNIRows.
+const vniKey = "%05d %020d"
+
 func (d *Verbs) nodes(ctx context.Context, req hook.Request) (any, error) {
-	var rows []NodeRow
 	var shown map[string]time.Time
 	if d.Shown != nil {
 		shown = d.Shown()
 	}
-	err := d.Server.Look(ctx, func(m *engine.Machine) {
-		for _, n := range m.Nodes() {
-			r := NodeRow{Node: n.Name, State: "up", Drained: n.Drained, TwoHosts: n.TwoHosts, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot, Awaited: n.Awaited, Expiry: shown[n.Name]}
-			switch {
-			case !n.Attached && n.Boot == "":
-				r.State = "never seen"
-			case !n.Attached:
-				r.State, r.Away = "away", n.Away.Round(time.Second).String()
-			}
-			rows = append(rows, r)
+	after := req.Cursor
+	nodes, more, err := collect(ctx, d.Server, func(m *engine.Machine, got []engine.NodeStatus) iter.Seq[engine.NodeStatus] {
+		if len(got) > 0 {
+			after = got[len(got)-1].Name
 		}
+		return m.Nodes(after)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return listener.Slice(req, rows, func(r NodeRow) string { return r.Node })
+	rows := make([]NodeRow, len(nodes))
+	for i, n := range nodes {
+		rows[i] = nodeRow(n, shown[n.Name])
+	}
+	return page(req, rows, more, func(r NodeRow) string { return r.Node })
 }
 
 func plural(n int, what string) string {

@@ -227,7 +227,19 @@ func storeError(err error) error {
 // Failure is why the store cannot be written; nil while it can.
 func (s *Server) Failure() *core.Error { return s.failure.Load() }
 
-// Look runs f with the machine, in the writer's turn. f must be quick and must keep nothing of it but copies.
+// Figures are the machine in numbers. They are of several moments: other work comes between two parts of the count.
+func (s *Server) Figures(ctx context.Context) (engine.Figures, error) {
+	var f engine.Figures
+	for more := true; more; {
+		if err := s.Look(ctx, func(m *engine.Machine) { more = m.Count(&f) }); err != nil {
+			return engine.Figures{}, err
+		}
+	}
+	return f, nil
+}
+
+// Look runs f with the machine, in the writer's turn. f must be quick, however large the system is, since anybody may
+// ask as often as he likes; it must keep nothing of the machine but copies.
 func (s *Server) Look(ctx context.Context, f func(*engine.Machine)) error {
 	done := make(chan bool, 1)
 	w := work{look: func(m *engine.Machine) {

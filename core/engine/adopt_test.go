@@ -21,7 +21,7 @@ func TestAdopt(t *testing.T) {
 	if v.Grant.Classes != core.BestEffort|core.LowLatency {
 		t.Errorf("it is shown with the classes %v", v.Grant.Classes)
 	}
-	if len(w.views()) != 1 || !v.Adopted || len(v.Nodes) != 2 || v.VNIs[0].Pool != "jobs" {
+	if len(w.views()) != 1 || !v.Adopted || v.Joined != 2 || v.VNIs[0].Pool != "jobs" {
 		t.Fatalf("%+v", w.views())
 	}
 	for i, want := range []core.VNI{1027, 1025} {
@@ -98,7 +98,7 @@ func TestHeldWithOtherVNIs(t *testing.T) {
 		w.attach(n, heldAs(core.HeldReady, j.Run, g.VNIs...))
 	}
 	w.refused("n3", job("8", "n3"), app(), core.PoolEmpty)
-	if got := w.m.Holders(other); len(got) != 1 || got[0].Job.Run != j.Run {
+	if got := w.holders(other); len(got) != 1 || got[0].Job.Run != j.Run {
 		t.Errorf("%v", got)
 	}
 	w.pass(time.Second)
@@ -169,7 +169,7 @@ func TestUnknownServiceWithAJobsVNI(t *testing.T) {
 	j := job("7", "n1")
 	g := w.granted("n1", j, app())
 	w.begin("n2", core.Report{Unknown: []core.Service{strayService(g.VNIs...)}})
-	if got := w.m.Holders(g.VNIs[0]); len(got) != 2 {
+	if got := w.holders(g.VNIs[0]); len(got) != 2 {
 		t.Fatalf("%d hold it", len(got))
 	}
 	w.pass(time.Second)

@@ -42,19 +42,45 @@ type Figures struct {
 	Kept         int    // reservations for which nodes vouch against their scheduler's answers
 	Quotas       []QuotaUse
 	Blind        map[string]string // by scheduler, why its answers are not complete; empty: they are
+
+	node   string // the last one that is counted
+	serial uint64 // likewise, of reservations
 }
 
-// Figures looks at each reservation once; at their nodes only where they are held.
-func (m *Machine) Figures() Figures {
-	f := Figures{
-		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.nodes),
-		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Policy: m.Policy(), Quotas: m.quotaUse(),
-		Blind: map[string]string{}, Twins: slices.Sorted(maps.Keys(m.twins)),
+// Figures are the machine in numbers.
+func (m *Machine) Figures() (f Figures) {
+	for m.Count(&f) {
 	}
-	for _, s := range m.cfg.Schedulers {
-		f.Blind[s] = m.watch(s).blind
+	return f
+}
+
+// maxCounted bounds the nodes and reservations that Count looks at, and the nodes of those that are held.
+const maxCounted = 2048
+
+// Count adds some nodes and reservations to f, which is empty at first, and reports whether there may be more. So a
+// caller who counts for a person does not keep the writer for all of them.
+func (m *Machine) Count(f *Figures) (more bool) {
+	if f.Reservations == nil {
+		*f = m.outline()
 	}
-	for _, r := range m.serials {
+	looks := 0
+	for n := range m.Nodes(f.node) {
+		if looks++; looks > maxCounted {
+			return true
+		}
+		f.node = n.Name
+		if n.Attached {
+			f.Attached++
+		}
+		if n.Drained != "" {
+			f.Drained++
+		}
+	}
+	for r := range m.above(f.serial) {
+		if looks++; looks > maxCounted {
+			return true
+		}
+		f.serial = r.Serial
 		f.Reservations[r.state]++
 		switch {
 		case r.state == Active && r.vanished > 0:
@@ -66,21 +92,22 @@ func (m *Machine) Figures() Figures {
 		case r.state == Draining:
 			f.Draining = max(f.Draining, m.now.Uptime-r.entered)
 		case r.state == Held:
+			looks += len(r.joins.list)
 			f.Held[r.holding()] += len(r.VNIs)
 		}
 	}
-	for _, name := range m.cfg.Nodes {
-		if m.nodes[name] == nil {
-			f.Nodes++
-		}
+	return false
+}
+
+// outline is Figures without those of nodes and reservations.
+func (m *Machine) outline() Figures {
+	f := Figures{
+		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.names),
+		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Policy: m.Policy(), Quotas: m.quotaUse(),
+		Blind: map[string]string{}, Twins: slices.Sorted(maps.Keys(m.twins)),
 	}
-	for _, n := range m.nodes {
-		if n.attached {
-			f.Attached++
-		}
-		if n.Drained != "" {
-			f.Drained++
-		}
+	for _, s := range m.cfg.Schedulers {
+		f.Blind[s] = m.watch(s).blind
 	}
 	return f
 }

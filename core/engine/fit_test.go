@@ -30,7 +30,7 @@ func TestWhatNodesGave(t *testing.T) {
 	}
 	says := func() []*Fit {
 		var out []*Fit
-		for _, n := range w.m.Job(j.JobID)[0].Nodes {
+		for _, n := range w.m.NodesOf(w.m.Job(j.JobID)[0].Serial, 0, 10) {
 			out = append(out, n.Fit)
 		}
 		return out

@@ -17,8 +17,10 @@ type Machine struct {
 
 	meta    Meta
 	serials map[uint64]*reservation
+	order   []uint64                    // serials in their order, a few that are free again among them
 	jobs    map[core.JobID]*reservation // the newest; the others of its id follow by next
 	nodes   map[string]*node
+	names   []string // of nodes, those of cfg too, in order
 	watches map[string]*watch
 	quotas  map[tally]*use
 	texts   map[string]int    // live reservations that were decided by it
@@ -29,8 +31,8 @@ type Machine struct {
 	resting []*reservation          // quarantined, in the order it began
 	least   time.Duration           // the shortest quarantine of all
 	cursors map[string]core.VNI
-	holders map[core.VNI][]*reservation
-	awaited map[string]bool // nodes that must report in full before anything is granted
+	holders [][]*reservation // by VNI, as far as one was ever held, in order of serials
+	awaited map[string]bool  // nodes that must report in full before anything is granted
 	twins   map[string]*node
 
 	lost    bool          // recovering from the loss of a store, so that quarantines of before are unknown
@@ -112,7 +114,7 @@ func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Mo
 		alloc: alloc, now: now,
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
 		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]uint64{},
-		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, holders: map[core.VNI][]*reservation{}, awaited: map[string]bool{},
+		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, awaited: map[string]bool{},
 		twins: map[string]*node{},
 	}
 	m.configure(cfg)
@@ -202,6 +204,9 @@ func (m *Machine) configure(cfg Config) {
 		m.pools[cfg.Pools[i].Name] = &m.cfg.Pools[i]
 		m.least = min(m.least, cfg.Pools[i].Quarantine)
 	}
+	m.names = slices.AppendSeq(slices.Clone(cfg.Nodes), maps.Keys(m.nodes))
+	slices.Sort(m.names)
+	m.names = slices.Compact(m.names)
 }
 
 func (m *Machine) load(records []Record) {
@@ -212,8 +217,9 @@ func (m *Machine) load(records []Record) {
 		case Text:
 			m.kept[rec.Hash] = rec.Text
 		case Node:
-			n := &node{Node: rec, lost: m.now.Uptime, heard: m.now.Uptime, open: map[uint64]*join{}}
-			if m.nodes[rec.Name] = n; n.paired() {
+			n := m.node(rec.Name)
+			n.heard = m.now.Uptime
+			if n.Node = rec; n.paired() {
 				m.twins[rec.Name] = n
 			}
 		case Reservation:
@@ -231,10 +237,10 @@ func (m *Machine) load(records []Record) {
 			m.bury(rec)
 		}
 	}
-	serials := slices.Sorted(maps.Keys(m.serials))
+	slices.Sort(m.order)
 	// What was granted comes last: a pool goes on behind what it held last.
 	for _, granted := range [...]bool{false, true} {
-		for _, s := range serials {
+		for _, s := range m.order {
 			if r := m.serials[s]; granted == !(r.Adopted || r.Unknown) {
 				for _, t := range r.VNIs {
 					m.alloc.Hold(t.VNI)
@@ -242,7 +248,7 @@ func (m *Machine) load(records []Record) {
 			}
 		}
 	}
-	for _, s := range serials {
+	for _, s := range m.order {
 		m.place(m.serials[s])
 	}
 	for _, c := range m.meta.Cursors {
@@ -257,14 +263,33 @@ func (m *Machine) load(records []Record) {
 func (m *Machine) insert(rec Reservation, s State) *reservation {
 	r := &reservation{Reservation: rec, state: s, since: rec.Made, entered: m.now.Uptime, prepared: m.now.Uptime, next: m.jobs[rec.Job.JobID]}
 	m.serials[rec.Serial] = r
+	m.order = append(m.order, rec.Serial)
 	m.jobs[rec.Job.JobID] = r
 	for _, t := range rec.VNIs {
-		m.holders[t.VNI] = append(m.holders[t.VNI], r)
+		m.holdBy(t.VNI, r)
 	}
 	if rec.Grant.Policy != "" {
 		m.texts[rec.Grant.Policy]++
 	}
 	return r
+}
+
+// heldBy are those that hold v.
+func (m *Machine) heldBy(v core.VNI) []*reservation {
+	if int(v) < len(m.holders) {
+		return m.holders[v]
+	}
+	return nil
+}
+
+// holdBy takes r among those that hold v.
+func (m *Machine) holdBy(v core.VNI, r *reservation) {
+	if more := int(v) + 1 - len(m.holders); more > 0 {
+		m.holders = append(m.holders, make([][]*reservation, more)...)
+	}
+	list := m.holders[v]
+	at, _ := slices.BinarySearchFunc(list, r, bySerial)
+	m.holders[v] = slices.Insert(list, at, r)
 }
 
 // run finds the reservation of a run.
@@ -309,6 +334,9 @@ func (m *Machine) node(name string) *node {
 	if n == nil {
 		n = &node{Node: Node{Name: name}, lost: m.now.Uptime, open: map[uint64]*join{}}
 		m.nodes[name] = n
+		if at, there := slices.BinarySearch(m.names, name); !there {
+			m.names = slices.Insert(m.names, at, name)
+		}
 	}
 	return n
 }

@@ -603,7 +603,7 @@ func (m *model) Check(t *rapid.T) {
 				owners[taken.VNI]++
 			}
 		}
-		for _, n := range v.Nodes {
+		for _, n := range m.m.NodesOf(v.Serial, 0, v.Joined) {
 			at.Clean[n.Node] = n.Clean
 		}
 		if _, twice := got[v.Job.Run]; twice {
@@ -659,8 +659,9 @@ func (m *model) bounded(t *rapid.T, machine *Machine) {
 func durable(machine *Machine) (out []View) {
 	for v := range machine.Reservations(0) {
 		v.Left = 0
-		for i, n := range v.Nodes {
-			v.Nodes[i] = NodeView{Node: n.Node, Clean: n.Clean}
+		v.Some = nil
+		for _, n := range machine.NodesOf(v.Serial, 0, v.Joined) {
+			v.Some = append(v.Some, NodeView{Node: n.Node, Clean: n.Clean})
 		}
 		out = append(out, v)
 	}

@@ -67,12 +67,11 @@ func (m *Machine) writeOff(r *reservation) bool {
 }
 
 func (m *Machine) setDrain(in SetDrain) {
-	n := m.nodes[in.Node]
-	if n == nil && !slices.Contains(m.cfg.Nodes, in.Node) {
+	if !m.Named(in.Node) {
 		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(in.Node)).WithRemedy("`weft nodes` lists them")})
 		return
 	}
-	n = m.node(in.Node)
+	n := m.node(in.Node)
 	if in.Reason == "" {
 		n.claims = 0
 		if n.paired() && m.alone(n) {

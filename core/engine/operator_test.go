@@ -63,7 +63,7 @@ func TestForgetOfAnUnknownService(t *testing.T) {
 	if d := done(t, w.step(Forget{Call: 1, Serial: serial})); d.Err == nil || d.Err.Reason != core.NotAllowed {
 		t.Errorf("%v", d)
 	}
-	if v := w.views(); len(v) != 1 || v[0].State != Held || v[0].Nodes[0].Clean {
+	if v := w.views(); len(v) != 1 || v[0].State != Held || v[0].Unclean != 1 {
 		t.Errorf("it is not held any more: %+v", v)
 	}
 }
@@ -78,7 +78,7 @@ func TestConfigureResizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.step(Configure{w.cfg})
-	if h := w.m.Holders(g.VNIs[0]); len(h) != 1 {
+	if h := w.holders(g.VNIs[0]); len(h) != 1 {
 		t.Errorf("%v", h)
 	}
 	w.restart()

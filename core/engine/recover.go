@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -33,7 +32,9 @@ func (m *Machine) cause() string {
 }
 
 // Awaited are the nodes that must report before anything is granted, sorted.
-func (m *Machine) Awaited() []string { return slices.Sorted(maps.Keys(m.awaited)) }
+func (m *Machine) Awaited() []string {
+	return slices.DeleteFunc(slices.Clone(m.names), func(n string) bool { return !m.awaited[n] })
+}
 
 // knows reports whether seen is of this store's own past, or of a lost one that was met before. A number proves nothing
 // here: a copy that was put back soon passes every revision that somebody saw.

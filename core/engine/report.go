@@ -265,7 +265,7 @@ func (m *Machine) extend(r *reservation, vnis []core.VNI) {
 	}
 	for i := range taken {
 		r.VNIs[len(r.VNIs)-len(taken)+i].Name = foundName
-		m.holders[taken[i].VNI] = append(m.holders[taken[i].VNI], r)
+		m.holdBy(taken[i].VNI, r)
 	}
 	m.holdAll(r, taken)
 	m.write(r.Reservation)

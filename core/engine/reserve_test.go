@@ -99,8 +99,8 @@ func TestReserveOfAFalseClaim(t *testing.T) {
 			if _, err := w.outcome(w.step(in), in.Call); err == nil || err.Reason != tt.why {
 				t.Errorf("%v, want %s", err, tt.why)
 			}
-			if nodes := w.views()[0].Nodes; len(nodes) != 1 || len(w.written) > 0 {
-				t.Errorf("the job is on %v, written: %v", nodes, w.written)
+			if v := w.views()[0]; v.Joined != 1 || len(w.written) > 0 {
+				t.Errorf("the job is on %v, written: %v", v.Some, w.written)
 			}
 		})
 	}

@@ -194,7 +194,7 @@ func TestDrainOfNodes(t *testing.T) {
 	w.restart()
 	w.attach("n2")
 	w.attach("n1")
-	for _, n := range w.m.Nodes() {
+	for n := range w.m.Nodes("") {
 		if n.Drained == "" {
 			t.Errorf("%s is not drained after a restart", n.Name)
 		}

@@ -110,11 +110,12 @@ func (m *Machine) rouse(r *reservation, why string) {
 func (m *Machine) free(r *reservation) {
 	for _, t := range r.VNIs {
 		m.alloc.Give(t.VNI)
-		if m.holders[t.VNI] = without(m.holders[t.VNI], r); len(m.holders[t.VNI]) == 0 {
-			delete(m.holders, t.VNI)
-		}
+		m.holders[t.VNI] = without(m.holders[t.VNI], r)
 	}
 	delete(m.serials, r.Serial)
+	if len(m.order) > len(m.serials)+len(m.serials)/8+64 {
+		m.order = slices.DeleteFunc(m.order, func(s uint64) bool { return m.serials[s] == nil })
+	}
 	m.leave(r)
 	m.write(Delete{r.Slot()})
 	if h := r.Grant.Policy; h != "" {

@@ -20,6 +20,15 @@ func (h Host) String() string {
 // paired reports whether two hosts have n's certificate. Then no word of either is proof of anything.
 func (n *node) paired() bool { return !n.Twin.Since.IsZero() }
 
+// Twins gives the nodes whose certificate two hosts have, by name.
+func (m *Machine) Twins() []Node {
+	var list []Node
+	for _, name := range slices.Sorted(maps.Keys(m.twins)) {
+		list = append(list, m.twins[name].Node)
+	}
+	return list
+}
+
 // alone reports whether one host has come for so long that the other is gone.
 func (m *Machine) alone(n *node) bool { return n.attached && m.now.Uptime-n.heard >= m.rules.Away }
 

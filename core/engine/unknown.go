@@ -43,7 +43,7 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 		}
 		m.meta.Serial++
 		rec := Reservation{
-			Serial: m.meta.Serial, Job: core.Job{Run: run}, VNIs: m.pooled(found[run]), Made: m.now.Wall, Unknown: true,
+			Serial: m.meta.Serial, Job: core.Job{Run: run}, VNIs: m.pooled(slices.Sorted(slices.Values(found[run]))), Made: m.now.Wall, Unknown: true,
 			First: Join{Serial: m.meta.Serial, Node: n.Name, Boot: n.Boot},
 		}
 		r := m.insert(rec, Held)

@@ -1,26 +1,31 @@
 package engine
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// View is a reservation as it stands, for people.
+// View is a reservation as it stands, for people. A list shows thousands of them, so it has few of the nodes.
 type View struct {
 	Reservation
-	State State
-	Since time.Time
-	Why   string
-	Nodes []NodeView
-	Left  time.Duration // of the quarantine
-	Lost  bool          // it vanished from its scheduler's answers and waits for an administrator
-	Kept  bool          // its scheduler's answers lack it, and a node sees that it lives
+	State   State
+	Since   time.Time
+	Why     string
+	Joined  int           // nodes
+	Unclean int           // of these, those that are not clean
+	Some    []NodeView    // the first of those, at most MaxSome
+	Left    time.Duration // of the quarantine
+	Lost    bool          // it vanished from its scheduler's answers and waits for an administrator
+	Kept    bool          // its scheduler's answers lack it, and a node sees that it lives
 }
+
+// MaxSome bounds the nodes of a View.
+const MaxSome = 64
 
 // NodeView is one node of a reservation.
 type NodeView struct {
@@ -47,41 +52,65 @@ type NodeStatus struct {
 // Reservations gives those with a serial above after, in order of serials.
 func (m *Machine) Reservations(after uint64) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		var serials []uint64 // the rest only: who lists by pages has seen what comes before
-		for s := range m.serials {
-			if s > after {
-				serials = append(serials, s)
-			}
-		}
-		slices.Sort(serials)
-		for _, s := range serials {
-			if !yield(m.view(m.serials[s])) {
+		for r := range m.above(after) {
+			if !yield(m.view(r)) {
 				return
 			}
 		}
 	}
 }
 
-// Grants are those of jobs that run, made since a time by the wall clock, in the order in which they were made, each as its run's first node has it.
-func (m *Machine) Grants(since time.Time) []core.Grant {
-	var young []*reservation
-	for _, r := range m.serials {
-		if r.state == Active && !r.Adopted && !r.Unknown && !r.Made.Before(since) {
-			young = append(young, r)
+// above gives the reservations with a higher serial than after, in order.
+func (m *Machine) above(after uint64) iter.Seq[*reservation] {
+	return func(yield func(*reservation) bool) {
+		for _, s := range past(m.order, after) {
+			if r := m.serials[s]; r != nil && !yield(r) {
+				return
+			}
 		}
 	}
-	slices.SortFunc(young, bySerial)
-	out := make([]core.Grant, 0, len(young))
-	for _, r := range young {
-		if n := m.nodes[r.First.Node]; n != nil {
+}
+
+// past is what of a sorted list comes after one, which need not be of it.
+func past[T cmp.Ordered](list []T, one T) []T {
+	at, there := slices.BinarySearch(list, one)
+	if there {
+		at++
+	}
+	return list[at:]
+}
+
+// Grants are those of jobs that run, made since a time by the wall clock, in the order in which they were made, each as its run's first node has it.
+func (m *Machine) Grants(since time.Time) (out []core.Grant) {
+	for r := range m.above(0) {
+		n := m.nodes[r.First.Node]
+		if n != nil && r.state == Active && !r.Adopted && !r.Unknown && !r.Made.Before(since) {
 			out = append(out, m.grant(r, n, nil))
 		}
 	}
 	return out
 }
 
-// Holders are the reservations that hold v; more than one only where unknown services share it or a lost store let it happen.
-func (m *Machine) Holders(v core.VNI) []View { return m.views(m.holders[v]) }
+// Holder is a reservation that holds VNI.
+type Holder struct {
+	VNI core.VNI
+	View
+}
+
+// Holders gives who holds the VNIs from first to last, in order of VNIs and then of serials; of the first only those with a
+// serial above after. More than one holds a VNI only where unknown services share it or a lost store let it happen.
+func (m *Machine) Holders(first, last core.VNI, after uint64) iter.Seq[Holder] {
+	return func(yield func(Holder) bool) {
+		for v := int(first); v <= int(last); v++ {
+			for _, r := range m.heldBy(core.VNI(v)) {
+				if r.Serial > after && !yield(Holder{core.VNI(v), m.view(r)}) {
+					return
+				}
+			}
+			after = 0
+		}
+	}
+}
 
 // Job gives the reservations of a job's id, all its generations.
 func (m *Machine) Job(id core.JobID) []View { return m.views(m.job(id)) }
@@ -93,27 +122,32 @@ func (m *Machine) views(list []*reservation) (all []View) {
 	return all
 }
 
-// Nodes gives all nodes that config.hcl declares or that ever reported, by name.
-func (m *Machine) Nodes() []NodeStatus {
-	names := slices.AppendSeq(slices.Clone(m.cfg.Nodes), maps.Keys(m.nodes))
-	slices.Sort(names)
-	names = slices.Compact(names)
-	out := make([]NodeStatus, 0, len(names))
-	for _, name := range names {
-		n := m.nodes[name]
-		if n == nil {
-			n = &node{Node: Node{Name: name}}
+// Nodes gives the nodes that config.hcl declares or that ever reported, by name, behind after.
+func (m *Machine) Nodes(after string) iter.Seq[NodeStatus] {
+	return func(yield func(NodeStatus) bool) {
+		for _, name := range past(m.names, after) {
+			n := m.nodes[name]
+			if n == nil {
+				n = &node{Node: Node{Name: name}}
+			}
+			s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
+			if n.paired() {
+				s.TwoHosts = n.Twin.Reason()
+			}
+			if !n.attached {
+				s.Away = m.now.Uptime - n.lost
+			}
+			if !yield(s) {
+				return
+			}
 		}
-		s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
-		if n.paired() {
-			s.TwoHosts = n.Twin.Reason()
-		}
-		if !n.attached {
-			s.Away = m.now.Uptime - n.lost
-		}
-		out = append(out, s)
 	}
-	return out
+}
+
+// Named reports whether Nodes has a node of that name.
+func (m *Machine) Named(node string) bool {
+	_, there := slices.BinarySearch(m.names, node)
+	return there
 }
 
 // Open is how many reservations' services a node may hold.
@@ -125,22 +159,44 @@ func (m *Machine) Open(name string) int {
 }
 
 func (m *Machine) view(r *reservation) View {
-	v := View{Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0, Kept: r.isKept()}
-	for _, j := range r.joins.list {
-		v.Nodes = append(v.Nodes, NodeView{
-			Node: j.node.Name, Clean: j.clean, Attached: j.node.attached, Busy: j.busy > 0, Vouches: j.vouches(), Why: j.why, Fit: j.fit,
-		})
+	v := View{
+		Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0, Kept: r.isKept(),
+		Joined: len(r.joins.list), Unclean: int(r.unclean),
 	}
-	slices.SortFunc(v.Nodes, func(a, b NodeView) int { return strings.Compare(a.Node, b.Node) })
+	for _, j := range r.joins.list {
+		if len(v.Some) == min(v.Unclean, MaxSome) {
+			break
+		}
+		if !j.clean {
+			v.Some = append(v.Some, j.view())
+		}
+	}
 	if r.state == Quarantined {
 		v.Left = max(0, m.quarantine(r)-(m.now.Uptime-r.entered))
 	}
 	return v
 }
 
+func (j *join) view() NodeView {
+	return NodeView{
+		Node: j.node.Name, Clean: j.clean, Attached: j.node.attached, Busy: j.busy > 0, Vouches: j.vouches(), Why: j.why, Fit: j.fit,
+	}
+}
+
+// NodesOf gives at most n nodes of a reservation, in the order in which they joined, without the first from.
+func (m *Machine) NodesOf(serial uint64, from, n int) (out []NodeView) {
+	if r := m.serials[serial]; r != nil {
+		list := r.joins.list[min(from, len(r.joins.list)):]
+		for _, j := range list[:min(n, len(list))] {
+			out = append(out, j.view())
+		}
+	}
+	return out
+}
+
 // holder finds a reservation other than but that holds v.
 func (m *Machine) holder(v core.VNI, but *reservation) *reservation {
-	for _, r := range m.holders[v] {
+	for _, r := range m.heldBy(v) {
 		if r != but {
 			return r
 		}

@@ -47,7 +47,7 @@ func TestANodeVouches(t *testing.T) {
 		}
 		v := w.m.Job(j.JobID)[0]
 		f := w.m.Figures()
-		if f.Kept != 1 || f.Held[HeldVouched] != 1 || !v.Kept || v.Nodes[0].Vouches || !v.Nodes[1].Vouches {
+		if f.Kept != 1 || f.Held[HeldVouched] != 1 || !v.Kept || v.Some[0].Vouches || !v.Some[1].Vouches {
 			t.Errorf("%+v %+v", f, v)
 		}
 		says("n1", core.LifeNone)

@@ -353,6 +353,9 @@ func forgets(acts []Action, node string) []core.Run {
 }
 
 // views is the machine as people see it, by serial; what only running time tells is left out.
+// holders are the reservations that hold v.
+func (w *world) holders(v core.VNI) []Holder { return slices.Collect(w.m.Holders(v, v, 0)) }
+
 func (w *world) views() []View {
 	var out []View
 	for v := range w.m.Reservations(0) {

@@ -70,7 +70,7 @@ func (w *world) heal() {
 	}
 	text := ""
 	for v := range w.srv.m.Reservations(0) {
-		text += fmt.Sprintf("\n  the server has %v: %v %q %v", v.Job.Run, v.State, v.Why, v.Nodes)
+		text += fmt.Sprintf("\n  the server has %v: %v %q %v", v.Job.Run, v.State, v.Why, v.Some)
 	}
 	w.fail("liveness: not all came back: %s%s", w.left(), text)
 }
@@ -78,7 +78,7 @@ func (w *world) heal() {
 // short looks whether the server knows why a job has less than it was granted, now that all nodes are there.
 func (w *world) short() {
 	for v := range w.srv.m.Reservations(0) {
-		for _, n := range v.Nodes {
+		for _, n := range w.srv.m.NodesOf(v.Serial, 0, v.Joined) {
 			at := slices.IndexFunc(w.boxes, func(b *box) bool { return b.name == n.Node })
 			e, ok := w.boxes[at].entry(v.Job.Run)
 			less := ok && e.State == node.Ready && slices.ContainsFunc(e.Services, func(s core.Service) bool {
@@ -103,7 +103,7 @@ func (w *world) mute(b *box) {
 		w.pass(5 * time.Second)
 	}
 	w.settle()
-	for _, n := range w.srv.m.Nodes() {
+	for n := range w.srv.m.Nodes("") {
 		if n.Name == b.name && (!n.Attached || n.Drained == "") {
 			w.fail("liveness: %s cannot read its NICs, and the server does not know: %+v", b.name, n)
 		}
@@ -172,7 +172,7 @@ func (w *world) left() string {
 			return "reservation " + h.Job.Run.String() + " is " + h.state.String()
 		}
 	}
-	for _, n := range w.srv.m.Nodes() {
+	for n := range w.srv.m.Nodes("") {
 		if strings.HasPrefix(n.Drained, core.UnreadPrefix) {
 			return n.Name + " is drained though its NICs can be read: " + n.Drained
 		}

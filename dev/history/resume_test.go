@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func TestANodeResumedTooEarlyIsDrainedAgain(t *testing.T) {
 		w.settle()
 		b := w.boxes[0]
 		nic := &b.nics[0]
-		why := func() string { return w.srv.m.Nodes()[0].Drained }
+		why := func() string { return slices.Collect(w.srv.m.Nodes(""))[0].Drained }
 		job := func() {
 			j := w.sched.Submit(1_800_000_000, firstUID, core.Request{})
 			w.launch(w.sched.Start(j, []string{b.name}))

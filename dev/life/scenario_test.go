@@ -427,7 +427,7 @@ func (w *world) story() string {
 	var b strings.Builder
 	w.look(func(m *engine.Machine) {
 		for v := range m.Reservations(0) {
-			fmt.Fprintf(&b, "%v %v %v: %s %v\n", v.Job.Key, v.VNIs, v.State, v.Why, v.Nodes)
+			fmt.Fprintf(&b, "%v %v %v: %s %v\n", v.Job.Key, v.VNIs, v.State, v.Why, v.Some)
 		}
 	})
 	for _, n := range names {

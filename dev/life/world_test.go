@@ -323,7 +323,7 @@ func (w *world) attached(name string) {
 	w.until("a session of "+name, func() bool {
 		there := false
 		return w.look(func(m *engine.Machine) {
-			there = slices.ContainsFunc(m.Nodes(), func(n engine.NodeStatus) bool { return n.Name == name && n.Attached })
+			there = slices.ContainsFunc(slices.Collect(m.Nodes("")), func(n engine.NodeStatus) bool { return n.Name == name && n.Attached })
 		}) && there
 	})
 }

@@ -56,7 +56,11 @@ func NewJob(o *cli.Options) *cobra.Command {
 			if _, _, err := cli.SplitJob(args[0]); err != nil {
 				return err
 			}
-			return cli.Answer(cmd.Context(), o, "job", server.JobArgs{Job: args[0]}, func(w io.Writer, jobs []server.JobDetail) {
+			rows, err := cli.List[server.JobDetail](cmd.Context(), o, "job", server.JobArgs{Job: args[0]})
+			if err != nil {
+				return err
+			}
+			return cli.Print(o, server.Joined(rows), func(w io.Writer, jobs []server.JobDetail) {
 				for _, j := range jobs {
 					printJob(w, j)
 				}
@@ -136,8 +140,8 @@ func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
 			owner = cli.Account(v.User, v.UID)
 		}
 		nodes := strings.Join(v.Nodes[:min(len(v.Nodes), 4)], ",")
-		if len(v.Nodes) > 4 {
-			nodes += fmt.Sprintf(" and %d more", len(v.Nodes)-4)
+		if v.Unclean > 4 {
+			nodes += fmt.Sprintf(" and %d more", v.Unclean-4)
 		}
 		return []string{fmt.Sprint(v.VNI), v.Pool, v.State, v.Job, owner, cli.Ago(v.Since), nodes, v.Waits}
 	})

@@ -31,8 +31,8 @@ func (a *explainArgs) granted(ctx context.Context, o *cli.Options) (explained, e
 	if _, _, err := cli.SplitJob(a.live); err != nil {
 		return explained{}, err
 	}
-	var rows []server.Facts
-	if err := o.Ask(ctx, "explain", server.JobArgs{Job: a.live}, &rows); err != nil {
+	rows, err := cli.List[server.Facts](ctx, o, "explain", server.JobArgs{Job: a.live})
+	if err != nil {
 		return explained{}, err
 	}
 	row := rows[0]
