@@ -81,6 +81,7 @@ type Node struct {
 	Drained   string   // why; empty: in service
 	From      string   // the address of its newest session; empty: not known
 	Twin      Twin
+	Fault     string // why it should take no job, as it told while it had two hosts
 }
 
 // Twin says that two hosts have a node's certificate, as it was first seen.

@@ -59,9 +59,7 @@ func (m *Machine) report(in Report) {
 	if rep.Full || rep.Changed {
 		m.reads(n, rep)
 	}
-	if rep.Fault != "" && n.Drained != rep.Fault && !n.paired() && (n.unread == "" || n.resumes()) {
-		m.drainNode(n, rep.Fault)
-	}
+	m.faulty(n, rep.Fault)
 	clean := m.late
 	m.late = nil
 	if rep.Full {
@@ -93,7 +91,21 @@ func (m *Machine) reads(n *node, rep core.Report) {
 		return
 	}
 	m.unknown(n, rep.Unknown)
-	m.redrain(n)
+	m.redrain(n, n.trouble())
+}
+
+// faulty drains n for what it told of itself, if anything, and notes that for later while it has two hosts.
+func (m *Machine) faulty(n *node, why string) {
+	switch {
+	case why == "" || why == n.Drained:
+	case n.paired():
+		if why != n.Fault && why != n.unread {
+			n.Fault = why
+			m.write(n.Node)
+		}
+	case n.unread == "" || n.resumes():
+		m.drainNode(n, why)
+	}
 }
 
 // unstick looks again at what n, which has just reported, held up.

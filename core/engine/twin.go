@@ -66,7 +66,7 @@ func (m *Machine) pair(n *node, here, there Host) {
 	m.await()
 	m.write(n.Node)
 	m.do(Say{Level: Alarm, Node: n.Name, Text: n.Twin.Reason()})
-	m.redrain(n)
+	m.redrain(n, n.trouble())
 }
 
 // reopen makes n's joins of a boot unclean again.
@@ -102,11 +102,12 @@ func (m *Machine) heal() {
 
 // part says that one host has n's certificate again. Its next session begins with a full report.
 func (m *Machine) part(n *node) {
-	n.Twin = Twin{}
+	why := cmp.Or(n.Fault, n.unread)
+	n.Twin, n.Fault = Twin{}, ""
 	delete(m.twins, n.Name)
 	m.write(n.Node)
 	m.do(Say{Node: n.Name, Text: "one host has its certificate again"})
-	m.redrain(n)
+	m.redrain(n, why)
 	m.do(End{n.Name, n.session})
 }
 
@@ -118,9 +119,9 @@ func (n *node) trouble() string {
 	return n.unread
 }
 
-// redrain drains n for its trouble, or ends that drain. A drain for another reason needs a person.
-func (m *Machine) redrain(n *node) {
-	if why := n.trouble(); n.Drained != why && n.resumes() {
+// redrain drains n for why, or ends a drain that ends by itself. A drain for another reason needs a person.
+func (m *Machine) redrain(n *node, why string) {
+	if n.Drained != why && n.resumes() {
 		m.drainNode(n, why)
 	}
 }

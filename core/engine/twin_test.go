@@ -205,7 +205,8 @@ func TestTwoHostsAndOtherDrains(t *testing.T) {
 		{"an administrator cannot resume it", func() { set("") }, twin},
 		{"an administrator's reason", func() { set("repair") }, "repair"},
 		{"resumed", func() { set("") }, twin},
-		{"the other host is gone", func() { w.tick(DefaultRules.Away) }, unread},
+		{"the other host is gone", func() { w.tick(DefaultRules.Away) }, "cxi0: no link"},
+		{"an administrator resumes it", func() { set("") }, unread},
 		{"seen again, while it is drained", func() { set("repair"); w.step(TwoHosts{"n2", first, second}) }, "repair"},
 		{"and gone", func() { w.tick(DefaultRules.Away) }, "repair"},
 	} {
@@ -254,4 +255,20 @@ func TestAnotherAgentsCallIsRefused(t *testing.T) {
 	w.refused("n2", job("8", "n2"), app(), core.NodeAway)
 	w.came(Host{Boot: first.Boot}) // both of an older release
 	w.granted("n2", job("8", "n2"), app())
+}
+
+// A fault that the node told while it had two hosts drains it afterwards.
+func TestAFaultOfOneOfTwoHosts(t *testing.T) {
+	w, _ := twins(t)
+	w.step(TwoHosts{"n2", first, second})
+	w.more("n2", core.Report{Fault: "cxi0: no link"})
+	w.restart()
+	w.came(first)
+	for _, want := range []string{"cxi0: no link", ""} {
+		if w.tick(DefaultRules.Away); w.drained() != want {
+			t.Errorf("drained: %q, want %q", w.drained(), want)
+		}
+		w.step(SetDrain{Call: 1, Node: "n2"})
+		w.step(TwoHosts{"n2", first, second})
+	}
 }

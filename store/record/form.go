@@ -50,6 +50,7 @@ func node(c *coder, r *engine.Node) {
 		host(c, &v.Here)
 		host(c, &v.There)
 	})
+	fact(c, 3, &r.Fault, (*coder).text)
 }
 
 func host(c *coder, v *engine.Host) {
