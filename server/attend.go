@@ -145,7 +145,7 @@ func (s *Server) forward(ses *session, f core.Forward) error {
 	if !ok {
 		return nil
 	}
-	in := engine.Answer{Scheduler: f.Scheduler, Node: node, Began: began, Jobs: f.Jobs}
+	in := engine.Answer{Scheduler: f.Scheduler, Node: node, From: node, Began: began, Jobs: f.Jobs}
 	if all {
 		in.Node = ""
 	}

@@ -14,10 +14,14 @@ func (m *Machine) answer(in Answer) {
 	if !slices.Contains(m.cfg.Schedulers, in.Scheduler) {
 		return
 	}
-	if m.twins[in.Node] != nil { // one host's list of its own jobs lacks the other's
-		return
-	}
 	w := m.watch(in.Scheduler)
+	if n := m.twins[in.From]; n != nil {
+		if in.Node != "" { // one host's list of its own jobs lacks the other's
+			return
+		}
+		in.Jobs = core.Jobs{Blind: fmt.Sprintf("scheduler %s: node %s tells of its jobs: %s; %s",
+			in.Scheduler, n.Name, n.Twin.Reason(), core.TwinRemedy)}
+	}
 	switch {
 	case in.Jobs.Asking:
 	case in.Jobs.Blind != "":

@@ -67,6 +67,7 @@ type Detach struct {
 type Answer struct {
 	Scheduler string
 	Node      string // the answer is of this node alone (scheduler local): only jobs that were first prepared there are judged; empty: of all
+	From      string // the node whose agent told; empty: the server itself heard it
 	Began     time.Duration
 	Jobs      core.Jobs
 }

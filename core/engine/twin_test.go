@@ -223,7 +223,7 @@ func TestTheJobsOfOneOfTwoHosts(t *testing.T) {
 	w.granted("n2", j, app())
 	answer := func() {
 		w.pass(time.Second)
-		w.step(Answer{Scheduler: "slurm", Node: "n2", Began: w.now.Uptime, Jobs: core.Jobs{Complete: true}})
+		w.step(Answer{Scheduler: "slurm", Node: "n2", From: "n2", Began: w.now.Uptime, Jobs: core.Jobs{Complete: true}})
 	}
 	w.step(TwoHosts{"n2", first, second})
 	answer()
@@ -271,4 +271,37 @@ func TestAFaultOfOneOfTwoHosts(t *testing.T) {
 		w.step(SetDrain{Call: 1, Node: "n2"})
 		w.step(TwoHosts{"n2", first, second})
 	}
+}
+
+// A scheduler whose half runs on such a node is blind: the list may be the other host's.
+func TestTheSchedulerOfTwoHosts(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	j := job("7", "n1")
+	w.granted("n1", j, app())
+	w.attach("n2")
+	tells := func(jobs core.Jobs) {
+		w.pass(time.Second)
+		w.step(Answer{Scheduler: "slurm", From: "n2", Began: w.now.Uptime, Jobs: jobs})
+	}
+	lacks := func() { tells(core.Jobs{Complete: true}) }
+	lacks()
+	w.step(TwoHosts{"n2", first, second})
+	for range 3 {
+		lacks()
+		tells(core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}})
+		w.want(j.Run, Active)
+	}
+	for _, want := range []string{"slurm", "n2", first.From, second.From} {
+		if why := w.m.Figures().Blind["slurm"]; !strings.Contains(why, want) {
+			t.Errorf("blind: %q, which lacks %q", why, want)
+		}
+	}
+	w.tick(DefaultRules.Away)
+	lacks()
+	w.want(j.Run, Active)
+	if why := w.m.Figures().Blind["slurm"]; why != "" {
+		t.Error(why)
+	}
+	lacks()
+	w.want(j.Run, Draining)
 }
