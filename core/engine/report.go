@@ -74,7 +74,7 @@ func (m *Machine) report(in Report) {
 		orders.Inventory = slices.Clone(n.Inventory)
 	}
 	if n.paired() {
-		orders = core.Orders{TwoHosts: n.Twin.Reason()}
+		orders = core.Orders{TwoHosts: n.Twin.Reason(), Vouch: orders.Vouch}
 	}
 	if len(orders.Clean) > 0 || len(orders.Forget) > 0 || rep.Full || first {
 		m.do(Order{n.Name, n.session, orders})

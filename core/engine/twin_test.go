@@ -305,3 +305,24 @@ func TestTheSchedulerOfTwoHosts(t *testing.T) {
 	lacks()
 	w.want(j.Run, Draining)
 }
+
+// A host that sees a job live keeps it, whatever the other says.
+func TestTwoHostsVouch(t *testing.T) {
+	w, j, held := vouching(t)
+	says := func(node string, l core.Life) { held.Life = l; w.tell(node, held) }
+	miss := func() []Action { w.pass(5 * time.Second); return w.complete() }
+	w.step(TwoHosts{"n2", first, second})
+	for range 3 {
+		if got := asks(miss(), j.Run); len(got) != 2 {
+			t.Fatalf("asked %v", got)
+		}
+		says("n1", core.LifeNone)
+		says("n2", core.LifeSeen)
+		says("n2", core.LifeNone)
+		w.want(j.Run, Active)
+	}
+	miss()
+	if acts := w.begin("n2", core.Report{Agent: "a", Held: []core.Held{held}}); len(asks(acts, j.Run)) != 1 {
+		t.Errorf("the next session is not asked: %+v", acts)
+	}
+}

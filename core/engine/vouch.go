@@ -102,9 +102,11 @@ func (n *node) answers(r *reservation, h core.Held) {
 	if slices.ContainsFunc(h.VNIs, func(v core.VNI) bool { return !slices.Contains(given, v) }) {
 		return
 	}
-	j.word = dead
-	if h.Life == core.LifeSeen {
+	switch {
+	case h.Life == core.LifeSeen:
 		j.word = alive
+	case !n.paired(): // the other host may see it
+		j.word = dead
 	}
 }
 
