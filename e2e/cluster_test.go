@@ -38,6 +38,12 @@ type user struct {
 	uid, gid uint32
 }
 
+// process is what a process of the user's is started with. It dies with the test.
+func (u user) process() *syscall.SysProcAttr {
+	who := &syscall.Credential{Uid: u.uid, Gid: u.gid, NoSetGroups: u.uid == 0}
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: who}
+}
+
 // Users that every Debian has; neither can log in.
 var (
 	alice = user{"games", 5, 60}
@@ -209,7 +215,7 @@ func (c *cluster) as(u user, args ...string) (string, error) {
 func (c *cluster) command(ctx context.Context, u user, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Dir = append(c.environ(), "USER="+u.name, "HOME=/nonexistent"), c.path("out")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: &syscall.Credential{Uid: u.uid, Gid: u.gid, NoSetGroups: u.uid == 0}}
+	cmd.SysProcAttr = u.process()
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

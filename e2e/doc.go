@@ -23,6 +23,7 @@
 //	the server away for two minutes                                            TestServerAway
 //	Weft comes and goes while jobs run                                         TestMoveOver, TestMoveOverWithoutServer
 //	200 short jobs, four at a time                                             TestMany
+//	PrivateData=jobs hides jobs from an ordinary User= (Alloc alone)           TestPrivateData, TestServerOfAUser
 //	Slurm's names of nodes are others than Weft's                              TestAlias
 //
 // TestDriversAlike needs none of it: it compares the simulated and the real NIC driver, which has gcc build a stand-in for its library.

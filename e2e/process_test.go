@@ -21,15 +21,20 @@ type process struct {
 	done chan struct{}
 }
 
-// spawn starts a program whose output goes to a file. It dies with the test.
+// spawn starts a program as root whose output goes to a file. It dies with the test.
 func spawn(t testing.TB, name, log string, env []string, args ...string) *process {
+	t.Helper()
+	return spawnAs(t, user{name: "root"}, name, log, env, args...)
+}
+
+func spawnAs(t testing.TB, u user, name, log string, env []string, args ...string) *process {
 	t.Helper()
 	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
 	defer f.Close()
 	c := exec.Command(args[0], args[1:]...)
 	c.Env, c.Stdout, c.Stderr = env, f, f
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	c.SysProcAttr = u.process()
 	must(t, c.Start())
 	p := &process{cmd: c, name: name, log: log, done: make(chan struct{})}
 	go func() {

@@ -28,6 +28,7 @@ type site struct {
 	port    int
 	boots   map[string]int       // how often a node has booted
 	hurried map[string]time.Time // when a job was, for the last time
+	server  user                 // who runs the server
 	setup
 }
 
@@ -63,7 +64,7 @@ func newSite(t testing.TB, s setup) *site {
 		s.quarantine = "1s"
 	}
 	dir := folder(t)
-	w := &site{setup: s, boots: map[string]int{}, hurried: map[string]time.Time{}}
+	w := &site{setup: s, boots: map[string]int{}, hurried: map[string]time.Time{}, server: user{name: "root"}}
 	lines := slices.Clone(s.lines)
 	if !s.bare {
 		lines = append(lines, w.hookLines()...)
@@ -183,7 +184,7 @@ driver "sim" {
 }
 server {
   socket = "run/server.sock"
-  store  = "server.db"
+  store  = "run/server.db"
   witness = "run/server.head"
   listen = "127.0.0.1:%[7]d"
   tls    = "tls"
@@ -236,7 +237,8 @@ func (w *site) serve() {
 
 func (w *site) startServer() {
 	w.t.Helper()
-	w.procs[theServer] = spawn(w.t, theServer, w.path("server.log"), w.environ(), filepath.Join(bin, "weft"), "server", "--config", w.path("server.hcl"))
+	w.procs[theServer] = spawnAs(w.t, w.server, theServer, w.path("server.log"), w.environ(), filepath.Join(bin, "weft"), "server",
+		"--config", w.path("server.hcl"))
 }
 
 func (w *site) startAgent(node string) {
