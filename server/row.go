@@ -149,6 +149,9 @@ func nodeRow(n engine.NodeStatus, expiry time.Time) NodeRow {
 		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot,
 		Awaited: n.Awaited, Expiry: expiry, TwoHosts: n.TwoHosts,
 	}
+	if n.Trouble != n.Drained && n.Trouble != "" { // somebody has drained it for another reason, too
+		r.Drained += "; " + n.Trouble
+	}
 	switch {
 	case !n.Attached && n.Boot == "":
 		r.State = "never seen"

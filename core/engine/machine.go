@@ -91,7 +91,7 @@ type node struct {
 	stuck    int              // of these, how many are stuck
 	claims   int              // unknown heads that it has shown
 	strays   []core.Service   // its unknown services, as it reported them last
-	crowded  bool             // strays hold too many VNIs: what is beyond the bound is not held
+	crowd    string           // why it is out of service for strays, which are not held beyond the bound; empty: it is not
 }
 
 // watch is a scheduler's part of the machine.

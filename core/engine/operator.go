@@ -72,7 +72,8 @@ func (m *Machine) setDrain(in SetDrain) {
 		return
 	}
 	n := m.node(in.Node)
-	if in.Reason == "" {
+	resume := in.Reason == ""
+	if resume {
 		n.claims = 0
 		if n.paired() && m.alone(n) {
 			m.part(n)
@@ -80,13 +81,14 @@ func (m *Machine) setDrain(in SetDrain) {
 		in.Reason = n.trouble()
 	}
 	switch {
-	case in.Reason == "" && n.crowded:
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NodeDrained, "node %s: %s", n.Name, m.crowd())})
-		return
 	case n.Drained != in.Reason:
 		m.drainNode(n, in.Reason)
 	case in.Reason == "": // a scheduler may have missed it the first time, or had it drained by the node's own hook
 		m.do(Resume{n.Name})
+	}
+	if resume && in.Reason != "" {
+		m.do(Done{Call: in.Call, Err: core.Errorf(core.NodeDrained, "node %s: it stays drained: %s", n.Name, in.Reason)})
+		return
 	}
 	m.do(Done{Call: in.Call, Count: 1})
 }
@@ -98,7 +100,7 @@ func (m *Machine) accept(in Accept) {
 		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: it is not there to say which NICs it has", core.Clip(in.Node))})
 		return
 	}
-	if why := n.trouble(); why != "" {
+	if why := n.trouble(); why != "" && why != n.crowd {
 		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %s: it does not know which NICs it has: %s", n.Name, why)})
 		return
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -284,16 +285,31 @@ func (m *Machine) extend(r *reservation, vnis []core.VNI) {
 	m.do(Say{Level: Alarm, Run: r.Job.Run, VNIs: more, Text: "a node holds other VNIs for this job than the store has granted"})
 }
 
-// hold takes r's VNIs out of their pools and says when another reservation has one already.
+// hold takes r's VNIs out of their pools and names the others that have one already.
 func (m *Machine) hold(r *reservation) { m.holdAll(r, r.VNIs) }
 
 func (m *Machine) holdAll(r *reservation, taken []Taken) {
+	shared := map[*reservation][]core.VNI{}
 	for _, t := range taken {
-		if other := m.holder(t.VNI, r); other != nil && !other.Unknown && !r.Unknown {
-			m.do(Say{Level: Alarm, Run: r.Job.Run, VNIs: []core.VNI{t.VNI}, Text: "this VNI is also held by " + other.Job.Key.String()})
+		for _, other := range m.heldBy(t.VNI) {
+			if other != r && !(other.Unknown && r.Unknown) {
+				shared[other] = append(shared[other], t.VNI)
+			}
 		}
 		m.alloc.Hold(t.VNI)
 	}
+	for _, other := range slices.SortedFunc(maps.Keys(shared), bySerial) {
+		text := r.holder() + " and " + other.holder() + " hold the same VNIs"
+		m.do(Say{Level: Alarm, Run: r.Job.Run, Node: r.First.Node, VNIs: shared[other], Text: text})
+	}
+}
+
+// holder names who holds r's VNIs, for people.
+func (r *reservation) holder() string {
+	if r.Unknown {
+		return "unknown services on " + r.First.Node
+	}
+	return "job " + r.Job.Key.String()
 }
 
 // pooled names the pool of each VNI.

@@ -151,10 +151,6 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 		m.refuse(in, d.Deny)
 		return
 	}
-	if n.crowded {
-		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: %s", n.Name, m.crowd()))
-		return
-	}
 	if n.Drained != "" {
 		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", n.Name, n.Drained))
 		return
@@ -229,8 +225,8 @@ func (m *Machine) take(wanted []Wanted) ([]Taken, *core.Error) {
 func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 	j := r.joins.of(n)
 	switch {
-	case n.crowded && (j == nil || j.clean):
-		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: %s", n.Name, m.crowd()))
+	case n.crowd != "" && (j == nil || j.clean):
+		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", n.Name, n.crowd))
 		return
 	case j == nil || j.clean && j.boot != n.Boot:
 		m.enlist(r, n)

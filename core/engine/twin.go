@@ -116,7 +116,7 @@ func (n *node) trouble() string {
 	if n.paired() {
 		return n.Twin.Reason()
 	}
-	return n.unread
+	return cmp.Or(n.unread, n.crowd)
 }
 
 // redrain drains n for why, or ends a drain that ends by itself. A drain for another reason needs a person.
@@ -129,5 +129,5 @@ func (m *Machine) redrain(n *node, why string) {
 // resumes reports whether n's drain, if any, ends by itself.
 func (n *node) resumes() bool {
 	return n.Drained == "" || strings.HasPrefix(n.Drained, core.UnreadPrefix) ||
-		strings.HasPrefix(n.Drained, core.TwinPrefix)
+		strings.HasPrefix(n.Drained, core.TwinPrefix) || strings.HasPrefix(n.Drained, crowdPrefix)
 }

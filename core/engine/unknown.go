@@ -28,8 +28,8 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 			m.confirm(j)
 		}
 	}
-	if n.crowded = len(over) > 0; n.crowded && n.Drained == "" {
-		m.drainNode(n, m.crowd())
+	if n.crowd = ""; len(over) > 0 {
+		n.crowd = fmt.Sprintf("%s%d VNIs; remove them with `weft clean`", crowdPrefix, m.rules.Unknown)
 	}
 	byJob := func(a, b core.Run) int { return strings.Compare(a.Job, b.Job) }
 	for _, run := range slices.SortedFunc(maps.Keys(found), byJob) {
@@ -81,16 +81,15 @@ func (m *Machine) found(n *node, services []core.Service) (found map[core.Run][]
 	return found, over
 }
 
-// crowd says why a node with too many unknown VNIs is out of service.
-func (m *Machine) crowd() string {
-	return fmt.Sprintf("its unknown services hold more than %d VNIs; remove them with `weft clean`, then `weft resume`", m.rules.Unknown)
-}
+// crowdPrefix begins the reason of a node whose unknown services hold too many VNIs.
+const crowdPrefix = "its unknown services hold more than "
 
 // judgeStrays looks at all unknown services again, by a changed configuration.
 func (m *Machine) judgeStrays() {
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
 		if n := m.nodes[name]; n.attached && len(n.strays) > 0 {
 			m.unknown(n, n.strays)
+			m.redrain(n, n.trouble())
 		}
 	}
 }
@@ -102,7 +101,7 @@ func (n *node) whole() bool {
 
 // concerns reports whether v is of a pool or of a live reservation.
 func (m *Machine) concerns(v core.VNI) bool {
-	return m.PoolOf(v) != "" || m.holder(v, nil) != nil
+	return m.PoolOf(v) != "" || len(m.heldBy(v)) > 0
 }
 
 // strayRun names an unknown service by where it is and whose it is, so that the NICs of a node that carry the same count once.

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -54,11 +57,90 @@ func TestOneNodeCannotTakeThePool(t *testing.T) {
 				t.Error("resumed although the services are still there")
 			}
 			w.more("n1", core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}})
+			if got := w.m.node("n1").Drained; got != "" {
+				t.Errorf("still drained: %q", got)
+			}
 			if done := all[Done](w.step(SetDrain{Node: "n1"}))[0]; done.Err != nil {
 				t.Error(done.Err)
 			}
 			w.granted("n1", job("8", "n1"), app())
 		})
+	}
+}
+
+// A node that a person has drained shows its unknown services, too. To resume it is refused then.
+func TestBothReasonsOfADrainedNode(t *testing.T) {
+	few := core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}}
+	many := few
+	many.Unknown = []core.Service{strayService(vniRun(1024, 65)...)}
+	crowd := crowdPrefix + "64 VNIs; remove them with `weft clean`"
+	w := newWorld(t, 256, "n1")
+	set := func(reason string) { w.step(SetDrain{Node: "n1", Reason: reason}) }
+	for _, c := range []struct {
+		name             string
+		do               func()
+		drained, trouble string
+	}{
+		{"a person's reason", func() { set("repair") }, "repair", ""},
+		{"too many come", func() { w.more("n1", many) }, "repair", crowd},
+		{"the person resumes it", func() { set("") }, crowd, crowd},
+		{"the NICs cannot be read", func() { w.more("n1", core.Report{Changed: true, Fault: core.UnreadPrefix + "x"}) },
+			core.UnreadPrefix + "x", core.UnreadPrefix + "x"},
+		{"they can", func() { w.more("n1", many) }, crowd, crowd},
+		{"its NICs are accepted", func() { w.step(Accept{Node: "n1"}) }, crowd, crowd},
+		{"the services are gone", func() { w.more("n1", few) }, "", ""},
+		{"too many come again", func() { w.more("n1", many) }, crowd, crowd},
+		{"the bound is higher", func() { w.cfg.Rules.Unknown = 65; w.step(Configure{w.cfg}) }, "", ""},
+	} {
+		c.do()
+		for n := range w.m.Nodes("") {
+			if n.Drained != c.drained || n.Trouble != c.trouble {
+				t.Errorf("%s: drained %q, trouble %q", c.name, n.Drained, n.Trouble)
+			}
+		}
+		if done := all[Done](w.last); len(done) > 0 && (done[0].Err != nil) != (c.name == "the person resumes it") {
+			t.Errorf("%s: %v", c.name, done[0].Err)
+		}
+	}
+}
+
+// The VNIs of a node beyond the bound were given to jobs. When it comes under the bound again, an alarm names both.
+func TestVNIOfAJobIsHeldForAnUnknownService(t *testing.T) {
+	w := newWorld(t, 66, "n2", "n3")
+	w.begin("n1", core.Report{Unknown: []core.Service{strayService(vniRun(1024, 65)...)}})
+	a, b := job("7", "n2"), job("8", "n3")
+	shared := append(w.granted("n2", a, app()).VNIs, w.granted("n3", b, app()).VNIs...)
+	few := core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}, Unknown: []core.Service{strayService(shared...)}}
+	alarms := func(acts []Action) (texts []string) {
+		for _, s := range all[Say](acts) {
+			if s.Level == Alarm {
+				texts = append(texts, fmt.Sprint(s.VNIs, s.Text))
+			}
+		}
+		return texts
+	}
+	const also = "unknown services on n1 and job slurm/"
+	want := []string{"[1024]" + also + "7 hold the same VNIs", "[1025]" + also + "8 hold the same VNIs"}
+	if d := cmp.Diff(want, alarms(w.more("n1", few))); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	// It stays with the live job, and with the service when the job is over.
+	w.granted("n2", a, app())
+	w.final(a.Run)
+	w.tell("n2", heldAs(core.HeldClean, a.Run))
+	w.tick(time.Hour)
+	w.want(a.Run, 0)
+	if got := w.holders(shared[0]); len(got) != 1 || !got[0].Unknown {
+		t.Errorf("%+v", got)
+	}
+	// A job that a node shows to hold the VNI of two others is named with both.
+	w.tell("n2", heldAs(core.HeldReady, a.Run, shared...))
+	want = []string{
+		"[1025]job slurm/7 and job slurm/8 hold the same VNIs",
+		"[1024 1025]job slurm/7 and unknown services on n1 hold the same VNIs",
+	}
+	if d := cmp.Diff(want, alarms(w.last)); d != "" {
+		t.Errorf("-want +got\n%s", d)
 	}
 }
 

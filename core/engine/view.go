@@ -47,6 +47,7 @@ type NodeStatus struct {
 	Open     int // reservations whose services it may hold
 	Awaited  bool
 	TwoHosts string // which hosts have its certificate; empty: one has it
+	Trouble  string // why it is out of service until that ends by itself, whatever Drained says; empty: nothing is
 }
 
 // Reservations gives those with a serial above after, in order of serials.
@@ -131,6 +132,7 @@ func (m *Machine) Nodes(after string) iter.Seq[NodeStatus] {
 				n = &node{Node: Node{Name: name}}
 			}
 			s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
+			s.Trouble = n.trouble()
 			if n.paired() {
 				s.TwoHosts = n.Twin.Reason()
 			}
@@ -192,16 +194,6 @@ func (m *Machine) NodesOf(serial uint64, from, n int) (out []NodeView) {
 		}
 	}
 	return out
-}
-
-// holder finds a reservation other than but that holds v.
-func (m *Machine) holder(v core.VNI, but *reservation) *reservation {
-	for _, r := range m.heldBy(v) {
-		if r != but {
-			return r
-		}
-	}
-	return nil
 }
 
 func sortedOpen(n *node) []uint64 { return slices.Sorted(maps.Keys(n.open)) }

@@ -37,10 +37,6 @@ func PrintNodes(w io.Writer, nodes []server.NodeRow) {
 		if certified {
 			cells = append(cells, cli.Date(n.Expiry, time.DateOnly))
 		}
-		drained := n.Drained
-		if n.TwoHosts != drained && n.TwoHosts != "" { // somebody has drained it for another reason, too
-			drained += "; " + n.TwoHosts
-		}
-		return append(cells, drained)
+		return append(cells, n.Drained)
 	})
 }
