@@ -87,7 +87,7 @@ var reasons = []About{
 		"wait for other jobs to end: `weft jobs` lists them"},
 	{BelowFloor, Exhausted, ScopeJob,
 		"the NICs have less left than the floor that policy sets, because other jobs share the node",
-		"ask for less, or for nodes without other jobs"},
+		"ask for nodes without other jobs, or wait until those end"},
 	{JobLimit, Denied, ScopeJob,
 		"the user has as many jobs on this node as the local scheduler's `jobs_per_user` allows",
 		"wait for one of them to end"},

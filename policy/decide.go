@@ -163,6 +163,9 @@ func (e *evaluation) grant() *core.Error {
 			d.Floor[i] = v
 		}
 	}
+	if deny = low(d.Limits, d.Floor); deny != nil {
+		return deny
+	}
 	if e.set.collectives != nil {
 		v, err := e.set.collectives.value(e)
 		if err != nil {

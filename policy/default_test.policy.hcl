@@ -93,6 +93,28 @@ case "a depth beyond the job's own cores takes from its neighbours" {
   expect { deny = "depth: 33 was asked for, which would reserve 198 ptes; the site's policy gives this job at most 192" }
 }
 
+case "who asks for less than one core has is refused" {
+  job {
+    request { limits = { ptes = { max = 4 } } }
+  }
+  expect { deny = "ptes: 4 would be reserved on each NIC of a node; the site's policy starts this job with at least 6" }
+}
+
+case "so is who asks for too little for each core" {
+  job {
+    cores = 1
+    request { limits = { txqs = { per_core = 1 } } }
+  }
+  expect { deny = "txqs: 1 would be reserved on each NIC of a node; the site's policy starts this job with at least 2" }
+}
+
+case "less for each core will do where it is enough in all" {
+  job {
+    request { limits = { ptes = { per_core = 4 } } }
+  }
+  expect { limits = { ptes = { reserved = 64, max = 2048 } } }
+}
+
 case "no job starts with less than one core has" {
   expect { floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2, les = 0 } }
 }

@@ -85,6 +85,20 @@ func deep(depth int, given core.Limits, ask [core.NumResources]uint16) *core.Err
 	return nil
 }
 
+// low refuses what no NIC could give: less than the floor.
+func low(all []core.Limits, floor [core.NumResources]uint16) *core.Error {
+	for _, limits := range all {
+		for i, l := range limits {
+			if l.Reserved < floor[i] {
+				return core.Errorf(core.PolicyDenied, "%s: %d would be reserved on each NIC of a node; "+
+					"the site's policy starts this job with at least %d", core.Resource(i), l.Reserved, floor[i]).
+					WithRemedy(fmt.Sprintf("ask for at least %d, or ask the site's administrators", floor[i]))
+			}
+		}
+	}
+	return nil
+}
+
 // fitted fits the limits that policy gives on a node to those asked for: up to policy's max each, and reserved up to ask.
 func fitted(
 	given core.Limits, ask [core.NumResources]uint16, requests [core.NumResources]core.LimitRequest, cores int,

@@ -91,7 +91,7 @@ func limits() (all []option) {
 			func(l *core.LimitRequest, n *uint16) { l.PerCore = n },
 		},
 		{
-			"res_", "64", "reserve this many, up to the maximum that policy gives",
+			"res_", "64", "reserve this many, at most what policy lets a job ask for",
 			func(l *core.LimitRequest, n *uint16) { l.Reserved = n },
 		},
 		{

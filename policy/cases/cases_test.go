@@ -102,7 +102,7 @@ case "it" {
 }
 
 func TestCoverage(t *testing.T) {
-	s, findings := cases.Load([]hclfile.Source{source("a_test.policy.hcl", "case \"a\" {\n  job { nodes = \"n3\" }\n  expect { min_nics = \"all\" }\n}\ncase \"b\" {\n  job { nodes = 9 }\n  expect { min_nics = 2 }\n}\n")})
+	s, findings := cases.Load([]hclfile.Source{source("a_test.policy.hcl", "case \"a\" {\n  job { nodes = \"n3\" }\n  expect { min_nics = \"all\" }\n}\ncase \"b\" {\n  job {\n    nodes = 9\n    cores = 3\n  }\n  expect { min_nics = 2 }\n}\n")})
 	if s == nil {
 		t.Fatal(findings)
 	}
