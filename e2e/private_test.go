@@ -12,8 +12,8 @@ import (
 )
 
 // TestServerOfAUser: PrivateData=jobs hides the jobs of others from a server with an ordinary User=. The server says so
-// and keeps a job on two nodes. The job is an allocation without a process, so that no node vouches for it. Its Epilog
-// does nothing, so that Slurm's answers alone can end it. They do once root asks.
+// and keeps a job on two nodes. No node vouches for the job, since it is an allocation without a process. Its Epilog
+// does nothing: Slurm's answers alone can end the job, and do once root asks.
 func TestServerOfAUser(t *testing.T) {
 	t.Parallel()
 	w := newSite(t, setup{alloc: true, nodes: []string{"n1", "n2"}, lines: []string{"PrivateData=jobs"},
@@ -28,7 +28,7 @@ func TestServerOfAUser(t *testing.T) {
 		w.server = u
 		w.startServer()
 	}
-	ask := func(to any, verb string) bool { // weft trusts a server of root and of its own user
+	ask := func(to any, verb string) bool { // weft trusts a server of root's or of its caller's
 		t.Helper()
 		out, err := w.as(w.server, filepath.Join(bin, "weft"), "--dir", w.path("run"), verb, "-o", "json")
 		return err == nil && json.Unmarshal([]byte(out), to) == nil
