@@ -52,7 +52,7 @@ type owned struct {
 	run      core.Run // zero: foreign
 	vnis     []core.VNI
 	foreign  bool
-	reported bool // the server has been told of it
+	reported bool // the server has been told of it, and must hold its VNIs
 	service  core.Service
 }
 
@@ -136,7 +136,11 @@ func (b *box) start() {
 	if b.w.trace != nil {
 		b.w.say("%s: agent %d starts with %d records", b.name, b.agent.proc, len(records))
 	}
-	m, out, actions := node.New(node.Config{Node: b.name, Boot: b.boot}, records, b.moment())
+	cfg := node.Config{Node: b.name, Boot: b.boot}
+	if b.name == dataServer && b.w.reloaded {
+		cfg.Served = allServed
+	}
+	m, out, actions := node.New(cfg, records, b.moment())
 	b.agent.m = m
 	b.commit(out, actions)
 }

@@ -154,11 +154,14 @@ func (w *world) goOn(p pending) {
 	}
 }
 
-// tell marks the foreign services that the server is now told of.
+// tell marks the foreign services that the server is now told of. It need not hold those of a node beyond the bound.
 func (b *box) tell(r core.Report) {
 	for _, s := range r.Unknown {
+		if b.name == dataServer && b.w.reloaded && allServed(s.VNIs) {
+			b.w.fail("R7: %s tells of the data service's own %s/%d as unknown", b.name, s.Device, s.ID)
+		}
 		if o := b.nic(s.Device).find(s.ID); o != nil && o.service.Same(s) {
-			o.reported = true
+			o.reported = !crowded(r.Unknown)
 		}
 	}
 }

@@ -182,7 +182,17 @@ func (w *world) plant() {
 		}
 	}
 	spec := core.ServiceSpec{Device: n.name, Owner: core.UID(900), VNIs: []core.VNI{core.VNI(firstVNI + w.rng.IntN(12))}, Classes: core.BestEffort}
-	switch w.rng.IntN(4) {
+	switch w.rng.IntN(6) {
+	case 4: // more than the node's unknown services may hold
+		for i := range core.VNI(unknownVNIs) {
+			spec.VNIs = append(spec.VNIs, firstVNI+i)
+		}
+		spec.VNIs[0] = firstVNI + unknownVNIs
+	case 5:
+		if b.name != dataServer {
+			return
+		}
+		spec.VNIs = []core.VNI{firstServed, lastServed}
 	case 0:
 		spec.Owner = core.UID(firstUID)
 		spec.VNIs[0] = core.VNI(5000 + w.rng.IntN(100))

@@ -184,6 +184,9 @@ func (w *world) left() string {
 		if len(b.agent.waits) > 0 {
 			return "a hook waits on " + b.name
 		}
+		if text := w.bound(b); text != "" {
+			return text
+		}
 		for i := range b.nics {
 			n := &b.nics[i]
 			for _, o := range n.owned {
@@ -191,11 +194,52 @@ func (w *world) left() string {
 					return b.name + ": service " + o.service.Device + " of " + o.run.String()
 				}
 				for _, v := range o.vnis {
-					if o.foreign && w.inPool(v) && len(w.law.holders[v]) == 0 {
+					if o.foreign && !crowded(b.strays()) && w.inPool(v) && len(w.law.holders[v]) == 0 {
 						return fmt.Sprintf("R7: %s: VNI %d of the foreign service %s/%d is not held", b.name, v, n.name, o.id)
 					}
 				}
 			}
+		}
+	}
+	return ""
+}
+
+// strays are the foreign services on b.
+func (b *box) strays() (all []core.Service) {
+	for i := range b.nics {
+		for _, o := range b.nics[i].owned {
+			if o.foreign {
+				all = append(all, o.service)
+			}
+		}
+	}
+	return all
+}
+
+// crowded reports whether the server may take services for more than a node's unknown ones may hold.
+func crowded(services []core.Service) bool {
+	n := 0
+	for _, s := range services {
+		n += len(s.VNIs)
+	}
+	return n > unknownVNIs
+}
+
+// bound sees that b's unknown services leave VNIs to the jobs of other nodes, and that b is out of service for it.
+func (w *world) bound(b *box) string {
+	n := 0
+	for _, h := range w.law.held {
+		if j, ok := h.joins[b.name]; ok && h.Unknown && !j.Clean {
+			n += len(h.VNIs)
+		}
+	}
+	if n > unknownVNIs {
+		return fmt.Sprintf("the unknown services of %s hold %d VNIs", b.name, n)
+	}
+	huge := slices.ContainsFunc(b.strays(), func(s core.Service) bool { return len(s.VNIs) > unknownVNIs })
+	for n := range w.srv.m.Nodes("") {
+		if n.Name == b.name && (n.Drained == "" && huge || n.Trouble != "" && !crowded(b.strays())) {
+			return fmt.Sprintf("%s is drained %q, and has the unknown services %v", b.name, n.Drained, b.strays())
 		}
 	}
 	return ""

@@ -158,6 +158,9 @@ func (l *law) reserved(rec engine.Reservation) {
 	if rec.Adopted {
 		delete(l.gone, rec.Job.Run)
 	}
+	if rec.Unknown && rec.First.Node == dataServer && allServed(taken(rec.VNIs)) {
+		l.w.fail("R7: the data service's own %v on %s is held as unknown", taken(rec.VNIs), dataServer)
+	}
 	for _, t := range rec.VNIs {
 		v := t.VNI
 		if !rec.Adopted && !rec.Unknown {

@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -18,6 +19,11 @@ const (
 	poolName = "jobs"
 	firstVNI = 100
 	steps    = 220 // of a history, before it is healed
+
+	unknownVNIs = 3    // that the unknown services of a node may hold: less than any pool has
+	dataServer  = "n1" // is a server of a data service
+	firstServed = 200  // of the VNIs of its block
+	lastServed  = 203
 )
 
 // rests are the quarantines that pools have: the shipped one, and one that is shorter than any hook's patience, so that a VNI is granted again while
@@ -26,14 +32,16 @@ var rests = [...]time.Duration{60 * time.Second, time.Second}
 
 // world is one history.
 type world struct {
-	seed   uint64
-	rng    *rand.Rand
-	step   int
-	now    time.Duration // real time since the world began: every process' running time is a difference of it
-	skew   time.Duration // by which the wall clock is wrong
-	calm   bool          // healing: no more faults, no more lies
-	hidden uint32        // uid whose jobs complete answers lack; 0: they have all
-	trace  *trace
+	seed uint64
+	rng  *rand.Rand
+	step int
+	now  time.Duration // real time since the world began: every process' running time is a difference of it
+	skew time.Duration // by which the wall clock is wrong
+	calm bool          // healing: no more faults, no more lies
+
+	reloaded bool   // the agent of dataServer knows that it is one, too
+	hidden   uint32 // uid whose jobs complete answers lack; 0: they have all
+	trace    *trace
 
 	cfg     engine.Config
 	pool    allocator.Pool
@@ -76,12 +84,16 @@ func newWorld(seed uint64, t *trace) *world {
 	w.pool = allocator.Pool{Name: poolName, Ranges: []allocator.Range{{First: firstVNI, Last: core.VNI(firstVNI + size - 1)}}}
 	w.rest = rests[w.rng.IntN(len(rests))]
 	w.cfg = engine.Config{
-		System:     engine.System{Nodes: numNodes},
-		Pools:      []engine.Pool{{Name: poolName, Quarantine: w.rest, Contains: w.inPool}},
+		System: engine.System{Nodes: numNodes},
+		Pools: []engine.Pool{
+			{Name: poolName, Quarantine: w.rest, Contains: w.inPool},
+			{Name: "daos", Quarantine: w.rest, Contains: served, Serves: func(node string) bool { return node == dataServer }},
+		},
 		Schedulers: []string{label},
 		Policy:     engine.Text{Hash: "p1", Text: "policy"},
-		Rules:      engine.Rules{VanishCount: 2},
+		Rules:      engine.Rules{VanishCount: 2, Unknown: unknownVNIs},
 	}
+	w.reloaded = w.odds(500)
 	w.sched = schedulertest.New(label, 4)
 	w.law = newLaw(w)
 	for i := range numNodes {
@@ -108,6 +120,14 @@ func newWorld(seed uint64, t *trace) *world {
 func (w *world) inPool(v core.VNI) bool {
 	r := w.pool.Ranges[0]
 	return r.First <= v && v <= r.Last
+}
+
+// served reports whether v is of the data service's block.
+func served(v core.VNI) bool { return firstServed <= v && v <= lastServed }
+
+// allServed reports whether a service with vnis on dataServer is the data service's own.
+func allServed(vnis []core.VNI) bool {
+	return !slices.ContainsFunc(vnis, func(v core.VNI) bool { return !served(v) })
 }
 
 // wall is what people's clocks show.
