@@ -61,7 +61,7 @@ func TestClasses(t *testing.T) {
 				t.Errorf("its user does not see why: %s", text)
 			}
 			none(t, w)
-			out, err := w.as(alice, "srun", "-N1", "--network=job_vni,depth=4", "sh", "-c", show)
+			out, err := w.as(alice, "srun", "-N1", "-c4", "--network=job_vni,depth=4", "sh", "-c", show)
 			tasks := read(t, out)
 			if err != nil || len(tasks) != 1 || strings.Count(tasks[0].VNIs, ",") != 1 {
 				t.Errorf("job_vni: %v\n%s", err, out)
