@@ -28,7 +28,7 @@ func TestServerOfAUser(t *testing.T) {
 		w.server = u
 		w.startServer()
 	}
-	ask := func(to any, verb string) bool { // weft trusts a server of root's or of its caller's
+	ask := func(to any, verb string) bool { // weft trusts root's server, and its caller's
 		t.Helper()
 		out, err := w.as(w.server, filepath.Join(bin, "weft"), "--dir", w.path("run"), verb, "-o", "json")
 		return err == nil && json.Unmarshal([]byte(out), to) == nil
