@@ -35,8 +35,7 @@ type Machine struct {
 	awaited map[string]bool  // nodes that must report in full before anything is granted
 	twins   map[string]*node
 
-	lost    bool          // recovering from the loss of a store, so that quarantines of before are unknown
-	quiet   time.Duration // since when nobody is awaited any more while lost; 0: somebody is
+	quiet   time.Duration // since when nobody is awaited any more while a store is lost; 0: somebody is
 	answers uint32        // complete answers, counted
 	late    []core.Clean  // orders that come of the report in hand
 	untold  []Action      // of New
@@ -120,10 +119,9 @@ func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Mo
 	m.configure(cfg)
 	m.load(records)
 	if m.meta.Head.Store == "" {
-		m.meta.Head = core.Head{Store: start.ID}
+		m.meta.Head, m.meta.New = core.Head{Store: start.ID}, true
 		m.beginRecovery()
 	} else {
-		m.lost = m.Recovering() && !m.meta.Unwitnessed
 		m.compare(start.Witness)
 		m.vouched(start.Witness)
 	}

@@ -51,6 +51,7 @@ type Meta struct {
 
 	Past        []Past // earlier incarnations by their epoch, at most MaxPast
 	Unwitnessed bool   // Recovering has no other cause than that nothing outside the store vouched for it
+	New         bool   // Recovering has no other cause than that the store was made
 }
 
 // Past is an incarnation that was before, or that somebody saw of a lost past, and the highest revision known of it.

@@ -15,19 +15,22 @@ import (
 func (m *Machine) Recovering() bool { return !m.meta.Recovering.IsZero() }
 
 // Unwitnessed reports whether nothing is granted only because the store has no witness.
-func (m *Machine) Unwitnessed() bool { return m.Recovering() && m.meta.Unwitnessed && !m.lost }
+func (m *Machine) Unwitnessed() bool { return m.Recovering() && m.meta.Unwitnessed }
+
+// lost reports whether it recovers from the loss of a store, whose quarantines are unknown.
+func (m *Machine) lost() bool { return m.Recovering() && !m.meta.Unwitnessed && !m.meta.New }
 
 // cause says why nothing is granted.
 func (m *Machine) cause() string {
 	switch {
 	case !m.Recovering():
 		return ""
-	case m.lost:
+	case m.lost():
 		return "a store was lost, or another server uses a copy of it"
 	case m.Unwitnessed():
 		return "the store has no witness that it is the newest"
 	default:
-		return "the store is new or imported"
+		return "the store is new"
 	}
 }
 
@@ -93,7 +96,10 @@ func (m *Machine) vouched(witness core.Head) {
 // proves that this store was put back from a copy, or that another server writes to a copy of it.
 func (m *Machine) compare(seen core.Head) {
 	head := m.meta.Head
-	m.lost = m.lost || m.Recovering() && seen.Store != "" && seen.Store != head.Store
+	if m.Recovering() && !m.lost() && seen.Store != "" && seen.Store != head.Store {
+		m.meta.Unwitnessed, m.meta.New = false, false
+		m.write(m.meta)
+	}
 	if seen.Store != head.Store || m.knows(seen) {
 		return
 	}
@@ -107,8 +113,7 @@ func (m *Machine) compare(seen core.Head) {
 		head.Store, head.Epoch, head.Revision, seen.Incarnation, seen.Epoch, seen.Revision)})
 	m.pass(seen)
 	m.meta.Head.Epoch = max(head.Epoch, seen.Epoch) + 1 // agents obey no lower one
-	m.meta.Without, m.meta.Unwitnessed = nil, false
-	m.lost = true
+	m.meta.Without, m.meta.Unwitnessed, m.meta.New = nil, false, false
 	m.beginRecovery()
 }
 
@@ -166,7 +171,7 @@ func (m *Machine) finishRecovery() {
 	if !m.Recovering() || len(m.awaited) > 0 {
 		return
 	}
-	if m.lost {
+	if m.lost() {
 		if m.quiet == 0 {
 			m.quiet = max(m.now.Uptime, 1)
 		}
@@ -176,13 +181,13 @@ func (m *Machine) finishRecovery() {
 	}
 	said := Say{Text: "every node has reported to the new store: granting"}
 	switch {
-	case m.lost:
+	case m.lost():
 		said = Say{Level: Warn, Text: "every node has reported or was left out since a store was lost: granting again"}
 	case len(m.meta.Without) > 0:
 		said = Say{Level: Warn, Text: "every node has reported to the new store or was left out: granting"}
 	}
-	m.lost, m.quiet = false, 0
-	m.meta.Recovering, m.meta.Without, m.meta.Unwitnessed = time.Time{}, nil, false
+	m.quiet = 0
+	m.meta.Recovering, m.meta.Without, m.meta.Unwitnessed, m.meta.New = time.Time{}, nil, false, false
 	m.write(m.meta)
 	m.do(said)
 }

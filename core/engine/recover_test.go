@@ -19,6 +19,9 @@ func lost(t *testing.T) *world {
 	return w
 }
 
+// before is the report of a node that has seen another store.
+var before = core.Report{Seen: core.Head{Store: "another", Epoch: 1, Revision: 9}}
+
 // A new store grants nothing until every node has reported in full.
 func TestRecoverNewStore(t *testing.T) {
 	w := lost(t)
@@ -34,7 +37,6 @@ func TestRecoverNewStore(t *testing.T) {
 	w.attach("n1")
 	w.refused("n1", job("7", "n1"), app(), core.Recovering) // n2 has not told this process
 	w.attach("n2")
-	w.rests("n1")
 	w.granted("n1", job("7", "n1"), app())
 	w.restart()
 	if w.m.Recovering() {
@@ -70,7 +72,7 @@ func TestRecoverWithoutClock(t *testing.T) {
 
 func TestRecoverWithout(t *testing.T) {
 	w := lost(t)
-	w.attach("n1")
+	w.begin("n1", before)
 	w.attach("n2")
 	if d := all[Done](w.step(Recover{Call: 1, Without: []string{"n9"}})); len(d) != 1 || d[0].Err == nil {
 		t.Errorf("%v", d)
@@ -99,6 +101,7 @@ func TestRecoverOfNodesTakenOut(t *testing.T) {
 	w.granted("n1", job("7", "n1"), app())
 
 	w = lost(t)
+	w.begin("n1", before)
 	w.cfg.Nodes = nil
 	w.restart()
 	w.attach("n1")
@@ -162,9 +165,16 @@ func (w *world) rests(node string) {
 	w.tick(time.Second)
 }
 
-// A first store in a system that never had one has nothing to wait for but its nodes, and nothing to warn of.
+// A first store in a system that never had one has nothing to wait for but its nodes, and nothing to warn of, also where
+// its server starts anew before they have reported.
 func TestAFirstStoreRestsNothing(t *testing.T) {
 	w := lost(t)
+	first := w.m.Figures().Cause
+	w.attach("n1")
+	w.restart()
+	if again := w.m.Figures().Cause; again != first {
+		t.Errorf("at its first start: %s; at the second: %s", first, again)
+	}
 	for _, n := range w.cfg.Nodes {
 		for _, s := range all[Say](w.attach(n)) {
 			if s.Level != Info {
@@ -175,14 +185,20 @@ func TestAFirstStoreRestsNothing(t *testing.T) {
 	w.granted("n1", job("7", "n1"), app())
 }
 
-// A node that has seen another store shows that one was lost.
+// A node that has seen another store shows that one was lost. The server's next start knows it still.
 func TestANewStoreBesideOldNodesRests(t *testing.T) {
-	w := lost(t)
-	w.begin("n1", core.Report{Seen: core.Head{Store: "another", Epoch: 1, Revision: 9}})
-	w.attach("n2")
-	w.attach("n3")
-	w.rests("n1")
-	w.granted("n1", job("7", "n1"), app())
+	for _, restart := range []bool{false, true} {
+		w := lost(t)
+		w.begin("n1", before)
+		if restart { // n1 has seen the new store by now
+			w.restart()
+			w.begin("n1", core.Report{Seen: w.m.Head()})
+		}
+		w.attach("n2")
+		w.attach("n3")
+		w.rests("n1")
+		w.granted("n1", job("7", "n1"), app())
+	}
 }
 
 // The store's own witness says the same before any node does; the alarm is raised with the first step.

@@ -71,7 +71,7 @@ func take(db *bbolt.DB, r io.Reader, now time.Time) error {
 	}
 	meta.Head.Store = rand.Text()
 	meta.Head.Revision++
-	meta.Recovering, meta.Without = now, nil
+	meta.Recovering, meta.Without, meta.Unwitnessed, meta.New = now, nil, false, false
 	last, err := encode([]engine.Record{meta})
 	if err != nil {
 		return err

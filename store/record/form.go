@@ -25,6 +25,7 @@ func meta(c *coder, r *engine.Meta) {
 		})
 	})
 	fact(c, 3, &r.Unwitnessed, (*coder).boolean)
+	fact(c, 4, &r.New, (*coder).boolean)
 }
 
 func head(c *coder, v *core.Head) {
