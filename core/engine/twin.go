@@ -102,8 +102,9 @@ func (m *Machine) heal() {
 
 // part says that one host has n's certificate again. Its next session begins with a full report.
 func (m *Machine) part(n *node) {
-	why := cmp.Or(n.Fault, n.unread)
-	n.Twin, n.Fault = Twin{}, ""
+	n.Twin = Twin{}
+	why := cmp.Or(n.Fault, n.trouble())
+	n.Fault = ""
 	delete(m.twins, n.Name)
 	m.write(n.Node)
 	m.do(Say{Node: n.Name, Text: "one host has its certificate again"})
