@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 )
@@ -83,6 +85,14 @@ func TestASecondHostIsRefusedWhileTheFirstAnswers(t *testing.T) {
 				in.Agent = agents[0]
 				if _, err := s.Reserve(t.Context(), "n1", in, core.Peer{}); core.ReasonOf(err) != core.NodeDrained {
 					t.Errorf("a job is granted while two hosts have the certificate: %v", err)
+				}
+				found, err := s.Check(t.Context())
+				want := []core.Finding{{
+					Severity: core.Critical, What: "node n1: nothing of it is freed or granted",
+					Evidence: core.TwinPrefix + "10.0.0.1 with boot boot1 and 10.0.0.2 with boot boot2", Remedy: core.TwinRemedy,
+				}}
+				if diff := cmp.Diff(want, found); diff != "" || err != nil {
+					t.Errorf("the server's doctor: %v\n%s", err, diff)
 				}
 				first.end()
 			})

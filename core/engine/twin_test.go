@@ -54,6 +54,11 @@ func TestTwoHosts(t *testing.T) {
 			w.restart()
 			w.came(first, heldAs(core.HeldReady, run, 1024))
 		}},
+		{"boots that alternate, and the first host has lost its record", second, func(w *world, run core.Run) {
+			w.came(second)
+			w.want(run, Quarantined)
+			w.came(first)
+		}},
 		{"equal boots", equal, func(w *world, run core.Run) {
 			w.came(equal, heldAs(core.HeldClean, run))
 			w.want(run, Quarantined)
@@ -242,6 +247,7 @@ func TestTwoHostsInARecovery(t *testing.T) {
 	w.came(second)
 	w.step(TwoHosts{"n2", second, first})
 	w.attach("n3")
+	w.came(second)
 	w.refused("n1", job("7", "n1"), app(), core.Recovering)
 	w.tick(DefaultRules.Away)
 	w.refused("n1", job("7", "n1"), app(), core.Recovering)

@@ -1,0 +1,19 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weft-hpc/weft/server"
+)
+
+func TestStatusNamesNodesWithTwoHosts(t *testing.T) {
+	const line = "\nTWO HOSTS HAVE THE CERTIFICATE OF n[1-2], SO NOTHING OF IT IS FREED OR GRANTED: `weft nodes`"
+	for hosts, want := range map[string]bool{"n[1-2]": true, "": false} {
+		var out strings.Builder
+		PrintStatus(&out, server.Status{TwoHosts: hosts})
+		if got := strings.Contains(out.String(), line); got != want || !want && strings.Contains(out.String(), "TWO HOSTS") {
+			t.Errorf("two hosts of %q:\n%s", hosts, out.String())
+		}
+	}
+}
