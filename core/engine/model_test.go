@@ -387,7 +387,7 @@ func (m *model) Answer(t *rapid.T) {
 				continue
 			}
 			r.missed = began
-			if r.missing++; r.missing == 2 {
+			if r.missing++; r.missing >= 2 && !m.mayVouch(r) {
 				m.drain(r)
 			}
 		default:
@@ -397,6 +397,18 @@ func (m *model) Answer(t *rapid.T) {
 			m.drain(r)
 		}
 	}
+}
+
+// mayVouch reports whether a node of r lost its session so recently that it may still say that r lives. The agents of
+// the model are too old to say more.
+func (m *model) mayVouch(r *liveRun) bool {
+	for n, j := range r.joins {
+		at := m.nodes[n]
+		if !j.clean && !at.attached && m.now.Uptime-at.lost < DefaultRules.Vouch {
+			return true
+		}
+	}
+	return false
 }
 
 // Final is a change that the scheduler tells.
@@ -663,6 +675,7 @@ func durable(machine *Machine) (out []View) {
 		for _, n := range machine.NodesOf(v.Serial, 0, v.Joined) {
 			v.Some = append(v.Some, NodeView{Node: n.Node, Clean: n.Clean})
 		}
+		slices.SortFunc(v.Some, func(a, b NodeView) int { return strings.Compare(a.Node, b.Node) })
 		out = append(out, v)
 	}
 	return out
