@@ -26,8 +26,6 @@ type JobDetail struct {
 	Rules    []string  `json:"rules,omitempty"`
 	Where    []JobNode `json:"where"`
 	Got      []Got     `json:"got,omitempty"` // of the nodes that said that they are ready
-
-	part int
 }
 
 // Got has the resources of the job on a set of nodes that say the same.
@@ -72,7 +70,7 @@ func (d *Verbs) job(ctx context.Context, peer core.Peer, req hook.Request) (any,
 		return nil, notHeld(args)
 	}
 	slices.SortFunc(found, func(a, b engine.View) int { return cmp.Compare(a.Serial, b.Serial) })
-	var rows []JobDetail
+	var rows []jobPart
 	for _, v := range found {
 		nodes, err := d.nodesOf(ctx, v.Serial)
 		if err != nil {
@@ -80,7 +78,7 @@ func (d *Verbs) job(ctx context.Context, peer core.Peer, req hook.Request) (any,
 		}
 		rows = append(rows, parts(jobDetail(v, nodes, full || v.Job.UID == peer.UID))...)
 	}
-	return listener.Slice(req, rows, func(r JobDetail) string { return fmt.Sprintf("%020d %06d", r.Serial, r.part) })
+	return listener.Slice(req, rows, func(r jobPart) string { return fmt.Sprintf("%020d %06d", r.Serial, r.at) })
 }
 
 func notHeld(args JobArgs) error {
@@ -109,14 +107,20 @@ const (
 	maxWhy  = 1024
 )
 
+// jobPart is a row of a job: the first, or one of those behind it.
+type jobPart struct {
+	JobDetail
+	at int
+}
+
 // parts are rows that Joined makes d of again. Those behind the first have only the further nodes of d.
-func parts(d JobDetail) (all []JobDetail) {
+func parts(d JobDetail) (all []jobPart) {
 	shares, where, got := d.Shares, d.Where, d.Got
-	for part := d; ; part = (JobDetail{JobRow: JobRow{Serial: d.Serial}, part: len(all)}) {
+	for part := d; ; part = (JobDetail{JobRow: JobRow{Serial: d.Serial}}) {
 		part.Shares, shares = cut(shares)
 		part.Where, where = cut(where)
 		part.Got, got = cut(got)
-		if all = append(all, part); len(shares)+len(where)+len(got) == 0 {
+		if all = append(all, jobPart{part, len(all)}); len(shares)+len(where)+len(got) == 0 {
 			return all
 		}
 	}

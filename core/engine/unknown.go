@@ -23,8 +23,7 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 			continue
 		}
 		_, still := found[j.of.Job.Run]
-		gone := !still && n.whole() && len(n.blind) == 0
-		if gone || over[j.of.Job.Run] || len(j.of.VNIs) > m.rules.Unknown {
+		if !still && n.sees() || over[j.of.Job.Run] || len(j.of.VNIs) > m.rules.Unknown {
 			m.confirm(j)
 		}
 	}
@@ -56,8 +55,8 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 	}
 }
 
-// found are the VNIs of n's unknown services that are to be held, and the services beyond the bound. The small ones are
-// held first: a job that was forgotten has few VNIs.
+// found are the VNIs of n's unknown services that are to be held, and the services beyond the bound, which counts those
+// on NICs that are away too. The small ones are held first: a job that was forgotten has few VNIs.
 func (m *Machine) found(n *node, services []core.Service) (found map[core.Run][]core.VNI, over map[core.Run]bool) {
 	found, over = map[core.Run][]core.VNI{}, map[core.Run]bool{}
 	for _, s := range services {
@@ -70,6 +69,11 @@ func (m *Machine) found(n *node, services []core.Service) (found map[core.Run][]
 		}
 	}
 	sum := 0
+	for _, j := range n.open {
+		if _, seen := found[j.of.Job.Run]; j.of.Unknown && !seen && !over[j.of.Job.Run] && !n.sees() {
+			sum += len(j.of.VNIs)
+		}
+	}
 	for _, run := range slices.SortedFunc(maps.Keys(found), func(a, b core.Run) int {
 		return cmp.Or(cmp.Compare(len(found[a]), len(found[b])), strings.Compare(a.Job, b.Job))
 	}) {
@@ -98,6 +102,9 @@ func (m *Machine) judgeStrays() {
 func (n *node) whole() bool {
 	return !slices.ContainsFunc(n.Inventory, func(d string) bool { return !slices.Contains(n.devices, d) })
 }
+
+// sees reports whether a service that n did not tell is gone.
+func (n *node) sees() bool { return n.whole() && len(n.blind) == 0 }
 
 // concerns reports whether v is of a pool or of a live reservation.
 func (m *Machine) concerns(v core.VNI) bool {

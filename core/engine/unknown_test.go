@@ -161,6 +161,21 @@ func TestHeldBeyondTheBoundIsGivenBack(t *testing.T) {
 	}
 }
 
+// A node that hides its NICs in turn holds no more than the bound.
+func TestHiddenServicesCount(t *testing.T) {
+	w := newWorld(t, 256)
+	w.begin("n1", core.Report{Unknown: []core.Service{strayService(vniRun(1024, 40)...)}})
+	w.more("n1", core.Report{Changed: true, Devices: []string{"cxi1"}, Unknown: []core.Service{strayService(vniRun(1100, 40)...)}})
+	if got := w.m.Figures().Used["jobs"]; got != 40 || w.m.node("n1").Drained == "" {
+		t.Errorf("%d VNIs are held, want 40; drained %q", got, w.m.node("n1").Drained)
+	}
+	w.more("n1", core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}})
+	w.tick(time.Hour)
+	if got := w.m.Figures().Used["jobs"]; got != 0 || w.m.node("n1").Drained != "" {
+		t.Errorf("%d VNIs are held, want none; drained %q", got, w.m.node("n1").Drained)
+	}
+}
+
 // On its servers a data service's own service holds nothing; elsewhere, or with another VNI too, it is unknown.
 func TestServiceOfADataServicesOwnServer(t *testing.T) {
 	for _, c := range []struct {
