@@ -104,8 +104,13 @@ func TestListsTellEachReservationOnce(t *testing.T) {
 	for _, job := range []string{"77", scheduler + "/77"} {
 		body, _ := json.Marshal(server.JobArgs{Job: job})
 		out, err := verbs.Handle(t.Context(), core.Peer{}, hook.Request{Verb: "job", Body: body})
-		if details, ok := out.([]server.JobDetail); err != nil || !ok || len(details) != 1 || details[0].Job != "77" {
-			t.Errorf("job %q: %+v, %v", job, out, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var details []server.JobDetail
+		err = json.Unmarshal(out.(listener.Page).Body.(json.RawMessage), &details)
+		if err != nil || len(details) != 1 || details[0].Job != "77" {
+			t.Errorf("job %q: %+v, %v", job, details, err)
 		}
 	}
 	for _, cursor := range []string{"x", "-1", "99999999999999999999999"} {

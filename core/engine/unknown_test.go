@@ -165,7 +165,8 @@ func TestHeldBeyondTheBoundIsGivenBack(t *testing.T) {
 func TestHiddenServicesCount(t *testing.T) {
 	w := newWorld(t, 256)
 	w.begin("n1", core.Report{Unknown: []core.Service{strayService(vniRun(1024, 40)...)}})
-	w.more("n1", core.Report{Changed: true, Devices: []string{"cxi1"}, Unknown: []core.Service{strayService(vniRun(1100, 40)...)}})
+	other := []core.Service{strayService(vniRun(1100, 40)...)}
+	w.more("n1", core.Report{Changed: true, Devices: []string{"cxi1"}, Unknown: other})
 	if got := w.m.Figures().Used["jobs"]; got != 40 || w.m.node("n1").Drained == "" {
 		t.Errorf("%d VNIs are held, want 40; drained %q", got, w.m.node("n1").Drained)
 	}
