@@ -19,6 +19,16 @@ func Shown(r rune) rune {
 	return '?'
 }
 
+// Flat is text as one line, with Shown of each character: a line's end in a plugin's text could forge another row.
+func Flat(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return Shown(r)
+	}, text)
+}
+
 // OneLine makes outside text one printable line of at most 512 bytes. It is safe in a scheduler's record or a hook's
 // output, where a line's end or an escape could forge another entry. It returns instead for a text without words.
 func OneLine(text, instead string) string {

@@ -35,7 +35,7 @@ func (f Finding) text(b *strings.Builder, colour bool) {
 	if place := f.place(); place != "" {
 		b.WriteString(place + ": ")
 	}
-	fmt.Fprintf(b, "%s%s%s: %s", on, f.Severity, off, strings.Map(core.Shown, f.Summary)) // a plugin's, maybe
+	fmt.Fprintf(b, "%s%s%s: %s", on, f.Severity, off, core.Flat(f.Summary)) // a plugin's, maybe
 	if f.Suggestion != "" {
 		fmt.Fprintf(b, "; did you mean %q?", f.Suggestion)
 	}

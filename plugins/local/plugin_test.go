@@ -220,9 +220,9 @@ func TestRender(t *testing.T) {
 	}{
 		"environment": {core.Outcome{Key: key("n1.7"), Environment: []core.Variable{
 			{Name: "SLINGSHOT_VNIS", Unset: true}, {Name: "SLINGSHOT_VNIS", Value: "1026"}, {Name: "SLINGSHOT_DEVICES", Value: "cxi0,cxi1"},
-		}, Warnings: []string{"cxi0: les scaled\nFAKE"}},
+		}, Warnings: []string{"cxi0: les scaled\nFAKE\x1b[2J\u202e"}},
 			`{"job":"n1.7","unset":["SLINGSHOT_VNIS"],"set":[{"name":"SLINGSHOT_VNIS","value":"1026"},{"name":"SLINGSHOT_DEVICES","value":"cxi0,cxi1"}]}` + "\n",
-			"weft: warning: cxi0: les scaled FAKE\n", 0},
+			"weft: warning: cxi0: les scaled FAKE?[2J?\n", 0},
 		"error": {core.Outcome{Key: key("n1.7"), Err: core.Errorf(core.PoolEmpty, "pool jobs: no VNI is free").WithRemedy("wait")},
 			"", "weft: pool jobs: no VNI is free; wait\n", ExitFailed},
 		"pending": {core.Outcome{Key: key("n1.7"), Action: core.CleanUp, Pending: true},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/scheduler"
@@ -58,5 +57,5 @@ func (p *Plugin) Render(_ context.Context, _ core.HookCall, o core.Outcome) (cor
 
 // line writes a message as one line.
 func line(b *bytes.Buffer, what, text string) {
-	fmt.Fprintf(b, "weft: %s%s\n", what, strings.Join(strings.Fields(text), " "))
+	fmt.Fprintf(b, "weft: %s%s\n", what, core.Flat(text))
 }

@@ -54,6 +54,6 @@ func Complain(err error) {
 		text += "; " + e.Remedy
 	}
 	if text = strings.TrimSpace(text); text != "" {
-		fmt.Fprintln(stderr(lastWords), "weft: "+strings.Map(core.Shown, strings.ReplaceAll(text, "\n", " ")))
+		fmt.Fprintln(stderr(lastWords), "weft: "+core.Flat(text))
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -84,9 +85,7 @@ func Table[T any](w io.Writer, head string, rows []T, cells func(T) []string) {
 	for _, r := range rows {
 		line := cells(r)
 		for i, c := range line {
-			if c == "" {
-				line[i] = "-"
-			}
+			line[i] = cmp.Or(core.Flat(c), "-")
 		}
 		fmt.Fprintln(t, strings.Join(line, "\t"))
 	}

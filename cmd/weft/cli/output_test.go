@@ -17,20 +17,22 @@ import (
 func TestShown(t *testing.T) {
 	const evil = "a\x1b[2J\u009b\u202e\u2066\u200b\x7f\U000e0041\u00e9b"
 	const cleaned = "a?[2J??????\u00e9b"
+	const rows = evil + "\nup\tgood"
+	const flat = cleaned + " up good"
 	const escaped = `a\u001b[2J\u009b\u202e\u2066\u200b\u007f\udb40\udc41` + "\u00e9b"
 	table := func(w io.Writer, text string) {
 		Table(w, "A", []string{text}, func(s string) []string { return []string{s} })
 	}
-	finding := hclfile.Finding{Summary: evil, Detail: evil}
+	finding := hclfile.Finding{Summary: rows, Detail: evil}
 	for _, test := range []struct {
 		name, want string
 		write      func() error
 	}{
-		{"a list", "A\n" + cleaned + "\n", func() error { return Print(&Options{}, evil, table) }},
+		{"a list", "A\n" + flat + "\n", func() error { return Print(&Options{}, rows, table) }},
 		{"a list as JSON", `"` + escaped + `"` + "\n", func() error { return Print(&Options{Output: "json"}, evil, table) }},
 		{"a line of JSON", `"` + escaped + `"` + "\n", func() error { return JSONLine(evil) }},
-		{"an error", "weft: " + cleaned + "\n", func() error { Complain(errors.New(evil)); return nil }},
-		{"a finding", "error: " + cleaned + "\n         " + cleaned + "\n", func() error {
+		{"an error", "weft: " + flat + "\n", func() error { Complain(errors.New(rows)); return nil }},
+		{"a finding", "error: " + flat + "\n         " + cleaned + "\n", func() error {
 			Show([]hclfile.Finding{finding})
 			return nil
 		}},

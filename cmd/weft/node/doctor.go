@@ -157,12 +157,12 @@ func rank(r agent.FindingRow) int {
 
 func printFindings(w io.Writer, rows []agent.FindingRow) {
 	for _, r := range rows {
-		fmt.Fprintf(w, "%-9s %s\n", r.Severity, r.What)
+		fmt.Fprintf(w, "%-9s %s\n", r.Severity, core.Flat(r.What))
 		if r.Evidence != "" {
-			fmt.Fprintf(w, "          %s: %s\n", r.Of, r.Evidence)
+			fmt.Fprintf(w, "          %s: %s\n", r.Of, core.Flat(r.Evidence))
 		}
 		if r.Remedy != "" {
-			fmt.Fprintln(w, "          remedy: "+r.Remedy)
+			fmt.Fprintln(w, "          remedy: "+core.Flat(r.Remedy))
 		}
 	}
 }
@@ -189,7 +189,7 @@ func printHealth(w io.Writer, rows []agent.FindingRow) error {
 	default:
 		text = "weft: good"
 	}
-	if _, err := fmt.Fprintln(cli.Shown(w), text); err != nil {
+	if _, err := fmt.Fprintln(w, core.Flat(text)); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	if len(bad) > 0 {
