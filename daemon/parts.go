@@ -89,7 +89,9 @@ func (p *parts) reopen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.Reopen:
-			p.audit.Reopen()
+			if !p.audit.Reopen() {
+				continue
+			}
 			p.Log.Info("the audit's file is open again; only `weft reload` puts changed files in force")
 		}
 	}

@@ -178,7 +178,8 @@ const permissionsHead = `# Who may do what
 On a socket the kernel says who calls, on the network the certificate does; what a caller says of itself is asked nowhere. *The job* is one of a scheduler
 of type ` + "`local`" + `, the only one whose users may prepare and clean up what is theirs; with every other scheduler root alone may. Who runs a daemon may
 do what root may with it. A member of ` + "`admin_group`" + ` is a user whom the user database lists in that group: a process that only has the group, as after
-newgrp(1), is another user. The audit says why somebody was let in. "in part" leaves out what is private to the job's owner; "–" means that nothing of the kind answers there.
+newgrp(1), is another user. The server asks the database for a user at most
+once a minute, so a change of the group counts after a minute at the latest. The audit says why somebody was let in. "in part" leaves out what is private to the job's owner; "–" means that nothing of the kind answers there.
 `
 
 // permissionsPage is docs/permissions.md as it should be.

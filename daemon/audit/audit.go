@@ -49,16 +49,17 @@ func shown(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Reopen goes on in a file of the same name, as a rotation of logs asks. The open file stays in use where that cannot be.
-func (l *Log) Reopen() {
+// Reopen goes on in a file of the same name, as a rotation of logs asks. The open file stays in use where that cannot be,
+// which the log says.
+func (l *Log) Reopen() (done bool) {
 	a := l.file
 	if a == nil {
-		return
+		return false
 	}
 	f, err := file.Append(a.path)
 	if err != nil {
 		a.log.Error("the audit goes on in the file that was open", core.LogError, err)
-		return
+		return false
 	}
 	a.mu.Lock()
 	before := a.f
@@ -67,6 +68,7 @@ func (l *Log) Reopen() {
 	if err := before.Close(); err != nil {
 		a.log.Error("the audit's former file may lack its last lines", core.LogError, err)
 	}
+	return true
 }
 
 func (l *Log) Close() error {

@@ -7,8 +7,8 @@ pool "jobs" {
 }
 
 service "daos" {
-  vnis = "64512-65535"
-  # servers = "daos[01-16]" # has no effect yet
+  vnis    = "64512-65535"
+  servers = "daos[01-16]" # nodes on which these VNIs are the service's own
 }
 
 scheduler "pbs" "pbs" {
