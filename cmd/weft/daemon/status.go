@@ -64,7 +64,7 @@ func PrintStatus(w io.Writer, s server.Status) {
 		fmt.Fprintln(w, "BLIND, SO NOTHING IS FREED: "+why)
 	}
 	if s.TwoHosts != "" {
-		fmt.Fprintf(w, "TWO HOSTS HAVE THE CERTIFICATE OF %s, SO NOTHING OF IT IS FREED OR GRANTED: `weft nodes` names the hosts\n", s.TwoHosts)
+		fmt.Fprintf(w, "TWO HOSTS HAVE ONE CERTIFICATE, SO NOTHING OF %s IS FREED OR GRANTED: `weft nodes` names the hosts\n", s.TwoHosts)
 	}
 	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
 	var live []string

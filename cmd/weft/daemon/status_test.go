@@ -8,7 +8,7 @@ import (
 )
 
 func TestStatusNamesNodesWithTwoHosts(t *testing.T) {
-	const line = "\nTWO HOSTS HAVE THE CERTIFICATE OF n[1-2], SO NOTHING OF IT IS FREED OR GRANTED: `weft nodes`"
+	const line = "\nTWO HOSTS HAVE ONE CERTIFICATE, SO NOTHING OF n[1-2] IS FREED OR GRANTED: `weft nodes`"
 	for hosts, want := range map[string]bool{"n[1-2]": true, "": false} {
 		var out strings.Builder
 		PrintStatus(&out, server.Status{TwoHosts: hosts})
