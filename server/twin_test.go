@@ -151,6 +151,25 @@ func TestAFastRebootReplacesASessionThatIsSilent(t *testing.T) {
 	})
 }
 
+// The old session may end before its host answers.
+func TestAFastRebootReplacesASessionThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, nil)
+		defer s.stop()
+		old := s.host(t, "10.0.0.1", "boot1", "boot1")
+		old.dead = true
+		again := s.host(t, "10.0.0.1", "boot2", "boot2")
+		old.end()
+		if on, err := again.attends(); !on {
+			t.Fatal(err)
+		}
+		if _, err := s.Reserve(t.Context(), "n1", ask("7", "boot2"), core.Peer{}); err != nil {
+			t.Error(err)
+		}
+		again.end()
+	})
+}
+
 // The agent that comes again is not asked about its own session.
 func TestTheSameProcessReplacesItsSessionAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
