@@ -87,7 +87,7 @@ func (m *Machine) setDrain(in SetDrain) {
 		m.do(Resume{n.Name})
 	}
 	if resume && in.Reason != "" {
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NodeDrained, "node %s: it stays drained: %s", n.Name, in.Reason)})
+		m.do(Done{Call: in.Call, Err: n.refuses("it stays drained", in.Reason)})
 		return
 	}
 	m.do(Done{Call: in.Call, Count: 1})
@@ -101,7 +101,7 @@ func (m *Machine) accept(in Accept) {
 		return
 	}
 	if why := n.trouble(); why != "" && why != n.crowd {
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %s: it does not know which NICs it has: %s", n.Name, why)})
+		m.do(Done{Call: in.Call, Err: n.refuses("its NICs cannot be accepted", why)})
 		return
 	}
 	n.Inventory = slices.Clone(n.devices)

@@ -66,7 +66,7 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 		return nil, core.Errorf(core.NodeAway, "node %s: it has not reported to this server yet", in.Node)
 	}
 	if n.paired() {
-		return nil, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", in.Node, n.Twin.Reason())
+		return nil, n.refuses("it is drained", n.trouble())
 	}
 	if n.Boot != in.Ask.Boot || n.agent != in.Ask.Agent {
 		return nil, core.Errorf(core.NodeAway, "node %s: the call is of another boot or agent than its report", in.Node)
@@ -152,7 +152,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 		return
 	}
 	if n.Drained != "" {
-		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", n.Name, n.Drained))
+		m.refuse(in, n.refuses("it is drained", n.Drained))
 		return
 	}
 	if len(d.VNIs) > core.MaxVNIs {
@@ -226,7 +226,7 @@ func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 	j := r.joins.of(n)
 	switch {
 	case n.crowd != "" && (j == nil || j.clean):
-		m.refuse(in, core.Errorf(core.NodeDrained, "node %s: it is drained: %s", n.Name, n.crowd))
+		m.refuse(in, n.refuses("it is drained", n.crowd))
 		return
 	case j == nil || j.clean && j.boot != n.Boot:
 		m.enlist(r, n)

@@ -120,6 +120,18 @@ func (n *node) trouble() string {
 	return cmp.Or(n.unread, n.crowd)
 }
 
+// refuses is the error for a call that n refuses while it is out of service for why.
+func (n *node) refuses(what, why string) *core.Error {
+	err := core.Errorf(core.NodeDrained, "node %s: %s: %s", n.Name, what, why)
+	switch why {
+	case n.Twin.Reason():
+		return err.WithRemedy(core.TwinRemedy)
+	case n.unread, n.crowd:
+		return err.WithRemedy("remove that cause; then the node is in service again by itself")
+	}
+	return err
+}
+
 // redrain drains n for why, or ends a drain that ends by itself. A drain for another reason needs a person.
 func (m *Machine) redrain(n *node, why string) {
 	if n.Drained != why && n.resumes() {

@@ -332,3 +332,31 @@ func TestTwoHostsVouch(t *testing.T) {
 		t.Errorf("the next session is not asked: %+v", acts)
 	}
 }
+
+// Whatever is refused for two hosts says what ends that.
+func TestTwoHostsRefuse(t *testing.T) {
+	w, _ := twins(t)
+	w.step(TwoHosts{"n2", first, second})
+	resume, accept := SetDrain{Call: 1, Node: "n2"}, Accept{Call: 2, Node: "n2"}
+	for name, err := range map[string]error{
+		"a job":          w.refused("n2", job("8", "n2"), app(), core.NodeDrained),
+		"weft resume":    done(t, w.step(resume)).Err,
+		"the NICs there": done(t, w.step(accept)).Err,
+	} {
+		if e := core.AsError(err); e == nil || e.Reason != core.NodeDrained || e.Remedy != core.TwinRemedy {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
+// A node that an administrator drained before keeps its two hosts through a restart of the server.
+func TestTwoHostsOfADrainedNode(t *testing.T) {
+	w, _ := twins(t)
+	w.step(SetDrain{Call: 1, Node: "n2", Reason: "repair"})
+	w.step(TwoHosts{"n2", first, second})
+	w.restart()
+	w.came(first)
+	if got := w.m.Twins(); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
