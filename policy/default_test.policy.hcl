@@ -100,6 +100,27 @@ case "who asks for less than one core has is refused" {
   expect { deny = "ptes: 4 would be reserved on each NIC of a node; the site's policy starts this job with at least 6" }
 }
 
+case "a ceiling of none is too little" {
+  job {
+    request { limits = { ptes = { max = 0 } } }
+  }
+  expect { deny = "ptes: 0 would be reserved on each NIC of a node; the site's policy starts this job with at least 6" }
+}
+
+case "none for each core is too little" {
+  job {
+    request { limits = { ptes = { per_core = 0 } } }
+  }
+  expect { deny = "ptes: 0 would be reserved on each NIC of a node; the site's policy starts this job with at least 6" }
+}
+
+case "none reserved is too little" {
+  job {
+    request { limits = { ptes = { reserved = 0 } } }
+  }
+  expect { deny = "ptes: 0 would be reserved on each NIC of a node; the site's policy starts this job with at least 6" }
+}
+
 case "so is who asks for too little for each core" {
   job {
     cores = 1
