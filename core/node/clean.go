@@ -29,7 +29,7 @@ func (m *Machine) clean(r *holding, why string) {
 // mine reports whether s is a service that was made for r: owner and VNIs, and the id where it is recorded. Where a Create was cut short no id is, and
 // the spec is all there is to know it by.
 func mine(r *holding, s *core.Service) bool {
-	if s.System || s.Default || s.Owner != core.UID(r.Grant.UID) || !slices.Equal(s.VNIs, r.Grant.VNIs) {
+	if s.System || s.Default || !alike(r, s) {
 		return false
 	}
 	recorded := false
@@ -44,8 +44,15 @@ func mine(r *holding, s *core.Service) bool {
 	return !recorded && slices.ContainsFunc(r.Specs, func(spec core.ServiceSpec) bool { return spec.Device == s.Device })
 }
 
-// foreign reports whether s holds a VNI of r and was not made for it.
+func alike(r *holding, s *core.Service) bool {
+	return s.Owner == core.UID(r.Grant.UID) && slices.Equal(s.VNIs, r.Grant.VNIs)
+}
+
+// foreign reports whether s holds a VNI of r and was not made for it, or is like r's and shown as the system's.
 func (m *Machine) foreign(r *holding, s *core.Service) bool {
+	if s.System || s.Default {
+		return alike(r, s)
+	}
 	return m.strange(s) && sharesVNI(s.VNIs, r.Grant.VNIs) && !mine(r, s)
 }
 
@@ -86,7 +93,11 @@ func (m *Machine) prove(r *holding, in Read) {
 		}
 	}
 	if other != nil {
-		m.stay(r, false, describe(other)+" holds a VNI of the job and was not made for it; `weft clean` removes it")
+		why := " holds a VNI of the job and was not made for it; `weft clean` removes it"
+		if other.System || other.Default {
+			why = " is the job's, and the NIC shows it as the system's, which Weft never removes; a reboot of the node ends it"
+		}
+		m.stay(r, false, describe(other)+why)
 		return
 	}
 	m.cleaned(r)

@@ -37,7 +37,7 @@ func (r *holding) seen(there []core.Service) (found bool) {
 	services := slices.Clip(r.Services)
 	var claims []core.Service
 	for _, c := range r.claims {
-		if slices.ContainsFunc(there, func(s core.Service) bool { return c.Same(s) && s.Enabled && s.Classes == c.Classes }) {
+		if slices.ContainsFunc(there, c.Same) {
 			services = append(services, c)
 		} else {
 			claims = append(claims, c)

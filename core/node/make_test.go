@@ -387,6 +387,11 @@ func TestDriverThatLiesAtCreate(t *testing.T) {
 		{name: "a VNI missing", made: func(s *core.Service) bool { s.VNIs = s.VNIs[:1]; return true }, left: 1, want: core.NICFailed},
 		{name: "another class", made: func(s *core.Service) bool { s.Classes = core.LowLatency; return true }, want: core.NICFailed},
 		{name: "disabled", made: func(s *core.Service) bool { s.Enabled = false; return true }, want: core.NICFailed},
+		{name: "no limits", made: func(s *core.Service) bool { s.Limits = core.Limits{}; return true }, want: core.NICFailed},
+		{name: "a smaller reservation", made: func(s *core.Service) bool { s.Limits[core.PTE].Reserved--; return true }, want: core.NICFailed},
+		{name: "a higher ceiling", made: func(s *core.Service) bool { s.Limits[core.PTE].Max++; return true }, want: core.NICFailed},
+		{name: "the system's own", made: func(s *core.Service) bool { s.System = true; return true }, left: 0, want: core.NICConflict},
+		{name: "the default one", made: func(s *core.Service) bool { s.Default = true; return true }, left: 0, want: core.NICConflict},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(2)

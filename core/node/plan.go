@@ -155,6 +155,9 @@ func (r *holding) adopt(there []core.Service) *core.Error {
 				if n++; n == 1 {
 					services = append(services, *s)
 				}
+				if d := difference(spec, s); d != "" {
+					return core.Errorf(core.NICFailed, "%s: the NIC shows it %s", describe(s), d)
+				}
 			}
 		}
 		if n > 1 {
@@ -163,6 +166,23 @@ func (r *holding) adopt(there []core.Service) *core.Error {
 	}
 	r.Services = services
 	return nil
+}
+
+// difference says how a service on a NIC is not what was asked for; empty: it is.
+func difference(spec core.ServiceSpec, s *core.Service) string {
+	switch {
+	case !s.Enabled:
+		return "disabled"
+	case s.Classes != spec.Classes:
+		return fmt.Sprintf("with the traffic classes %v, and %v were asked for", s.Classes, spec.Classes)
+	}
+	for r, want := range spec.Limits {
+		if has := s.Limits[r]; has != want {
+			return fmt.Sprintf("with %d %v reserved of at most %d, and %d of at most %d were asked for",
+				has.Reserved, core.Resource(r), has.Max, want.Reserved, want.Max)
+		}
+	}
+	return ""
 }
 
 // made finds a recorded service on a NIC.

@@ -153,12 +153,12 @@ func (b *box) create(o *op) {
 	o.created = append(o.created, c)
 }
 
-// lie answers as if the service had been made: there is none, or it has another owner, other VNIs or another id.
+// lie answers as if the service had been made: there is none, or it has another owner, other VNIs, another id or no limits.
 func (b *box) lie(n *nic, run core.Run, spec core.ServiceSpec) core.Created {
 	b.w.say("%s: the driver lies about %v on %s", b.name, run, n.name)
 	claim := core.Service{Device: n.name, ID: 99, Owner: spec.Owner, VNIs: spec.VNIs, Classes: spec.Classes, Limits: spec.Limits, Enabled: true}
 	real, foreign := spec, true
-	switch b.w.rng.IntN(4) {
+	switch b.w.rng.IntN(5) {
 	case 0:
 		return core.Created{Service: claim}
 	case 1:
@@ -167,6 +167,8 @@ func (b *box) lie(n *nic, run core.Run, spec core.ServiceSpec) core.Created {
 		real.VNIs = []core.VNI{core.VNI(5000 + b.w.rng.IntN(100))}
 	case 3:
 		foreign = false
+	case 4:
+		foreign, real.Limits = false, core.Limits{}
 	}
 	c := sim.CreateOn(&n.k, real)
 	if c.Err != nil || n.find(c.Service.ID) != nil {
@@ -178,6 +180,9 @@ func (b *box) lie(n *nic, run core.Run, spec core.ServiceSpec) core.Created {
 		claim.ID = own.id
 	} else {
 		b.w.law.making(b, n, own)
+	}
+	if real.Limits != spec.Limits {
+		claim.ID = own.id
 	}
 	return core.Created{Service: claim}
 }
