@@ -47,6 +47,16 @@ func TestFindings(t *testing.T) {
 	shows := func(change func(*core.Device)) func(*testing.T, *rig) {
 		return func(_ *testing.T, r *rig) { r.driver.NICDriver = ill{NICDriver: r.driver.NICDriver, change: change} }
 	}
+	fails := func(t *testing.T, r *rig) {
+		t.Helper()
+		good := r.driver.NICDriver
+		r.driver.NICDriver = ill{NICDriver: good, create: core.Errorf(core.NICFailed, "NIC cxi1: create: EIO")}
+		if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err == nil || out.Err.Reason != core.NICFailed {
+			t.Fatalf("%+v", out)
+		}
+		synctest.Wait() // the node is read anew for its fault
+		r.driver.NICDriver = good
+	}
 	bypass := func(text string) func(*testing.T, *rig) {
 		return func(t *testing.T, r *rig) {
 			t.Helper()
@@ -117,17 +127,15 @@ func TestFindings(t *testing.T) {
 				synctest.Wait()
 			}, "critical", "no job starts on this node", "10.0.0.1 and 10.0.0.2", "the copied host",
 		},
-		"a fault of the node's own": {
+		"a fault of the node's own": {fails, "warning", "this node was taken out of service", "NIC cxi1: create: EIO", "`weft resume NODE`"},
+		"a fault of the node's own, and a job since": {
 			func(t *testing.T, r *rig) {
 				t.Helper()
-				good := r.driver.NICDriver
-				r.driver.NICDriver = ill{NICDriver: good, create: core.Errorf(core.NICFailed, "NIC cxi1: create: EIO")}
-				if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err == nil || out.Err.Reason != core.NICFailed {
-					t.Fatalf("%+v", out)
+				fails(t, r)
+				if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "2", 1000), root); out.Err != nil {
+					t.Fatal(out.Err)
 				}
-				synctest.Wait() // the node is read anew for its fault
-				r.driver.NICDriver = good
-			}, "warning", "this node was taken out of service", "NIC cxi1: create: EIO", "`weft resume NODE`",
+			}, "", "", "", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import "time"
 type fault struct {
 	reason string
 	at     time.Duration
+	newest uint64 // the ID given last by then
 	untold bool
 }
 
@@ -16,10 +17,17 @@ func (m *Machine) blame(reason string) {
 		return
 	}
 	if m.fault.reason == reason && m.now-m.fault.at < m.cfg.BusyDrain {
-		m.fault.untold = true // the server may have resumed the node meanwhile; it drains only what is not
+		m.fault.untold, m.fault.newest = true, m.id // the server may have resumed the node meanwhile; it drains only what is not
 		return
 	}
-	m.fault = fault{reason: reason, at: m.now, untold: true}
+	m.fault = fault{reason: reason, at: m.now, newest: m.id, untold: true}
 	m.act(Drain{Reason: reason})
 	m.want()
+}
+
+// absolve ends a fault once a run that began later is ready. The server grants no new job to a node that is out of service.
+func (m *Machine) absolve(r *holding) {
+	if r.networked() && r.ID > m.fault.newest && !m.fault.untold {
+		m.fault = fault{}
+	}
 }

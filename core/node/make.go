@@ -168,6 +168,7 @@ func (m *Machine) ready(r *holding) {
 	m.publish(r)
 	m.answer(r, nil)
 	m.changed(r)
+	m.absolve(r)
 	if short := r.warnings(); len(short) > 0 {
 		m.act(Short{Run: r.Grant.Run, Origin: r.origin, Warnings: short})
 	}

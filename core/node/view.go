@@ -72,7 +72,7 @@ func (m *Machine) Stuck() []Stuck {
 	return out
 }
 
-// Fault is why this process last took the node out of service; empty: it did not.
+// Fault is why this process last took the node out of service; empty: it did not, or a job has got its services since.
 func (m *Machine) Fault() string { return m.fault.reason }
 
 // Known reports whether a hook has asked for something of the run on this node, or of another run of its job: a prepare that is under way, was granted or
