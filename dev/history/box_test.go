@@ -52,6 +52,7 @@ type owned struct {
 	run      core.Run // zero: foreign
 	vnis     []core.VNI
 	foreign  bool
+	system   bool // readings show it as the system's, until the faults end
 	reported bool // the server has been told of it, and must hold its VNIs
 	service  core.Service
 }

@@ -96,7 +96,9 @@ func (b *box) read(o *op) {
 	}
 	o.devices = append(o.devices, core.Device{Name: n.name, Up: true, Retry: true, Capacity: n.k.Capacity()})
 	for _, own := range n.owned {
-		o.seen = append(o.seen, own.service)
+		s := own.service
+		s.System = own.system && !b.w.calm
+		o.seen = append(o.seen, s)
 	}
 	if b.w.step&7 == 0 { // the system's own services are there too; that they are left alone is seen now and then
 		o.seen = append(o.seen, sim.ServicesOn(&n.k, n.name)[:3]...)
@@ -153,12 +155,13 @@ func (b *box) create(o *op) {
 	o.created = append(o.created, c)
 }
 
-// lie answers as if the service had been made: there is none, or it has another owner, other VNIs, another id or no limits.
+// lie answers as if the service had been made: there is none, or it has another owner, other VNIs, another id or no limits,
+// or the NIC shows it as the system's for a while.
 func (b *box) lie(n *nic, run core.Run, spec core.ServiceSpec) core.Created {
 	b.w.say("%s: the driver lies about %v on %s", b.name, run, n.name)
 	claim := core.Service{Device: n.name, ID: 99, Owner: spec.Owner, VNIs: spec.VNIs, Classes: spec.Classes, Limits: spec.Limits, Enabled: true}
-	real, foreign := spec, true
-	switch b.w.rng.IntN(5) {
+	real, foreign, system := spec, true, false
+	switch b.w.rng.IntN(6) {
 	case 0:
 		return core.Created{Service: claim}
 	case 1:
@@ -169,19 +172,21 @@ func (b *box) lie(n *nic, run core.Run, spec core.ServiceSpec) core.Created {
 		foreign = false
 	case 4:
 		foreign, real.Limits = false, core.Limits{}
+	case 5:
+		foreign, system = false, true
 	}
 	c := sim.CreateOn(&n.k, real)
 	if c.Err != nil || n.find(c.Service.ID) != nil {
 		return c
 	}
-	own := &owned{id: c.Service.ID, run: run, vnis: real.VNIs, foreign: foreign, service: c.Service}
+	own := &owned{id: c.Service.ID, run: run, vnis: real.VNIs, foreign: foreign, system: system, service: c.Service}
 	if n.owned = append(n.owned, own); foreign {
 		b.w.law.planted(b, own)
 		claim.ID = own.id
 	} else {
 		b.w.law.making(b, n, own)
 	}
-	if real.Limits != spec.Limits {
+	if system || real.Limits != spec.Limits {
 		claim.ID = own.id
 	}
 	return core.Created{Service: claim}
