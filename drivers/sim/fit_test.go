@@ -1,0 +1,35 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/limits"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"pgregory.net/rapid"
+)
+
+// A NIC of each release gives a service exactly the limits that Fit made for it: the agent refuses a service with others.
+func TestFittedLimitsStand(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := kernel.New(rapid.SampledFrom(kernel.Behaviours()).Draw(t, "release"))
+		for vni := core.VNI(100); vni < 106; vni++ {
+			var want core.Limits
+			for r := range want {
+				most := rapid.Uint16Range(0, 500)
+				want[r] = core.Limit{Reserved: most.Draw(t, "reserved"), Max: most.Draw(t, "max")}
+			}
+			got, _, err := limits.Fit(want, limits.Floor{}, core.Device{Name: "cxi0", Capacity: n.Capacity()})
+			if err != nil {
+				return
+			}
+			spec := core.ServiceSpec{
+				Device: "cxi0", Owner: core.UID(1000), VNIs: []core.VNI{vni}, Classes: core.BestEffort, Limits: got,
+			}
+			if c := sim.CreateOn(&n, spec); c.Err != nil || c.Service.Limits != got {
+				t.Fatalf("%+v: %v: it has %+v", got, c.Err, c.Service.Limits)
+			}
+		}
+	})
+}
