@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A NIC of each release gives a service exactly the limits that Fit made for it: the agent refuses a service with others.
+// A NIC of each release gives a service the limits that Fit made for it: the agent refuses a service with others.
 func TestFittedLimitsStand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := kernel.New(rapid.SampledFrom(kernel.Behaviours()).Draw(t, "release"))
