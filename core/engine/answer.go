@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -49,7 +48,7 @@ func (m *Machine) blinded(w *watch, in Answer) {
 func (m *Machine) change(w *watch, in Answer) {
 	for _, s := range in.Jobs.Jobs {
 		if r := m.run(s.Run); r != nil && s.State == core.JobFinal && w.active[r.Serial] == r && (in.Node == "" || in.Node == r.First.Node) {
-			m.drain(r, "the scheduler says that it ended")
+			m.drain(r, "the scheduler says that it ended", in.From)
 		}
 	}
 }
@@ -95,10 +94,10 @@ func (m *Machine) complete(w *watch, in Answer) {
 	}
 	slices.SortFunc(over, bySerial)
 	for _, r := range over {
-		m.drain(r, verdicts[r.verdict])
+		m.drain(r, verdicts[r.verdict], in.From)
 	}
 	slices.SortFunc(lost, bySerial)
-	m.vanish(in.Began, lost, total)
+	m.vanish(in, lost, total)
 	m.question(lacking)
 }
 
@@ -153,7 +152,7 @@ func (r *reservation) left() string {
 }
 
 // vanish frees what two answers lacked, unless a node vouches for it, or so much of it vanished at once that it is rather the scheduler's state that was lost.
-func (m *Machine) vanish(began time.Duration, lost []*reservation, total int) {
+func (m *Machine) vanish(in Answer, lost []*reservation, total int) {
 	silent := 0
 	for _, r := range lost {
 		if r.left() == "" {
@@ -167,15 +166,15 @@ func (m *Machine) vanish(began time.Duration, lost []*reservation, total int) {
 		vouched, open := m.living(r)
 		switch {
 		case left != "":
-			m.drain(r, "the scheduler no longer knows it, and "+left)
+			m.drain(r, "the scheduler no longer knows it, and "+left, in.From)
 		case vouched:
 			m.vouch(r)
-		case r.vanished > 0 && began-r.vanished < m.rules.VanishWait, r.vanished == 0 && mass:
+		case r.vanished > 0 && in.Began-r.vanished < m.rules.VanishWait, r.vanished == 0 && mass:
 			if r.vanished == 0 {
 				r.vanished, alarm = max(m.now.Uptime, 1), true
 			}
 		case !open:
-			m.drain(r, "the scheduler no longer knows it")
+			m.drain(r, "the scheduler no longer knows it", in.From)
 		}
 	}
 	if alarm {

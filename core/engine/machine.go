@@ -51,6 +51,7 @@ type reservation struct {
 	since      time.Time     // wall, for people
 	entered    time.Duration // running time, for rules
 	why        string
+	by         string // as in Transition
 	joins      joins
 	prepared   time.Duration // newest prepare; of a loaded one, when it was loaded
 	shown      time.Duration // when the newest answer that shows it was asked for
@@ -225,7 +226,7 @@ func (m *Machine) load(records []Record) {
 			m.join(r, rec.First)
 		case Transition:
 			if r := m.serials[rec.Serial]; r != nil {
-				r.state, r.since, r.why = rec.State, rec.Since, rec.Why
+				r.state, r.since, r.why, r.by = rec.State, rec.Since, rec.Why, rec.By
 			}
 		case Join:
 			if r := m.serials[rec.Serial]; r != nil {

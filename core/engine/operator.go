@@ -24,7 +24,8 @@ func (m *Machine) forget(in Forget) {
 	done := Done{Call: in.Call}
 	for _, r := range found {
 		active := r.state == Active
-		m.drain(r, "an administrator says that it is over")
+		r.by = ""
+		m.drain(r, "an administrator says that it is over", "")
 		if m.writeOff(r) || active {
 			done.Count++
 		}
@@ -45,7 +46,7 @@ func (m *Machine) forgetVanished() (n int) {
 		active := m.watches[name].active
 		for _, serial := range slices.Sorted(maps.Keys(active)) {
 			if r := active[serial]; r.vanished > 0 {
-				m.drain(r, "an administrator confirmed that it is gone")
+				m.drain(r, "an administrator confirmed that it is gone", "")
 				n++
 			}
 		}

@@ -136,6 +136,7 @@ type Transition struct {
 	State  State
 	Since  time.Time
 	Why    string
+	By     string // the node whose half of a scheduler said that the job is gone; empty: more is known, or it is not gone
 }
 
 // State of a reservation.

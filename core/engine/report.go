@@ -248,7 +248,7 @@ func (m *Machine) adopt(n *node, h core.Held) *reservation {
 	m.write(rec)
 	m.do(Say{Level: Warn, Run: h.Run, Node: n.Name, VNIs: h.VNIs, Text: "adopted: the node holds a run that the store does not know"})
 	if m.isEnded(h.Run) {
-		m.drain(r, "this run was over before")
+		m.drain(r, "this run was over before", "")
 	}
 	return r
 }

@@ -129,7 +129,7 @@ func (m *Machine) displace(in Reserve, job core.Job) bool {
 		if in.Said.Began <= r.prepared {
 			return true
 		}
-		m.drain(r, "the scheduler has the id for another run: "+job.Key.String())
+		m.drain(r, "the scheduler has the id for another run: "+job.Key.String(), "")
 	}
 	return false
 }

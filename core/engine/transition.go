@@ -8,11 +8,12 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// drain says that r's job is gone: its nodes are ordered to clean, and nothing joins it any more.
-func (m *Machine) drain(r *reservation, why string) {
+// drain says that r's job is gone: its nodes are ordered to clean, and nothing joins it any more. By is as in Transition.
+func (m *Machine) drain(r *reservation, why, by string) {
 	if r.state != Active {
 		return
 	}
+	r.by = by
 	delete(m.watch(r.Job.Scheduler).active, r.Serial)
 	m.closing[r.Serial] = r
 	m.setState(r, Draining, why)
@@ -47,7 +48,7 @@ func (m *Machine) retell(r *reservation) {
 	r.stale = false
 	if why := r.stuckWhy(); r.state == Held && !r.Unknown && why != r.why {
 		r.why = why
-		m.write(Transition{r.Serial, r.state, r.since, why})
+		m.write(Transition{r.Serial, r.state, r.since, why, r.by})
 	}
 }
 
@@ -106,6 +107,18 @@ func (m *Machine) rouse(r *reservation, why string) {
 	m.setState(r, Draining, why)
 }
 
+// revive takes back that r's job is gone.
+func (m *Machine) revive(r *reservation, why string) {
+	if r.state == Held {
+		m.count(r)
+	}
+	delete(m.closing, r.Serial)
+	m.watch(r.Job.Scheduler).active[r.Serial] = r
+	r.prepared, r.missing, r.vanished, r.hooked, r.by = m.now.Uptime, 0, 0, false, ""
+	m.setState(r, Active, why)
+	m.do(Say{Level: Warn, Run: r.Job.Run, VNIs: r.vnis(), Text: "active again: " + why})
+}
+
 // free returns r's VNIs to their pools and forgets it but for its tombstone.
 func (m *Machine) free(r *reservation) {
 	for _, t := range r.VNIs {
@@ -156,7 +169,7 @@ func (m *Machine) setState(r *reservation, s State, why string) {
 	if s == Draining || s == Quarantined {
 		r.entered = m.now.Uptime
 	}
-	m.write(Transition{r.Serial, s, m.now.Wall, why})
+	m.write(Transition{r.Serial, s, m.now.Wall, why, r.by})
 }
 
 // quarantine is how long r rests: the longest that its pools ask for.

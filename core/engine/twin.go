@@ -64,6 +64,7 @@ func (m *Machine) pair(n *node, here, there Host) {
 	m.twins[n.Name] = n
 	n.told = false
 	m.await()
+	m.unsay(n)
 	m.write(n.Node)
 	m.do(Say{Level: Alarm, Node: n.Name, Text: n.Twin.Reason()})
 	m.redrain(n, n.trouble())
@@ -85,6 +86,15 @@ func (m *Machine) reopen(n *node, boot string) {
 		}
 		if r.Unknown {
 			m.setState(r, Held, strayWhy(n.Name))
+		}
+	}
+}
+
+// unsay takes back what only n's half of a scheduler said of jobs that a node may still hold.
+func (m *Machine) unsay(n *node) {
+	for _, serial := range slices.Sorted(maps.Keys(m.closing)) {
+		if r := m.closing[serial]; r.by == n.Name && r.unclean > 0 {
+			m.revive(r, "two hosts have the certificate of node "+n.Name+", which said that it ended")
 		}
 	}
 }

@@ -360,3 +360,52 @@ func TestTwoHostsOfADrainedNode(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The second host's half of a scheduler does not know the jobs of the first. The server drops its word on them.
+func TestTwoHostsTakeBackAnEnd(t *testing.T) {
+	for name, restart := range map[string]bool{"the same server": false, "a restart between": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 100, "n2")
+			j := job("7", "n2")
+			w.came(first)
+			in := w.ask("n2", j)
+			in.Ask.Agent = first.Agent
+			w.step(in)
+			in.Said = &Said{Began: w.now.Uptime, Job: j, Decision: app()}
+			g, err := w.outcome(w.step(in), in.Call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := func(jobs ...core.JobStatus) {
+				w.pass(time.Second)
+				said := core.Jobs{Complete: true, Jobs: jobs}
+				w.step(Answer{Scheduler: "slurm", Node: "n2", From: "n2", Began: w.now.Uptime, Jobs: said})
+			}
+			held := heldAs(core.HeldReady, j.Run, g.VNIs...)
+			w.came(first, held)
+			w.came(second)
+			answer()
+			answer()
+			w.want(j.Run, Quarantined)
+			if restart {
+				w.restart()
+			}
+			w.came(first, held)
+			w.want(j.Run, Active)
+			w.restart()
+			w.came(first, held)
+			w.tick(DefaultRules.Away)
+			acts := w.came(first, held)
+			answer(running(j.Run))
+			w.tick(time.Hour)
+			w.want(j.Run, Active)
+			if len(cleans(acts, "n2")) > 0 {
+				t.Errorf("%+v", acts)
+			}
+			answer()
+			w.pass(DefaultRules.Vouch) // the node does not say that it sees the job
+			answer()
+			w.want(j.Run, Draining)
+		})
+	}
+}

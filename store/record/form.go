@@ -80,6 +80,7 @@ func phase(c *coder, r *engine.Transition) {
 	whole(c, &r.State)
 	c.time(&r.Since)
 	c.text(&r.Why)
+	fact(c, 1, &r.By, (*coder).text)
 }
 
 func join(c *coder, r *engine.Join) {
