@@ -409,3 +409,16 @@ func TestTwoHostsTakeBackAnEnd(t *testing.T) {
 		})
 	}
 }
+
+// The end that an administrator told stays.
+func TestTwoHostsKeepAnAdministratorsEnd(t *testing.T) {
+	w := newWorld(t, 100, "n2")
+	j := job("7", "n2")
+	w.granted("n2", j, app())
+	final := core.Jobs{Jobs: []core.JobStatus{{Run: j.Run, State: core.JobFinal}}}
+	w.step(Answer{Scheduler: "slurm", Node: "n2", From: "n2", Began: w.now.Uptime, Jobs: final})
+	w.step(Forget{Call: 1, Job: j.JobID})
+	w.step(TwoHosts{"n2", second, first})
+	w.tick(time.Second)
+	w.want(j.Run, Held)
+}
