@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 

@@ -57,7 +57,7 @@ func isLook(a Action) bool {
 	return look
 }
 
-// told is the newest report that tells of the NICs.
+// told is the newest report with the NICs in it.
 func (b *bench) told(t *testing.T) core.Report {
 	t.Helper()
 	for _, a := range slices.Backward(all[Tell](b)) {
@@ -69,7 +69,7 @@ func (b *bench) told(t *testing.T) core.Report {
 	return core.Report{}
 }
 
-// A reading that has no answer counts as one that failed, whoever asked for it; its late answer, or a later one's, heals.
+// A reading that has no answer counts as one that failed, for a job and for the node itself. A late answer heals, and a later reading.
 func TestHang(t *testing.T) {
 	hang := func(b *bench) { b.hold = isLook }
 	answered := func(b *bench) { b.release() }
