@@ -7,8 +7,8 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// unreadAfter is how long readings of the NICs fail, or one has no answer, before the node says so. A driver that starts
-// again takes less.
+// unreadAfter is how long readings of the NICs fail, or one has no answer, before the node says so. A driver that
+// starts again takes less.
 const unreadAfter = 5 * time.Second
 
 // unread takes a reading that began at since and failed. After unreadAfter the node reports its records and the reason,
@@ -59,7 +59,7 @@ func (m *Machine) unanswered(r *holding) bool {
 	return r.activity == looking && r.flight > m.survey.proved
 }
 
-// hang takes readings without an answer for those that failed. A late answer counts all the same.
+// hang takes readings without an answer for those that failed. A late answer still counts.
 func (m *Machine) hang() {
 	waited := m.now - (m.overdue() - unreadAfter)
 	m.unread(core.Errorf(core.DriverAway, "the NIC driver has not answered for %v", waited.Round(time.Second)).
