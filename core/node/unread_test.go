@@ -69,7 +69,8 @@ func (b *bench) told(t *testing.T) core.Report {
 	return core.Report{}
 }
 
-// A reading that has no answer counts as one that failed, for a job and for the node itself. A late answer heals, and a later reading.
+// A reading that has no answer counts as one that failed, for a job and for the node itself. A late answer heals, and a
+// later reading.
 func TestHang(t *testing.T) {
 	hang := func(b *bench) { b.hold = isLook }
 	answered := func(b *bench) { b.release() }
@@ -118,7 +119,8 @@ func TestHang(t *testing.T) {
 				b.pass(time.Millisecond)
 			}
 			r := b.told(t)
-			if !strings.HasPrefix(r.Fault, core.UnreadPrefix+"node n1: the NIC driver has not answered for ") || len(r.Devices) > 0 {
+			want := core.UnreadPrefix + "node n1: the NIC driver has not answered for "
+			if !strings.HasPrefix(r.Fault, want) || len(r.Devices) > 0 {
 				t.Errorf("reported %+v", r)
 			}
 			b.pass(20 * time.Second)
