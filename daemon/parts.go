@@ -89,10 +89,8 @@ func (p *parts) reopen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.Reopen:
-			if !p.audit.Reopen() {
-				continue
-			}
-			p.Log.Info("the audit's file is open again; only `weft reload` puts changed files in force")
+			p.Log.Info("SIGHUP reopens the audit; only `weft reload` puts changed files in force")
+			p.audit.Reopen()
 		}
 	}
 }

@@ -116,7 +116,7 @@ func TestPolicyReload(t *testing.T) {
 	d.must(os.WriteFile(more, []byte("rule \"wary\" {\n  min_nics = 1\n}\n"), 0o644))
 	d.must(d.procs[theServer].Process.Signal(syscall.SIGHUP))
 	d.until("SIGHUP was seen", func() (bool, string) {
-		return strings.Contains(d.log(theServer), "the audit's file is open again"), d.log(theServer)
+		return strings.Contains(d.log(theServer), "only `weft reload` puts changed files in force"), d.log(theServer)
 	})
 	if st := d.status(); st.Refused == nil || st.Policy != first.Policy {
 		t.Fatalf("after SIGHUP: %+v, %+v", st, st.Refused)

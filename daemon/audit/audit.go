@@ -51,15 +51,15 @@ func shown(_ []string, a slog.Attr) slog.Attr {
 
 // Reopen goes on in a file of the same name, as a rotation of logs asks. The open file stays in use where that cannot be,
 // which the log says.
-func (l *Log) Reopen() (done bool) {
+func (l *Log) Reopen() {
 	a := l.file
 	if a == nil {
-		return false
+		return
 	}
 	f, err := file.Append(a.path)
 	if err != nil {
 		a.log.Error("the audit goes on in the file that was open", core.LogError, err)
-		return false
+		return
 	}
 	a.mu.Lock()
 	before := a.f
@@ -68,7 +68,6 @@ func (l *Log) Reopen() (done bool) {
 	if err := before.Close(); err != nil {
 		a.log.Error("the audit's former file may lack its last lines", core.LogError, err)
 	}
-	return true
 }
 
 func (l *Log) Close() error {
