@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -174,8 +175,8 @@ func (w *world) left() string {
 	if w.law.recovering {
 		return "the store still recovers"
 	}
-	for _, h := range w.law.held {
-		if !w.foreign(h.VNIs) {
+	for _, key := range slices.Sorted(maps.Keys(w.law.held)) {
+		if h := w.law.held[key]; !w.foreign(h.VNIs) {
 			return "reservation " + h.Job.Run.String() + " is " + h.state.String()
 		}
 	}
