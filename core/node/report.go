@@ -33,7 +33,6 @@ func (m *Machine) link(up bool) {
 		m.links++
 		m.survey.failing = 0
 		m.want()
-		m.due = min(m.due, m.overdue())
 	}
 }
 

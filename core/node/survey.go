@@ -12,7 +12,6 @@ import (
 type survey struct {
 	attempt Attempt // under way; 0: none
 	wanted  bool    // one must begin after what happened last
-	started time.Duration
 	next    time.Duration
 	backoff time.Duration
 	failing time.Duration // since when no reading succeeds; 0: the last one did
@@ -21,8 +20,7 @@ type survey struct {
 	began   uint64        // churn when it began
 	second  bool          // it was begun for the sake of suspects
 
-	done    bool    // at least once
-	proved  Attempt // the newest, of whomever, when a survey succeeded last
+	done    bool // at least once
 	devices []string
 	blind   []string // of devices, those that could not be read
 	sound   []string // NICs ever seen without fault by this process; all must be seen again before an order without record is confirmed
@@ -52,8 +50,7 @@ func (m *Machine) want() {
 func (m *Machine) beginSurvey() {
 	s := &m.survey
 	m.attempt++
-	s.attempt, s.wanted, s.began, s.next, s.started = m.attempt, false, s.churn, never, m.now
-	m.due = min(m.due, m.overdue())
+	s.attempt, s.wanted, s.began, s.next = m.attempt, false, s.churn, never
 	s.second = len(s.suspect) > 0
 	for i := range s.checks {
 		s.checks[i].attempt = s.attempt
@@ -80,17 +77,13 @@ func (m *Machine) surveyed(in Read) {
 	s := &m.survey
 	attempt := s.attempt
 	s.attempt = 0
-	if in.Err == nil && m.now-s.started >= unreadAfter {
-		in.Err = silent(in.Devices)
-	}
 	if in.Err != nil {
-		m.unread(in.Err, s.started)
+		m.unread(in.Err)
 		s.backoff = min(max(2*s.backoff, backoffLeast), backoffMost)
 		m.surveyAt(m.now + s.backoff)
 		return
 	}
 	s.backoff, s.failing = 0, 0
-	s.proved = m.attempt
 	m.readable()
 	m.takeDevices(in.Devices)
 	m.takeUnknown(in.Services)

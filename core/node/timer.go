@@ -9,7 +9,7 @@ import (
 
 // Next is the earliest Moment.Uptime at which a Tick does something; the largest Duration when nothing waits.
 func (m *Machine) Next() time.Duration {
-	next := min(m.survey.next, m.overdue())
+	next := m.survey.next
 	for _, r := range m.runs {
 		next = min(next, r.retry, r.drainAt)
 		for i := range r.waiters {
@@ -41,9 +41,6 @@ func (m *Machine) expire() {
 		m.cleanerDone(c, true)
 		return true
 	})
-	if m.overdue() <= m.now {
-		m.hang()
-	}
 	if s := &m.survey; s.attempt == 0 && s.next <= m.now {
 		if m.session.up || len(s.checks) > 0 {
 			m.beginSurvey()

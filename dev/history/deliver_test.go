@@ -55,10 +55,7 @@ func (w *world) deliver() bool {
 		if !b.agent.up {
 			continue
 		}
-		for i, o := range b.agent.ops {
-			if b.hung && o.kind == looking {
-				continue
-			}
+		for i := range b.agent.ops {
 			p = append(p, pending{what: anOp, b: b, at: i})
 		}
 		switch l := b.agent.link; {
