@@ -96,7 +96,7 @@ func (a *Agent) reserve(act node.Reserve) {
 }
 
 func (a *Agent) read(ctx context.Context, act node.Look) node.Input {
-	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
+	ctx, cancel := context.WithTimeout(ctx, a.limits.Read)
 	defer cancel()
 	d := drove{verb: "devices", run: act.Run, origin: act.Origin, began: time.Now()}
 	devices, err := a.needs.Driver.Devices(ctx)

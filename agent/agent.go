@@ -45,6 +45,7 @@ type Limits struct {
 	Batch     int
 	Commit    time.Duration
 	Driver    time.Duration // that a driver's call may take
+	Read      time.Duration // that a reading of the NICs may take: so long a hang can outlive its end
 	Heard     time.Duration // that the server may take to note that a scheduler's half on this node asks
 	Tell      time.Duration // that a scheduler may take to be told of a job while the server is away
 	Hook      time.Duration // that a hook waits when its caller has no limit of his own
@@ -58,7 +59,7 @@ type Limits struct {
 
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
-	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Heard: 10 * time.Second, Tell: 5 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
+	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Read: 10 * time.Second, Heard: 10 * time.Second, Tell: 5 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
 	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Ran: 10 * time.Minute, Reports: 128,
 }
 

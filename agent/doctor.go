@@ -113,11 +113,17 @@ func checked(ctx context.Context, of string, c core.Checker) []core.Finding {
 func (a *Agent) examine(ctx context.Context, site Site) state {
 	s := state{now: time.Now(), site: site, users: map[uint32]bool{}}
 	var before []core.Service
-	if s.lookErr = a.Look(ctx, func(m *node.Machine) { before = m.Missing(nil) }); s.lookErr != nil {
+	var unread *core.Error
+	s.lookErr = a.Look(ctx, func(m *node.Machine) { before, unread = m.Missing(nil), m.Unread() })
+	if s.lookErr != nil {
 		return s
 	}
-	s.devices, s.devicesErr = a.needs.Driver.Devices(ctx)
-	s.services, s.servErr = a.needs.Driver.Services(ctx)
+	if unread != nil { // the driver may keep who asks waiting
+		s.devicesErr, s.servErr = unread, unread
+	} else {
+		s.devices, s.devicesErr = a.needs.Driver.Devices(ctx)
+		s.services, s.servErr = a.needs.Driver.Services(ctx)
+	}
 	s.lookErr = a.Look(ctx, func(m *node.Machine) {
 		s.orphans, s.missing, s.stuck, s.fault = m.Orphans(s.services), m.Missing(s.services), m.Stuck(), m.Fault()
 		for _, e := range m.Entries() {

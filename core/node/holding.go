@@ -27,6 +27,7 @@ type holding struct {
 	origin    string // the id of the hook's call that it works for
 	activity  activity
 	flight    Attempt
+	looked    time.Duration      // looking: since when
 	patience  time.Duration      // reserving: until when
 	hook      Hook               // reserving: on whose behalf
 	link      uint64             // reserving: in which session it was asked
@@ -120,6 +121,8 @@ func (m *Machine) end(a Attempt, c activity) *holding {
 
 func (m *Machine) look(r *holding) {
 	m.act(Look{Attempt: m.start(r, looking), Run: r.Grant.Run, Origin: r.origin})
+	r.looked = m.now
+	m.due = min(m.due, m.overdue())
 }
 
 // again looks at the NICs once more after a while.

@@ -33,6 +33,7 @@ func (m *Machine) link(up bool) {
 		m.links++
 		m.survey.failing = 0
 		m.want()
+		m.due = min(m.due, m.overdue())
 	}
 }
 
@@ -98,13 +99,14 @@ func (m *Machine) tell(r core.Report) {
 	s := &m.session
 	s.number++
 	r.Number, r.Boot, r.Seen, r.Epilogs = s.number, m.cfg.Boot, m.seen, s.epilogs
-	if r.Full || r.Changed {
-		r.Devices, r.Blind, r.Unknown = m.survey.devices, m.survey.blind, m.survey.unknown
+	switch v := &m.survey; {
+	case !r.Full && !r.Changed:
+	case v.unread != nil:
+		r.Fault = v.unread.Line()
+	default:
+		r.Devices, r.Blind, r.Unknown = v.devices, v.blind, v.unknown
 	}
-	if m.survey.unread != nil && (r.Full || r.Changed) {
-		r.Fault = m.survey.unread.Line()
-	}
-	if m.fault.untold {
+	if m.fault.untold && r.Fault == "" {
 		r.Fault, m.fault.untold = m.fault.reason, false
 	}
 	s.dirty, s.clean, s.epilogs, s.changed = nil, nil, nil, false

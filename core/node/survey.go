@@ -12,6 +12,7 @@ import (
 type survey struct {
 	attempt Attempt // under way; 0: none
 	wanted  bool    // one must begin after what happened last
+	started time.Duration
 	next    time.Duration
 	backoff time.Duration
 	failing time.Duration // since when no reading succeeds; 0: the last one did
@@ -20,7 +21,8 @@ type survey struct {
 	began   uint64        // churn when it began
 	second  bool          // it was begun for the sake of suspects
 
-	done    bool // at least once
+	done    bool    // at least once
+	proved  Attempt // the newest, of whomever, when a survey succeeded last
 	devices []string
 	blind   []string // of devices, those that could not be read
 	sound   []string // NICs ever seen without fault by this process; all must be seen again before an order without record is confirmed
@@ -50,7 +52,8 @@ func (m *Machine) want() {
 func (m *Machine) beginSurvey() {
 	s := &m.survey
 	m.attempt++
-	s.attempt, s.wanted, s.began, s.next = m.attempt, false, s.churn, never
+	s.attempt, s.wanted, s.began, s.next, s.started = m.attempt, false, s.churn, never, m.now
+	m.due = min(m.due, m.overdue())
 	s.second = len(s.suspect) > 0
 	for i := range s.checks {
 		s.checks[i].attempt = s.attempt
@@ -77,21 +80,25 @@ func (m *Machine) surveyed(in Read) {
 	s := &m.survey
 	attempt := s.attempt
 	s.attempt = 0
+	if in.Err == nil && m.now-s.started >= unreadAfter {
+		in.Err = silent(in.Devices)
+	}
 	if in.Err != nil {
-		m.unread(in.Err)
+		m.unread(in.Err, s.started)
 		s.backoff = min(max(2*s.backoff, backoffLeast), backoffMost)
 		m.surveyAt(m.now + s.backoff)
 		return
 	}
 	s.backoff, s.failing = 0, 0
-	m.readable()
+	s.proved = m.attempt
 	m.takeDevices(in.Devices)
 	m.takeUnknown(in.Services)
 	s.done = true
 	m.missed(attempt, in.Services)
 	m.answerChecks(attempt, in)
-	if m.session.up && attempt > m.session.from && (len(s.suspect) == 0 || !s.wanted) {
-		m.session.ready = true
+	if len(s.suspect) == 0 || !s.wanted {
+		m.readable()
+		m.session.ready = m.session.ready || m.session.up && attempt > m.session.from
 	}
 	switch {
 	case s.wanted:

@@ -9,7 +9,7 @@ import (
 
 // Next is the earliest Moment.Uptime at which a Tick does something; the largest Duration when nothing waits.
 func (m *Machine) Next() time.Duration {
-	next := m.survey.next
+	next := min(m.survey.next, m.overdue())
 	for _, r := range m.runs {
 		next = min(next, r.retry, r.drainAt)
 		for i := range r.waiters {
@@ -41,6 +41,9 @@ func (m *Machine) expire() {
 		m.cleanerDone(c, true)
 		return true
 	})
+	if m.overdue() <= m.now {
+		m.hang()
+	}
 	if s := &m.survey; s.attempt == 0 && s.next <= m.now {
 		if m.session.up || len(s.checks) > 0 {
 			m.beginSurvey()

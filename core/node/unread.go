@@ -1,23 +1,26 @@
 package node
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// unreadAfter is how long the NICs cannot be read before the node says so. A driver that starts again takes less.
+// unreadAfter is how long readings of the NICs fail, or one has no answer, before the node says so. A driver that
+// starts again takes less.
 const unreadAfter = 5 * time.Second
 
-// unread takes a survey that failed. After unreadAfter the node reports its records and the reason, and takes no
-// job until it can read its NICs again. Without that report a new store would grant nothing, and not say why.
-func (m *Machine) unread(err *core.Error) {
+// unread takes a reading that began at since and failed. After unreadAfter the node reports its records and the reason,
+// and takes no job until it can read its NICs again. Without that report a new store would grant nothing, and not say
+// why.
+func (m *Machine) unread(err *core.Error, since time.Duration) {
 	s := &m.survey
 	if !m.session.up { // the server learns nothing, and asks for nothing
 		return
 	}
-	if s.failing == 0 {
-		s.failing = max(m.now, 1)
+	if s.failing == 0 || since < s.failing {
+		s.failing = max(since, 1)
 	}
 	if s.unread == nil {
 		if m.now-s.failing < unreadAfter {
@@ -27,10 +30,58 @@ func (m *Machine) unread(err *core.Error) {
 		if err.Scope() != core.ScopeNode {
 			s.unread = core.Errorf(core.NICFailed, core.UnreadPrefix+"node %s: %w", m.cfg.Node, err)
 		}
-		s.devices, s.blind, s.unknown, m.session.changed = nil, nil, nil, true
+		m.session.changed = true
 		m.act(Drain{Reason: s.unread.Line()})
 	}
 	m.session.ready = true
+}
+
+// overdue is when a reading without an answer counts as one that failed; never where the server knows already.
+func (m *Machine) overdue() time.Duration {
+	s := &m.survey
+	if !m.session.up || s.unread != nil && m.session.ready {
+		return never
+	}
+	since := never - unreadAfter
+	if s.attempt != 0 {
+		since = s.started
+	}
+	for _, r := range m.runs {
+		if m.unanswered(r) {
+			since = min(since, r.looked)
+		}
+	}
+	return max(since, 1) + unreadAfter
+}
+
+// unanswered reports whether a reading for r is under way, and no survey has succeeded since it began.
+func (m *Machine) unanswered(r *holding) bool {
+	return r.activity == looking && r.flight > m.survey.proved
+}
+
+// hang takes readings without an answer for those that failed. A late answer still counts.
+func (m *Machine) hang() {
+	waited := m.now - (m.overdue() - unreadAfter)
+	m.unread(core.Errorf(core.DriverAway, "the NIC driver has not answered for %v", waited.Round(time.Second)).
+		WithRemedy("`weft plugin list` on the node shows the driver's state"), m.now-waited)
+	for _, r := range slices.Clone(m.runs) {
+		if r.State == Making && m.unanswered(r) {
+			m.fail(r, m.survey.unread)
+		}
+	}
+	if m.survey.attempt == 0 {
+		m.beginSurvey() // its success ends the drain
+	}
+}
+
+// silent is the fault of a NIC that kept a whole reading waiting: each job's reading would wait for it too.
+func silent(devices []core.Device) *core.Error {
+	for i := range devices {
+		if d := &devices[i]; d.Fault != "" {
+			return core.Errorf(core.NICFailed, "NIC %s: %s", d.Name, d.Fault)
+		}
+	}
+	return nil
 }
 
 // readable ends what unread began.

@@ -75,6 +75,9 @@ func (m *Machine) Stuck() []Stuck {
 // Fault is why this process last took the node out of service; empty: it did not, or a job has got its services since.
 func (m *Machine) Fault() string { return m.fault.reason }
 
+// Unread is why the NICs cannot be read; nil: they can, or it is not known yet.
+func (m *Machine) Unread() *core.Error { return m.survey.unread }
+
 // Known reports whether a hook has asked for something of the run on this node, or of another run of its job: a prepare that is under way, was granted or
 // refused, or a clean-up. Such a job did not merely run here before Weft did.
 func (m *Machine) Known(run core.Run) bool {

@@ -43,17 +43,21 @@ func blamed(p host.Program) string {
 	return "command"
 }
 
-// Reread has the agent read the NICs whenever the driver was started again: its process was another, or has another block, so the NICs may be others. The
-// agent's own reading comes a minute later.
+// Reread has the agent read the NICs whenever the driver was started again: its process was another, or has another
+// block, so the NICs may be others. It does so too when the driver begins, or ends, to miss health checks. The agent's own
+// reading comes a minute later.
 func Reread(ctx context.Context, plugins *host.Host, a *agent.Agent) {
 	starts := -1 // of the driver, as read last: the agent reads when it starts by itself
+	state := host.Ready
 	_ = plugins.Watch(ctx, func(states []host.Status) error {
 		for _, s := range states {
-			if s.Kind != host.Driver || s.State != host.Ready && s.State != host.Degraded || s.Starts == starts {
+			if s.Kind != host.Driver || s.State != host.Ready && s.State != host.Degraded ||
+				s.Starts == starts && s.State == state {
 				continue
 			}
 			first := starts < 0
-			if starts = s.Starts; first && starts == 1 {
+			starts, state = s.Starts, s.State
+			if first && starts == 1 && state == host.Ready {
 				continue
 			}
 			if err := a.Reread(ctx); err != nil {

@@ -177,3 +177,70 @@ func TestADriverThatIsStartedAgainHasItsNICsReported(t *testing.T) {
 		}
 	})
 }
+
+// stuckDriver does not return from Create until it is let go, and counts readings.
+type stuckDriver struct {
+	core.NICDriver
+	let   chan struct{}
+	reads atomic.Int64
+}
+
+func (d *stuckDriver) Create(context.Context, []core.ServiceSpec) ([]core.Created, error) {
+	<-d.let
+	return nil, core.Errorf(core.NICFailed, "it was let go")
+}
+
+func (d *stuckDriver) Services(ctx context.Context) ([]core.Service, error) {
+	d.reads.Add(1)
+	return d.NICDriver.Services(ctx)
+}
+
+// TestADriverThatDoesNotAnswerIsRead at once, so that the node soon says that it hangs, and again when it answers.
+func TestADriverThatDoesNotAnswerIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		plugins, err := host.New(host.Options{Dir: t.TempDir(), Log: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &stuckDriver{NICDriver: sim.New(sim.Options{NICs: 1, Boot: "b"}), let: make(chan struct{})}
+		driver, err := plugins.Start(t.Context(), host.Spec{Kind: host.Driver, Name: "sim", Value: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := agent.New(t.Context(), agent.Needs{
+			Node: "n1", Boot: "b", Driver: driver.NIC(), Authority: &reportReader{}, Store: &storetest.Ledger{}, Log: log,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { _ = a.Run(ctx) })
+		all.Go(func() { Reread(ctx, plugins, a) })
+		synctest.Wait()
+		all.Go(func() {
+			short, stop := context.WithTimeout(ctx, time.Second)
+			defer stop()
+			_, _ = driver.NIC().Create(short, []core.ServiceSpec{{Device: "cxi0"}})
+		})
+		before := d.reads.Load()
+		for driver.Status().State != host.Degraded {
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if n := d.reads.Load() - before; n != 1 {
+			t.Errorf("read %d times when it did not answer", n)
+		}
+		close(d.let)
+		synctest.Wait()
+		if n := d.reads.Load() - before; n != 2 {
+			t.Errorf("read %d times when it answered again", n)
+		}
+		cancel()
+		all.Wait()
+		if err := plugins.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -23,7 +23,8 @@ type box struct {
 	bootAt  time.Duration
 	powered bool
 	cut     bool // from the network
-	unread  bool // its driver does not answer
+	unread  bool // each call of its driver fails
+	hung    bool // its driver answers no reading
 	mute    bool // its agent answers no Orders.Vouch
 	deaf    bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn
 	nics    [numNICs]nic

@@ -55,7 +55,10 @@ func (w *world) deliver() bool {
 		if !b.agent.up {
 			continue
 		}
-		for i := range b.agent.ops {
+		for i, o := range b.agent.ops {
+			if b.hung && o.kind == looking {
+				continue
+			}
 			p = append(p, pending{what: anOp, b: b, at: i})
 		}
 		switch l := b.agent.link; {

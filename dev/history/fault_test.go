@@ -58,8 +58,7 @@ func (w *world) hurt() {
 		w.say("%s: NIC %s leaves the bus", b.name, n.name)
 		n.hidden = true
 	case p < 78 && w.odds(300):
-		w.say("%s: its NICs cannot be read", b.name)
-		b.unread = true
+		b.blind()
 	case p < 78:
 		w.say("%s: NIC %s is at fault", b.name, n.name)
 		n.fault = true
@@ -79,6 +78,17 @@ func (w *world) hurt() {
 			w.say("server is killed, and its scheduler's controller with it")
 			w.srv.crash()
 		}
+	}
+}
+
+// blind lets no reading of b's NICs succeed: each call fails, or no reading has an answer.
+func (b *box) blind() {
+	if b.w.odds(500) {
+		b.w.say("%s: its NICs cannot be read", b.name)
+		b.unread = true
+	} else {
+		b.w.say("%s: its driver hangs", b.name)
+		b.hung = true
 	}
 }
 
@@ -158,7 +168,7 @@ func (w *world) mend() {
 	case b.cut || b.deaf:
 		b.cut, b.deaf = false, false
 	default:
-		b.unread = false
+		b.unread, b.hung = false, false
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false
 		}

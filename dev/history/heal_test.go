@@ -23,7 +23,7 @@ func (w *world) heal() {
 		if !b.powered {
 			b.power()
 		}
-		b.cut, b.deaf, b.unread = false, false, false
+		b.cut, b.deaf, b.unread, b.hung = false, false, false, false
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false
 		}
@@ -95,14 +95,18 @@ func (w *world) short() {
 	}
 }
 
-// mute starts the agent of b anew where no NIC can be read. The server must learn why, and the node must refuse a job
-// at once.
+// mute lets no NIC of b be read, from the start of its agent on or later. The server must learn why, without a job there,
+// and the node must refuse a job at once.
 func (w *world) mute(b *box) {
-	w.say("%s: its agent starts, and its NICs cannot be read", b.name)
-	b.crash()
-	b.unread = true
-	b.start()
-	for range 6 {
+	later := w.odds(500)
+	if !later {
+		b.crash()
+	}
+	b.blind()
+	if !later {
+		b.start()
+	}
+	for range 16 {
 		w.settle()
 		w.pass(5 * time.Second)
 	}
@@ -120,7 +124,7 @@ func (w *world) mute(b *box) {
 	}) {
 		w.fail("liveness: %s cannot read its NICs, and a job waits there: %v", b.name, actions)
 	}
-	b.unread = false
+	b.unread, b.hung = false, false
 }
 
 // settle lets everything that is under way come to its end.
