@@ -23,6 +23,7 @@ import (
 // Link is an agent's one connection to the server. A reload may move it to another address.
 type Link struct {
 	certs *identity.Source
+	dial  func(address string) (*grpc.ClientConn, error)
 
 	mu      sync.Mutex
 	address string
@@ -34,21 +35,29 @@ type Link struct {
 
 func NewLink(address string, certs *identity.Source) (*Link, error) {
 	l := &Link{certs: certs}
+	l.dial = func(address string) (*grpc.ClientConn, error) {
+		l.ends = certs.Expiry() // before the handshake: what is renewed meanwhile is noticed later
+		return Dial(address, certs)
+	}
 	return l, l.Move(address)
 }
 
 // Move connects to an address. What was asked at the one before ends as if that server had gone away.
 func (l *Link) Move(address string) error {
-	ends := l.certs.Expiry() // before the handshake: what is renewed meanwhile is noticed later
-	conn, err := Dial(address, l.certs)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.move(address)
+}
+
+// move connects to an address. Its caller holds the lock.
+func (l *Link) move(address string) error {
+	conn, err := l.dial(address)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
 	before := l.conn
-	l.address, l.ends = address, ends
+	l.address = address
 	l.conn, l.to = conn, rpc.NewAuthority(conn)
-	l.mu.Unlock()
 	if before != nil {
 		return before.Close()
 	}
@@ -118,7 +127,7 @@ func (l *Link) Reserve(ctx context.Context, node string, ask core.Intent, peer c
 			return g, err
 		}
 		if to != l.now() {
-			err = core.Errorf(core.ServerAway, "server: the agent was told of another address meanwhile: %w", err)
+			err = core.Errorf(core.ServerAway, "server: the agent connected anew meanwhile: %w", err)
 		}
 		r := core.AsError(err).Reason
 		if r != core.ServerAway && r != core.NodeAway {
@@ -148,7 +157,17 @@ func (l *Link) reconnect() {
 	if now := time.Now(); l.conn != nil && !now.Before(l.hurry) {
 		pause := rand.N(awayConn / 4)
 		l.hurry = now.Add(pause + awayConn)
-		time.AfterFunc(pause, l.conn.ResetConnectBackoff)
+		time.AfterFunc(pause, l.anew)
+	}
+}
+
+// anew replaces a connection that pauses after a failure. gRPC can end that pause, but its ResetConnectBackoff reads a map
+// without its lock (clientconn.go, release 1.85.0).
+func (l *Link) anew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn.GetState() == connectivity.TransientFailure {
+		_ = l.move(l.address)
 	}
 }
 
@@ -161,12 +180,12 @@ func (l *Link) Attend(ctx context.Context, node string, first core.Report, next 
 
 // connect ends the connection's pause and gives it a moment.
 func (l *Link) connect(ctx context.Context) {
+	l.anew()
 	l.mu.Lock()
 	conn := l.conn
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, awayConn/2)
 	defer cancel()
-	conn.ResetConnectBackoff()
 	conn.Connect()
 	for s := conn.GetState(); s != connectivity.Ready && conn.WaitForStateChange(ctx, s); s = conn.GetState() {
 	}

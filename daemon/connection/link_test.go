@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/rpc"
 )
 
 // absent is a server that is away for a while.
@@ -63,6 +62,20 @@ func TestAHookWaitsForTheServer(t *testing.T) {
 	}
 }
 
+// patient is a link whose connection pauses for an hour after it failed.
+func patient(t *testing.T, dialer func(context.Context, string) (net.Conn, error)) *Link {
+	t.Helper()
+	l := &Link{dial: func(address string) (*grpc.ClientConn, error) {
+		return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(dialer),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}}))
+	}}
+	if err := l.Move("server"); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // A hook ends the connection's pause, which an outage has made long, and does so once a second at most, however many wait.
 func TestAHookWakesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -74,13 +87,8 @@ func TestAHookWakesTheConnection(t *testing.T) {
 			tried = append(tried, time.Now())
 			return nil, errors.New("connection refused")
 		}
-		conn, err := grpc.NewClient("passthrough:///server", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dialer),
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		l := &Link{conn: conn, to: rpc.NewAuthority(conn)}
+		l := patient(t, dialer)
+		defer l.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var hooks sync.WaitGroup
@@ -113,13 +121,8 @@ func TestASessionWakesTheConnection(t *testing.T) {
 			dials++
 			return nil, errors.New("connection refused")
 		}
-		conn, err := grpc.NewClient("passthrough:///server", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dialer),
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		l := &Link{conn: conn, to: rpc.NewAuthority(conn)}
+		l := patient(t, dialer)
+		defer l.Close()
 		for i := 1; i <= 5; i++ {
 			began := time.Now()
 			err := l.Attend(t.Context(), "n1", core.Report{}, nil, nil)
