@@ -150,6 +150,32 @@ func TestDriverIsKilled(t *testing.T) {
 	d.clean()
 }
 
+// TestDriverIsStopped: the node takes no job while its driver's process hangs, says why, and keeps what it holds.
+func TestDriverIsStopped(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1", "n2")
+	d.up()
+	k := d.mustBegin("n1")
+	before := d.services("n1")
+	pid, _ := d.plugin("n1")
+	d.must(syscall.Kill(pid, syscall.SIGSTOP))
+	why := "NICs cannot be read: node n1: the NIC driver has not answered for "
+	if _, err := d.begin("n1"); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("a job on n1: %v", err)
+	}
+	d.says("run", "nodes", "^n1 +up +.*"+why)
+	d.says("run", "status", "^nodes: 2 of 2 attached, 1 drained$")
+	d.says("n1", "doctor", why)
+	d.mustBegin("n2")
+	d.must(syscall.Kill(pid, syscall.SIGCONT))
+	d.says("run", "nodes", `^n1 +up +2/2 +1 +[0-9-]+ +-$`)
+	if diff := cmp.Diff(before, d.services("n1")); diff != "" {
+		t.Errorf("the services of the job that runs: (-before +now):\n%s", diff)
+	}
+	d.mustBegin("n1")
+	k.finish()
+}
+
 // TestPluginsInTheDaemonsHaveTheirVersion, as those that are processes have.
 func TestPluginsInTheDaemonsHaveTheirVersion(t *testing.T) {
 	t.Parallel()
