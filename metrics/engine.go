@@ -100,7 +100,7 @@ func (s *Server) figures(ch chan<- prometheus.Metric, f engine.Figures) {
 	for _, why := range engine.Holdings() {
 		gauge(ch, heldVNIs, float64(f.Held[why]), string(why))
 	}
-	for _, q := range f.Quotas {
+	for _, q := range f.Quotas() {
 		name, unit := q.Quota, "vnis" // not clipped: two that begin alike are two
 		if q.Unit == engine.UnitAddresses {
 			unit = "addresses"

@@ -169,11 +169,21 @@ func (s *Server) reportRan(ctx context.Context, name string, sched core.Schedule
 
 // unreserved leaves those jobs that have no reservation: a job with a VNI anywhere did not run before Weft, or would be half with one and half without.
 func (s *Server) unreserved(ctx context.Context, a *answered) error {
-	return s.Look(ctx, func(m *engine.Machine) {
-		a.jobs = slices.DeleteFunc(a.jobs, func(j core.JobStatus) bool {
-			return slices.ContainsFunc(m.Job(j.JobID), func(v engine.View) bool { return v.Job.Key == j.Key })
+	var out []core.JobStatus
+	for some := range slices.Chunk(a.jobs, lookRows) {
+		err := s.Look(ctx, func(m *engine.Machine) {
+			for _, j := range some {
+				if !slices.ContainsFunc(m.Job(j.JobID), func(v engine.View) bool { return v.Job.Key == j.Key }) {
+					out = append(out, j)
+				}
+			}
 		})
-	})
+		if err != nil {
+			return err
+		}
+	}
+	a.jobs = out
+	return nil
 }
 
 // placed are the nodes of a job that runs. Where its status does not say, the scheduler is asked for that job alone.

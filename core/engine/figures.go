@@ -40,11 +40,12 @@ type Figures struct {
 	Policy       string // hash
 	Vanished     int    // reservations of the alarm
 	Kept         int    // reservations for which nodes vouch against their scheduler's answers
-	Quotas       []QuotaUse
-	Blind        map[string]string // by scheduler, why its answers are not complete; empty: they are
+
+	Blind map[string]string // by scheduler, why its answers are not complete; empty: they are
 
 	node   string // the last one that is counted
 	serial uint64 // likewise, of reservations
+	shares map[tally]share
 }
 
 // Figures are the machine in numbers.
@@ -54,8 +55,9 @@ func (m *Machine) Figures() (f Figures) {
 	return f
 }
 
-// maxCounted bounds the nodes and reservations that Count looks at, and the nodes of those that are held.
-const maxCounted = 2048
+// maxCounted bounds the nodes and reservations that Count looks at, with the quotas of these, and the nodes of those
+// that are held.
+const maxCounted = 512
 
 // Count adds some nodes and reservations to f, which is empty at first, and reports whether there may be more. So a
 // caller who counts for a person does not keep the writer for all of them.
@@ -82,6 +84,11 @@ func (m *Machine) Count(f *Figures) (more bool) {
 		}
 		f.serial = r.Serial
 		f.Reservations[r.state]++
+		looks += len(r.counted)
+		for _, c := range r.counted {
+			u := m.quotas[c.in]
+			f.shares[c.in] = share{u.sum, u.most(c.in)}
+		}
 		switch {
 		case r.state == Active && r.vanished > 0:
 			f.Vanished++
@@ -103,8 +110,8 @@ func (m *Machine) Count(f *Figures) (more bool) {
 func (m *Machine) outline() Figures {
 	f := Figures{
 		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.names),
-		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Policy: m.Policy(), Quotas: m.quotaUse(),
-		Blind: map[string]string{}, Twins: slices.Sorted(maps.Keys(m.twins)),
+		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Policy: m.Policy(),
+		Blind: map[string]string{}, Twins: slices.Sorted(maps.Keys(m.twins)), shares: map[tally]share{},
 	}
 	for _, s := range m.cfg.Schedulers {
 		f.Blind[s] = m.watch(s).blind

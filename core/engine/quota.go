@@ -129,22 +129,27 @@ type QuotaUse struct {
 	Most     int // that subject's bound, as its newest job had it
 }
 
-// quotaUse looks at each subject that holds something of a quota.
-func (m *Machine) quotaUse() []QuotaUse {
+// share is what a subject holds of a quota.
+type share struct {
+	used, most int
+}
+
+// Quotas are those of which somebody holds something.
+func (f *Figures) Quotas() []QuotaUse {
 	of := map[tally]*QuotaUse{} // of all subjects
-	for k, u := range m.quotas {
+	for k, u := range f.shares {
 		all := tally{name: k.name, unit: k.unit}
 		q := of[all]
 		if q == nil {
 			q = &QuotaUse{Quota: k.name, Unit: k.unit}
 			of[all] = q
 		}
-		most := u.most(k)
 		// Nearest: used/most compared without a division by a bound of 0.
-		if nearer := cmp.Compare(u.sum*q.Most, q.Used*most); q.Subjects == 0 || nearer > 0 || nearer == 0 && u.sum > q.Used {
-			q.Used, q.Most = u.sum, most
+		nearer := cmp.Compare(u.used*q.Most, q.Used*u.most)
+		if q.Subjects == 0 || nearer > 0 || nearer == 0 && u.used > q.Used {
+			q.Used, q.Most = u.used, u.most
 		}
-		q.Sum += u.sum
+		q.Sum += u.used
 		q.Subjects++
 	}
 	out := make([]QuotaUse, 0, len(of))

@@ -198,7 +198,8 @@ func TestQuotaUse(t *testing.T) {
 	}
 	want := func(use ...QuotaUse) {
 		t.Helper()
-		if got := w.m.Figures().Quotas; !slices.Equal(got, use) {
+		f := w.m.Figures()
+		if got := f.Quotas(); !slices.Equal(got, use) {
 			t.Errorf("%+v, want %+v", got, use)
 		}
 	}
