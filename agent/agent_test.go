@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -407,10 +408,17 @@ func TestARefusalLeavesNothing(t *testing.T) {
 func TestAStoreThatFailsFailsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
-		r.store.set(errors.New("no space left on device"))
+		r.store.set(core.Errorf(core.StoreCorrupt, "ledger: it was cut").WithRemedy("move it away"))
 		out := r.Do(t.Context(), ask(core.Prepare, "s", "1", 7), root)
 		if out.Err == nil || out.Err.Reason != core.StoreFailed || r.own(t) != 0 {
 			t.Errorf("got %v with %d services", out.Err, r.own(t))
+		}
+		if out.Err.Remedy != "move it away" {
+			t.Errorf("the remedy is %q, and not the ledger's", out.Err.Remedy)
+		}
+		err := r.Look(t.Context(), func(*node.Machine) {})
+		if e := core.AsError(err); e == nil || strings.Contains(e.Remedy, "server") {
+			t.Errorf("the node's store is no matter of the server: %v", err)
 		}
 		r.store.set(nil)
 		time.Sleep(5 * time.Second)

@@ -132,7 +132,7 @@ func (a *Agent) fail(unseen []work, err error) {
 			w.look(nil)
 		}
 	}
-	e := core.Errorf(core.StoreFailed, "node %s: its store: %w", a.needs.Node, err).WithRemedy("see the agent's log; free space under the run directory")
+	e := core.Errorf(core.StoreFailed, "node %s: its store: %w", a.needs.Node, err).WithRemedy(core.AsError(err).Remedy)
 	a.mu.Lock()
 	calls := a.calls
 	a.calls = map[uint64]chan core.Outcome{}
@@ -159,7 +159,7 @@ func (a *Agent) Look(ctx context.Context, f func(*node.Machine)) error {
 	select {
 	case ok := <-done:
 		if !ok {
-			return core.Errorf(core.StoreFailed, "node %s: its store cannot be read", a.needs.Node)
+			return core.Errorf(core.StoreFailed, "node %s: its store cannot be read", a.needs.Node).WithRemedy("see the agent's log")
 		}
 		return nil
 	case <-a.done:

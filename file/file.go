@@ -4,6 +4,7 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,7 +106,7 @@ func Append(path string) (*os.File, error) {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = errors.New(path + " is no regular file")
+		err = fmt.Errorf("%s: %w", path, ErrIrregular)
 	default:
 		err = f.Chmod(0o600)
 	}

@@ -18,7 +18,7 @@ func Open(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = ErrIrregular
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -52,7 +52,7 @@ type Writer struct {
 func Open(path string, size int64, log *slog.Logger) (*Writer, error) {
 	w := &Writer{path: path, size: cmp.Or(size, DefaultSize), log: log, queue: make(chan line, waiting), done: make(chan struct{})}
 	if err := w.open(); err != nil {
-		return nil, core.Errorf(core.BadConfig, "history: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
+		return nil, core.Errorf(core.BadConfig, "history: %w", err).WithRemedy(file.Remedy(path, err))
 	}
 	go w.write()
 	return w, nil

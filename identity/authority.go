@@ -137,7 +137,7 @@ func issue(dir, name string, t *x509.Certificate) error {
 	}
 	pair, err := readPair(filepath.Join(dir, CAFile), filepath.Join(dir, caKey))
 	if err != nil {
-		return core.Errorf(core.BadConfig, "tls: the authority's key: %w", err).WithRemedy("run this where `weft tls init` was run")
+		return err
 	}
 	if t.NotAfter.After(ca.NotAfter) {
 		t.NotAfter = ca.NotAfter
@@ -172,30 +172,50 @@ func write(dir, name string, t, parent *x509.Certificate, key *ecdsa.PrivateKey,
 }
 
 func readCert(path string) (*x509.Certificate, error) {
-	text, err := file.Read(path, maxPEM)
+	text, err := read(path)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "tls: %s: %w", path, file.Bare(err)).WithRemedy("`weft tls init` makes a site's authority")
+		return nil, err
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, core.Errorf(core.BadConfig, "tls: %s: it holds no certificate", path)
+	why := errors.New("it holds no certificate")
+	if block, _ := pem.Decode(text); block != nil {
+		var c *x509.Certificate
+		if c, why = x509.ParseCertificate(block.Bytes); why == nil {
+			return c, nil
+		}
 	}
-	c, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "tls: %s: it cannot be read: %w", path, err)
-	}
-	return c, nil
+	return nil, core.Errorf(core.BadConfig, "tls: %s: %w", path, why).WithRemedy("copy it again from where the site's authority is")
 }
 
 // maxPEM bounds a file, in bytes.
 const maxPEM = 1 << 20
 
-// readPair reads a certificate and its key, and waits for no other process.
+// read reads a file, and waits for no other process.
+func read(path string) ([]byte, error) {
+	text, err := file.Read(path, maxPEM)
+	if err == nil {
+		return text, nil
+	}
+	e := core.Errorf(core.BadConfig, "tls: %s: %w", path, file.Bare(err)).WithRemedy(file.Remedy(path, err))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, e.WithRemedy("`weft tls init` makes a site's authority; run this where it was run")
+	}
+	return nil, e
+}
+
+// readPair reads a certificate and its key.
 func readPair(cert, key string) (tls.Certificate, error) {
-	public, err := file.Read(cert, maxPEM)
-	secret, err2 := file.Read(key, maxPEM)
-	if err := errors.Join(err, err2); err != nil {
+	public, err := read(cert)
+	if err != nil {
 		return tls.Certificate{}, err
 	}
-	return tls.X509KeyPair(public, secret)
+	secret, err := read(key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	pair, err := tls.X509KeyPair(public, secret)
+	if err != nil {
+		return pair, core.Errorf(core.BadConfig, "tls: %s, %s: %w", cert, key, err).
+			WithRemedy("the two are a pair that one run of `weft tls` made: copy both from the folder that it wrote to")
+	}
+	return pair, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -198,6 +199,33 @@ func TestAKeyOfAnotherCertificate(t *testing.T) {
 	_, err := identity.Open(dir, "n1")
 	if e := core.AsError(err); e == nil || !strings.Contains(e.What, "n1.crt") || !strings.Contains(e.What, "n1.key") || !strings.Contains(e.Remedy, "weft tls") || !strings.Contains(e.Remedy, "pair") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestRemedyOfFiles: a file that is no file is moved away, and a damaged one is copied again.
+func TestRemedyOfFiles(t *testing.T) {
+	fifo := func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) }
+	folder := func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }
+	for _, name := range []string{"ca.crt", "n1.crt", "n1.key"} {
+		for kind, c := range map[string]struct {
+			spoil func(path string) error
+			want  string
+		}{"FIFO": {fifo, "move %s away"}, "folder": {folder, "move %s away"}, "empty": {func(path string) error { return os.Truncate(path, 0) }, "copy"}} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				dir := site(t, time.Now(), "n1")
+				path := filepath.Join(dir, name)
+				if err := c.spoil(path); err != nil {
+					t.Fatal(err)
+				}
+				_, err := identity.Open(dir, "n1")
+				want := strings.ReplaceAll(c.want, "%s", path)
+				if e := core.AsError(err); e == nil || !strings.Contains(e.What, path) || !strings.Contains(e.Remedy, want) {
+					t.Errorf("%v, want %s", e, want)
+				} else if strings.Contains(e.Line(), "init") {
+					t.Errorf("it asks for another authority: %s", e.Line())
+				}
+			})
+		}
 	}
 }
 

@@ -81,8 +81,7 @@ func load(files [3]string) (*material, error) {
 	m := &material{stamps: stamps, pool: x509.NewCertPool()}
 	m.pool.AddCert(ca)
 	if m.cert, err = readPair(files[1], files[2]); err != nil {
-		return nil, core.Errorf(core.BadConfig, "tls: %s, %s: %w", files[1], files[2], err).
-			WithRemedy("the two are a pair that one run of `weft tls` made: bring both anew from where the site's authority is")
+		return nil, err
 	}
 	// Each connection keeps the one it was made with, so all have the same. Without tickets every handshake shows the certificates as they are now.
 	m.server = &tls.Config{

@@ -35,7 +35,7 @@ func Open(path string, log *slog.Logger) (*Log, error) {
 	}
 	f, err := file.Append(path)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "audit: %w", err).WithRemedy("make its folder, or name another file; it may be no symbolic link")
+		return nil, core.Errorf(core.BadConfig, "audit: %w", err).WithRemedy(file.Remedy(path, err))
 	}
 	a := &own{path: path, log: log, f: f}
 	return &Log{slog.New(slog.NewJSONHandler(a, &slog.HandlerOptions{ReplaceAttr: shown})), a}, nil

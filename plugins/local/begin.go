@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Begin makes the caller's process a job and gives it an id that no job of this boot had. It is durable when it returns. hosts are the job's nodes, this
@@ -104,7 +105,7 @@ func (t *Table) add(e Entry, p *process, bounded bool) (Entry, error) {
 		delete(t.jobs, j.Job)
 		t.mu.Unlock()
 		return Entry{}, core.Errorf(core.StoreFailed, "job on node %s: the table of jobs cannot be written: %w", t.o.Node, err).
-			WithRemedy("free space in the agent's run directory, or mend its disk")
+			WithRemedy(file.Remedy(t.o.File, err))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -31,7 +31,8 @@ func load(path string) (saved, error) {
 		return fresh, nil
 	}
 	if err != nil {
-		return saved{}, core.Errorf(core.StoreFailed, "local jobs: %s: %w", path, file.Bare(err))
+		return saved{}, core.Errorf(core.StoreFailed, "local jobs: %s: %w", path, file.Bare(err)).
+			WithRemedy(file.Remedy(path, err))
 	}
 	const mend = "move the file away: jobs that run now keep their services until they end or the node reboots"
 	var got saved

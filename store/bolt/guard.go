@@ -3,13 +3,12 @@ package bolt
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"runtime/debug"
 
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // panicked is what bbolt panicked with, or the fault of a page that the disk could not read.
@@ -31,19 +30,12 @@ func (l layout) guard(path string, do func() error) (err error) {
 	return nil
 }
 
-// failed makes a foreign error core.StoreFailed, with what to do where that is not the disk's matter.
+// failed makes a foreign error core.StoreFailed.
 func (l layout) failed(path string, err error) error {
 	if _, ours := errors.AsType[*core.Error](err); ours {
 		return err
 	}
-	e := core.Errorf(core.StoreFailed, "%s: %s: %w", l.kind, path, err)
-	switch dir := filepath.Dir(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return e.WithRemedy("make the folder " + dir + ", or correct the path of the " + l.kind)
-	case errors.Is(err, fs.ErrPermission):
-		return e.WithRemedy("run it as the user who owns the folder " + dir + " and what lies in it")
-	}
-	return e
+	return core.Errorf(core.StoreFailed, "%s: %s: %w", l.kind, path, file.Bare(err)).WithRemedy(file.Remedy(path, err))
 }
 
 // foreignLock says what it means that bbolt's own lock is taken though ours is not.

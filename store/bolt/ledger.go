@@ -105,8 +105,5 @@ func (l Ledger) Commit(_ context.Context, records []node.Record) error {
 			return nil
 		})
 	})
-	if e := core.AsError(err); e != nil && e.Reason == core.StoreFailed {
-		return e.WithRemedy("free space in the run directory")
-	}
 	return ledgerError(err)
 }

@@ -50,8 +50,8 @@ func openWitness(path string) (*witness, core.Head, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, core.Head{}, core.Errorf(core.StoreFailed, "store: witness %s: %w", path, err).
-			WithRemedy("make its folder, writable for the server alone")
+		return nil, core.Head{}, core.Errorf(core.StoreFailed, "store: witness %s: %w", path, file.Bare(err)).
+			WithRemedy(file.Remedy(path, err))
 	}
 	w := &witness{f: f, done: make(chan struct{})}
 	w.idle.Go(w.keep)
