@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +19,7 @@ import (
 // more ends of sessions. Then come lines of the file, "-" for those that go, "+" for those that come, and " " for those that
 // stay.
 type mutation struct {
+	name      string
 	rules     []string // as failures' texts begin
 	breaks    string   // what is wrong with it
 	file      string   // from the module's root
@@ -29,7 +29,7 @@ type mutation struct {
 }
 
 func readMutation(path string) (mutation, error) {
-	var m mutation
+	m := mutation{name: strings.TrimSuffix(filepath.Base(path), ".patch")}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return m, err
@@ -60,11 +60,11 @@ func readMutation(path string) (mutation, error) {
 				return m, err
 			}
 		default:
-			return m, fmt.Errorf("%s: line %q: it is none of the format", path, line)
+			return m, fmt.Errorf("line %q: it is none of the format", line)
 		}
 	}
 	if m.breaks == "" || len(m.rules) == 0 || m.file == "" || m.histories == 0 || m.old == m.new {
-		return m, fmt.Errorf("%s: it lacks the rule that it breaks, the file, the number of histories or the change", path)
+		return m, errors.New("it lacks the rule that it breaks, the file, the number of histories or the change")
 	}
 	return m, nil
 }
@@ -76,53 +76,33 @@ func TestMutations(t *testing.T) {
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("%d mutations: %v", len(paths), err)
 	}
+	var list []mutation
+	all := mutants{}
 	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".patch"), func(t *testing.T) {
-			m, err := readMutation(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			overlay := m.overlay(t)
-			if effort.Full() {
-				m.mustBeCaught(t, overlay)
-			}
-		})
-	}
-}
-
-// overlay writes the changed file, and gives what `go test` must be told to read it in place of the right one.
-func (m mutation) overlay(t *testing.T) string {
-	target, err := filepath.Abs(filepath.Join("../..", filepath.FromSlash(m.file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), m.old); n != 1 {
-		t.Fatalf("it no longer applies: %s has %d times\n%s", m.file, n, m.old)
-	}
-	dir := t.TempDir()
-	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	listing, err := json.Marshal(map[string]map[string]string{"Replace": {target: changed}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, data := range map[string][]byte{changed: []byte(strings.Replace(string(text), m.old, m.new, 1)), overlay: listing} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
+		m, err := readMutation(path)
+		if err == nil {
+			err = all.add(m)
 		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		list = append(list, m)
 	}
-	return overlay
+	if t.Failed() || !effort.Full() {
+		return
+	}
+	binary := all.build(t)
+	for _, m := range list {
+		t.Run(m.name, func(t *testing.T) { m.mustBeCaught(t, binary) })
+	}
 }
 
-var caught = regexp.MustCompile(`history_test\.go:\d+: ((?:R\d|liveness): .*)`)
+var caught = regexp.MustCompile(`history_test\.go:\d+: ((?:R\d|liveness): .*)(?s:.*)  seed (\d+): `)
 
-func (m mutation) mustBeCaught(t *testing.T, overlay string) {
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-overlay", overlay, "-run", "^TestHistories$", ".",
-		"-failures", "1", "-rules", strings.Join(m.rules, ","), "-sessions="+strconv.FormatBool(m.sessions))
-	cmd.Env = append(os.Environ(), "WEFT_HISTORIES="+strconv.Itoa(m.histories))
+func (m mutation) mustBeCaught(t *testing.T, binary string) {
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^TestHistories$", "-failures", "1",
+		"-rules", strings.Join(m.rules, ","), "-sessions="+strconv.FormatBool(m.sessions))
+	cmd.Env = append(os.Environ(), "WEFT_MUTATION="+m.name, "WEFT_HISTORIES="+strconv.Itoa(m.histories))
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -134,5 +114,5 @@ func (m mutation) mustBeCaught(t *testing.T, overlay string) {
 	if found == nil {
 		t.Fatalf("the mutated histories ended without a rule that broke:\n%s", out)
 	}
-	t.Logf("%s", found[1])
+	t.Logf("seed %s of %d: %s", found[2], m.histories, found[1])
 }
