@@ -16,11 +16,11 @@ import (
 	"testing"
 )
 
-// mutants are the mutated functions, by file from the module's root. One binary has them all, since a build takes longer
-// than most mutations need to be caught.
+// mutants are the mutated functions, by file from the module's root. One binary has them all, since a build takes
+// longer than the histories that catch most mutations.
 type mutants map[string][]mutant
 
-// mutant is the body of a mutated function. It stands before the right one's and runs where mutantSwitch names it.
+// mutant is the body of a mutated function. The right function runs it first, and only where mutantSwitch names it.
 type mutant struct {
 	at   int // in the right file
 	text string
@@ -108,8 +108,8 @@ func (all mutants) build(t *testing.T) string {
 	must(err)
 	listing, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "history.test")
 	must(os.WriteFile(listing, overlay, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", listing, "-c", "-o", binary, ".").CombinedOutput()
-	if err != nil {
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", listing, "-c", "-o", binary, ".")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the mutants do not build: %v\n%s", err, out)
 	}
 	return binary
