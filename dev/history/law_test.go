@@ -237,13 +237,13 @@ func (l *law) free(serial uint64) {
 	if h.state != engine.Quarantined {
 		l.w.fail("R2: %v is freed while it is %v", h.Job.Run, h.state)
 	}
-	if !l.excusedRun(&h.Reservation) {
-		for _, b := range l.w.boxes {
-			if why := b.stands(h.Job.Run); why != "" && !h.Unknown {
+	for _, b := range l.w.boxes {
+		switch {
+		case h.Unknown && h.First.Node == b.name && h.First.Boot == b.boot:
+			l.stray(b, h)
+		case !h.Unknown && !l.excusedRun(&h.Reservation):
+			if why := b.stands(h.Job.Run); why != "" {
 				l.w.fail("R2: %v is freed, and on %s %s", h.Job.Run, b.name, why)
-			}
-			if h.Unknown && h.First.Node == b.name && h.First.Boot == b.boot {
-				l.stray(b, h)
 			}
 		}
 	}
