@@ -34,7 +34,8 @@ func diagnose(s state) []core.Finding {
 // nics are findings about the NICs themselves.
 func (s *state) nics() []core.Finding {
 	if s.devicesErr != nil {
-		return []core.Finding{{Severity: core.Critical, What: "the NICs cannot be read", Evidence: core.AsError(s.devicesErr).What, Remedy: "`weft plugin list` shows whether the driver runs; the agent's log says why not"}}
+		return []core.Finding{unread("the NICs cannot be read", s.devicesErr,
+			"`weft plugin list` shows whether the driver runs; the agent's log says why not")}
 	}
 	var found []core.Finding
 	want := 0
@@ -71,6 +72,15 @@ func (s *state) nics() []core.Finding {
 		found = append(found, f.of(on[f]))
 	}
 	return found
+}
+
+// unread is the driver's failure to read. The driver may know a better remedy than the usual one.
+func unread(what string, err error, usual string) core.Finding {
+	e := core.AsError(err)
+	if e.Remedy != e.Reason.Remedy() {
+		usual = e.Remedy
+	}
+	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: usual}
 }
 
 // lacks are the NICs that were accepted and are not there.
@@ -164,7 +174,8 @@ func (s *state) nic(d *core.Device) (found []fault) {
 func (s *state) held() []core.Finding {
 	var found []core.Finding
 	if s.servErr != nil {
-		found = append(found, core.Finding{Severity: core.Critical, What: "the services cannot be read, so this node cannot be seen to be clean", Evidence: core.AsError(s.servErr).What, Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"})
+		found = append(found, unread("the services cannot be read, so this node cannot be seen to be clean", s.servErr,
+			"look for the NIC in the kernel's log; a reboot of the node ends every service on it"))
 	}
 	for i := range s.orphans {
 		found = append(found, s.orphan(&s.orphans[i]))

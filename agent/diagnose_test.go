@@ -23,9 +23,13 @@ type ill struct {
 	change func(*core.Device)
 	all    bool // not cxi1 alone
 	create error
+	read   error
 }
 
 func (d ill) Devices(ctx context.Context) ([]core.Device, error) {
+	if d.read != nil {
+		return nil, d.read
+	}
 	all, err := d.NICDriver.Devices(ctx)
 	for i := range all {
 		if d.change != nil && (d.all || all[i].Name == "cxi1") {
@@ -33,6 +37,13 @@ func (d ill) Devices(ctx context.Context) ([]core.Device, error) {
 		}
 	}
 	return all, err
+}
+
+func (d ill) Services(ctx context.Context) ([]core.Service, error) {
+	if d.read != nil {
+		return nil, d.read
+	}
+	return d.NICDriver.Services(ctx)
 }
 
 func (d ill) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
@@ -163,6 +174,38 @@ func TestFindings(t *testing.T) {
 					t.Errorf("want one finding, got %+v", found)
 				case found[0].Severity != c.severity || !strings.HasPrefix(found[0].What, c.what) || !strings.Contains(found[0].Evidence, c.evidence) || !strings.Contains(found[0].Remedy, c.mend):
 					t.Errorf("got %+v", found[0])
+				}
+			})
+		})
+	}
+}
+
+// TestRemedyOfADriver: the driver may know how to repair what it could not read.
+func TestRemedyOfADriver(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  *core.Error
+		want []string
+	}{
+		"a remedy of its own": {
+			core.Errorf(core.NICFailed, "libcxi: libcxi.so.1: cannot be loaded").WithRemedy("install libcxi"),
+			[]string{"install libcxi", "install libcxi"},
+		},
+		"none": {
+			core.Errorf(core.NICFailed, "NIC cxi0: EIO"), []string{"`weft plugin list`", "look for the NIC in the kernel's log"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := start(t)
+				r.driver.NICDriver = ill{NICDriver: r.driver.NICDriver, read: c.err}
+				found := r.Doctor(t.Context(), pools, 0)
+				if len(found) != len(c.want) {
+					t.Fatalf("got %+v", found)
+				}
+				for i, want := range c.want {
+					if !strings.HasPrefix(found[i].Remedy, want) {
+						t.Errorf("got %+v, want the remedy %s", found[i], want)
+					}
 				}
 			})
 		})

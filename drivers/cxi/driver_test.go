@@ -27,10 +27,10 @@ func TestAbsent(t *testing.T) {
 		what   string
 		mend   string
 	}{
-		"no library":                {noLibrary, core.NICFailed, "libcxi.so.1: it cannot be loaded", "install libcxi"},
-		"no such name":              {core.Values{"library": "libweft-none.so.1", "sysfs": sys}, core.NICFailed, "libweft-none.so.1: it cannot be loaded", "install libcxi"},
-		"another library":           {core.Values{"library": "libc.so.6", "sysfs": sys}, core.NICFailed, "it has no cxil_open_device", "install libcxi"},
-		"a file that is no library": {core.Values{"library": "/proc/self/status", "sysfs": sys}, core.NICFailed, "it cannot be loaded", "install libcxi"},
+		"no library":                {noLibrary, core.NICFailed, "libcxi.so.1: it cannot be loaded", "install the package cray-libcxi"},
+		"no such name":              {core.Values{"library": "libweft-none.so.1", "sysfs": sys}, core.NICFailed, "libweft-none.so.1: it cannot be loaded", "install the package cray-libcxi"},
+		"another library":           {core.Values{"library": "libc.so.6", "sysfs": sys}, core.NICFailed, "it has no cxil_open_device", "install the package cray-libcxi"},
+		"a file that is no library": {core.Values{"library": "/proc/self/status", "sysfs": sys}, core.NICFailed, "it cannot be loaded", "install the package cray-libcxi"},
 	} {
 		d := cxi.New()
 		if err := d.Configure(t.Context(), c.values); err != nil {

@@ -88,9 +88,11 @@ func openLibrary(path string) (*library, error) {
 	return l, nil
 }
 
+// unusable is why there is no library. The package has its name from cray-libcxi.spec of shs-libcxi.
 func unusable(path, why string, err error) *core.Error {
 	return core.Errorf(core.NICFailed, "libcxi: %s: %s: %w", path, why, err).
-		WithRemedy("install libcxi of the Slingshot host software, or name its file by `library` in the block of driver \"cxi\"")
+		WithRemedy("install the package cray-libcxi of the Slingshot host software (SHS), " +
+			"or name libcxi's file by `library` in the block of driver \"cxi\"")
 }
 
 // newest is the newest symbol version that the library has.
