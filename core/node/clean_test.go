@@ -521,6 +521,34 @@ func TestMine(t *testing.T) {
 	}
 }
 
+// Without a record, a node confirms a run while no service has its VNIs, however the NIC shows that service. A data
+// service's own on its server is the exception.
+func TestConfirmedWithoutARecord(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		service core.Service
+		want    bool
+	}{
+		{"another VNI", core.Service{VNIs: []core.VNI{4035}}, true},
+		{"a user's", core.Service{VNIs: []core.VNI{4034}}, false},
+		{"shown as the system's", core.Service{VNIs: []core.VNI{4033, 4034}, System: true}, false},
+		{"shown as the default", core.Service{VNIs: []core.VNI{4034}, Default: true}, false},
+		{"the data service's", core.Service{VNIs: []core.VNI{4034, 4040}}, true},
+	} {
+		b := newBench(1)
+		b.m.cfg.Served = func(vnis []core.VNI) bool { return slices.Contains(vnis, 4040) }
+		test.service.Device, test.service.ID = "cxi0", 9
+		b.nics.services = append(b.nics.services, test.service)
+		b.step(Linked{Up: true})
+		clean := core.Clean{Run: core.Run{Key: job("7", 0)}, VNIs: []core.VNI{4034}}
+		b.step(Ordered{core.Orders{Clean: []core.Clean{clean}}})
+		b.pass(time.Minute)
+		if got := lastHeld(b).State == core.HeldClean; got != test.want {
+			t.Errorf("%s: confirmed is %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
 // A clean-up is answered when the last of the generations is clean, not the first.
 func TestCleanUpOfTwoGenerations(t *testing.T) {
 	b := newBench(1)

@@ -214,7 +214,7 @@ func (m *Machine) answerChecks(attempt Attempt, in Read) {
 		}
 		delete(s.asked, c.Run)
 		if whole && m.find(c.Run) == nil && !slices.ContainsFunc(in.Services, func(t core.Service) bool {
-			return m.strange(&t) && sharesVNI(t.VNIs, c.VNIs)
+			return !m.served(&t) && sharesVNI(t.VNIs, c.VNIs) // whatever its mark: that may be wrong
 		}) {
 			m.session.clean = append(m.session.clean, core.Held{Run: c.Run, VNIs: c.VNIs, State: core.HeldClean})
 		}

@@ -36,8 +36,11 @@ func (m *Machine) stray(s *core.Service) bool {
 
 // strange reports whether s is neither the system's, nor a default service, nor a data service's own on its server.
 func (m *Machine) strange(s *core.Service) bool {
-	return !s.System && !s.Default && (m.cfg.Served == nil || !m.cfg.Served(s.VNIs))
+	return !s.System && !s.Default && !m.served(s)
 }
+
+// served reports whether s is a data service's own on its server.
+func (m *Machine) served(s *core.Service) bool { return m.cfg.Served != nil && m.cfg.Served(s.VNIs) }
 
 // Missing are the services of ready runs that are not among services, which were read from the NICs after the runs became ready: somebody else removed them.
 func (m *Machine) Missing(services []core.Service) []core.Service {
