@@ -23,7 +23,7 @@ type fake struct {
 	calls []string
 
 	config string // of scontrol
-	level  string // of sacctmgr
+	level  string // the users that slurmctld's association manager has
 	away   error  // of scontrol
 
 	err  error
@@ -93,7 +93,7 @@ func (f *fake) run(ctx context.Context, name string, args ...string) ([]byte, er
 		return printed(after(args, "-O"), some), nil
 	case name == "scontrol" && slices.Equal(args, []string{"show", "config"}):
 		return []byte(f.config), f.away
-	case name == "sacctmgr":
+	case name == "scontrol" && slices.Contains(args, "assoc_mgr"):
 		return []byte(f.level), nil
 	case f.users != nil:
 		return f.users.Run(ctx, name, args...)

@@ -14,6 +14,9 @@ import (
 // out the jobs of others and reports no error. It spares root, SlurmUser and AdminLevel Operator or higher
 // (_hide_job_user_rec in job_mgr.c and validate_operator in proc_req.c of slurmctld, 26.11). A coordinator of accounts
 // sees the jobs of these accounts only. Slurm reads its files again at any time, so each answer needs its own proof.
+//
+// The level is slurmctld's own. That of sacctmgr is the database's: slurmctld may not have heard of it yet, and hides jobs
+// until then (seen on 22.05.8, where the level changed while slurmctld was down).
 func (p *Plugin) seesAll(ctx context.Context) error {
 	if p.uid == 0 {
 		return nil
@@ -35,16 +38,29 @@ func (p *Plugin) seesAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	level, err := p.run(ctx, "sacctmgr", "-n", "-P", "show", "user", who.Name, "format=AdminLevel")
-	switch strings.TrimSpace(string(level)) {
-	case "Operator", "Administrator":
+	text, err = p.run(ctx, "scontrol", "-o", "show", "assoc_mgr", "users="+who.Name, "flags=users")
+	if err != nil {
+		return command.Away(err)
+	}
+	level := adminLevel(string(text), p.uid)
+	if level == "Operator" || level == "Administrator" {
 		return nil
 	}
-	if err != nil {
-		level = []byte("unknown")
-	}
 	return core.Errorf(core.Blind, "scheduler %s: PrivateData=%s hides jobs from user %s, whose AdminLevel is %s", p.name,
-		private, who.Name, core.OneLine(string(level), "None")).
+		private, who.Name, core.OneLine(level, "None")).
 		WithRemedy("run `weft server` as root or as SlurmUser, or run `sacctmgr modify user " + who.Name +
 			" set adminlevel=Operator`")
+}
+
+// adminLevel finds the level of a user in the records of slurmctld's association manager; empty: it has no such user.
+func adminLevel(text string, uid uint32) string {
+	for line := range strings.Lines(text) {
+		user, rest, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(user, "UserName=") && strings.HasSuffix(user, fmt.Sprintf("(%d)", uid)) {
+			_, level, _ := strings.Cut(rest, "AdminLevel=")
+			level, _, _ = strings.Cut(strings.TrimSpace(level), " ")
+			return level
+		}
+	}
+	return ""
 }

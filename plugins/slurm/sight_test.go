@@ -24,6 +24,7 @@ func TestSeesAll(t *testing.T) {
 		"SlurmUser":                  {64030, "jobs", "", ""},
 		"operator":                   {1001, "jobs", "Operator", ""},
 		"administrator":              {1001, "jobs", "Administrator", ""},
+		"another's level":            {1001, "jobs", "None\nUserName=root(0) DefAccount=a DefWckey= AdminLevel=Administrator", core.Blind},
 		"no such account":            {1001, "jobs", "", core.Blind},
 		"a configuration without it": {1001, "", "Operator", core.SchedulerAway},
 	} {
@@ -34,7 +35,10 @@ func TestSeesAll(t *testing.T) {
 			if c.private != "" {
 				f.config += "PrivateData             = " + c.private + "\n"
 			}
-			f.level = c.level + "\n"
+			f.level = "Current Association Manager state\nNo users currently cached in Slurm.\n"
+			if c.level != "" { // as scontrol of 22.05.8 prints it
+				f.level = "User Records\nUserName=opper(1001) DefAccount=a DefWckey= AdminLevel=" + c.level + "\n"
+			}
 			p := NewWith("tioga", f.run)
 			p.uid = c.uid
 			_, err := p.list(t.Context())
