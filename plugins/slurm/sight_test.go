@@ -24,7 +24,7 @@ func TestSeesAll(t *testing.T) {
 		"SlurmUser":                  {64030, "jobs", "", ""},
 		"operator":                   {1001, "jobs", "Operator", ""},
 		"administrator":              {1001, "jobs", "Administrator", ""},
-		"another's level":            {1001, "jobs", "None\nUserName=root(0) DefAccount=a DefWckey= AdminLevel=Administrator", core.Blind},
+		"another's level":            {1001, "jobs", "None\nUserName=root(0) AdminLevel=Administrator", core.Blind},
 		"no such account":            {1001, "jobs", "", core.Blind},
 		"a configuration without it": {1001, "", "Operator", core.SchedulerAway},
 	} {
