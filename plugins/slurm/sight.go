@@ -15,8 +15,8 @@ import (
 // (_hide_job_user_rec in job_mgr.c and validate_operator in proc_req.c of slurmctld, 26.11). A coordinator of accounts
 // sees the jobs of these accounts only. Slurm reads its files again at any time, so each answer needs its own proof.
 //
-// The level is slurmctld's own. After a change the database has another one until slurmctld learns of it, and Slurm hides
-// jobs until then. On 22.05.8 this lasted after slurmctld had been down at the change.
+// The level is slurmctld's own. After a change the database has another one until slurmctld learns of it, and Slurm
+// hides jobs until then. On 22.05.8 this lasted after slurmctld had been down at the change.
 func (p *Plugin) seesAll(ctx context.Context) error {
 	if p.uid == 0 {
 		return nil
