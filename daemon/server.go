@@ -33,7 +33,8 @@ type serverDaemon struct {
 	folder  string // of the server's socket
 	site    *settings.Site
 	store   engine.Store
-	witness core.Head // of the store, as its file beside it says
+	witness vigil
+	newest  core.Head // of the store, as its witness says
 	past    server.History
 	halves  halves
 	bounds  *connection.Bounds
@@ -70,7 +71,8 @@ func Server(ctx context.Context, site *settings.Site, o Options) (err error) {
 
 // openRecords opens the store, and the history where config.hcl names one.
 func (d *serverDaemon) openRecords() (err error) {
-	if d.store, d.witness, err = openStore(d.config.Store, d.config.Witness); err != nil {
+	d.witness = vigil{path: d.config.Witness, log: d.Log}
+	if d.store, d.newest, err = openStore(d.config.Store, &d.witness); err != nil {
 		return err
 	}
 	d.later(d.store.Close)
@@ -97,7 +99,7 @@ func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
 		Refused: func() bool { return d.live.Refused() != nil }, NodeExpiry: d.bounds.FirstExpiry,
 	})
 	d.srv, err = server.New(ctx, server.Needs{
-		Store: d.store, Witness: d.witness, Config: d.site.Engine, Policy: d.site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
+		Store: d.store, Witness: d.newest, Config: d.site.Engine, Policy: d.site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
 		LeaveDown: d.config.Unwitnessed == config.UnwitnessedScheduler, Schedulers: d.halves.here, At: d.halves.at, Own: d.halves.own, Meter: d.page, Allocator: d.site.Allocator,
 	})
 	if err != nil {
@@ -127,10 +129,10 @@ func (d *serverDaemon) reloaded(ctx context.Context) []string {
 func (d *serverDaemon) verbs() *server.Verbs {
 	return &server.Verbs{
 		Server: d.srv, AdminGroup: d.config.AdminGroup, Member: d.Member, Version: d.Version, Sizes: d.live.Sizes, Expiry: d.live.Expiry,
-		Refused: d.live.Refused, Shown: d.bounds.Shown, Shadow: d.shadow.Row,
+		Refused: d.live.Refused, Shown: d.bounds.Shown, Shadow: d.shadow.Row, Lost: d.witness.why,
 		Read: map[string]listener.Handler{plugin.VerbList: plugin.List(d.plugins)},
 		More: map[string]listener.Handler{
-			VerbDoctor:  doctor(settings.Files{Site: d.live.Site, Of: config.OfServer}, d.srv),
+			VerbDoctor:  doctor(settings.Files{Site: d.live.Site, Of: config.OfServer}, &d.witness, d.srv),
 			reload.Verb: d.live.Answer, shadow.Verb: d.shadow.Answer, plugin.VerbRestart: plugin.Restart(d.plugins, d.audit.Logger),
 		},
 	}
@@ -194,11 +196,11 @@ func figures(store engine.Store) func() (bytes, free int64, err error) {
 	}
 }
 
-func openStore(path, witness string) (engine.Store, core.Head, error) {
+func openStore(path string, witness *vigil) (engine.Store, core.Head, error) {
 	if path == config.MemoryStore {
 		return memory.New(), core.Head{}, nil
 	}
-	s, err := bolt.Open(path, bolt.Options{Witness: witness})
+	s, err := bolt.Open(path, bolt.Options{Witness: witness.path, Lost: witness.tell})
 	if err != nil {
 		return nil, core.Head{}, err
 	}

@@ -24,6 +24,7 @@ type Status struct {
 	Cause      string         `json:"recovering_cause,omitempty"`
 	Missing    string         `json:"awaited_nodes,omitempty"` // hostlist of the first of them
 	Failure    string         `json:"failure,omitempty"`
+	Lost       string         `json:"witness_lost,omitempty"` // why, with the remedy
 	Policy     string         `json:"policy"`
 	Refused    *Refusal       `json:"reload_refused,omitempty"`
 	Shadow     *ShadowRow     `json:"shadow,omitempty"`

@@ -31,6 +31,7 @@ type Verbs struct {
 	Shown      func() map[string]time.Time // when the certificates of the nodes that are connected end; nil: they have none
 	Refused    func() *Refusal             // the last reload, where it was refused; nil: none is
 	Shadow     func() *ShadowRow           // the policy that decides beside the one in force; nil: none does
+	Lost       func() string               // why the store's witness is lost, with the remedy; nil: there is none
 	Read       map[string]listener.Handler // further verbs, for all
 	More       map[string]listener.Handler // and for those who may write
 }
@@ -135,6 +136,9 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 	}
 	if d.Shadow != nil {
 		s.Shadow = d.Shadow()
+	}
+	if d.Lost != nil {
+		s.Lost = d.Lost()
 	}
 	if e := d.Server.Failure(); e != nil {
 		s.Failure = e.Line()

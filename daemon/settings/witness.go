@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -9,17 +8,14 @@ import (
 	"github.com/weft-hpc/weft/config"
 )
 
-// witnessed finds why the witness of a server's store does not serve its next start.
+// witnessed finds why the place of a store's witness is a bad one.
 func witnessed(c config.Server) (what, remedy string) {
 	if c.Store == config.MemoryStore {
 		return "", ""
 	}
 	what = c.Witness + ": the store's witness "
 	remedy = "name another place with `witness` in config.hcl; docs/restore.md tells how to move it"
-	switch _, err := os.Stat(c.Witness); {
-	case err != nil:
-		what += "cannot be seen: the server's next start waits for every node"
-		return what, "restart the server while every node is up"
+	switch {
 	case filepath.Dir(c.Witness) == filepath.Dir(c.Store):
 		return what + "lies next to the store: one backup takes both, and an old witness vouches for an old store", remedy
 	case inMemory(c.Witness) && !inMemory(c.Store):

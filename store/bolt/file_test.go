@@ -475,9 +475,8 @@ func TestWitness(t *testing.T) {
 	if s.Seen() != meta(8).Head {
 		t.Errorf("of a damaged witness %+v was seen", s.Seen())
 	}
-	st, err := s.Stats()
-	if err != nil || st.Witness != nil {
-		t.Errorf("%+v, %v", st, err)
+	if _, err := s.Stats(); err != nil {
+		t.Error(err)
 	}
 }
 

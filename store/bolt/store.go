@@ -13,6 +13,9 @@ import (
 // Options of Open.
 type Options struct {
 	Witness string // path of a file apart from the store that remembers the last commit's head; empty: none
+	// Lost is told about a second after the witness was removed, replaced or could not be written, and told nil when it
+	// is good again. Another goroutine calls it, before Close returns. Nil: nobody is told.
+	Lost func(error)
 }
 
 // Store is an open file. Safe for concurrent use, though one writer is what it is made for.
@@ -64,7 +67,7 @@ func Open(path string, o Options) (_ *Store, err error) {
 		}
 	}()
 	if o.Witness != "" {
-		if s.witness, s.seen, err = openWitness(o.Witness); err != nil {
+		if s.witness, s.seen, err = openWitness(o.Witness, o.Lost); err != nil {
 			return nil, err
 		}
 	}
@@ -95,9 +98,8 @@ func (s *Store) Seen() core.Head { return s.seen }
 
 // Stats are numbers of the file.
 type Stats struct {
-	Bytes   int64 // of the file's used part
-	Free    int64 // of these, free to be used again; Open gives them back when they are more than half
-	Witness error // why the last commit's head was not noted in the witness
+	Bytes int64 // of the file's used part
+	Free  int64 // of these, free to be used again; Open gives them back when they are more than half
 }
 
 // Stats are the file's numbers now.
@@ -111,9 +113,6 @@ func (s *Store) Stats() (Stats, error) {
 	err := s.view(func(tx *bbolt.Tx) error { out.Bytes = tx.Size(); return nil })
 	st := s.db.Stats()
 	out.Free = int64(st.FreePageN+st.PendingPageN) * pageSize
-	if s.witness != nil {
-		out.Witness = s.witness.wrote
-	}
 	return out, err
 }
 

@@ -22,8 +22,10 @@ import (
 // second beside the commits: after a loss of power it may lag, and the store still knows it.
 type witness struct {
 	f     *os.File
-	turn  uint64 // of the last write; its last bit says which slot it went to
-	wrote error
+	path  string
+	tell  func(error) // Options.Lost
+	turn  uint64      // of the last write; its last bit says which slot it went to
+	wrote atomic.Pointer[error]
 	dirty atomic.Bool
 	done  chan struct{}
 	idle  sync.WaitGroup
@@ -40,7 +42,7 @@ const witnessMagic = "weft2"
 // cacheTag marks the witness's own folder for backup tools, which leave it out then: see bford.info/cachedir.
 const cacheTag = "Signature: 8a477f597d28d172789f06885d6f1d75\n"
 
-func openWitness(path string) (*witness, core.Head, error) {
+func openWitness(path string, lost func(error)) (*witness, core.Head, error) {
 	if names, err := os.ReadDir(filepath.Dir(path)); err == nil && len(names) == 0 {
 		_ = os.WriteFile(filepath.Join(filepath.Dir(path), "CACHEDIR.TAG"), []byte(cacheTag), 0o644)
 	}
@@ -53,7 +55,7 @@ func openWitness(path string) (*witness, core.Head, error) {
 		return nil, core.Head{}, core.Errorf(core.StoreFailed, "store: witness %s: %w", path, file.Bare(err)).
 			WithRemedy(file.Remedy(path, err))
 	}
-	w := &witness{f: f, done: make(chan struct{})}
+	w := &witness{f: f, path: path, tell: lost, done: make(chan struct{})}
 	w.idle.Go(w.keep)
 	var seen core.Head
 	for slot := range int64(2) {
@@ -86,7 +88,7 @@ func readWitness(b []byte) (h core.Head, turn uint64, ok bool) {
 	return h, binary.BigEndian.Uint64(body[16:]), true
 }
 
-// note writes the head; a failure is kept for Stats, since the commit it belongs to is durable.
+// note writes the head. keep tells a failure, since the commit is durable.
 func (w *witness) note(h core.Head) {
 	if w == nil {
 		return
@@ -100,10 +102,12 @@ func (w *witness) note(h core.Head) {
 	body[32] = byte(len(h.Store))
 	copy(body[33:], h.Store)
 	binary.BigEndian.PutUint32(b[witnessSlot-sumSize:], crc32.Checksum(b[:witnessSlot-sumSize], castagnoli))
-	if _, w.wrote = w.f.WriteAt(b, int64((w.turn+1)%2)*witnessSlot); w.wrote == nil {
+	_, err := w.f.WriteAt(b, int64((w.turn+1)%2)*witnessSlot)
+	if err == nil {
 		w.turn++
 		w.dirty.Store(true)
 	}
+	w.wrote.Store(&err)
 }
 
 // sync makes what note wrote outlive the host's power.
@@ -116,18 +120,42 @@ func (w *witness) sync() error {
 	return err
 }
 
-// keep syncs now and then until close.
+// keep syncs now and then until close, and tells when the witness is lost and when it is back.
 func (w *witness) keep() {
 	t := time.NewTicker(syncEvery)
 	defer t.Stop()
+	lost := false
 	for {
 		select {
 		case <-w.done:
 			return
 		case <-t.C:
-			_ = w.sync() // it is tried again, and close says what stays wrong
+			if err := w.look(); w.tell != nil && (err != nil) != lost {
+				lost = !lost
+				w.tell(err)
+			}
 		}
 	}
+}
+
+// look syncs, and finds why the witness does not serve the next start.
+func (w *witness) look() error {
+	err := w.sync()
+	if wrote := w.wrote.Load(); err == nil && wrote != nil {
+		err = *wrote
+	}
+	if err != nil {
+		return file.Bare(err)
+	}
+	own, err := w.f.Stat()
+	if err != nil {
+		return file.Bare(err)
+	}
+	there, err := os.Stat(w.path)
+	if err == nil && !os.SameFile(own, there) {
+		err = errors.New("another file is in its place")
+	}
+	return file.Bare(err)
 }
 
 func (w *witness) close() error {

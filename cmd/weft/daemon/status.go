@@ -41,6 +41,9 @@ func PrintStatus(w io.Writer, s server.Status) {
 	case s.Recovering:
 		fmt.Fprintf(w, "NOTHING IS GRANTED: %s, and %s not reported yet: %s\n", cmp.Or(s.Cause, "the store is new or was lost"), have(s.Awaited, "node"), s.Missing)
 	}
+	if s.Lost != "" {
+		fmt.Fprintln(w, "THE STORE'S WITNESS IS LOST: "+s.Lost)
+	}
 	if s.Refused != nil {
 		fmt.Fprintf(w, "THE LAST RELOAD WAS REFUSED %s ago; policy %.12s and the configuration from before stay in force: %s\n", cli.Ago(s.Refused.At), s.Policy, s.Refused.Why)
 	}
