@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
@@ -54,5 +55,58 @@ func (d *Verbs) explain(ctx context.Context, peer core.Peer, req hook.Request) (
 		}
 	}
 	slices.SortFunc(out, func(a, b Facts) int { return cmp.Compare(a.Serial, b.Serial) })
-	return listener.Slice(req, out, func(r Facts) string { return fmt.Sprintf("%020d", r.Serial) })
+	var rows []factsPart
+	for _, f := range out {
+		rows = append(rows, f.parts()...)
+	}
+	return listener.Slice(req, rows, func(r factsPart) string { return fmt.Sprintf(partKey, r.Serial, r.at) })
+}
+
+// maxText bounds the policy's text in one part, in bytes: JSON may make six of one.
+const maxText = 64 << 10
+
+// factsPart is a row of a job's facts: the first, or one of those behind it.
+type factsPart struct {
+	Facts
+	at int
+}
+
+// parts are rows that JoinedFacts makes f of again. Those behind the first have only more of its text and placements.
+func (f Facts) parts() (all []factsPart) {
+	text := f.Text
+	var places []core.Placement
+	if f.Facts != nil {
+		job := *f.Facts
+		f.Facts, places = &job, job.Placements
+	}
+	for {
+		if f.Facts != nil {
+			f.Facts.Placements, places = cut(places)
+		}
+		n := min(len(text), maxText)
+		for n < len(text) && n > maxText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		f.Text, text = text[:n], text[n:]
+		all = append(all, factsPart{f, len(all)})
+		if len(text)+len(places) == 0 {
+			return all
+		}
+		f = Facts{JobRow: JobRow{Serial: f.Serial}, Facts: &core.Job{}}
+	}
+}
+
+// JoinedFacts puts the parts of each reservation together.
+func JoinedFacts(rows []Facts) (all []Facts) {
+	for _, r := range rows {
+		last := len(all) - 1
+		if last < 0 || all[last].Serial != r.Serial {
+			all = append(all, r)
+			continue
+		}
+		f := &all[last]
+		f.Text += r.Text
+		f.Facts.Placements = append(f.Facts.Placements, r.Facts.Placements...)
+	}
+	return all
 }

@@ -78,8 +78,11 @@ func (d *Verbs) job(ctx context.Context, peer core.Peer, req hook.Request) (any,
 		}
 		rows = append(rows, parts(jobDetail(v, nodes, full || v.Job.UID == peer.UID))...)
 	}
-	return listener.Slice(req, rows, func(r jobPart) string { return fmt.Sprintf("%020d %06d", r.Serial, r.at) })
+	return listener.Slice(req, rows, func(r jobPart) string { return fmt.Sprintf(partKey, r.Serial, r.at) })
 }
+
+// partKey is the order of the parts of reservations.
+const partKey = "%020d %06d"
 
 func notHeld(args JobArgs) error {
 	return core.Errorf(core.NotThere, "job %q: nothing is held for it", core.Clip(args.Job)).

@@ -23,6 +23,9 @@ type reader struct {
 	looks []time.Duration
 }
 
+// policyText is longer than a reply.
+var policyText = strings.Repeat("# a comment, größer\n", 100_000)
+
 // read makes a server for readers of a system with so many nodes. Two jobs run on all of them, others on one each. Each
 // job has its own user.
 // Unknown services hold so many VNIs, jobs' among them. Some nodes say long reasons why they keep the first job.
@@ -44,6 +47,7 @@ func read(tb testing.TB, nodes, jobs, held int) *reader {
 		nics := []string{"cxi0", "cxi1", "cxi2", "cxi3"}
 		records = append(records, engine.Node{Name: cfg.Nodes[i], Boot: "b", Inventory: nics})
 	}
+	records = append(records, engine.Text{Hash: "p", Text: policyText})
 	reserve := func(serial int, first, vnis int, on []string) {
 		join := engine.Join{Serial: uint64(serial), Node: on[0], Boot: "b"}
 		r := engine.Reservation{Serial: uint64(serial), Made: time.Unix(1, 0), First: join}
@@ -51,7 +55,7 @@ func read(tb testing.TB, nodes, jobs, held int) *reader {
 		for _, n := range on {
 			r.Job.Placements = append(r.Job.Placements, core.Placement{Hosts: n, Nodes: 1, Cores: 8})
 		}
-		r.Grant.Limits = make([]core.Limits, len(on))
+		r.Grant.Limits, r.Grant.Policy = make([]core.Limits, len(on)), "p"
 		r.Grant.Quotas = []engine.Quota{{Name: "user", Subject: fmt.Sprint("user ", serial), Most: 8}}
 		for v := range vnis {
 			r.VNIs = append(r.VNIs, engine.Taken{VNI: core.VNI(first + v), Pool: "jobs", Name: "app"})
@@ -247,7 +251,7 @@ func TestLargeAnswersComeInParts(t *testing.T) {
 		rows int
 	}{
 		{"jobs", JobArgs{}, 3}, {"nodes", JobArgs{}, nodes}, {"vnis", JobArgs{}, held + 2*core.MaxVNIs},
-		{"vnis", JobArgs{VNI: 11}, 2}, {"job", JobArgs{Job: "unknown:n00000"}, 1}, {"explain", JobArgs{Job: "s/1"}, 1},
+		{"vnis", JobArgs{VNI: 11}, 2}, {"job", JobArgs{Job: "unknown:n00000"}, 1},
 	} {
 		if _, rows := r.ask(t, c.verb, c.args, 1000); len(rows) != c.rows {
 			t.Errorf("%s %+v: %d rows, want %d", c.verb, c.args, len(rows), c.rows)
@@ -267,6 +271,17 @@ func TestLargeAnswersComeInParts(t *testing.T) {
 	where, shares := jobs[0].Where, jobs[0].Shares
 	if len(where) != nodes || len(shares) != nodes || where[nodes-1].Node != "n11135" {
 		t.Errorf("it has %d nodes and %d shares in %d rows", len(where), len(shares), len(rows))
+	}
+	_, rows = r.ask(t, "explain", JobArgs{Job: "s/1"}, 1000)
+	facts := make([]Facts, len(rows))
+	for i, row := range rows {
+		if err := json.Unmarshal(row, &facts[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	facts = JoinedFacts(facts)
+	if len(facts) != 1 || facts[0].Text != policyText || len(facts[0].Facts.Placements) != nodes {
+		t.Errorf("%d jobs are explained in %d rows", len(facts), len(rows))
 	}
 }
 

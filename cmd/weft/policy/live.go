@@ -35,6 +35,7 @@ func (a *explainArgs) granted(ctx context.Context, o *cli.Options) (explained, e
 	if err != nil {
 		return explained{}, err
 	}
+	rows = server.JoinedFacts(rows)
 	row := rows[0]
 	for _, r := range rows[1:] { // of the generations of a job the newest, as it is the one that runs
 		if r.Scheduler != row.Scheduler {
