@@ -93,7 +93,12 @@ func pools(kind string, a, b []Pool) []string {
 // plugins says which blocks were added, taken out or changed. A block's own attributes count as well: they are the text
 // between its braces. Where nothing else is different, a reload configures the plugin again.
 func plugins(owner Daemon, a, b []Plugin, say func(what string, owner Daemon, live bool)) {
-	title := func(p Plugin) string { return fmt.Sprintf("%s %q", p.Kind, p.Type+" "+p.Name) }
+	title := func(p Plugin) string {
+		if p.Type == p.Name {
+			return fmt.Sprintf("%s %q", p.Kind, p.Name)
+		}
+		return fmt.Sprintf("%s %q %q", p.Kind, p.Type, p.Name)
+	}
 	live := Reconfigured(a, b)
 	for _, what := range named(a, b, title, Plugin.same) {
 		say(what, owner, slices.ContainsFunc(live, func(p Plugin) bool { return title(p) == what }))

@@ -78,7 +78,7 @@ func TestAgentReloads(t *testing.T) {
 	d.edit("n1", "nics  = 2", "nics  = 3")
 	d.edit("n1", `"127.0.0.1:`, `"localhost:`)
 	d.edit("n1", `tls    = "n1.tls"`, `tls    = "other.tls"`)
-	want := "agent: driver \"sim sim\": in force now\n" +
+	want := "agent: driver \"sim\": in force now\n" +
 		"agent: server: listen: nothing of the agent's; reload the server too\n" +
 		"agent: agent: server: in force now\n" +
 		"agent: agent: tls: needs a restart\n"
