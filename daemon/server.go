@@ -245,7 +245,7 @@ func schedulers(ctx context.Context, site *settings.Site, plugins *host.Host, in
 func acceptor(srv *server.Server) func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
 	return func(ctx context.Context, old, site *settings.Site) (changed []string, _ []hclfile.Finding, _ error) {
 		if old.Engine.Policy.Hash != site.Engine.Policy.Hash {
-			changed = append(changed, fmt.Sprintf("policy files: in force now, as %.12s", site.Engine.Policy.Hash))
+			changed = append(changed, fmt.Sprintf(reload.PolicyPrefix+"in force now, as %.12s", site.Engine.Policy.Hash))
 		}
 		// The schedulers of the start stay until a restart: no adapter was started for others.
 		site.Engine.Schedulers = old.Engine.Schedulers

@@ -97,6 +97,13 @@ func TestPolicyApply(t *testing.T) {
 		t.Errorf("%s is in force, and it said %s", st.Policy, said)
 	}
 	holds("a_test.policy.hcl n.policy.hcl")
+
+	// Its reload puts edits of config.hcl in force, too, and says so.
+	d.edit(theServer, `"2000-2009"`, `"2000-2008"`)
+	code, said = d.apply(config, next)
+	if code != 0 || !strings.Contains(said, "\nserver: pool \"jobs\": in force now; ") || strings.Contains(said, "policy files") {
+		t.Errorf("%d: %s", code, said)
+	}
 	d.clean()
 }
 

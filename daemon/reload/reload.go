@@ -35,6 +35,9 @@ type Outcome struct {
 
 const Verb = "reload"
 
+// PolicyPrefix begins what a reload says of the policy files.
+const PolicyPrefix = "policy files: "
+
 // Reloader puts config.hcl and policy in force while a daemon runs.
 type Reloader struct {
 	Of      config.Daemon

@@ -115,8 +115,8 @@ func (s *Policy) Answer(_ context.Context, peer core.Peer, req hook.Request) (an
 	return out, nil
 }
 
-// ChangePrefix begins what a reload says of the policy that decides beside the one in force.
-const ChangePrefix = "shadow: "
+// changePrefix begins what a reload says of the policy that decides beside the one in force.
+const changePrefix = "shadow: "
 
 // Reloaded goes on with what the configuration has by now. A policy that has come in force decides beside itself no more: it would never find a difference.
 func (s *Policy) Reloaded() (changed []string) {
@@ -130,14 +130,14 @@ func (s *Policy) Reloaded() (changed []string) {
 	if p == nil {
 		s.Log.Warn("the policy that decides beside the one in force cannot do so any more: the configuration is another", core.LogError, hclfile.AsError(findings))
 		s.end()
-		return []string{ChangePrefix + "ended: the configuration is another, and the policy that decided beside the one in force cannot any more; the log says why"}
+		return []string{changePrefix + "ended: the configuration is another, and the policy that decided beside the one in force cannot any more; the log says why"}
 	}
 	if seen := s.is.Report(); p.Hash() == site.Policy.Hash() {
 		s.end()
 		why := fmt.Sprintf("ended: policy %.12s, which decided beside the one in force, is in force now; %d of %d jobs had got something else", seen.Policy, seen.Changed, seen.Jobs)
-		s.Log.Info(ChangePrefix + why)
+		s.Log.Info(changePrefix + why)
 		s.Audit.Info(Verb, core.LogPolicy, seen.Policy, core.LogWhy, why)
-		return []string{ChangePrefix + why}
+		return []string{changePrefix + why}
 	}
 	s.is.Turn(p, site.Policy)
 	return nil

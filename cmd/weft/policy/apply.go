@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/daemon/reload"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/daemon/shadow"
 	"github.com/weft-hpc/weft/hclfile"
@@ -35,8 +36,9 @@ func newPolicyApply(o *cli.Options) *cobra.Command {
 		Long: `Put a policy in force on the server's host. FILES are files and folders of the
 policy and its tests. Weft checks them and runs the tests. If all pass, FILES
 replace everything in the folder that the configuration names, in one step, and
-the daemons of this host reload. If FILES have no tests, the tests in the
-folder run and stay. If a daemon refuses the reload, Weft restores the folder.
+the daemons of this host reload. That puts edits of config.hcl in force, too.
+If FILES have no tests, the tests in the folder run and stay. If a daemon
+refuses the reload, Weft restores the folder.
 The verb needs the right to write in that folder and to reload. The audit log
 has the reload.
 
@@ -89,7 +91,7 @@ Exit codes:
 				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, cli.Plural(len(out.Files), "file"), out.Before, cli.Plural(len(out.Tests), "test file"))
 				for _, row := range out.Daemons {
 					for _, change := range row.Changed {
-						if strings.HasPrefix(change, shadow.ChangePrefix) {
+						if !strings.HasPrefix(change, reload.PolicyPrefix) { // it stands above
 							fmt.Fprintf(w, "%s: %s\n", row.Daemon, change)
 						}
 					}
