@@ -385,3 +385,24 @@ func TestAHalfOnANodeIsToldToRequeue(t *testing.T) {
 		}
 	})
 }
+
+// What a half on a node says of a job counts no more once a second host has the node's certificate.
+func TestAHalfOnANodeOfTwoHostsIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, atLogin)
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.attend(ctx, "n1", "b", nil)
+		login := s.half(ctx, "login")
+		wait := s.reserve(ctx, "n1", askOf("f", "1"))
+		c := login.call(t)
+		s.attend(ctx, "login", "another", nil)
+		login.reply(core.SchedulerReply{ID: login.call(t).ID, Err: core.Errorf(core.NotSupported, "it lives")})
+		login.reply(core.SchedulerReply{ID: c.ID, Job: describedBy(c)})
+		g := <-wait
+		if err, ok := g.err.(*core.Error); !ok || err.Reason != core.SchedulerAway || err.Remedy != core.TwinRemedy {
+			t.Errorf("%+v", g)
+		}
+	})
+}

@@ -106,5 +106,7 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 	facts := engine.Facts{Job: job, System: policy.system}
 	decision := s.judge(policy.Policy, facts)
 	s.saw(facts, decision)
-	return engine.NewSaid(began, job, decision, policy.text)
+	said := engine.NewSaid(began, job, decision, policy.text)
+	said.From = s.needs.At[key.Scheduler]
+	return said
 }

@@ -18,8 +18,7 @@ func (m *Machine) answer(in Answer) {
 		if in.Node != "" { // one host's list of its own jobs lacks the other's
 			return
 		}
-		in.Jobs = core.Jobs{Blind: fmt.Sprintf("scheduler %s: node %s tells of its jobs: %s; %s",
-			in.Scheduler, n.Name, n.Twin.Reason(), core.TwinRemedy)}
+		in.Jobs = core.Jobs{Blind: n.tells(in.Scheduler) + "; " + core.TwinRemedy}
 	}
 	switch {
 	case in.Jobs.Asking:

@@ -22,6 +22,7 @@ type Reserve struct {
 // Said is what came of a Describe.
 type Said struct {
 	Began      time.Duration // Moment.Uptime when the scheduler was asked
+	From       string        // as in Answer
 	Job        core.Job
 	Decision   Decision    // by policy, of Job
 	Policy     Text        // that policy: by the time of the Step another may be in force, or the third already

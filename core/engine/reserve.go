@@ -26,6 +26,11 @@ func (m *Machine) reserve(in Reserve) {
 		m.refuse(in, in.Said.Err)
 		return
 	}
+	if half := m.twins[in.Said.From]; half != nil {
+		err := core.Errorf(core.SchedulerAway, "job %s: node %s: %s", in.Ask.Key, n.Name, half.tells(in.Ask.Key.Scheduler))
+		m.refuse(in, err.WithRemedy(core.TwinRemedy))
+		return
+	}
 	job := in.Said.Job
 	if err := m.believe(in, job); err != nil {
 		m.refuse(in, err)
@@ -129,7 +134,7 @@ func (m *Machine) displace(in Reserve, job core.Job) bool {
 		if in.Said.Began <= r.prepared {
 			return true
 		}
-		m.drain(r, "the scheduler has the id for another run: "+job.Key.String(), "")
+		m.drain(r, "the scheduler has the id for another run: "+job.Key.String(), in.Said.From)
 	}
 	return false
 }

@@ -90,6 +90,11 @@ func (m *Machine) reopen(n *node, boot string) {
 	}
 }
 
+// tells is why nothing counts that n's half of a scheduler says.
+func (n *node) tells(scheduler string) string {
+	return fmt.Sprintf("scheduler %s: node %s tells of its jobs: %s", scheduler, n.Name, n.Twin.Reason())
+}
+
 // unsay takes back what only n's half of a scheduler said of jobs that a node may still hold.
 func (m *Machine) unsay(n *node) {
 	for _, serial := range slices.Sorted(maps.Keys(m.closing)) {
