@@ -83,7 +83,7 @@ func (w *world) deliver() bool {
 				p = append(p, pending{what: aDetach, s: l})
 			}
 		}
-		if len(w.srv.watch.changes) > 0 {
+		if len(w.srv.watch.changes) > 0 && w.truthful() {
 			p = append(p, pending{what: aChange})
 		}
 		switch {
@@ -148,7 +148,7 @@ func (w *world) goOn(p pending) {
 	case aChange:
 		c := &w.srv.watch.changes
 		i := w.rng.IntN(len(*c))
-		in := engine.Answer{Scheduler: label, Began: w.srv.moment().Uptime, Jobs: (*c)[i]}
+		in := engine.Answer{Scheduler: label, From: w.half, Began: w.srv.moment().Uptime, Jobs: (*c)[i]}
 		if !w.chance(100) { // else it comes again
 			*c = slices.Delete(*c, i, i+1)
 		}
@@ -270,7 +270,11 @@ func (w *world) detach(l *session) {
 // ask begins a question to the scheduler.
 func (w *world) ask() {
 	s := w.srv
-	s.watch.asked, s.watch.early, s.watch.began = true, nil, s.moment().Uptime
+	l, ok := w.teller()
+	if !ok {
+		return
+	}
+	s.watch.asked, s.watch.early, s.watch.began, s.watch.by = true, nil, s.moment().Uptime, l
 	w.say("server asks the scheduler")
 	if w.odds(400) {
 		a := w.sched.Answer(w.lie(), w.rng)
@@ -282,14 +286,15 @@ func (w *world) ask() {
 func (w *world) answer() {
 	s := w.srv
 	s.watch.asked = false
-	if w.chance(60) {
+	by := s.watch.by
+	if w.chance(60) || by != nil && !by.serverUp {
 		w.say("the scheduler stays silent")
 		return
 	}
 	if w.chance(60) {
 		w.say("the scheduler hides jobs from its asker")
 		s.watch.early = nil
-		s.input(engine.Answer{Scheduler: label, Began: s.watch.began, Jobs: core.Jobs{Blind: "it hides jobs"}})
+		s.input(engine.Answer{Scheduler: label, From: w.half, Began: s.watch.began, Jobs: core.Jobs{Blind: "it hides jobs"}})
 		return
 	}
 	var a core.Jobs
@@ -299,6 +304,9 @@ func (w *world) answer() {
 		a = w.sched.Answer(w.lie(), w.rng)
 	}
 	s.watch.early = nil
+	if by != nil && by.b.of != nil {
+		a = w.alien(a.Jobs)
+	}
 	if w.trace != nil {
 		text := fmt.Sprintf("hidden %d; ", w.hidden)
 		for _, j := range a.Jobs {
@@ -309,8 +317,8 @@ func (w *world) answer() {
 	if hidden := w.hidden; hidden != 0 && !w.calm { // the asker may not see the jobs of this user
 		a.Jobs = slices.DeleteFunc(slices.Clone(a.Jobs), func(s core.JobStatus) bool { return s.UID == hidden })
 	}
-	s.input(engine.Answer{Scheduler: label, Began: s.watch.began, Jobs: a})
+	s.input(engine.Answer{Scheduler: label, From: w.half, Began: s.watch.began, Jobs: a})
 	if s.up && w.chance(30) {
-		s.input(engine.Answer{Scheduler: label, Began: s.watch.began, Jobs: a})
+		s.input(engine.Answer{Scheduler: label, From: w.half, Began: s.watch.began, Jobs: a})
 	}
 }

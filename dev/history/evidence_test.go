@@ -19,6 +19,11 @@ func (l *law) loaded(m *engine.Machine, records []engine.Record) {
 	for _, h := range l.held {
 		l.live[h.Serial] = newLive(h, now)
 	}
+	for serial := range l.hearsay { // the end was not committed
+		if h := l.held[serial]; h == nil || h.state == engine.Active {
+			delete(l.hearsay, serial)
+		}
+	}
 	for v := range m.Reservations(0) {
 		if h := l.held[v.Serial]; h == nil || h.state != v.State {
 			l.w.fail("R3: after a restart %v is %v, and the store's commits say otherwise: %+v", v.Job.Run, v.State, h)
@@ -84,10 +89,10 @@ func (l *law) before(in engine.Input, now time.Duration) {
 	switch in := in.(type) {
 	case engine.Answer:
 		switch {
-		case in.Jobs.Complete:
+		case in.Jobs.Complete && !l.w.doubtful():
 			l.asked = in.Began
 			l.complete(in.Jobs.Jobs)
-		case in.Jobs.Blind != "": // it hid jobs, and may have done so before
+		case in.Jobs.Blind != "", l.w.doubtful(): // it hid jobs, and may have done so before
 			for _, r := range l.live {
 				r.lacks, r.alarmed = 0, 0
 			}
@@ -101,7 +106,7 @@ func (l *law) before(in engine.Input, now time.Duration) {
 			}
 		}
 	case engine.Reserve:
-		if in.Said == nil || in.Said.Err != nil {
+		if in.Said == nil || in.Said.Err != nil || l.w.doubtful() {
 			break
 		}
 		job := in.Said.Job
@@ -123,11 +128,12 @@ func (l *law) before(in engine.Input, now time.Duration) {
 			}
 		}
 	case engine.Forget:
-		for _, r := range l.live {
+		for serial, r := range l.live {
 			switch {
 			case in.Vanished && r.lacks >= 2:
 				l.allow(r)
-			case !in.Vanished && r.run.JobID == in.Job:
+			case !in.Vanished && (serial == in.Serial || in.Serial == 0 && r.run.JobID == in.Job):
+				delete(l.hearsay, serial)
 				l.allow(r)
 				for _, v := range r.vnis { // an administrator says that they are free; the nodes may not agree
 					l.excused[v] = true
@@ -211,6 +217,7 @@ func (l *law) complete(jobs []core.JobStatus) {
 
 // stepped judges what the server's machine made of an input.
 func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine.Action, now time.Duration) {
+	var node engine.Node
 	for _, rec := range records {
 		switch rec := rec.(type) {
 		case engine.Reservation:
@@ -236,7 +243,15 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 			if rec.State == engine.Quarantined {
 				r.rested = now
 			}
+			if r.state != engine.Active && rec.State == engine.Active {
+				l.revive(r)
+			}
+			if r.state == engine.Active || rec.State == engine.Active {
+				l.tell(in, rec)
+			}
 			r.state = rec.State
+		case engine.Node:
+			node = rec
 		case engine.Delete:
 			if rec.At.Table != engine.TableReservation {
 				continue
@@ -247,6 +262,7 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 			delete(l.live, rec.At.Serial)
 		}
 	}
+	l.untold(node)
 	reserve, _ := in.(engine.Reserve)
 	for _, a := range actions {
 		if g, ok := a.(engine.Granted); ok && len(g.Grant.VNIs) > 0 {

@@ -104,6 +104,7 @@ func (w *world) losePast() {
 		b.deaf = true
 	}
 	witness := core.Head{}
+	s.imported = nil
 	switch p := w.rng.IntN(10); {
 	case p < 2 || len(s.snaps) == 0:
 		w.say("the store is deleted")

@@ -38,6 +38,8 @@ type law struct {
 	// Nodes whose certificate two hosts have.
 	twins  map[string]time.Duration // when the second host came last
 	paired map[string]bool          // the store says so
+
+	hearsay map[uint64]bool // reservations whose end only the scheduler's half on a node told
 }
 
 // held is a reservation as the store has it.
@@ -66,7 +68,7 @@ type live struct {
 }
 
 func newLaw(w *world) *law {
-	l := &law{w: w, on: map[core.VNI][]*owned{}, excused: map[core.VNI]bool{}, zombies: map[core.Run]bool{}, twins: map[string]time.Duration{}}
+	l := &law{w: w, on: map[core.VNI][]*owned{}, excused: map[core.VNI]bool{}, zombies: map[core.Run]bool{}, twins: map[string]time.Duration{}, hearsay: map[uint64]bool{}}
 	l.empty()
 	return l
 }
@@ -195,8 +197,8 @@ func (l *law) insert(h *held) {
 
 func (l *law) phase(h *held, rec engine.Transition) {
 	h.state = rec.State
-	if !h.Unknown && rec.State != engine.Active {
-		l.over[h.Job.Run] = true
+	if !h.Unknown {
+		l.over[h.Job.Run] = rec.State != engine.Active
 	}
 	if rec.State != engine.Quarantined {
 		return
@@ -284,6 +286,7 @@ func (l *law) excusedRun(r *engine.Reservation) bool {
 func (l *law) lost(store *memory.Store, known bool) {
 	was := l.held
 	l.empty()
+	clear(l.hearsay)
 	if store != nil {
 		for _, r := range loadAll(store) {
 			l.restore(r)

@@ -43,6 +43,7 @@ type watch struct {
 	began   time.Duration
 	early   *core.Jobs // what it answers, where that is known already
 	changes []core.Jobs
+	by      *session // whose half is asked; nil: the server asks
 }
 
 // call is a Reserve on its way.
@@ -284,13 +285,17 @@ func (w *world) lie() schedulertest.Lie {
 
 // describe asks the scheduler and the policy.
 func (w *world) describe(c *call) *engine.Said {
-	said := &engine.Said{Began: c.began}
-	if w.chance(40) {
+	said := &engine.Said{Began: c.began, From: w.half}
+	l, ok := w.teller()
+	if w.chance(40) || !ok {
 		said.Err = core.Errorf(core.SchedulerAway, "scheduler: no answer")
 		return said
 	}
 	lie := w.lie()
 	said.Job, said.Err = w.sched.Describe(c.ask.Key, lie, w.rng)
+	if l != nil && l.b.of != nil {
+		said.Job.Submitted++
+	}
 	if said.Err == nil {
 		said.Decision = decide(said.Job)
 	}

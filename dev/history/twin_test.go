@@ -27,6 +27,9 @@ func (w *world) copyHost() {
 		return
 	}
 	of := w.boxes[w.rng.IntN(numNodes)]
+	if w.half != "" && w.odds(700) {
+		of = w.boxes[w.half[1]-'1']
+	}
 	c := &box{w: w, name: of.name, of: of}
 	w.boxes = append(w.boxes, c)
 	w.bootCopy(c)
@@ -122,13 +125,5 @@ func (w *world) writeOff() {
 func (w *world) forget(h *held) {
 	w.calls++
 	w.say("an administrator writes %v off", h.Job.Run)
-	for _, t := range h.VNIs {
-		w.law.excused[t.VNI] = true
-	}
-	for _, r := range w.law.live {
-		if r.run == h.Job.Run {
-			w.law.allow(r)
-		}
-	}
 	w.srv.input(engine.Forget{Call: w.calls, Serial: h.Serial})
 }

@@ -40,6 +40,7 @@ type world struct {
 	calm bool          // healing: no more faults, no more lies
 
 	reloaded bool   // the agent of dataServer knows that it is one, too
+	half     string // the node where the scheduler's half runs; empty: it runs in the server
 	hidden   uint32 // uid whose jobs complete answers lack; 0: they have all
 	trace    *trace
 
@@ -100,6 +101,9 @@ func newWorld(seed uint64, t *trace) *world {
 		b := newBox(w, i)
 		w.boxes = append(w.boxes, b)
 		w.cfg.Nodes = append(w.cfg.Nodes, b.name)
+	}
+	if w.odds(150) {
+		w.half = w.boxes[w.rng.IntN(numNodes)].name
 	}
 	w.srv = newServer(w)
 	w.srv.start(core.Head{})
