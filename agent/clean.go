@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
@@ -23,24 +25,34 @@ type CleanRow struct {
 	Why     string     `json:"why,omitempty"`
 }
 
+// maxCleaned bounds the services of one call, and maxCleanedVNIs the VNIs of several, so that a reply holds what became of
+// them.
+const (
+	maxCleaned     = 64
+	maxCleanedVNIs = 1 << 16
+)
+
 // auditClean is the event of an operator's word that orphans go.
 const auditClean = "clean"
 
 // Clean removes the services that no run of this node explains, as far as all their VNIs are of Weft's pools; the others are listed as kept. Never one of the
-// system, never a default service.
-func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call, right string, dry bool) ([]CleanRow, error) {
+// system, never a default service. It looks at some of those behind after; next is empty at the end.
+func (a *Agent) Clean(
+	ctx context.Context, site Site, peer core.Peer, call, right, after string, dry bool,
+) (rows []CleanRow, next string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Driver)
 	defer cancel()
 	services, err := a.needs.Driver.Services(ctx)
 	if err != nil && (dry || len(services) == 0) {
-		return nil, a.driverError(err)
+		return nil, "", a.driverError(err)
 	}
 	// A run is recorded before its services are made, so what the reading showed and the machine does not know now is nobody's.
 	var orphans []core.Service
 	if err := a.Look(ctx, func(m *node.Machine) { orphans = m.Orphans(services) }); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	rows := make([]CleanRow, 0, len(orphans))
+	orphans, next = someAfter(orphans, after)
+	rows = make([]CleanRow, 0, len(orphans))
 	var going []core.Service
 	var at []int
 	for _, s := range orphans {
@@ -53,7 +65,7 @@ func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call, righ
 		rows = append(rows, r)
 	}
 	if len(going) == 0 {
-		return rows, nil
+		return rows, next, nil
 	}
 	errs, err := a.needs.Driver.Destroy(ctx, going)
 	if err == nil && len(errs) != len(going) {
@@ -67,7 +79,7 @@ func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call, righ
 		}
 		attrs := append(peer.Audited(call, right), core.LogNIC, s.Device, core.LogService, s.ID, core.LogVNI, core.VNIRanges(s.VNIs), core.LogOwner, r.Owner)
 		if e := a.driverError(one); e != nil {
-			r.Result, r.Why = "failed", e.What
+			r.Result, r.Why = "failed", core.Cut(e.What, maxWhy)
 			if e.Code == core.Busy {
 				r.Result = "busy"
 			}
@@ -78,7 +90,25 @@ func (a *Agent) Clean(ctx context.Context, site Site, peer core.Peer, call, righ
 		a.audit.Info(auditClean, attrs...)
 	}
 	if slices.ContainsFunc(rows, func(r CleanRow) bool { return r.Result == "removed" }) {
-		return rows, a.Reread(ctx) // the server learns of it at once
+		return rows, next, a.Reread(ctx) // the server learns of it at once
 	}
-	return rows, nil
+	return rows, next, nil
 }
+
+// someAfter sorts services and gives those of one call.
+func someAfter(services []core.Service, after string) (some []core.Service, next string) {
+	slices.SortFunc(services, func(a, b core.Service) int { return cmp.Compare(place(a), place(b)) })
+	vnis := 0
+	for _, s := range services {
+		if place(s) <= after {
+			continue
+		}
+		if vnis += len(s.VNIs); len(some) > 0 && (len(some) == maxCleaned || vnis > maxCleanedVNIs) {
+			return some, place(some[len(some)-1])
+		}
+		some = append(some, s)
+	}
+	return some, ""
+}
+
+func place(s core.Service) string { return fmt.Sprintf("%s %010d", s.Device, s.ID) }

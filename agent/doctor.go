@@ -1,13 +1,18 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // Site is what a doctor must know of the system beside what the node itself shows. A nil function knows nothing.
@@ -83,6 +88,27 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	all.Go(func() { add("node", diagnose(a.examine(ctx, site))) })
 	all.Wait()
 	return slices.Concat(by[core.Critical], by[core.Warning], by[core.Notice], by[core.Good])
+}
+
+// maxWhy bounds each text of a row, in bytes.
+const maxWhy = 1024
+
+// Fitting gives as many rows as the reply to r holds, from the first, which is the worst; a last one says how many are
+// left out.
+func Fitting(r hook.Request, rows []FindingRow) []FindingRow {
+	room := cmp.Or(r.Room, listener.DefaultReply) - maxWhy
+	for i := range rows {
+		f := &rows[i]
+		f.What, f.Evidence, f.Remedy = core.Cut(f.What, maxWhy), core.Cut(f.Evidence, maxWhy), core.Cut(f.Remedy, maxWhy)
+		text, _ := json.Marshal(f)
+		if room -= len(text) + 1; room < 0 {
+			return append(rows[:i:i], FindingRow{
+				Severity: f.Severity, Of: f.Of, What: fmt.Sprintf("findings that are not shown: %d", len(rows)-i),
+				Remedy: "mend those that are shown, and ask again",
+			})
+		}
+	}
+	return rows
 }
 
 // checked asks one plugin. One that does not answer is trouble too; the call is left behind then, since a plugin in this process may not heed its context.

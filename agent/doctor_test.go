@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // checker is a plugin's; without findings it never answers.
@@ -64,14 +66,14 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dry, err := r.Clean(t.Context(), pools, root, "c", "root", true)
+		dry, _, err := r.Clean(t.Context(), pools, root, "c", "root", "", true)
 		if err != nil || len(dry) != 3 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		if after, _ := r.driver.Services(t.Context()); len(after) != len(before) {
 			t.Fatal("a dry run removed something")
 		}
-		rows, err := r.Clean(t.Context(), pools, root, "c", "root", false)
+		rows, _, err := r.Clean(t.Context(), pools, root, "c", "root", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +98,7 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 		}
 		// A site that knows of no pool removes nothing.
 		r.foreign(t, "cxi0", &uid, 5002)
-		if rows, err := r.Clean(t.Context(), agent.Site{}, root, "c", "root", false); err != nil || slices.ContainsFunc(rows, func(c agent.CleanRow) bool { return c.Result != "kept" }) {
+		if rows, _, err := r.Clean(t.Context(), agent.Site{}, root, "c", "root", "", false); err != nil || slices.ContainsFunc(rows, func(c agent.CleanRow) bool { return c.Result != "kept" }) {
 			t.Errorf("%+v, %v", rows, err)
 		}
 	})
@@ -120,7 +122,7 @@ func TestCleanBelievesNoDriverThatMiscounts(t *testing.T) {
 			r.foreign(t, "cxi0", &uid, 5000)
 			r.stop()
 			a, _ := run(t, agent.Needs{Driver: miscounting{r.driver, more}, Authority: r.server})
-			rows, err := a.Clean(t.Context(), pools, root, "c", "root", false)
+			rows, _, err := a.Clean(t.Context(), pools, root, "c", "root", "", false)
 			if err != nil || len(rows) != 1 || rows[0].Result != "failed" || !strings.Contains(rows[0].Why, "results for 1 services") {
 				t.Errorf("%d results too many: %+v, %v", more, rows, err)
 			}
@@ -225,7 +227,7 @@ func TestCleanLeavesADataServicesOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rows, err := a.Clean(t.Context(), pools, root, "c", "root", false)
+		rows, _, err := a.Clean(t.Context(), pools, root, "c", "root", "", false)
 		if err != nil || len(rows) != 1 || rows[0].VNIs[0] != 5001 || rows[0].Result != "removed" {
 			t.Errorf("%+v, %v", rows, err)
 		}
@@ -233,4 +235,78 @@ func TestCleanLeavesADataServicesOwn(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+}
+
+// crowd is a driver with so many services that Weft did not make, each with so many VNIs.
+type crowd struct {
+	core.NICDriver
+	services []core.Service
+}
+
+func (c *crowd) Services(context.Context) ([]core.Service, error) {
+	return slices.Clone(c.services), nil
+}
+
+func (c *crowd) Destroy(_ context.Context, going []core.Service) ([]error, error) {
+	errs := make([]error, len(going))
+	for i := range going {
+		errs[i] = core.Errorf(core.NICFailed, "%s", strings.Repeat("\x01", 10_000))
+	}
+	return errs, nil
+}
+
+// What the doctor finds and what becomes of each orphan fit into replies, however much there is.
+func TestDoctorAndCleanFitIntoReplies(t *testing.T) {
+	for _, c := range []struct{ services, vnis, pages int }{{200, 2, 4}, {3, 60_000, 3}, {0, 0, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			driver := &crowd{NICDriver: sim.New(sim.Options{NICs: 1, Boot: "b"})}
+			for i := range c.services {
+				s := core.Service{Device: "cxi0", ID: uint32(3 + i), VNIs: make([]core.VNI, c.vnis)}
+				for v := range s.VNIs {
+					s.VNIs[v] = core.VNI(2000 + v)
+				}
+				driver.services = append(driver.services, s)
+			}
+			needs := agent.Needs{Driver: driver, Authority: &authority{orders: make(chan core.Orders)}, Environ: t.TempDir()}
+			a, _ := run(t, needs)
+			long := strings.Repeat("\x01", 10_000)
+			found := slices.Repeat([]core.Finding{{What: long, Evidence: long, Remedy: long}}, 1000)
+			site := pools
+			site.Checks = map[string]core.Checker{"driver x": checker{append(found, core.Finding{Severity: core.Critical})}}
+			call := func(verb, cursor string, out any) (next string) {
+				t.Helper()
+				verbs := &agent.Verbs{Agent: a, Site: site}
+				body, err := verbs.Handle(t.Context(), root, hook.Request{Verb: verb, Cursor: cursor, Body: []byte("{}")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p, ok := body.(listener.Page); ok {
+					body, next = p.Body, p.Next
+				}
+				text, _ := json.Marshal(body)
+				if len(text) > listener.DefaultReply {
+					t.Errorf("%s: a reply of %d bytes", verb, len(text))
+				}
+				if err := json.Unmarshal(text, out); err != nil {
+					t.Fatal(err)
+				}
+				return next
+			}
+			told, pages := 0, 0
+			for cursor, more := "", true; more; more = cursor != "" {
+				var rows []agent.CleanRow
+				cursor = call("clean", cursor, &rows)
+				told, pages = told+len(rows), pages+1
+			}
+			if told != c.services || pages != c.pages {
+				t.Errorf("%d of %d services in %d pages", told, c.services, pages)
+			}
+			var rows []agent.FindingRow
+			call("doctor", "", &rows)
+			left := fmt.Sprint("findings that are not shown: ", len(a.Doctor(t.Context(), site, 0))-len(rows)+1)
+			if last := rows[len(rows)-1]; rows[0].Severity != "critical" || last.What != left {
+				t.Errorf("%d findings, the first is %s, the last %.80q, want %q", len(rows), rows[0].Severity, last.What, left)
+			}
+		})
+	}
 }

@@ -168,10 +168,10 @@ func (d *Verbs) doctor(ctx context.Context, peer core.Peer, req hook.Request) (a
 	if _, err := Privileged(peer, "doctor"); err != nil {
 		return nil, err
 	}
-	return d.Agent.Doctor(ctx, d.Site, args.Limit), nil
+	return Fitting(req, d.Agent.Doctor(ctx, d.Site, args.Limit)), nil
 }
 
-// clean removes orphans.
+// clean removes orphans, some at each call.
 func (d *Verbs) clean(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	var args CleanArgs
 	if err := req.Decode(&args); err != nil {
@@ -182,7 +182,8 @@ func (d *Verbs) clean(ctx context.Context, peer core.Peer, req hook.Request) (an
 		d.Agent.audit.Info(auditRefuse, append(peer.Audited(req.ID, ""), core.LogVerb, auditClean, core.LogReason, string(core.ReasonOf(err)))...)
 		return nil, err
 	}
-	return d.Agent.Clean(ctx, d.Site, peer, req.ID, right, args.DryRun)
+	rows, next, err := d.Agent.Clean(ctx, d.Site, peer, req.ID, right, req.Cursor, args.DryRun)
+	return listener.Page{Body: rows, Next: next}, err
 }
 
 // Privileged is the right of a caller to do what only root and the agent's user may.

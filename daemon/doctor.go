@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
@@ -14,19 +16,22 @@ import (
 const VerbDoctor = "doctor"
 
 func doctor(checks ...core.Checker) listener.Handler {
-	return func(ctx context.Context, _ core.Peer, _ hook.Request) (any, error) {
-		rows := []agent.FindingRow{}
+	return func(ctx context.Context, _ core.Peer, req hook.Request) (any, error) {
+		var found []core.Finding
 		for _, c := range checks {
-			found, err := c.Check(ctx)
+			more, err := c.Check(ctx)
 			if err != nil {
 				return nil, err
 			}
-			for _, f := range found {
-				rows = append(rows, agent.FindingRow{
-					Severity: f.Severity.String(), Of: "server", What: f.What, Evidence: f.Evidence, Remedy: f.Remedy,
-				})
+			found = append(found, more...)
+		}
+		slices.SortStableFunc(found, func(a, b core.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+		rows := make([]agent.FindingRow, len(found))
+		for i, f := range found {
+			rows[i] = agent.FindingRow{
+				Severity: f.Severity.String(), Of: "server", What: f.What, Evidence: f.Evidence, Remedy: f.Remedy,
 			}
 		}
-		return rows, nil
+		return agent.Fitting(req, rows), nil
 	}
 }

@@ -30,8 +30,8 @@ it or the NIC failed.`,
 			if err != nil {
 				return err
 			}
-			rows := []agent.CleanRow{}
-			if err := o.AskNode(cmd.Context(), at, "clean", in, &rows); err != nil {
+			rows, err := cli.ListNode[agent.CleanRow](cmd.Context(), o, at, "clean", in)
+			if err != nil {
 				return err
 			}
 			if err := cli.Print(o, rows, printClean); err != nil {
