@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,39 @@ func (d *downer) Down(_ context.Context, node string) error {
 	return nil
 }
 
+// recovers does `weft recover --without NODES`.
+func recovers(t *testing.T, s *system, nodes string, want server.Count) {
+	t.Helper()
+	req := hook.Request{Verb: "recover", Body: fmt.Appendf(nil, `{"nodes": %q}`, nodes)}
+	got, err := (&server.Verbs{Server: s.Server}).Handle(t.Context(), core.Peer{}, req)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("without %s: %v %s", nodes, err, diff)
+	}
+}
+
+// TestRecoverAgain: the answer says why no node, or not each, is one that the server now waits for no longer.
+func TestRecoverAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, func(n *server.Needs) { n.Config.Nodes = []string{"n1", "n2", "n3", "n4"} })
+		defer s.stop()
+		go func() {
+			report := core.Report{Number: 1, Boot: "b", Full: true, Devices: []string{"cxi0"}}
+			_ = s.Attend(t.Context(), "n1", report, nil, func(core.Orders) {})
+		}()
+		synctest.Wait()
+		const mute = "no scheduler here can tell whether n[2-4] is down: name those that are off"
+		recovers(t, s, "down", server.Count{Why: mute})
+		recovers(t, s, "n3", server.Count{Count: 1, Nodes: "n3"})
+		recovers(t, s, "n3", server.Count{Nodes: "n3", Why: "left out already: n3"})
+		recovers(t, s, "n[1,3-4]", server.Count{
+			Count: 1, Nodes: "n[1,3-4]", Why: "left out already: n3; reported already: n1",
+		})
+		recovers(t, s, "n2", server.Count{Count: 1, Nodes: "n2"})
+		recovers(t, s, "n2", server.Count{Nodes: "n2", Why: "the server waits for no node"})
+		recovers(t, s, "down", server.Count{Why: "the server waits for no node"})
+	})
+}
+
 // TestRecoverWithoutDown: `weft recover --without down` leaves out those nodes alone that a scheduler calls down and no
 // other calls up, and names them.
 func TestRecoverWithoutDown(t *testing.T) {
@@ -46,13 +80,9 @@ func TestRecoverWithoutDown(t *testing.T) {
 			n.Schedulers["slurm"], n.Schedulers["flux"] = core.Dispatcher{Of: slurm}, core.Dispatcher{Of: flux}
 		})
 		defer s.stop()
-		req := hook.Request{Verb: "recover", Body: []byte(`{"nodes": "down"}`)}
-		for i, want := range []string{"n1", ""} {
-			got, err := (&server.Verbs{Server: s.Server}).Handle(t.Context(), core.Peer{}, req)
-			if diff := cmp.Diff(server.Count{Count: len(want) / 2, Nodes: want}, got); err != nil || diff != "" {
-				t.Errorf("call %d: %v %s", i, err, diff)
-			}
-		}
+		const silent = "no scheduler calls one of mute,n[2-3],none down, or another differs or is silent"
+		recovers(t, s, "down", server.Count{Count: 1, Nodes: "n1"})
+		recovers(t, s, "down", server.Count{Why: silent})
 		var left []string
 		if err := s.Look(t.Context(), func(m *engine.Machine) { left = m.Awaited() }); err != nil {
 			t.Fatal(err)

@@ -24,8 +24,8 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (an
 		return Count{Count: n}, err
 	}
 	var args NodeArgs
-	n, err := d.onNodes(ctx, req, &args)
-	by = append(by, core.LogNode, args.Nodes, core.LogCount, n)
+	done, err := d.onNodes(ctx, req, &args)
+	by = append(by, core.LogNode, args.Nodes, core.LogCount, done.Count)
 	if req.Verb == "drain" {
 		by = append(by, core.LogWhy, args.Reason)
 	}
@@ -33,48 +33,56 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (an
 		by = append(by, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())
 	}
 	d.Server.auditor.Info(req.Verb, by...)
-	return Count{n, args.Nodes}, err
+	done.Nodes = args.Nodes
+	return done, err
 }
 
 // onNodes does a verb that names nodes.
-func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (int, error) {
+func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (done Count, err error) {
 	if err := req.Decode(args); err != nil {
-		return 0, err
+		return done, err
 	}
 	list, err := hostlist.Parse(args.Nodes)
 	if err != nil {
-		return 0, core.Errorf(core.BadCall, "nodes: %w", err)
+		return done, core.Errorf(core.BadCall, "nodes: %w", err)
 	}
 	names, err := list.ExpandMax(maxNamed)
 	if err != nil {
-		return 0, core.Errorf(core.BadCall, "nodes: %w", err)
+		return done, core.Errorf(core.BadCall, "nodes: %w", err)
 	}
 	if len(names) == 0 {
-		return 0, core.Errorf(core.BadCall, "%s: no node is named", req.Verb).WithRemedy("`weft nodes` lists them")
+		return done, core.Errorf(core.BadCall, "%s: no node is named", req.Verb).WithRemedy("`weft nodes` lists them")
 	}
 	if req.Verb == "recover" && args.Nodes == Down {
-		if names, err = d.Server.down(ctx); err != nil {
-			return 0, err
+		if names, done.Why, err = d.Server.down(ctx); err != nil {
+			return done, err
 		}
 		args.Nodes = hostlist.Fold(names)
 	}
 	if err := d.known(ctx, names); err != nil {
-		return 0, err
+		return done, err
 	}
 	if req.Verb == "recover" {
-		return d.Server.Do(ctx, func(call uint64) engine.Input { return engine.Recover{Call: call, Without: names} })
+		if len(names) > 0 {
+			done.Why, err = d.Server.idle(ctx, names)
+		}
+		if err == nil {
+			done.Count, err = d.Server.Do(ctx, func(call uint64) engine.Input {
+				return engine.Recover{Call: call, Without: names}
+			})
+		}
+		return done, err
 	}
 	args.Reason = strings.Join(strings.Fields(args.Reason), " ")
 	switch {
 	case req.Verb != "drain":
 	case args.Reason == "":
-		return 0, core.Errorf(core.BadCall, "drain: a reason is missing").WithRemedy("`weft drain NODES REASON`: who finds the node drained must learn why")
+		return done, core.Errorf(core.BadCall, "drain: a reason is missing").WithRemedy("`weft drain NODES REASON`: who finds the node drained must learn why")
 	case len(args.Reason) > maxReason:
-		return 0, core.Errorf(core.BadCall, "drain: the reason has %d bytes and there may be %d", len(args.Reason), maxReason).WithRemedy("say it in fewer words")
+		return done, core.Errorf(core.BadCall, "drain: the reason has %d bytes and there may be %d", len(args.Reason), maxReason).WithRemedy("say it in fewer words")
 	case strings.ContainsFunc(args.Reason, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return 0, core.Errorf(core.BadCall, "drain: the reason has a character that does not print")
+		return done, core.Errorf(core.BadCall, "drain: the reason has a character that does not print")
 	}
-	total := 0
 	for _, name := range names {
 		n, err := d.Server.Do(ctx, func(call uint64) engine.Input {
 			if req.Verb == "accept" {
@@ -83,11 +91,11 @@ func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (
 			return engine.SetDrain{Call: call, Node: name, Reason: args.Reason}
 		})
 		if err != nil {
-			return total, err
+			return done, err
 		}
-		total += n
+		done.Count += n
 	}
-	return total, nil
+	return done, nil
 }
 
 // known refuses names that the system does not have, before anything is done to those that it has.

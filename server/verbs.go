@@ -55,6 +55,7 @@ type NodeArgs struct {
 type Count struct {
 	Count int    `json:"count"`
 	Nodes string `json:"nodes,omitempty"` // hostlist
+	Why   string `json:"why,omitempty"`   // no more
 }
 
 // Down stands in NodeArgs of the verb recover for the nodes that their schedulers call down.

@@ -39,6 +39,9 @@ func (m *Machine) Awaited() []string {
 	return slices.DeleteFunc(slices.Clone(m.names), func(n string) bool { return !m.awaited[n] })
 }
 
+// LeftOut reports whether the recovery goes on without a node.
+func (m *Machine) LeftOut(name string) bool { return slices.Contains(m.meta.Without, name) }
+
 // knows reports whether seen is of this store's own past, or of a lost one that was met before. A number proves nothing
 // here: a copy that was put back soon passes every revision that somebody saw.
 func (m *Machine) knows(seen core.Head) bool {
@@ -216,13 +219,15 @@ func (m *Machine) goOn(in Recover) {
 		m.do(Done{Call: in.Call})
 		return
 	}
+	awaited := len(m.awaited)
 	for _, name := range in.Without {
-		if !slices.Contains(m.meta.Without, name) {
+		if !m.LeftOut(name) {
 			m.meta.Without = append(slices.Clone(m.meta.Without), name)
 		}
 		delete(m.awaited, name)
 	}
+	count := awaited - len(m.awaited)
 	m.write(m.meta)
 	m.finishRecovery()
-	m.do(Done{Call: in.Call, Count: len(in.Without)})
+	m.do(Done{Call: in.Call, Count: count})
 }

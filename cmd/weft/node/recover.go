@@ -36,6 +36,9 @@ up.`,
 			if taken.Count > 0 && taken.Nodes != "" {
 				done += ": " + taken.Nodes
 			}
+			if taken.Why != "" {
+				done += " (" + taken.Why + ")"
+			}
 			_, err := fmt.Println(cli.Plural(taken.Count, "node"), done)
 			return err
 		},
