@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -123,6 +124,24 @@ func TestSliceOfNothingAndOfTooMuch(t *testing.T) {
 	}
 	if _, err := Slice(hook.Request{Verb: "list", Room: 64}, []string{strings.Repeat("y", 99)}, key); !errors.Is(err, core.Internal) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A row that no reply holds ends its list with an error that names it and has a remedy; the rows before it have come.
+func TestARowLongerThanAReplyIsAnError(t *testing.T) {
+	list := []string{"a", "b" + strings.Repeat("x", 99_999), "c"}
+	path := start(t, Bounds{Reply: 8 << 10}, func(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
+		return Slice(req, list, func(s string) string { return s[:1] })
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	got, err := hook.List[string](ctx, path, "list", nil)
+	e := core.AsError(err)
+	if e == nil || !strings.Contains(e.What, "list of list: b: it has 100002 bytes") || e.Remedy == "" {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(list[:1], got); diff != "" {
+		t.Error(diff)
 	}
 }
 
