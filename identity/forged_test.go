@@ -43,6 +43,15 @@ func signed(t *testing.T, dir string, usage x509.ExtKeyUsage, uris ...string) tl
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
+// The authority signs hosts only. No host believes an authority that it signed.
+func TestTheAuthorityMakesNoOther(t *testing.T) {
+	dir := site(t, time.Now())
+	ca, err := tls.LoadX509KeyPair(filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key"))
+	if err != nil || !ca.Leaf.IsCA || ca.Leaf.MaxPathLen != 0 || !ca.Leaf.MaxPathLenZero {
+		t.Errorf("path length %d: %v", ca.Leaf.MaxPathLen, err)
+	}
+}
+
 // The authority's signature is not enough: the certificate must be for the one role that its holder plays.
 func TestTheRoleIsChecked(t *testing.T) {
 	dir := site(t, time.Now(), "n1")
