@@ -147,7 +147,7 @@ func taken(of []engine.Taken, v core.VNI) int {
 
 func nodeRow(n engine.NodeStatus, expiry time.Time) NodeRow {
 	r := NodeRow{
-		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Open, Boot: n.Boot,
+		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Jobs, Boot: n.Boot,
 		Awaited: n.Awaited, Expiry: expiry, TwoHosts: n.TwoHosts,
 	}
 	if n.Trouble != n.Drained && n.Trouble != "" { // somebody has drained it for another reason, too

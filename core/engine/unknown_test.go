@@ -203,3 +203,15 @@ func TestServiceOfADataServicesOwnServer(t *testing.T) {
 		})
 	}
 }
+
+// TestUnknownServicesAreNoJobs: a node that holds them and a job has one job.
+func TestUnknownServicesAreNoJobs(t *testing.T) {
+	w := newWorld(t, 256)
+	w.begin("n1", core.Report{Unknown: []core.Service{strayService(1024)}})
+	w.granted("n1", job("7", "n1"), app())
+	for n := range w.m.Nodes("") {
+		if n.Name == "n1" && (n.Jobs != 1 || w.m.Open("n1") != 2) {
+			t.Errorf("%d jobs of %d reservations, want 1 of 2", n.Jobs, w.m.Open("n1"))
+		}
+	}
+}

@@ -44,7 +44,7 @@ type NodeStatus struct {
 	Attached bool
 	Away     time.Duration // out of contact for so long
 	Devices  []string
-	Open     int // reservations whose services it may hold
+	Jobs     int // whose services it may hold
 	Awaited  bool
 	TwoHosts string // which hosts have its certificate; empty: one has it
 	Trouble  string // why it is out of service until that ends by itself, whatever Drained says; empty: nothing is
@@ -131,7 +131,12 @@ func (m *Machine) Nodes(after string) iter.Seq[NodeStatus] {
 			if n == nil {
 				n = &node{Node: Node{Name: name}}
 			}
-			s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Open: len(n.open), Awaited: m.awaited[name]}
+			s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Awaited: m.awaited[name]}
+			for _, j := range n.open {
+				if !j.of.Unknown {
+					s.Jobs++
+				}
+			}
 			s.Trouble = n.trouble()
 			if n.paired() {
 				s.TwoHosts = n.Twin.Reason()

@@ -4,6 +4,7 @@ package job
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -134,7 +135,19 @@ func NewVNIs(o *cli.Options) *cobra.Command {
 }
 
 func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
-	cli.Table(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", vnis, func(v server.VNIRow) []string {
+	var ranges [][]server.VNIRow
+	for i, v := range vnis {
+		if i > 0 && v.Job == "" && follows(vnis[i-1], v) {
+			ranges[len(ranges)-1] = append(ranges[len(ranges)-1], v)
+		} else {
+			ranges = append(ranges, []server.VNIRow{v})
+		}
+	}
+	cli.Table(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", ranges, func(all []server.VNIRow) []string {
+		v, number := all[0], fmt.Sprint(all[0].VNI)
+		if len(all) > 1 {
+			number = fmt.Sprintf("%d-%d", v.VNI, all[len(all)-1].VNI)
+		}
 		owner := ""
 		if v.Job != "" {
 			owner = cli.Account(v.User, v.UID)
@@ -143,6 +156,12 @@ func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
 		if v.Unclean > 4 {
 			nodes += fmt.Sprintf(" and %d more", v.Unclean-4)
 		}
-		return []string{fmt.Sprint(v.VNI), v.Pool, v.State, v.Job, owner, cli.Ago(v.Since), nodes, v.Waits}
+		return []string{number, v.Pool, v.State, v.Job, owner, cli.Ago(v.Since), nodes, v.Waits}
 	})
+}
+
+// follows reports whether the row after a differs from it in its VNI alone, the next one.
+func follows(a, b server.VNIRow) bool {
+	a.VNI++
+	return reflect.DeepEqual(a, b)
 }
