@@ -221,7 +221,7 @@ func TestNoReaderKeepsTheWriter(t *testing.T) {
 	for _, e := range each {
 		t.Run(e.name, func(t *testing.T) {
 			var looks []time.Duration
-			for range 3 {
+			for range 8 {
 				again, rows := r.ask(t, e.verb, e.args, 1)
 				looks = least(looks, again)
 				if len(rows) > lookRows*len(looks) {
