@@ -68,6 +68,28 @@ func TestRecoverAgain(t *testing.T) {
 	})
 }
 
+// TestStatusTellsTheRest: after the loss of a store every VNI rests for the longest quarantine.
+func TestStatusTellsTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, func(n *server.Needs) { n.Config.Nodes = []string{"n1"} })
+		defer s.stop()
+		go func() {
+			seen := core.Head{Store: "another", Epoch: 1, Revision: 9}
+			report := core.Report{Number: 1, Boot: "b", Full: true, Seen: seen, Devices: []string{"cxi0"}}
+			_ = s.Attend(t.Context(), "n1", report, nil, func(core.Orders) {})
+		}()
+		time.Sleep(2500 * time.Millisecond)
+		got, err := (&server.Verbs{Server: s.Server, Sizes: func() map[string]int { return nil }}).
+			Handle(t.Context(), core.Peer{}, hook.Request{Verb: "status"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := got.(server.Status); !st.Recovering || st.Rests != "58s" {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
 // TestRecoverWithoutDown: `weft recover --without down` leaves out those nodes alone that a scheduler calls down and no
 // other calls up, and names them.
 func TestRecoverWithoutDown(t *testing.T) {

@@ -23,6 +23,7 @@ type Status struct {
 	Awaited    int            `json:"awaited"` // nodes that must report before anything is granted
 	Cause      string         `json:"recovering_cause,omitempty"`
 	Missing    string         `json:"awaited_nodes,omitempty"` // hostlist of the first of them
+	Rests      string         `json:"rests,omitempty"`         // until grants begin again, where no node is awaited
 	Failure    string         `json:"failure,omitempty"`
 	Lost       string         `json:"witness_lost,omitempty"` // why, with the remedy
 	Policy     string         `json:"policy"`

@@ -157,6 +157,9 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 	})
 	s.Recovering, s.Cause, s.Awaited, s.Missing = f.Recovering, f.Cause, f.Awaited, some(awaited)
 	s.Policy, s.Vanished, s.Kept, s.Nodes, s.Attached, s.Drained = f.Policy, f.Vanished, f.Kept, f.Nodes, f.Attached, f.Drained
+	if f.Rests > 0 {
+		s.Rests = f.Rests.Round(time.Second).String()
+	}
 	s.TwoHosts = some(f.Twins)
 	for _, name := range slices.Sorted(maps.Keys(f.Blind)) {
 		if why := f.Blind[name]; why != "" {

@@ -36,10 +36,11 @@ type Figures struct {
 	Twins        []string        // nodes whose certificate two hosts have
 	Awaited      int             // that must report before anything is granted
 	Recovering   bool
-	Cause        string // of Recovering, for people
-	Policy       string // hash
-	Vanished     int    // reservations of the alarm
-	Kept         int    // reservations for which nodes vouch against their scheduler's answers
+	Cause        string        // of Recovering, for people
+	Rests        time.Duration // until grants begin again, where no node is awaited any more
+	Policy       string        // hash
+	Vanished     int           // reservations of the alarm
+	Kept         int           // reservations for which nodes vouch against their scheduler's answers
 
 	Blind map[string]string // by scheduler, why its answers are not complete; empty: they are
 
@@ -110,7 +111,7 @@ func (m *Machine) Count(f *Figures) (more bool) {
 func (m *Machine) outline() Figures {
 	f := Figures{
 		Reservations: map[State]int{}, Held: map[Holding]int{}, Used: maps.Clone(m.alloc.Use()), Nodes: len(m.names),
-		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Policy: m.Policy(),
+		Awaited: len(m.awaited), Recovering: m.Recovering(), Cause: m.cause(), Rests: m.rests(), Policy: m.Policy(),
 		Blind: map[string]string{}, Twins: slices.Sorted(maps.Keys(m.twins)), shares: map[tally]share{},
 	}
 	for _, s := range m.cfg.Schedulers {

@@ -178,7 +178,7 @@ func (m *Machine) finishRecovery() {
 		if m.quiet == 0 {
 			m.quiet = max(m.now.Uptime, 1)
 		}
-		if m.now.Uptime-m.quiet < m.longest() {
+		if m.rests() > 0 {
 			return
 		}
 	}
@@ -193,6 +193,14 @@ func (m *Machine) finishRecovery() {
 	m.meta.Recovering, m.meta.Without, m.meta.Unwitnessed, m.meta.New = time.Time{}, nil, false, false
 	m.write(m.meta)
 	m.do(said)
+}
+
+// rests is how long every VNI still rests after the loss of a store.
+func (m *Machine) rests() time.Duration {
+	if m.quiet == 0 {
+		return 0
+	}
+	return max(0, m.longest()-(m.now.Uptime-m.quiet))
 }
 
 // longest is the longest quarantine of all.

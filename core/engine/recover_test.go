@@ -159,10 +159,13 @@ func TestRecoverRolledBackWaits(t *testing.T) {
 // rests lets a quarantine pass after a store was lost. What rested in the store of before is known to nobody, so nothing is granted until then.
 func (w *world) rests(node string) {
 	w.t.Helper()
-	w.refused(node, job("77", node), app(), core.Recovering)
-	w.tick(time.Minute - time.Second)
-	w.refused(node, job("77", node), app(), core.Recovering)
-	w.tick(time.Second)
+	for _, left := range []time.Duration{time.Minute, time.Second} {
+		w.refused(node, job("77", node), app(), core.Recovering)
+		if got := w.m.Figures().Rests; got != left {
+			w.t.Fatalf("every VNI rests for %v more, want %v", got, left)
+		}
+		w.tick(min(left, time.Minute-time.Second))
+	}
 }
 
 // A first store in a system that never had one has nothing to wait for but its nodes, and nothing to warn of, also where

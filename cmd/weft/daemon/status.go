@@ -37,7 +37,8 @@ func PrintStatus(w io.Writer, s server.Status) {
 	case s.Failure != "":
 		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)
 	case s.Recovering && s.Awaited == 0:
-		fmt.Fprintln(w, "NOTHING IS GRANTED: a store was lost, and what was in quarantine then is unknown; every VNI rests first, and it ends by itself")
+		fmt.Fprintf(w, "NOTHING IS GRANTED: a store was lost, and what was in quarantine then is unknown; "+
+			"every VNI rests first, which ends by itself in %s\n", cmp.Or(s.Rests, "a moment"))
 	case s.Recovering:
 		fmt.Fprintf(w, "NOTHING IS GRANTED: %s, and %s not reported yet: %s\n", cmp.Or(s.Cause, "the store is new or was lost"), have(s.Awaited, "node"), s.Missing)
 	}
