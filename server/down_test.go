@@ -68,7 +68,7 @@ func TestRecoverAgain(t *testing.T) {
 	})
 }
 
-// TestStatusTellsTheRest: after the loss of a store every VNI rests for the longest quarantine.
+// TestStatusTellsTheRest: after the loss of a store, the status tells how long nothing is granted.
 func TestStatusTellsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, func(n *server.Needs) { n.Config.Nodes = []string{"n1"} })

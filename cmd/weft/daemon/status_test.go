@@ -19,7 +19,7 @@ func TestStatusNamesNodesWithTwoHosts(t *testing.T) {
 }
 
 func TestStatusTellsHowLongEveryVNIRests(t *testing.T) {
-	for rests, want := range map[string]string{"45s": "which ends by itself in 45s\n", "": "which ends by itself in a moment\n"} {
+	for rests, want := range map[string]string{"45s": "ends by itself in 45s\n", "": "ends by itself in a moment\n"} {
 		var out strings.Builder
 		PrintStatus(&out, server.Status{Recovering: true, Rests: rests})
 		if got := out.String(); !strings.Contains(got, "NOTHING IS GRANTED") || !strings.Contains(got, want) {
