@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,10 +31,7 @@ func TestTwoHosts(t *testing.T) {
 		t.Run(boot, func(t *testing.T) {
 			t.Parallel()
 			d := newDaemons(t, "2000-2009", "", "n1", "n2")
-			text, err := os.ReadFile(d.path("n1.hcl"))
-			d.must(err)
-			own := strings.NewReplacer(`"n1"`, `"copy"`, "n1.nic", "copy.nic") // it has its own run directory and NICs
-			d.must(os.WriteFile(d.path("copy.hcl"), []byte(own.Replace(string(text))), 0o644))
+			d.copied()
 			d.serve(5 * time.Second)
 			d.boot("n1", "b1")
 			d.boot("n2", "b")
@@ -73,16 +71,63 @@ func TestTwoHosts(t *testing.T) {
 			}
 
 			d.kill("copy")
-			d.until("n1 is in service again", func() (bool, string) {
-				rows, err := hook.List[server.NodeRow](t.Context(), d.socket(), "nodes", nil)
-				return err == nil && rows[0].State == "up" && rows[0].Drained == "" && rows[0].Boot == "b1", fmt.Sprint(rows, err)
-			})
+			d.until("n1 is in service again", d.hasBoot("b1"))
 			if diff := cmp.Diff(before, d.services("n1")); diff != "" {
 				t.Errorf("the services of the job that runs: (-before +now):\n%s", diff)
 			}
 			d.says("n1", "doctor", `^(good|notice|warning)`)
 			d.mustBegin("n1")
 		})
+	}
+}
+
+// TestTwoHostsWhereOneWasStopped: while the agent of a node is stopped, the server takes a copied host for its next boot.
+// When the agent goes on within the pool's quarantine, all that it held is held again, and stands.
+func TestTwoHostsWhereOneWasStopped(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1", "n2")
+	d.edit("server", `quarantine = "1s"`, `quarantine = "60s"`)
+	d.copied()
+	d.serve(5 * time.Second)
+	d.boot("n1", "b1")
+	d.boot("n2", "b")
+	d.attached()
+	k := d.mustBegin("n1")
+	before := d.services("n1")
+
+	d.must(d.procs["n1"].Process.Signal(syscall.SIGSTOP))
+	d.boot("copy", "b2")
+	d.until("the copy is taken for the next boot", d.hasBoot("b2"))
+	d.says("run", "vnis", `^`+k.vnis+` +jobs +quarantined`)
+	d.must(d.procs["n1"].Process.Signal(syscall.SIGCONT))
+	d.says("run", "nodes", `^n1 +.* two hosts have its certificate: 127\.0\.0\.1 with boot b2 and 127\.0\.0\.1 with boot b1$`)
+	d.says("run", "vnis", `^`+k.vnis+` +jobs +active`)
+	if other := d.mustBegin("n2"); other.vnis == k.vnis {
+		t.Errorf("VNI %s is in two jobs", k.vnis)
+	}
+
+	d.kill("copy")
+	d.until("n1 is in service again", d.hasBoot("b1"))
+	if diff := cmp.Diff(before, d.services("n1")); diff != "" {
+		t.Errorf("the services of the job that runs: (-before +now):\n%s", diff)
+	}
+	d.says("run", "vnis", `^`+k.vnis+` +jobs +active`)
+	d.mustBegin("n1")
+}
+
+// copied makes the configuration of a copy of n1, which has its own run directory and NICs.
+func (d *daemons) copied() {
+	text, err := os.ReadFile(d.path("n1.hcl"))
+	d.must(err)
+	own := strings.NewReplacer(`"n1"`, `"copy"`, "n1.nic", "copy.nic")
+	d.must(os.WriteFile(d.path("copy.hcl"), []byte(own.Replace(string(text))), 0o644))
+}
+
+// hasBoot tells whether n1 is in service with a boot id.
+func (d *daemons) hasBoot(id string) func() (bool, string) {
+	return func() (bool, string) {
+		rows, err := hook.List[server.NodeRow](d.t.Context(), d.socket(), "nodes", nil)
+		return err == nil && rows[0].State == "up" && rows[0].Drained == "" && rows[0].Boot == id, fmt.Sprint(rows, err)
 	}
 }
 
