@@ -81,8 +81,8 @@ func TestTwoHosts(t *testing.T) {
 	}
 }
 
-// TestTwoHostsWhereOneWasStopped: while the agent of a node is stopped, the server takes a copied host for its next boot.
-// When the agent goes on within the pool's quarantine, all that it held is held again, and stands.
+// TestTwoHostsWhereOneWasStopped: while the agent of a node is stopped, the server takes a copied host for its next
+// boot. When the agent goes on within the pool's quarantine, all that it held is held again, and stands.
 func TestTwoHostsWhereOneWasStopped(t *testing.T) {
 	t.Parallel()
 	d := newDaemons(t, "2000-2009", "", "n1", "n2")
@@ -100,7 +100,7 @@ func TestTwoHostsWhereOneWasStopped(t *testing.T) {
 	d.until("the copy is taken for the next boot", d.hasBoot("b2"))
 	d.says("run", "vnis", `^`+k.vnis+` +jobs +quarantined`)
 	d.must(d.procs["n1"].Process.Signal(syscall.SIGCONT))
-	d.says("run", "nodes", `^n1 +.* two hosts have its certificate: 127\.0\.0\.1 with boot b2 and 127\.0\.0\.1 with boot b1$`)
+	d.says("run", "nodes", `^n1 .* two hosts have its certificate: .* with boot b2 and .* with boot b1$`)
 	d.says("run", "vnis", `^`+k.vnis+` +jobs +active`)
 	if other := d.mustBegin("n2"); other.vnis == k.vnis {
 		t.Errorf("VNI %s is in two jobs", k.vnis)
