@@ -129,7 +129,7 @@ func (l *loader) plugin(block *hclsyntax.Block) {
 			l.add(findings...)
 			p.AutoMTLS = on
 		case "memory":
-			n, findings := l.file.Int(attr.Expr, what, 64, 1<<20)
+			n, findings := l.file.Int(attr.Expr, what+", in MiB", 64, 1<<20)
 			l.add(findings...)
 			p.Memory = int(n)
 		case "processes":
