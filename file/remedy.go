@@ -12,6 +12,7 @@ var ErrIrregular = errors.New("it is no regular file")
 
 // Remedy tells a person how to repair the failure to open, read or write the file at path.
 func Remedy(path string, err error) string {
+	path = absolute(path)
 	dir := filepath.Dir(path)
 	is := func(kinds ...error) bool {
 		for _, k := range kinds {
@@ -34,4 +35,12 @@ func Remedy(path string, err error) string {
 		return "mount the file system of " + dir + " writable"
 	}
 	return "look in the kernel's log for errors of the file system of " + dir
+}
+
+// absolute is path for a person, who may be in another folder than the process.
+func absolute(path string) string {
+	if at, err := filepath.Abs(path); err == nil {
+		return at
+	}
+	return path
 }

@@ -111,5 +111,6 @@ func Secret(path string) *Distrust {
 		return nil
 	}
 	why := fmt.Sprintf("others than its owner can use it (mode %#o)", info.Mode().Perm())
+	path = absolute(path)
 	return &Distrust{path, why, "`chmod 600 " + path + "`; if others could have read it, make a new one"}
 }

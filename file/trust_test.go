@@ -130,3 +130,16 @@ func TestSecret(t *testing.T) {
 		}
 	}
 }
+
+// TestRemediesNameTheWholePath: who reads them may be in another folder than the daemon.
+func TestRemediesNameTheWholePath(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	must(t, os.WriteFile("key", nil, 0o644))
+	if d := Secret("key"); d == nil || !strings.Contains(d.Remedy, "chmod 600 "+filepath.Join(dir, "key")) {
+		t.Errorf("%+v", d)
+	}
+	if got := Remedy("key", ErrIrregular); !strings.HasPrefix(got, "move "+filepath.Join(dir, "key")+" away") {
+		t.Error(got)
+	}
+}
