@@ -48,7 +48,7 @@ func (p *Plugin) seesAll(ctx context.Context) error {
 	}
 	return core.Errorf(core.Blind, "scheduler %s: PrivateData=%s hides jobs from user %s, whose AdminLevel is %s", p.name,
 		private, who.Name, core.OneLine(level, "None")).
-		WithRemedy("run `weft server` as root or as SlurmUser, or run `sacctmgr modify user " + who.Name +
+		WithRemedy("run `weft server` as root, or run `sacctmgr modify user " + who.Name +
 			" set adminlevel=Operator`")
 }
 
