@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// TestBadFolders takes from a daemon the use of its folder, in a random way, before its start
-// or while it runs. The daemon never hangs and never crashes: it names the folder and ends, or goes on, and jobs begin
-// again when the fault is over. WEFT_BADFILES says how many times, WEFT_SEED in which ways.
+// TestBadFolders takes from a daemon the use of its folder, in a random way, before its start or while it runs. The
+// daemon never hangs and never crashes: it names the folder and ends, or goes on, and jobs begin again when the fault
+// is over. It also goes on when the reader of its log is gone. WEFT_BADFILES says how many times, WEFT_SEED in which
+// ways.
 func TestBadFolders(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -67,7 +68,27 @@ func TestBadFolders(t *testing.T) {
 		d.attached()
 		d.mustBegin("n1").finish()
 	}
+	for _, name := range []string{theServer, "n1"} {
+		d.unheard(name)
+		d.attached()
+		d.mustBegin("n1").finish()
+		d.terminate(name)
+		d.start(name)
+	}
 	d.clean()
+}
+
+// unheard starts a daemon again. The reader of its log is gone at once.
+func (d *daemons) unheard(name string) {
+	d.terminate(name)
+	log := d.path(name + ".log")
+	d.must(os.RemoveAll(log))
+	d.must(syscall.Mkfifo(log, 0o600))
+	reader, err := os.OpenFile(log, os.O_RDWR, 0)
+	d.must(err)
+	d.start(name)
+	d.must(reader.Close())
+	d.must(os.Remove(log))
 }
 
 // folderFaults happen to a folder that has a file system for itself.
