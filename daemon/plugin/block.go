@@ -58,19 +58,27 @@ func (b *Blocks) complaints(p config.Plugin, err error) []hclfile.Finding {
 }
 
 // Reconfigure starts plugins anew with these blocks, which touches no job. When one of them does not take its block, all have the former ones again, and what
-// is wrong is returned. undo does the same later.
-func (b *Blocks) Reconfigure(ctx context.Context, plugins *host.Host, anew []config.Plugin) (undo func(), findings []hclfile.Finding, err error) {
+// is wrong is returned. undo does the same later, and returns which plugins do not start with their former blocks either.
+func (b *Blocks) Reconfigure(ctx context.Context, plugins *host.Host, anew []config.Plugin) (
+	undo func() []hclfile.Finding, findings []hclfile.Finding, err error,
+) {
 	var done []config.Plugin
-	undo = func() {
+	undo = func() (fallen []hclfile.Finding) {
 		ctx := context.WithoutCancel(ctx)
 		for _, p := range done {
 			b.set(p)
 		}
 		for _, p := range done {
 			if running := plugins.Plugin(host.Kind(p.Kind), p.Name); running != nil {
-				_ = running.Restart(ctx) // it started with this before; if it does not now, it says so and is started again
+				if err := running.Restart(ctx); err != nil {
+					// The line of its cause is one of the former file.
+					err = core.Errorf(core.PluginAway, "it does not start with its former block either: %v", err).
+						WithRemedy("`weft plugin list` shows its state; mend its block, and run `weft reload` again")
+					fallen = append(fallen, p.Complain(err)...)
+				}
 			}
 		}
+		return fallen
 	}
 	for _, p := range anew {
 		running := plugins.Plugin(host.Kind(p.Kind), p.Name)
@@ -80,11 +88,11 @@ func (b *Blocks) Reconfigure(ctx context.Context, plugins *host.Host, anew []con
 		done = append(done, b.set(p))
 		if err := running.Try(ctx); err != nil {
 			complaints := b.complaints(p, err)
-			undo()
+			fallen := undo()
 			if complaints != nil {
-				return nil, complaints, nil
+				return nil, append(complaints, fallen...), nil
 			}
-			return nil, nil, err
+			return nil, fallen, err
 		}
 	}
 	return undo, nil, nil

@@ -122,8 +122,7 @@ func (r *Reloader) take(ctx context.Context) (Outcome, error) {
 	}
 	more, complaints, err := r.Accept(ctx, old, site)
 	if err != nil || complaints != nil {
-		undo()
-		return refused(findings, complaints), err
+		return refused(findings, append(complaints, undo()...)), err
 	}
 	out.Changed = append(out.Changed, more...)
 	out.before, out.now = hashesOf(old), hashesOf(site)
