@@ -124,7 +124,7 @@ func TestAgentReloads(t *testing.T) {
 	// The agent takes what is right.
 	d.configure()
 	d.edit("n1", "jobs_per_user = 100", "jobs_per_user = 1")
-	if said := d.reload("n1"); !strings.Contains(said, `scheduler "local local": in force now`) {
+	if said := d.reload("n1"); !strings.Contains(said, `scheduler "local": in force now`) {
 		t.Error(said)
 	}
 	if diff := cmp.Diff(before, only(d.services("n1"), k.vnis)); diff != "" {
