@@ -12,14 +12,14 @@ import (
 
 // TestBadFolders takes from a daemon the use of its folder, in a random way, before its start or while it runs. The
 // daemon never hangs and never crashes: it names the folder and ends, or goes on, and jobs begin again when the fault
-// is over. It also goes on when the reader of its log is gone. WEFT_BADFILES says how many times, WEFT_SEED in which
+// is over. It also goes on when the reader of its log is gone. WEFT_BADFOLDERS says how many times, WEFT_SEED in which
 // ways.
 func TestBadFolders(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount the folders")
 	}
-	count := int(fromEnv(t, "WEFT_BADFILES", 8))
+	count := int(fromEnv(t, "WEFT_BADFOLDERS", 8))
 	seed := fromEnv(t, "WEFT_SEED", rand.Uint64())
 	t.Logf("WEFT_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
