@@ -84,6 +84,12 @@ func once(message, cause string) string {
 	}
 }
 
+// Down is the cause of the error of a call whose plugin has failed: it starts again slowly, or an administrator must
+// restart it.
+type Down string
+
+func (d Down) Error() string { return string(d) }
+
 // WithRemedy replaces the remedy of the Reason.
 func (e *Error) WithRemedy(remedy string) *Error {
 	e.Remedy = remedy

@@ -169,7 +169,7 @@ var reasons = []About{
 		"Weft cannot remove a service, so its VNI stays held",
 		"`weft doctor` on the node shows it and why; when nothing helps, reboot the node: its return frees the VNI"},
 	{DriverAway, Unavailable, ScopeNode,
-		"the NIC driver's plugin does not answer or does not start; after 5 s the node is drained until it does",
+		"the NIC driver's plugin does not answer or start; after 5 s, or at once if it failed, the node is drained",
 		"see the agent's log for why it ended; Weft starts it again"},
 	{BadCall, Invalid, ScopeNone,
 		"the call itself is wrong: an argument, a flag or a frame",

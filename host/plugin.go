@@ -328,9 +328,9 @@ func (p *Plugin) away(state State, why string) error {
 	if why != "" {
 		text += ": " + strings.TrimPrefix(why, p.spec.title()+": ")
 	}
-	e := core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), text)
 	if state == Failed {
-		e = e.WithRemedy("`weft plugin list` shows why; then `weft plugin restart " + p.spec.title() + "`")
+		return core.Errorf(p.spec.Kind.away(), "%s: %w", p.spec.title(), core.Down(text)).
+			WithRemedy("`weft plugin list` shows why; then `weft plugin restart " + p.spec.title() + "`")
 	}
-	return e
+	return core.Errorf(p.spec.Kind.away(), "%s: %s", p.spec.title(), text)
 }

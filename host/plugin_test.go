@@ -162,6 +162,8 @@ func TestRestartsBackOffAndTheBreakerHolds(t *testing.T) {
 		start := time.Now()
 		if _, err := p.NIC().Devices(t.Context()); core.AsError(err).Reason != core.DriverAway || !strings.Contains(err.Error(), "exit status 1") || time.Since(start) != 0 {
 			t.Errorf("after %v: %v", time.Since(start), err)
+		} else if _, down := errors.AsType[core.Down](err); !down {
+			t.Errorf("its caller cannot tell that it is down: %v", err)
 		}
 		time.Sleep(36 * time.Second)
 		if slow := a.started()[4:]; len(slow) != 4 || slow[1]-slow[0] != 12*time.Second || slow[3]-slow[2] != 12*time.Second {

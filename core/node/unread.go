@@ -1,14 +1,15 @@
 package node
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// unreadAfter is how long readings of the NICs fail, or one has no answer, before the node says so. A driver that
-// starts again takes less.
+// unreadAfter is how long readings of the NICs fail, or one has no answer, before the node says so, unless the driver's
+// plugin has failed. A driver that starts again takes less.
 const unreadAfter = 5 * time.Second
 
 // unread takes a reading that began at since and failed. After unreadAfter the node reports its records and the reason,
@@ -22,18 +23,29 @@ func (m *Machine) unread(err *core.Error, since time.Duration) {
 	if s.failing == 0 || since < s.failing {
 		s.failing = max(since, 1)
 	}
-	if s.unread == nil {
-		if m.now-s.failing < unreadAfter {
-			return
-		}
-		s.unread = core.Errorf(err.Reason, core.UnreadPrefix+"node %s: %w", m.cfg.Node, err).WithRemedy(err.Remedy)
-		if err.Scope() != core.ScopeNode {
-			s.unread = core.Errorf(core.NICFailed, core.UnreadPrefix+"node %s: %w", m.cfg.Node, err)
-		}
-		m.session.changed = true
-		m.act(Drain{Reason: s.unread.Line()})
+	if s.unread == nil && !down(err) && m.now-s.failing < unreadAfter {
+		return
+	}
+	why := core.Errorf(err.Reason, core.UnreadPrefix+"node %s: %w", m.cfg.Node, err).WithRemedy(err.Remedy)
+	if err.Scope() != core.ScopeNode {
+		why = core.Errorf(core.NICFailed, core.UnreadPrefix+"node %s: %w", m.cfg.Node, err)
+	}
+	if s.unread == nil || why.What != s.unread.What && replaces(err, s.unread) {
+		s.unread, m.session.changed = why, true
+		m.act(Drain{Reason: why.Line()})
 	}
 	m.session.ready = true
+}
+
+// replaces reports whether the node gives err as its reason from now on. A plugin that failed starts again now and
+// then, and its errors meanwhile replace nothing.
+func replaces(err, reason *core.Error) bool {
+	return down(err) || down(reason) && err.Reason != core.DriverAway
+}
+
+func down(err *core.Error) bool {
+	_, is := errors.AsType[core.Down](err)
+	return is
 }
 
 // overdue is when a reading without an answer counts as one that failed; never where the server knows already.

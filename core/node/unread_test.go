@@ -51,6 +51,40 @@ func TestUnread(t *testing.T) {
 	b.wantErr(t, b.prepare(job("9", 0), 1000, 40), "")
 }
 
+// A driver whose plugin has failed is not waited for, and the node gives that reason, also where it gave another.
+func TestUnreadDriverIsDown(t *testing.T) {
+	starting := core.Errorf(core.DriverAway, "driver cxi: its plugin is starting: exit status 1")
+	down := core.Errorf(core.DriverAway, "driver cxi: %w", core.Down("its plugin is down: exit status 1"))
+	b := newBench(1)
+	b.step(Linked{Up: true})
+	b.pass(time.Minute)
+	for _, c := range []struct {
+		fails  *core.Error
+		lasts  time.Duration
+		drains int    // so far
+		fault  string // in the newest report
+	}{
+		{nil, 0, 0, ""},
+		{down, 0, 1, down.Line()},
+		{starting, 10 * time.Second, 1, down.Line()}, // it is tried again
+		{core.Errorf(core.NICFailed, "cxi0: EIO"), 10 * time.Second, 2, "cxi0: EIO; " + core.NICFailed.Remedy()},
+		{nil, 10 * time.Second, 2, ""},
+		{starting, 10 * time.Second, 3, starting.Line()},
+		{down, 0, 4, down.Line()},
+	} {
+		b.broken = c.fails
+		b.step(Reread{})
+		b.pass(c.lasts)
+		want := c.fault
+		if want != "" {
+			want = core.UnreadPrefix + "node n1: " + want
+		}
+		if got := b.told(t).Fault; got != want || count[Drain](b) != c.drains {
+			t.Errorf("while %v: drained %d times, of %d; reported %q", c.fails, count[Drain](b), c.drains, got)
+		}
+	}
+}
+
 // isLook reports whether an action reads the NICs.
 func isLook(a Action) bool {
 	_, look := a.(Look)

@@ -44,14 +44,14 @@ func blamed(p host.Program) string {
 }
 
 // Reread has the agent read the NICs whenever the driver was started again: its process was another, or has another
-// block, so the NICs may be others. It does so too when the driver begins, or ends, to miss health checks. The agent's own
-// reading comes a minute later.
+// block, so the NICs may be others. It does so too when the driver fails, and when it begins, or ends, to miss health
+// checks. The agent's own reading comes a minute later.
 func Reread(ctx context.Context, plugins *host.Host, a *agent.Agent) {
 	starts := -1 // of the driver, as read last: the agent reads when it starts by itself
 	state := host.Ready
 	_ = plugins.Watch(ctx, func(states []host.Status) error {
 		for _, s := range states {
-			if s.Kind != host.Driver || s.State != host.Ready && s.State != host.Degraded ||
+			if s.Kind != host.Driver || s.State != host.Ready && s.State != host.Degraded && s.State != host.Failed ||
 				s.Starts == starts && s.State == state {
 				continue
 			}

@@ -24,6 +24,7 @@ type box struct {
 	powered bool
 	cut     bool // from the network
 	unread  bool // each call of its driver fails
+	failed  bool // so does its driver's plugin
 	hung    bool // its driver answers no reading
 	mute    bool // its agent answers no Orders.Vouch
 	deaf    bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn

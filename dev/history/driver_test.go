@@ -60,6 +60,9 @@ func (b *box) proceed(o *op) {
 	if b.w.chance(15) || b.unread {
 		err = core.Errorf(core.DriverAway, "driver: its process has ended")
 	}
+	if b.failed {
+		err = core.Errorf(core.DriverAway, "driver: %w", core.Down("its plugin is down"))
+	}
 	switch o.kind {
 	case looking:
 		b.input(node.Read{Attempt: o.attempt, Devices: o.devices, Services: o.seen, Err: err})

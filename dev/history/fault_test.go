@@ -84,8 +84,8 @@ func (w *world) hurt() {
 // blind lets no reading of b's NICs succeed: each call fails, or no reading has an answer.
 func (b *box) blind() {
 	if b.w.odds(500) {
-		b.w.say("%s: its NICs cannot be read", b.name)
-		b.unread = true
+		b.unread, b.failed = true, b.w.odds(500)
+		b.w.say("%s: its NICs cannot be read; its plugin has failed: %v", b.name, b.failed)
 	} else {
 		b.w.say("%s: its driver hangs", b.name)
 		b.hung = true
@@ -169,7 +169,7 @@ func (w *world) mend() {
 	case b.cut || b.deaf:
 		b.cut, b.deaf = false, false
 	default:
-		b.unread, b.hung = false, false
+		b.unread, b.failed, b.hung = false, false, false
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false
 		}

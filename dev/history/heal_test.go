@@ -23,7 +23,7 @@ func (w *world) heal() {
 		if !b.powered {
 			b.power()
 		}
-		b.cut, b.deaf, b.unread, b.hung = false, false, false, false
+		b.cut, b.deaf, b.unread, b.failed, b.hung = false, false, false, false, false
 		for i := range b.nics {
 			b.nics[i].hidden, b.nics[i].fault = false, false
 		}
@@ -106,9 +106,13 @@ func (w *world) mute(b *box) {
 	if !later {
 		b.start()
 	}
-	for range 16 {
-		w.settle()
-		w.pass(5 * time.Second)
+	if b.failed {
+		b.input(node.Reread{}) // as the daemon does
+	} else {
+		for range 16 {
+			w.settle()
+			w.pass(5 * time.Second)
+		}
 	}
 	w.settle()
 	for n := range w.srv.m.Nodes("") {
@@ -124,7 +128,7 @@ func (w *world) mute(b *box) {
 	}) {
 		w.fail("liveness: %s cannot read its NICs, and a job waits there: %v", b.name, actions)
 	}
-	b.unread, b.hung = false, false
+	b.unread, b.failed, b.hung = false, false, false
 }
 
 // settle lets everything that is under way come to its end.
