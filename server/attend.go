@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/throttle"
 )
 
 // session is one Attend of a node. A newer one of the same node ends it, unless another host with the node's
@@ -22,6 +23,7 @@ type session struct {
 	calls  awaited
 	asked  map[string]time.Duration // when the node's half of a scheduler began its last question
 	warned bool                     // that the node reports of a scheduler that is not its own
+	twins  throttle.Lines           // of refusals of a second host
 }
 
 // Attend takes a node's reports and sends it its orders, until ctx ends or a newer session of the node begins. The
@@ -55,6 +57,7 @@ func (s *Server) Attend(ctx context.Context, node string, first core.Report, nex
 // unless it is of the same process.
 func (s *Server) openSession(ctx context.Context, node string, first core.Report, told func(core.Orders)) (*session, error) {
 	ses := &session{node: node, boot: first.Boot, agent: first.Agent, from: first.From, told: told, asked: map[string]time.Duration{}}
+	ses.twins.Burst, ses.twins.Every = 1, time.Minute
 	var silent *session
 	for {
 		s.mu.Lock()
@@ -66,7 +69,7 @@ func (s *Server) openSession(ctx context.Context, node string, first core.Report
 			s.sessions[node] = ses
 			s.mu.Unlock()
 			if old != nil {
-				old.cancel(core.Errorf(core.Cancelled, "node %s: it began a newer session", node))
+				old.cancel(replaced(old.host(), ses.host(), node))
 			}
 			s.came(node, old != nil)
 			return ses, nil

@@ -43,8 +43,18 @@ func (s *Server) twin(ctx context.Context, ses, next *session) error {
 	}
 	err := core.Errorf(core.NodeDrained, "node %s: %s", ses.node, engine.Twin{Here: in.Here, There: in.There}.Reason()).
 		WithRemedy(core.TwinRemedy)
-	s.visit(s.visits, slog.LevelWarn, err.Line(), core.LogNode, ses.node)
+	s.visit(&ses.twins, slog.LevelWarn, err.Line(), core.LogNode, ses.node)
 	return err
+}
+
+// replaced is why the session of old ended. The newer one may be a copied host's, which begins while old's is silent.
+func replaced(old, by engine.Host, node string) *core.Error {
+	if old == by {
+		return core.Errorf(core.Cancelled, "node %s: it began a newer session", node)
+	}
+	const why = "node %s: an agent at %v began a session, and an agent at %v did not answer"
+	return core.Errorf(core.Cancelled, why, node, by, old).
+		WithRemedy("no action is needed after a restart of the agent or its host; otherwise " + core.TwinRemedy)
 }
 
 // Check finds the nodes whose certificate two hosts have, and a store that cannot be used.

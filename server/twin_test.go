@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,7 +66,8 @@ func TestASecondHostIsRefusedWhileTheFirstAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := start(t, nil)
+				log, change := logged(nil)
+				s := start(t, change)
 				defer s.stop()
 				first := s.host(t, "10.0.0.1", "boot1", agents[0])
 				second := s.host(t, "10.0.0.2", "boot2", agents[1])
@@ -77,6 +79,16 @@ func TestASecondHostIsRefusedWhileTheFirstAnswers(t *testing.T) {
 					if !strings.Contains(err.Error(), want) {
 						t.Errorf("the refusal lacks %q: %v", want, err)
 					}
+				}
+				for range 121 { // within two minutes
+					time.Sleep(time.Second)
+					second.attend(t, s)
+				}
+				refused := slices.DeleteFunc(log.with(core.TwinRemedy), func(line string) bool {
+					return !strings.Contains(line, "level=WARN")
+				})
+				if len(refused) != 3 || !strings.Contains(refused[2], "left_out=59") {
+					t.Errorf("the log says %q", refused)
 				}
 				if on, err := first.attends(); !on {
 					t.Errorf("the first host's session ended: %v", err)
@@ -141,8 +153,15 @@ func TestAFastRebootReplacesASessionThatIsSilent(t *testing.T) {
 		if on, err := again.attends(); !on {
 			t.Fatal(err)
 		}
-		if on, _ := old.attends(); on {
+		on, err := old.attends()
+		if on {
 			t.Error("two sessions of a node")
+		}
+		const host = " an agent at 10.0.0.1 with boot "
+		for _, want := range []string{host + "boot1", host + "boot2", core.TwinRemedy} { // it may be a copied host
+			if line := core.AsError(err).Line(); !strings.Contains(line, want) {
+				t.Errorf("the first host hears %q, without %q", line, want)
+			}
 		}
 		if _, err := s.Reserve(t.Context(), "n1", ask("7", "boot2"), core.Peer{}); err != nil {
 			t.Error(err)
@@ -178,8 +197,8 @@ func TestTheSameProcessReplacesItsSessionAtOnce(t *testing.T) {
 		h := s.host(t, "10.0.0.1", "boot1", "boot1")
 		old := *h
 		h.attend(t, s)
-		if on, _ := old.attends(); on {
-			t.Error("two sessions of a node")
+		if on, err := old.attends(); on || strings.Contains(core.AsError(err).Line(), core.TwinRemedy) {
+			t.Errorf("the older session: %v", err)
 		}
 		if on, err := h.attends(); !on {
 			t.Error(err)
