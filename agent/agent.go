@@ -21,6 +21,7 @@ import (
 type Needs struct {
 	Node       string
 	Boot       string // the node's boot id
+	Hardware   string // as in core.Report
 	Driver     core.NICDriver
 	Hooks      map[string]core.Hooks           // adapters' translating halves, by label
 	Schedulers map[string]core.SchedulerClient // adapters' other halves that run on this node; what they tell is forwarded

@@ -115,7 +115,7 @@ func (a *Agent) attend(ctx context.Context) error {
 			if !first.Full {
 				continue // of the session before
 			}
-			first.Agent = a.id
+			first.Agent, first.Hardware = a.id, a.needs.Hardware
 			first.First = a.first() || a.ranBefore()
 			return a.needs.Authority.Attend(ctx, a.needs.Node, first, s.reports, func(o core.Orders) {
 				if !up { // the server has answered the first report

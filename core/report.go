@@ -5,9 +5,12 @@ type Report struct {
 	Number uint64 // from 1 in each session; the server ignores a repeated or older one
 	Boot   string // the node's boot id
 	Agent  string // a random id of the agent's process, in the first report of a session; empty from an older release
-	From   string // the address that the session comes from; the server's end of the connection sets it
-	Seen   Head   // the highest head that this node has seen
-	Full   bool
+	// Hardware identifies the host's board, in the first report of a session. A copied image lacks it.
+	// Empty: not known.
+	Hardware string
+	From     string // the address that the session comes from; the server's end of the connection sets it
+	Seen     Head   // the highest head that this node has seen
+	Full     bool
 	// First asks the server which jobs ran at the agent's first start in this boot. It stays set until every scheduler has
 	// answered, and again while such a job may have ended since. Such a report is Full, or has no Number and nothing else.
 	First   bool
@@ -32,7 +35,8 @@ const UnreadPrefix = "NICs cannot be read: "
 const TwinPrefix = "two hosts have its certificate: "
 
 // TwinRemedy ends that.
-const TwinRemedy = "stop the agent of the copied host, and give that host another name and certificate"
+const TwinRemedy = "stop the agent of the copied host, and give that host another name and certificate; " +
+	"where only the node's hardware was replaced, `weft resume` it"
 
 // Forward is a message of a scheduler plugin's Watch on a node. The agent sends Asking and waits for Orders.Heard
 // before it asks the scheduler. So the server never takes an answer for newer than it is.

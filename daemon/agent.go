@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/config"
@@ -24,13 +23,11 @@ import (
 	"github.com/weft-hpc/weft/store/bolt"
 )
 
-const bootFile = "/proc/sys/kernel/random/boot_id"
-
 type agentDaemon struct {
 	parts
 	config   config.Agent
 	name     string // of this node
-	boot     string
+	host     Host
 	run      rundir.Dir
 	site     *settings.Site
 	certs    *identity.Source
@@ -43,12 +40,12 @@ type agentDaemon struct {
 	agent    *agent.Agent
 }
 
-// Agent runs the agent of this node until ctx ends. boot is the node's boot id; empty means the machine's.
-func Agent(ctx context.Context, site *settings.Site, boot string, o Options) (err error) {
+// Agent runs the agent of this node, on a host, until ctx ends.
+func Agent(ctx context.Context, site *settings.Site, host Host, o Options) (err error) {
 	if bad := site.Distrusted(config.OfAgent); bad != nil {
 		return config.AsError(bad)
 	}
-	d := &agentDaemon{parts: parts{Options: o}, config: site.Config.Agent, boot: boot, site: site}
+	d := &agentDaemon{parts: parts{Options: o}, config: site.Config.Agent, host: host, site: site}
 	defer func() { err = errors.Join(err, d.close()) }()
 	if err := d.openNode(); err != nil {
 		return err
@@ -73,12 +70,8 @@ func (d *agentDaemon) openNode() (err error) {
 	if d.certs, d.name, err = connection.OpenNode(d.config.TLS); err != nil {
 		return err
 	}
-	if d.boot == "" {
-		text, err := os.ReadFile(bootFile)
-		if err != nil {
-			return core.Errorf(core.InternalFault, "boot id: %w", err)
-		}
-		d.boot = strings.TrimSpace(string(text))
+	if err := d.host.read(); err != nil {
+		return err
 	}
 	if d.config.Dir, err = filepath.Abs(d.config.Dir); err == nil {
 		err = os.MkdirAll(d.config.Dir, 0o755)
@@ -106,7 +99,7 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 		return err
 	}
 	d.later(d.adapters.Close)
-	first, err := d.adapters.ExemptRunning(ctx, d.run, d.boot, d.Log, d.audit.Logger)
+	first, err := d.adapters.ExemptRunning(ctx, d.run, d.host.Boot, d.Log, d.audit.Logger)
 	if err != nil {
 		return err
 	}
@@ -117,7 +110,7 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 	d.table = adapters.NewHookTable(ctx, d.adapters, d.run, d.Log)
 	d.page = metrics.NewAgent(metrics.AgentOptions{Process: d.process(), Bypasses: d.run.BypassCount})
 	d.agent, err = agent.New(ctx, agent.Needs{
-		Meter: d.page, Node: d.name, Boot: d.boot, Driver: d.driver, Hooks: d.adapters.Hooks, Schedulers: d.adapters.Schedulers,
+		Meter: d.page, Node: d.name, Boot: d.host.Boot, Hardware: d.host.Hardware, Driver: d.driver, Hooks: d.adapters.Hooks, Schedulers: d.adapters.Schedulers,
 		Requeuers: d.adapters.Requeuers, Authority: d.link, Store: d.records, Environ: d.run.Environs(), Rundir: d.run, First: first,
 		HookTable: d.table.Hooks(), Log: d.Log, Audit: d.audit.Logger, Degrade: func() bool { return d.live.Site().Policy.Degrade() },
 		Machine: machine.Config{

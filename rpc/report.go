@@ -9,7 +9,7 @@ import (
 // encodeReport cuts a forwarded answer into parts that fit into messages; whatever else is one.
 func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 	p := &authorityv1.Report{
-		Number: r.Number, Boot: utf(r.Boot), Agent: utf(r.Agent), Seen: encodeHead(r.Seen), Full: r.Full, First: r.First, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
+		Number: r.Number, Boot: utf(r.Boot), Agent: utf(r.Agent), Hardware: utf(r.Hardware), Seen: encodeHead(r.Seen), Full: r.Full, First: r.First, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
 		Blind: every(r.Blind, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
 	}
 	if r.Reply != nil {
@@ -78,7 +78,7 @@ func (g *reports) add(d *decoder, m *authorityv1.AttendRequest) (core.Report, bo
 func (d *decoder) report(p *authorityv1.Report) core.Report {
 	return core.Report{
 		Reply:  d.schedulerReply(p.GetReply()),
-		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Agent: d.word("agent", p.GetAgent()), Seen: d.head(p.GetSeen()), Full: p.GetFull(), First: p.GetFirst(),
+		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Agent: d.word("agent", p.GetAgent()), Hardware: d.word("hardware", p.GetHardware()), Seen: d.head(p.GetSeen()), Full: p.GetFull(), First: p.GetFirst(),
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
 		Blind:   each(d, "NICs", p.GetBlind(), maxDevices, d.device),
 		Unknown: each(d, "services", p.GetUnknown(), maxServices, d.service), Changed: p.GetChanged(), Fault: text(p.GetFault()),

@@ -115,6 +115,32 @@ func TestTwoHostsWhereOneWasStopped(t *testing.T) {
 	d.mustBegin("n1")
 }
 
+// TestTwoHostsOfUnlikeHardware: other hardware is no reboot, also while the agent of the node is stopped.
+func TestTwoHostsOfUnlikeHardware(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1", "n2")
+	d.copied()
+	d.serve(5 * time.Second)
+	d.boot("n1", "b1", "--hardware", "board1")
+	d.boot("n2", "b")
+	d.attached()
+	k := d.mustBegin("n1")
+	before := d.services("n1")
+
+	d.must(d.procs["n1"].Process.Signal(syscall.SIGSTOP))
+	d.boot("copy", "b2", "--hardware", "board2")
+	d.says("run", "nodes", `^n1 .* two hosts have its certificate: .* with boot b1 and .* with boot b2$`)
+	d.says("run", "vnis", `^`+k.vnis+` +jobs +active`)
+	d.kill("copy")
+	d.must(d.procs["n1"].Process.Signal(syscall.SIGCONT))
+	d.until("n1 is in service again", d.hasBoot("b1"))
+	if diff := cmp.Diff(before, d.services("n1")); diff != "" {
+		t.Errorf("the services of the job that runs: (-before +now):\n%s", diff)
+	}
+	d.says("run", "vnis", `^`+k.vnis+` +jobs +active`)
+	d.mustBegin("n1")
+}
+
 // copied makes the configuration of a copy of n1, which has its own run directory and NICs.
 func (d *daemons) copied() {
 	text, err := os.ReadFile(d.path("n1.hcl"))
@@ -157,9 +183,10 @@ func (d *daemons) serve(away time.Duration) {
 }
 
 // boot starts an agent, on a host that has this boot id.
-func (d *daemons) boot(name, id string) {
+func (d *daemons) boot(name, id string, more ...string) {
 	d.t.Helper()
-	d.procs[name] = d.weft(name+".log", "agent", "--config", d.path(name+".hcl"), "--boot", id)
+	args := append([]string{"agent", "--config", d.path(name + ".hcl"), "--boot", id}, more...)
+	d.procs[name] = d.weft(name+".log", args...)
 }
 
 // says waits until a verb at a daemon's folder prints what matches want.

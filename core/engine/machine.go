@@ -82,6 +82,7 @@ type node struct {
 	number   uint64
 	lost     time.Duration // since when it is out of contact, while not attached
 	agent    string        // core.Report.Agent of its session
+	hardware string        // core.Report.Hardware of its session
 	heard    time.Duration // when its second host came last
 	devices  []string
 	blind    []string         // of devices, those that could not be read

@@ -81,6 +81,7 @@ type Node struct {
 	Inventory []string // accepted NICs
 	Drained   string   // why; empty: in service
 	From      string   // the address of its newest session; empty: not known
+	Hardware  string   // as in core.Report, of the host that its joins are on; empty: not known
 	Twin      Twin
 	Fault     string // why it should take no job, as it told while it had two hosts
 }

@@ -145,6 +145,9 @@ func (m *Machine) know(n *node, rep core.Report) {
 	if rep.From != "" && rep.From != n.From {
 		n.From, changed = rep.From, true
 	}
+	if rep.Hardware != "" && rep.Hardware != n.Hardware && !n.paired() {
+		n.Hardware, changed = rep.Hardware, true
+	}
 	if rep.Boot != n.Boot {
 		changed = true
 		m.reboot(n, rep.Boot)

@@ -42,15 +42,21 @@ func (m *Machine) twoHosts(in TwoHosts) {
 }
 
 // began takes the host of a new session. A boot that was over comes again only where two hosts have the certificate.
+// Other hardware may be a copied host, which proves nothing about the services on the first one.
 func (m *Machine) began(n *node, rep core.Report) {
 	came := Host{From: rep.From, Boot: rep.Boot, Agent: rep.Agent}
 	switch {
-	case slices.Contains(n.Retired, came.Boot):
+	case slices.Contains(n.Retired, came.Boot), n.moved(rep.Hardware) && len(n.open) > 0:
 		m.pair(n, Host{From: n.From, Boot: n.Boot, Agent: n.agent}, came)
 	case n.paired() && (n.Boot != came.Boot || n.agent != came.Agent):
 		n.heard = m.now.Uptime
 	}
-	n.agent = came.Agent
+	n.agent, n.hardware = came.Agent, rep.Hardware
+}
+
+// moved reports whether n is known to have had other hardware.
+func (n *node) moved(hardware string) bool {
+	return n.Hardware != "" && hardware != "" && n.Hardware != hardware
 }
 
 // pair notes that two hosts have n's certificate. The returning host's boot was taken for over by mistake.
@@ -105,11 +111,11 @@ func (m *Machine) unsay(n *node) {
 }
 
 // heal ends what is over of m.twins. Where the boot ids are equal, the boot id of a join does not say whose it is: then
-// only the first host's own process heals it, or `weft resume`.
+// only the first host's own process heals it, or `weft resume`. Other hardware needs `weft resume` as well.
 func (m *Machine) heal() {
 	for _, name := range slices.Sorted(maps.Keys(m.twins)) {
 		n := m.twins[name]
-		if m.alone(n) && (n.Twin.Here.Boot != n.Twin.There.Boot || n.agent == n.Twin.Here.Agent) {
+		if m.alone(n) && !n.moved(n.hardware) && (n.Twin.Here.Boot != n.Twin.There.Boot || n.agent == n.Twin.Here.Agent) {
 			m.part(n)
 		}
 	}
@@ -117,7 +123,7 @@ func (m *Machine) heal() {
 
 // part says that one host has n's certificate again. Its next session begins with a full report.
 func (m *Machine) part(n *node) {
-	n.Twin = Twin{}
+	n.Twin, n.Hardware = Twin{}, cmp.Or(n.hardware, n.Hardware)
 	why := cmp.Or(n.Fault, n.trouble())
 	n.Fault = ""
 	delete(m.twins, n.Name)

@@ -20,8 +20,13 @@ var (
 // came is a session of n2 from h.
 func (w *world) came(h Host, held ...core.Held) []Action {
 	w.t.Helper()
+	return w.cameOn("", h, held...)
+}
+
+func (w *world) cameOn(hardware string, h Host, held ...core.Held) []Action {
+	w.t.Helper()
 	w.boots["n2"] = h.Boot
-	return w.begin("n2", core.Report{From: h.From, Agent: h.Agent, Held: held})
+	return w.begin("n2", core.Report{From: h.From, Agent: h.Agent, Hardware: hardware, Held: held})
 }
 
 func (w *world) drained() string { return w.m.nodes["n2"].Drained }
@@ -421,4 +426,61 @@ func TestTwoHostsKeepAnAdministratorsEnd(t *testing.T) {
 	w.step(TwoHosts{"n2", second, first})
 	w.tick(time.Second)
 	w.want(j.Run, Held)
+}
+
+// Other hardware under a node's name may be a copied host, also where the first host is silent. The services of that
+// one stay held. An administrator says that the hardware was replaced.
+func TestOtherHardware(t *testing.T) {
+	for name, other := range map[string]Host{"another boot": second, "an equal boot": equal} {
+		t.Run(name, func(t *testing.T) {
+			w, run := draining(t)
+			w.tell("n1", heldAs(core.HeldClean, run))
+			w.cameOn("a", first, heldAs(core.HeldReady, run, 1024))
+			came := func() {
+				t.Helper()
+				w.cameOn("b", other, heldAs(core.HeldClean, run))
+				w.tick(time.Second)
+				w.want(run, Held)
+				if !strings.HasPrefix(w.drained(), core.TwinPrefix) {
+					t.Fatalf("drained: %q", w.drained())
+				}
+			}
+			came()
+			w.restart()
+			w.attach("n1")
+			came()
+			w.tick(time.Hour)
+			came()
+
+			w.cameOn("a", first, heldAs(core.HeldReady, run, 1024))
+			if w.tick(DefaultRules.Away); w.drained() != "" {
+				t.Fatalf("the first host is alone, and drained: %q", w.drained())
+			}
+
+			came()
+			w.tick(time.Hour)
+			if w.step(SetDrain{Call: 1, Node: "n2"}); w.drained() != "" {
+				t.Fatalf("resumed, and drained: %q", w.drained())
+			}
+			w.cameOn("b", other, heldAs(core.HeldClean, run))
+			if other != equal { // as after any two hosts
+				w.want(run, Held)
+				w.step(Forget{Call: 2, Job: run.JobID})
+			}
+			w.want(run, Quarantined)
+		})
+	}
+}
+
+// A node that holds nothing may have other hardware at any boot.
+func TestReplacedHardware(t *testing.T) {
+	w, run := draining(t)
+	w.cameOn("a", first)
+	w.tell("n2", heldAs(core.HeldClean, run))
+	w.cameOn("b", second)
+	w.cameOn("", Host{Boot: "n2-boot3"})
+	w.cameOn("b", Host{Boot: "n2-boot4"})
+	if w.drained() != "" || w.m.nodes["n2"].Hardware != "b" {
+		t.Errorf("drained: %q; %+v", w.drained(), w.m.nodes["n2"].Node)
+	}
 }

@@ -15,23 +15,24 @@ type attempt = node.Attempt
 
 // box is a node: its NICs, its run directory, and its agent's process.
 type box struct {
-	w       *world
-	name    string
-	of      *box // the host that it is a copy of, under the same name
-	boots   int
-	boot    string
-	bootAt  time.Duration
-	powered bool
-	cut     bool // from the network
-	unread  bool // each call of its driver fails
-	failed  bool // so does its driver's plugin
-	hung    bool // its driver answers no reading
-	mute    bool // its agent answers no Orders.Vouch
-	deaf    bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn
-	nics    [numNICs]nic
-	records map[string]node.Record // in the run directory: gone with the boot
-	env     map[core.Run]bool      // files that prepare left
-	agent   agent
+	w        *world
+	name     string
+	of       *box // the host that it is a copy of, under the same name
+	boots    int
+	boot     string
+	hardware string // as its agent reports it
+	bootAt   time.Duration
+	powered  bool
+	cut      bool // from the network
+	unread   bool // each call of its driver fails
+	failed   bool // so does its driver's plugin
+	hung     bool // its driver answers no reading
+	mute     bool // its agent answers no Orders.Vouch
+	deaf     bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn
+	nics     [numNICs]nic
+	records  map[string]node.Record // in the run directory: gone with the boot
+	env      map[core.Run]bool      // files that prepare left
+	agent    agent
 
 	// what only the harness knows
 	ended  map[core.Run]bool // cleaned in this boot, durably
@@ -96,7 +97,7 @@ type session struct {
 var tick = node.Tick{}
 
 func newBox(w *world, i int) *box {
-	b := &box{w: w, name: fmt.Sprintf("n%d", i+1), mute: w.odds(100)}
+	b := &box{w: w, name: fmt.Sprintf("n%d", i+1), hardware: fmt.Sprintf("board%d", i+1), mute: w.odds(100)}
 	b.power()
 	return b
 }
@@ -236,7 +237,7 @@ func (b *box) act(a node.Action) {
 		w.law.replied(b, h, a.Outcome)
 	case node.Tell:
 		if a.Report.Full {
-			a.Report.From, a.Report.Agent = b.host().From, b.host().Agent
+			a.Report.From, a.Report.Agent, a.Report.Hardware = b.host().From, b.host().Agent, b.hardware
 		}
 		if b.agent.link != nil {
 			b.agent.link.up = append(b.agent.link.up, a.Report)

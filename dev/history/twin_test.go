@@ -30,7 +30,10 @@ func (w *world) copyHost() {
 	if w.half != "" && w.odds(700) {
 		of = w.boxes[w.half[1]-'1']
 	}
-	c := &box{w: w, name: of.name, of: of}
+	c := &box{w: w, name: of.name, of: of, hardware: of.hardware}
+	if w.odds(500) {
+		c.hardware = "other"
+	}
 	w.boxes = append(w.boxes, c)
 	w.bootCopy(c)
 }
@@ -84,13 +87,14 @@ func (w *world) admit(b *box) bool {
 			w.law.twins[b.name] = w.now
 			w.srv.input(engine.TwoHosts{Node: b.name, Here: other.host(), There: b.host()})
 			return false
-		case b.of != nil && !w.knows(b.name): // it would be taken for a reboot, see docs/states.md
+		case b.of != nil && !w.knows(b.name) && b.hardware == other.hardware:
+			// It would be taken for a reboot, see docs/states.md.
 			return false
 		default:
 			w.detach(l)
 		}
 	}
-	return w.srv.up && (b.of == nil || w.knows(b.name))
+	return w.srv.up && (b.of == nil || w.knows(b.name) || b.hardware != b.of.hardware)
 }
 
 // knows reports whether the server knows of two hosts with the certificate of a node.

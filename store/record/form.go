@@ -52,6 +52,7 @@ func node(c *coder, r *engine.Node) {
 		host(c, &v.There)
 	})
 	fact(c, 3, &r.Fault, (*coder).text)
+	fact(c, 4, &r.Hardware, (*coder).text)
 }
 
 func host(c *coder, v *engine.Host) {

@@ -38,7 +38,8 @@ over TLS on the address in "listen". ` + "`weft tls init`" + ` makes its certifi
 }
 
 func NewAgent(o *cli.Options) *cobra.Command {
-	var path, boot string
+	var path string
+	var host daemon.Host
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Run this node's agent, which makes and removes its CXI services", Args: cli.NoVerb,
 		Long: `Run the agent of this node until a signal stops it. The services stay when the
@@ -46,13 +47,15 @@ agent stops: they belong to jobs, and the agent finds them at its next start.
 The certificate names the node; ` + "`weft tls node NAME`" + ` makes it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), o.Version, path, func(ctx context.Context, s *settings.Site, opts daemon.Options) error {
-				return daemon.Agent(ctx, s, boot, opts)
+				return daemon.Agent(ctx, s, host, opts)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "read this configuration")
-	cmd.Flags().StringVar(&boot, "boot", "", "boot id of a simulated node (default: the boot id of the machine)")
-	_ = cmd.Flags().MarkHidden("boot")
+	for flag, to := range map[string]*string{"boot": &host.Boot, "hardware": &host.Hardware} {
+		cmd.Flags().StringVar(to, flag, "", flag+" of a simulated node (default: the machine's)")
+		_ = cmd.Flags().MarkHidden(flag)
+	}
 	cmd.AddCommand(newBypass(o))
 	return cmd
 }

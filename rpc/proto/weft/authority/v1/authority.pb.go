@@ -334,17 +334,18 @@ type Report struct {
 	Boot          string                 `protobuf:"bytes,2,opt,name=boot,proto3" json:"boot,omitempty"`      // the node's boot id
 	Seen          *v1.Head               `protobuf:"bytes,3,opt,name=seen,proto3" json:"seen,omitempty"`
 	Full          bool                   `protobuf:"varint,4,opt,name=full,proto3" json:"full,omitempty"`
-	Devices       []string               `protobuf:"bytes,5,rep,name=devices,proto3" json:"devices,omitempty"`  // the NICs that are there; full, or with changed
-	Held          []*Held                `protobuf:"bytes,6,rep,name=held,proto3" json:"held,omitempty"`        // every run that this node holds (full), or those that changed
-	Unknown       []*v1.Service          `protobuf:"bytes,7,rep,name=unknown,proto3" json:"unknown,omitempty"`  // services with no record; full, or with changed
-	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"` // devices, blind and unknown are given
-	Fault         string                 `protobuf:"bytes,9,opt,name=fault,proto3" json:"fault,omitempty"`      // why the node should take no job
-	Epilogs       []*v1.JobID            `protobuf:"bytes,10,rep,name=epilogs,proto3" json:"epilogs,omitempty"` // jobs that a clean-up hook was seen for since the last report
-	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`   // what a Watch on this node told; such a report has no number and nothing else
-	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`     // those of devices that could not be read: what stands there is not in unknown
-	Reply         *v11.SchedulerReply    `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`     // what came of one of Orders.calls; such a report has no number and nothing else
-	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`    // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
-	Agent         string                 `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`     // a random id of the agent's process; in the first report of a session
+	Devices       []string               `protobuf:"bytes,5,rep,name=devices,proto3" json:"devices,omitempty"`    // the NICs that are there; full, or with changed
+	Held          []*Held                `protobuf:"bytes,6,rep,name=held,proto3" json:"held,omitempty"`          // every run that this node holds (full), or those that changed
+	Unknown       []*v1.Service          `protobuf:"bytes,7,rep,name=unknown,proto3" json:"unknown,omitempty"`    // services with no record; full, or with changed
+	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"`   // devices, blind and unknown are given
+	Fault         string                 `protobuf:"bytes,9,opt,name=fault,proto3" json:"fault,omitempty"`        // why the node should take no job
+	Epilogs       []*v1.JobID            `protobuf:"bytes,10,rep,name=epilogs,proto3" json:"epilogs,omitempty"`   // jobs that a clean-up hook was seen for since the last report
+	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`     // what a Watch on this node told; such a report has no number and nothing else
+	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`       // those of devices that could not be read: what stands there is not in unknown
+	Reply         *v11.SchedulerReply    `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`       // what came of one of Orders.calls; such a report has no number and nothing else
+	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`      // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
+	Agent         string                 `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`       // a random id of the agent's process; in the first report of a session
+	Hardware      string                 `protobuf:"bytes,16,opt,name=hardware,proto3" json:"hardware,omitempty"` // identifies the host's board; in the first report of a session; empty: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -480,6 +481,13 @@ func (x *Report) GetFirst() bool {
 func (x *Report) GetAgent() string {
 	if x != nil {
 		return x.Agent
+	}
+	return ""
+}
+
+func (x *Report) GetHardware() string {
+	if x != nil {
+		return x.Hardware
 	}
 	return ""
 }
@@ -883,7 +891,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xf6\x03\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\x92\x04\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -900,7 +908,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05blind\x18\f \x03(\tR\x05blind\x127\n" +
 	"\x05reply\x18\r \x01(\v2!.weft.scheduler.v1.SchedulerReplyR\x05reply\x12\x14\n" +
 	"\x05first\x18\x0e \x01(\bR\x05first\x12\x14\n" +
-	"\x05agent\x18\x0f \x01(\tR\x05agent\"a\n" +
+	"\x05agent\x18\x0f \x01(\tR\x05agent\x12\x1a\n" +
+	"\bhardware\x18\x10 \x01(\tR\bhardware\"a\n" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +
