@@ -52,14 +52,28 @@ func (m *Machine) knows(seen core.Head) bool {
 	case seen.Incarnation == head.Incarnation && seen.Revision <= head.Revision:
 		return true
 	}
+	older := 0
 	for _, p := range past {
 		if p.Incarnation == seen.Incarnation {
 			return seen.Revision <= p.Revision
 		}
+		if p.Epoch < seen.Epoch {
+			older++
+		}
 	}
-	// It may be older than what the bounded list keeps.
-	return len(past) == MaxPast && seen.Epoch < past[0].Epoch && seen.Revision <= past[0].Revision
+	// It may be one that the bounded list does not keep.
+	switch {
+	case len(past) < MaxPast || seen.Epoch > head.Epoch:
+		return false
+	case older == 0:
+		return seen.Epoch < past[0].Epoch && seen.Revision <= past[0].Revision
+	default:
+		return past[older-1].idle(seen.Epoch, seen.Revision)
+	}
 }
+
+// idle reports whether the incarnations after p, to an epoch, have committed nothing but their starts by a revision.
+func (p Past) idle(epoch, revision uint64) bool { return revision <= p.Revision+(epoch-p.Epoch) }
 
 // incarnate begins an incarnation; the one before becomes past.
 func (m *Machine) incarnate(incarnation uint64) {
@@ -81,7 +95,15 @@ func (m *Machine) pass(h core.Head) {
 	}
 	past = append(past, Past{h.Incarnation, h.Epoch, h.Revision})
 	slices.SortStableFunc(past, func(a, b Past) int { return cmp.Compare(a.Epoch, b.Epoch) })
-	m.meta.Past = past[max(0, len(past)-MaxPast):]
+	if len(past) > MaxPast { // one that committed nothing can go, and a server that starts again and again makes many
+		i := 1
+		for i < len(past) && !past[i-1].idle(past[i].Epoch, past[i].Revision) {
+			i++
+		}
+		i %= len(past)
+		past = slices.Delete(past, i, i+1)
+	}
+	m.meta.Past = past
 }
 
 // vouched waits for the nodes where nothing outside the store says that it is the newest. Its own quarantines are known.

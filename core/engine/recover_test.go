@@ -280,6 +280,31 @@ func TestRecoverACopyThatWentOn(t *testing.T) {
 	}
 }
 
+// Many starts do not hide that a copy was put back.
+func TestRecoverACopyThatStartedOften(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	w.cfg.Nodes = []string{"n1", "n2"}
+	w.step(Configure{w.cfg})
+	copied := maps.Clone(w.store)
+	w.restart()
+	w.attach("n1")
+	w.granted("n1", job("7", "n1"), app())
+	seen := w.m.Head()
+	w.store = copied
+	for range 2 * MaxPast {
+		w.restart()
+	}
+	w.attach("n2")
+	w.granted("n2", job("8", "n2"), app())
+	for range 2 * MaxPast {
+		w.restart()
+	}
+	w.begin("n1", core.Report{Seen: seen})
+	if !w.m.Recovering() {
+		t.Error("a node that saw another branch of the store does not stop it")
+	}
+}
+
 // A store that nothing vouches for waits for its nodes, and knows its own quarantines.
 func TestRecoverUnwitnessed(t *testing.T) {
 	w := newWorld(t, 100, "n1", "n2")
