@@ -36,7 +36,7 @@ const TwinPrefix = "two hosts have its certificate: "
 
 // TwinRemedy ends that.
 const TwinRemedy = "stop the agent of the copied host, and give that host another name and certificate; " +
-	"where only the node's hardware was replaced, `weft resume` it"
+	"when one host is left and this stays for three minutes, `weft resume` the node"
 
 // Forward is a message of a scheduler plugin's Watch on a node. The agent sends Asking and waits for Orders.Heard
 // before it asks the scheduler. So the server never takes an answer for newer than it is.
