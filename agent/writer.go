@@ -106,14 +106,12 @@ func (a *Agent) step(ctx context.Context, batch []work) {
 		records = append(records, r...)
 		actions = append(actions, act...)
 	}
-	if len(records) > 0 {
-		commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.limits.Commit)
-		err := a.needs.Store.Commit(commit, records)
-		cancel()
-		if err != nil {
-			a.fail(nil, err) // looks were answered above
-			return
-		}
+	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.limits.Commit)
+	err := a.needs.Store.Commit(commit, records)
+	cancel()
+	if err != nil {
+		a.fail(nil, err) // looks were answered above
+		return
 	}
 	a.act(actions)
 	if untold := a.machine.Untold(); a.ended.Swap(untold) != untold {

@@ -169,18 +169,9 @@ func (s *Server) step(ctx context.Context, batch []work) {
 			steps = append(steps, done{w.in, r, a})
 		}
 	}
-	if len(records) > 0 {
-		records = append(records, s.machine.Seal())
-		commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Commit)
-		began := time.Now()
-		err := s.needs.Store.Commit(commit, records)
-		cancel()
-		s.meter.Committed(len(batch), core.ReasonOf(storeError(err)), time.Since(began))
-		if err != nil {
-			s.fail(batch, err)
-			return
-		}
-		s.head = s.machine.Head()
+	if err := s.commit(ctx, len(batch), records); err != nil {
+		s.fail(batch, err)
+		return
 	}
 	for _, w := range batch {
 		if w.look != nil {
@@ -192,6 +183,22 @@ func (s *Server) step(ctx context.Context, batch []work) {
 		s.audit(d)
 		s.remember(d)
 	}
+}
+
+// commit makes the records of some inputs durable. Where there are none it finds whether the store could be written.
+func (s *Server) commit(ctx context.Context, inputs int, records []engine.Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Commit)
+	defer cancel()
+	if len(records) == 0 {
+		return s.needs.Store.Commit(ctx, nil)
+	}
+	began := time.Now()
+	err := s.needs.Store.Commit(ctx, append(records, s.machine.Seal()))
+	s.meter.Committed(inputs, core.ReasonOf(storeError(err)), time.Since(began))
+	if err == nil {
+		s.head = s.machine.Head()
+	}
+	return err
 }
 
 // fail throws the machine away: it may be ahead of the store. Everybody who waits is told, and every session ends, since the machine that is loaded next

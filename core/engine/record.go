@@ -34,7 +34,7 @@ const (
 )
 
 // Store keeps records. Load tells all, table by table. Commit writes all of them or none and returns when they are durable; it is fenced: a store that is
-// no longer this process's refuses.
+// no longer this process's refuses. Without records it finds whether the store could be written.
 type Store interface {
 	Load(ctx context.Context, tell func(Record) error) error
 	Commit(ctx context.Context, records []Record) error

@@ -12,7 +12,8 @@ type Record interface {
 	Name() string
 }
 
-// Store keeps a node's records. Commit writes all or none, and returns when a killed process would find them.
+// Store keeps a node's records. Commit writes all or none, and returns when a killed process would find them. Without records it
+// finds whether the store could be written.
 type Store interface {
 	Load(ctx context.Context, tell func(Record) error) error
 	Commit(ctx context.Context, records []Record) error

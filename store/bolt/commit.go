@@ -22,14 +22,11 @@ type put struct {
 }
 
 // Commit writes all of a batch or, with an error, none of it; it is durable when it returns. See record.Fence for what is refused. A commit that has
-// begun is finished, whatever becomes of ctx.
+// begun is finished, whatever becomes of ctx. Without records it finds whether the store could be written.
 //
 // After core.StoreFailed from the disk, what the kernel still has of the file may not be on the disk, and no second sync would say so. Load then reads
 // what is there, and the next Commit first rewrites the file whole.
 func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
-	if len(batch) == 0 {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dead != nil {
@@ -42,6 +39,9 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 		if s.renew(); s.doubt != nil {
 			return s.doubt
 		}
+	}
+	if err := s.usable(); err != nil || len(batch) == 0 {
+		return err
 	}
 	head, err := record.Fence(s.head, batch)
 	if err != nil {

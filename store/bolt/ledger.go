@@ -79,11 +79,11 @@ func (l Ledger) Load(ctx context.Context, tell func(node.Record) error) error {
 	return told
 }
 
-// Commit writes all records or none.
+// Commit writes all records or none. Without records it finds whether the ledger could be written.
 func (l Ledger) Commit(_ context.Context, records []node.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.usable(); err != nil {
+	if err := l.usable(); err != nil || len(records) == 0 {
 		return ledgerError(err)
 	}
 	err := l.update(func(tx *bbolt.Tx) error {

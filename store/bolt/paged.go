@@ -125,13 +125,18 @@ func (s *paged) open() error {
 	})
 }
 
-// usable reports whether there is a file to read.
+// usable reports whether there is a file to use. One that lies elsewhere now is none: the next start would lack what is
+// written into it.
 func (s *paged) usable() error {
 	if s.dead != nil {
 		return s.dead
 	}
 	if s.db == nil {
 		return s.doubt
+	}
+	if err := moved(s.file, s.path); err != nil {
+		return core.Errorf(core.StoreFailed, "%s: %s: %w", s.kind, s.path, err).
+			WithRemedy("move the " + s.kind + " back there; where it is lost, restart the daemon (docs/restore.md)")
 	}
 	return nil
 }

@@ -147,11 +147,16 @@ func (w *witness) look() error {
 	if err != nil {
 		return file.Bare(err)
 	}
-	own, err := w.f.Stat()
+	return moved(w.f, w.path)
+}
+
+// moved finds why path does not lead to the open file any more.
+func moved(f *os.File, path string) error {
+	own, err := f.Stat()
 	if err != nil {
 		return file.Bare(err)
 	}
-	there, err := os.Stat(w.path)
+	there, err := os.Stat(path)
 	if err == nil && !os.SameFile(own, there) {
 		err = errors.New("another file is in its place")
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
-// Hooked is any store with a say around its commits, for tests of those who use one. A nil func is not asked.
+// Hooked is any store with a say around its commits of records, for tests of those who use one. A nil func is not asked.
 type Hooked struct {
 	engine.Store
 	Before func(batch []engine.Record) error // an error refuses the commit: nothing is written
@@ -15,6 +15,9 @@ type Hooked struct {
 
 // Commit asks Before, commits, and asks After.
 func (h *Hooked) Commit(ctx context.Context, batch []engine.Record) error {
+	if len(batch) == 0 {
+		return h.Store.Commit(ctx, nil)
+	}
 	if h.Before != nil {
 		if err := h.Before(batch); err != nil {
 			return err
