@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -35,6 +36,8 @@ type agentDaemon struct {
 	driver   core.NICDriver
 	adapters *adapters.Node
 	table    *adapters.HookTable
+	root     net.Listener // for root, and users for all
+	users    net.Listener
 	link     *connection.Link
 	page     *metrics.Agent
 	agent    *agent.Agent
@@ -90,11 +93,9 @@ func (d *agentDaemon) openNode() (err error) {
 	return nil
 }
 
-// makeAgent makes the agent, with the driver and the adapters around it.
+// makeAgent makes the agent, with the driver and the adapters around it. The driver comes after the sockets, where callers
+// wait for it: it may take a while to start.
 func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
-	if d.driver, err = plugin.StartDriver(ctx, d.site.Config, d.plugins, &d.live.Blocks); err != nil {
-		return err
-	}
 	if d.adapters, err = adapters.NewNode(ctx, d.site, d.name, d.config.Dir, d.plugins, &d.live.Blocks, d.Log); err != nil {
 		return err
 	}
@@ -103,11 +104,17 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	d.table = adapters.NewHookTable(ctx, d.adapters, d.run, d.Log)
+	if err := d.listen(); err != nil {
+		return err
+	}
+	if d.driver, err = plugin.StartDriver(ctx, d.site.Config, d.plugins, &d.live.Blocks); err != nil {
+		return err
+	}
 	if d.link, err = connection.NewLink(d.config.Server, d.certs); err != nil {
 		return err
 	}
 	d.later(d.link.Close)
-	d.table = adapters.NewHookTable(ctx, d.adapters, d.run, d.Log)
 	d.page = metrics.NewAgent(metrics.AgentOptions{Process: d.process(), Bypasses: d.run.BypassCount})
 	d.agent, err = agent.New(ctx, agent.Needs{
 		Meter: d.page, Node: d.name, Boot: d.host.Boot, Hardware: d.host.Hardware, Driver: d.driver, Hooks: d.adapters.Hooks, Schedulers: d.adapters.Schedulers,
@@ -156,19 +163,19 @@ func (d *agentDaemon) verbs() *agent.Verbs {
 	return &agent.Verbs{Agent: d.agent, More: more, Site: d.live.Examined()}
 }
 
-// start opens the node's two sockets and begins the agent's tasks.
+// listen opens the node's two sockets.
+func (d *agentDaemon) listen() (err error) {
+	if d.root, err = d.socket(d.run.RootSocket(), 0o600); err != nil {
+		return err
+	}
+	if d.users, err = d.socket(d.run.UsersSocket(), 0o666); err != nil {
+		return err
+	}
+	return d.table.Write()
+}
+
+// start begins the agent's tasks.
 func (d *agentDaemon) start(t *tasks) error {
-	root, err := d.socket(d.run.RootSocket(), 0o600)
-	if err != nil {
-		return err
-	}
-	users, err := d.socket(d.run.UsersSocket(), 0o666)
-	if err != nil {
-		return err
-	}
-	if err := d.table.Write(); err != nil {
-		return err
-	}
 	if err := d.serveMetrics(t, d.config.Metrics, d.page); err != nil {
 		return err
 	}
@@ -182,7 +189,7 @@ func (d *agentDaemon) start(t *tasks) error {
 	t.run(func(ctx context.Context) { d.table.Keep(ctx, d.plugins) })
 	t.run(func(ctx context.Context) { plugin.Reread(ctx, d.plugins, d.agent) })
 	verbs := d.verbs()
-	d.answer(t, root, listener.Root(), verbs.Handle)
-	d.answer(t, users, listener.Users(), verbs.Handle)
+	d.answer(t, d.root, listener.Root(), verbs.Handle)
+	d.answer(t, d.users, listener.Users(), verbs.Handle)
 	return nil
 }

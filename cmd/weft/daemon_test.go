@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -147,6 +148,27 @@ func TestDriverIsKilled(t *testing.T) {
 	}
 	k.finish()
 	second.finish()
+	d.clean()
+}
+
+// TestDriverStartsSlowly: an agent is there while its driver starts, and whoever asks it waits.
+func TestDriverStartsSlowly(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	weft, err := exec.LookPath("weft")
+	d.must(err)
+	slow := fmt.Sprintf("until [ -e %s ]; do sleep 0.05; done; exec %s plugin serve driver sim sim", d.path("go"), weft)
+	text, err := os.ReadFile(d.path("n1.hcl"))
+	d.must(err)
+	block := fmt.Sprintf("driver \"sim\" {\n  command = [\"/bin/sh\", \"-c\", %q]", slow)
+	d.must(os.WriteFile(d.path("n1.hcl"), []byte(strings.Replace(string(text), "driver \"sim\" {", block, 1)), 0o644))
+	d.start(theServer)
+	d.start("n1")
+	d.says("n1", "doctor --limit 1s", "agent: .*/n1/root.sock: no answer within the time limit")
+	d.must(os.WriteFile(d.path("go"), nil, 0o644))
+	d.says("n1", "plugin list", "^driver +sim +ready")
+	d.attached()
+	d.mustBegin("n1").finish()
 	d.clean()
 }
 
