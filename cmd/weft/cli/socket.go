@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev"
@@ -16,7 +17,7 @@ const serverSocket = "server.sock"
 // Here is the run directory of this host's agent and the node's name: --dir is it, or holds it as agent. A simulated system has none.
 func (o *Options) Here() (rundir.Dir, string, bool) {
 	o.resolve()
-	for _, dir := range []string{o.Dir, filepath.Join(o.Dir, "agent")} {
+	for _, dir := range o.agents() {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			continue
@@ -26,6 +27,17 @@ func (o *Options) Here() (rundir.Dir, string, bool) {
 		}
 	}
 	return "", "", false
+}
+
+// agents are the folders in which this host's agent may be.
+func (o *Options) agents() []string { return []string{o.Dir, filepath.Join(o.Dir, "agent")} }
+
+// Begun reports whether an agent of this host has made its folder. It is Here only a moment later.
+func (o *Options) Begun() bool {
+	return slices.ContainsFunc(o.agents(), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, "ledger.db"))
+		return err == nil
+	})
 }
 
 // resolve takes the folder of the daemons where nobody named another and no simulated system is in the current folder.
@@ -44,8 +56,15 @@ func (o *Options) resolve() {
 // Socket is the path of the socket of a node's agent; of the server where node is empty.
 func (o *Options) Socket(node string) (string, error) {
 	if node == "" {
-		err := o.There()
-		return filepath.Join(o.Dir, serverSocket), err
+		path := filepath.Join(o.Dir, serverSocket)
+		if err := o.There(); err != nil {
+			return "", err
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && o.Begun() {
+			return "", core.Errorf(core.ServerAway, "%s: there is no socket, but an agent's folder", path).
+				WithRemedy("`journalctl -u weft-agent` tells whether the agent has started; for the system, ask on the server's host")
+		}
+		return path, nil
 	}
 	if dir, name, ok := o.Here(); ok && node == name {
 		return dir.Socket(os.Geteuid() == 0), nil

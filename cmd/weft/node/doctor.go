@@ -70,7 +70,11 @@ drain a whole system.`,
 			case manyNodes(o):
 				return cli.Misuse(cmd, "doctor: no agent is here: --node is missing")
 			case !serverHere(o):
-				rows = away("no agent has started in "+o.Dir+" since this host booted", path)
+				evidence := "no agent has started in " + o.Dir + " since this host booted"
+				if o.Begun() {
+					evidence = "the agent in " + o.Dir + " is still starting, or ended before it was ready"
+				}
+				rows = away(evidence, path)
 			}
 			if err == nil && node == "" && !health && serverHere(o) {
 				var more []agent.FindingRow
