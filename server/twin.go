@@ -57,23 +57,6 @@ func replaced(old, by engine.Host, node string) *core.Error {
 		WithRemedy("no action is needed after a restart of the agent or its host; otherwise " + core.TwinRemedy)
 }
 
-// Check finds the nodes whose certificate two hosts have, and a store that cannot be used.
-func (s *Server) Check(ctx context.Context) ([]core.Finding, error) {
-	var found []core.Finding
-	err := s.Look(ctx, func(m *engine.Machine) {
-		for _, n := range m.Twins() {
-			found = append(found, core.Finding{
-				Severity: core.Critical, What: "node " + n.Name + ": nothing of it is freed or granted",
-				Evidence: n.Twin.Reason(), Remedy: core.TwinRemedy,
-			})
-		}
-	})
-	if err != nil {
-		found = append(found, core.Finding{Severity: core.Critical, What: "the store cannot be used", Evidence: err.Error()})
-	}
-	return found, nil
-}
-
 func (ses *session) host() engine.Host {
 	return engine.Host{From: ses.from, Boot: ses.boot, Agent: ses.agent}
 }

@@ -34,6 +34,20 @@ func (m *Machine) cause() string {
 	}
 }
 
+// Withheld is why nothing is granted to any node: core.Recovering. Nil: grants are made.
+func (m *Machine) Withheld() *core.Error {
+	if !m.Recovering() {
+		return nil
+	}
+	if len(m.awaited) == 0 {
+		return core.Errorf(core.Recovering, "store %s: a store was lost, and what was in quarantine then is unknown: "+
+			"every VNI rests for %s first", m.meta.Head.Store, m.longest()).
+			WithRemedy("it ends by itself; jobs that ask later are granted")
+	}
+	return core.Errorf(core.Recovering, "store %s: %s; nodes that have not reported yet: %d",
+		m.meta.Head.Store, m.cause(), len(m.awaited))
+}
+
 // Awaited are the nodes that must report before anything is granted, sorted.
 func (m *Machine) Awaited() []string {
 	return slices.DeleteFunc(slices.Clone(m.names), func(n string) bool { return !m.awaited[n] })

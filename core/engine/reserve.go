@@ -76,12 +76,8 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 	if n.Boot != in.Ask.Boot || n.agent != in.Ask.Agent {
 		return nil, core.Errorf(core.NodeAway, "node %s: the call is of another boot or agent than its report", in.Node)
 	}
-	if m.Recovering() {
-		if len(m.awaited) == 0 {
-			return nil, core.Errorf(core.Recovering, "store %s: a store was lost, and what was in quarantine then is unknown: every VNI rests for %s first", m.meta.Head.Store, m.longest()).
-				WithRemedy("it ends by itself; jobs that ask later are granted")
-		}
-		return nil, core.Errorf(core.Recovering, "store %s: %s; nodes that have not reported yet: %d", m.meta.Head.Store, m.cause(), len(m.awaited))
+	if err := m.Withheld(); err != nil {
+		return nil, err
 	}
 	return n, nil
 }

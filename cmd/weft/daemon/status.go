@@ -32,7 +32,11 @@ func NewStatus(o *cli.Options) *cobra.Command {
 }
 
 func PrintStatus(w io.Writer, s server.Status) {
-	fmt.Fprintf(w, "weft %s, up %s, store %.8s epoch %d revision %d\n", s.Version, s.Up, s.Store, s.Epoch, s.Revision)
+	store := "not known"
+	if s.Failure == "" {
+		store = fmt.Sprintf("%.8s epoch %d revision %d", s.Store, s.Epoch, s.Revision)
+	}
+	fmt.Fprintf(w, "weft %s, up %s, store %s\n", s.Version, s.Up, store)
 	switch {
 	case s.Failure != "":
 		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)
@@ -69,6 +73,10 @@ func PrintStatus(w io.Writer, s server.Status) {
 	}
 	if s.TwoHosts != "" {
 		fmt.Fprintf(w, "TWO HOSTS HAVE ONE CERTIFICATE, SO NOTHING OF %s IS FREED OR GRANTED: `weft nodes` names the hosts\n", s.TwoHosts)
+	}
+	if s.Failure != "" {
+		fmt.Fprintln(w, "nodes, reservations and pools: not known while the store cannot be used")
+		return
 	}
 	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
 	var live []string

@@ -18,6 +18,17 @@ func TestStatusNamesNodesWithTwoHosts(t *testing.T) {
 	}
 }
 
+func TestStatusOfAStoreThatFails(t *testing.T) {
+	var out strings.Builder
+	PrintStatus(&out, server.Status{Version: "1", Up: "3s", Failure: "store: it is cut", Lost: "head: gone"})
+	const want = "weft 1, up 3s, store not known\nNOTHING IS GRANTED: store: it is cut\n" +
+		"THE STORE'S WITNESS IS LOST: head: gone\n" +
+		"nodes, reservations and pools: not known while the store cannot be used\n"
+	if out.String() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
+	}
+}
+
 func TestStatusTellsHowLongEveryVNIRests(t *testing.T) {
 	for rests, want := range map[string]string{"45s": "ends by itself in 45s\n", "": "ends by itself in a moment\n"} {
 		var out strings.Builder
