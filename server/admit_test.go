@@ -56,6 +56,16 @@ func (s *system) rename(t *testing.T, needs engine.Config, nodes ...string) {
 	synctest.Wait()
 }
 
+// over is how a session ended. One that has not ended after ten minutes never does.
+func over(ended <-chan error) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(10 * time.Minute):
+		return errors.New("the session goes on")
+	}
+}
+
 func refusedAsUnnamed(err error) bool {
 	e := core.AsError(err)
 	return e != nil && e.Reason == core.NodeUnnamed && strings.Contains(e.What, "node x9") && strings.Contains(e.What, "`nodes`") && strings.Contains(e.Remedy, "weft reload")
@@ -69,7 +79,7 @@ func TestANodeThatIsNotNamed(t *testing.T) {
 		defer s.stop()
 		_, ended := s.attend(t.Context(), "n1", "b", nil)
 		_, refused := s.attend(t.Context(), "x9", "b", nil)
-		if err := <-refused; !refusedAsUnnamed(err) {
+		if err := over(refused); !refusedAsUnnamed(err) {
 			t.Errorf("its session: %v", err)
 		}
 		if _, err := s.Reserve(t.Context(), "x9", ask("1", "b"), core.Peer{}); !refusedAsUnnamed(err) {
@@ -101,7 +111,7 @@ func TestANodeThatIsNamedNoLonger(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.rename(t, needs, "n1")
-		if err := <-ended; !refusedAsUnnamed(err) {
+		if err := over(ended); !refusedAsUnnamed(err) {
 			t.Errorf("its session ended with %v", err)
 		}
 		next := make(chan core.Report)
@@ -121,9 +131,9 @@ func TestANodeThatIsNamedNoLonger(t *testing.T) {
 		next <- core.Report{Number: 2, Boot: "b", Held: []core.Held{{Run: g.Run, VNIs: g.VNIs, State: core.HeldClean}}}
 		time.Sleep(2 * time.Minute)
 		close(next)
-		<-ended
+		_ = over(ended)
 		_, ended = s.attend(t.Context(), "x9", "b", nil)
-		if err := <-ended; !refusedAsUnnamed(err) {
+		if err := over(ended); !refusedAsUnnamed(err) {
 			t.Errorf("nothing is left on it, and its session ended with %v", err)
 		}
 		s.rename(t, needs, "n1", "x9")
