@@ -368,3 +368,19 @@ func TestFormOfFiles(t *testing.T) {
 		t.Errorf("a ledger with a record of no kind: got %v, want Corrupt", err)
 	}
 }
+
+// A page that the disk cannot give any more is an error and no crash, also in the middle of a read.
+func TestAPageIsGoneUnderARead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	f, err := OpenLedger(path)
+	if err := errors.Join(err, f.Commit(t.Context(), entries(300))); err != nil {
+		t.Fatal(err)
+	}
+	err = f.view(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(ledgerBucket)
+		return errors.Join(os.Truncate(path, pageSize), b.ForEach(func(_, _ []byte) error { return nil }))
+	})
+	if !errors.Is(err, core.Corrupt) || f.Close() != nil {
+		t.Errorf("got %v, want %v", err, core.Corrupt)
+	}
+}
