@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // CleanArgs say what is to go.
@@ -35,7 +36,8 @@ const (
 // auditClean is the event of an operator's word that orphans go.
 const auditClean = "clean"
 
-// Clean removes the services that no run of this node explains, as far as all their VNIs are of Weft's pools; the others are listed as kept. Never one of the
+// Clean removes the services that no run of this node explains, as far as all their VNIs are of Weft's pools; the others are listed as kept, and so is one
+// of a job whose record is lost. Never one of the
 // system, never a default service. It looks at some of those behind after; next is empty at the end.
 func (a *Agent) Clean(
 	ctx context.Context, site Site, peer core.Peer, call, right, after string, dry bool,
@@ -52,6 +54,7 @@ func (a *Agent) Clean(
 		return nil, "", err
 	}
 	orphans, next = someAfter(orphans, after)
+	jobs := a.unrecorded()
 	rows = make([]CleanRow, 0, len(orphans))
 	var going []core.Service
 	var at []int
@@ -59,8 +62,13 @@ func (a *Agent) Clean(
 		r := CleanRow{Device: s.Device, Service: s.ID, Owner: s.Owner.String(), VNIs: s.VNIs, Result: "orphan"}
 		if all, _ := site.ours(s.VNIs); !all {
 			r.Result, r.Why = "kept", "it has a VNI of none of Weft's pools, so it is somebody else's"
+		} else if job, lives := jobs[madeFor(&s)]; lives {
+			r.Result, r.Why = "kept", fmt.Sprintf("job %v has it, and this node lost its record: it can go once the job has ended, or %s is gone",
+				job, rundir.EnvironPath(a.needs.Environ, job))
 		} else if !dry {
 			going, at = append(going, s), append(at, len(rows))
+		} else {
+			r.Why = "see on the server's host with `weft vnis` that no job has its VNIs"
 		}
 		rows = append(rows, r)
 	}
@@ -93,6 +101,31 @@ func (a *Agent) Clean(
 		return rows, next, a.Reread(ctx) // the server learns of it at once
 	}
 	return rows, next, nil
+}
+
+// unrecorded are the jobs that have an environment here, by what their services show. It tells of jobs that the ledger
+// lost, until the server says that they are over.
+func (a *Agent) unrecorded() map[node.Process]core.JobID {
+	jobs := map[node.Process]core.JobID{}
+	if a.needs.Environ == "" {
+		return jobs
+	}
+	for job, e := range rundir.ReadEnvirons(a.needs.Environ) {
+		for _, v := range e.Variables {
+			if v.Name == node.EnvVNIs && !v.Unset {
+				jobs[node.Process{UID: e.UID, VNIs: v.Value}] = job
+			}
+		}
+	}
+	return jobs
+}
+
+// madeFor are the tasks for which s was made; none where no user owns it.
+func madeFor(s *core.Service) node.Process {
+	if s.Owner.Kind != core.OwnerUID {
+		return node.Process{}
+	}
+	return node.Process{UID: s.Owner.ID, VNIs: core.FormatVNIs(s.VNIs)}
 }
 
 // someAfter sorts services and gives those of one call.

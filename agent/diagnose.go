@@ -203,7 +203,11 @@ func (s *state) orphan(t *core.Service) core.Finding {
 		f.Severity = core.Warning
 		f.Remedy = fmt.Sprintf("some of its VNIs are of Weft's pools and held for it: `cxi_service delete -d %s -s %d`, or take them out of config.hcl's pools", t.Device, t.ID)
 	}
+	job, lives := s.jobs[madeFor(t)]
 	switch {
+	case lives:
+		f.What = "a service is of job " + job.String() + ", of which this node lost its record"
+		f.Remedy = "let the job end; then `weft clean` removes it"
 	case t.Owner.Kind == core.OwnerNone && t.Enabled:
 		f.Severity, f.What = core.Warning, "a service belongs to nobody and lets every user of the node in"
 		if some {

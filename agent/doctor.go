@@ -53,6 +53,7 @@ type state struct {
 	servErr    error
 	lookErr    error
 	orphans    []core.Service
+	jobs       map[node.Process]core.JobID // that have an environment here
 	missing    []core.Service
 	stuck      []node.Stuck
 	users      map[uint32]bool // owners of runs here
@@ -158,6 +159,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 			}
 		}
 	})
+	s.jobs = a.unrecorded()
 	s.missing = slices.DeleteFunc(s.missing, func(t core.Service) bool { return !slices.ContainsFunc(before, t.Same) })
 	if len(s.orphans)+len(s.missing) > 0 && s.lookErr == nil { // the server is to know as soon as who asked does
 		s.lookErr = a.Reread(ctx)

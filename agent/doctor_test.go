@@ -18,6 +18,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // checker is a plugin's; without findings it never answers.
@@ -100,6 +101,45 @@ func TestCleanRemovesOrphansOfWeftsVNIsAlone(t *testing.T) {
 		r.foreign(t, "cxi0", &uid, 5002)
 		if rows, _, err := r.Clean(t.Context(), agent.Site{}, root, "c", "root", "", false); err != nil || slices.ContainsFunc(rows, func(c agent.CleanRow) bool { return c.Result != "kept" }) {
 			t.Errorf("%+v, %v", rows, err)
+		}
+	})
+}
+
+// TestCleanKeepsAJobWhoseRecordIsLost until the server says that the job is over.
+func TestCleanKeepsAJobWhoseRecordIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		in := ask(core.Prepare, "slurm", "1", 1000)
+		if out := r.Do(t.Context(), in, root); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		grant, err := r.server.Reserve(t.Context(), "n1", in, root) // the same again
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.stop()
+		r.store.Store = &storetest.Ledger{}
+		r.begin(t)
+		synctest.Wait()
+		for _, dry := range []bool{true, false} {
+			rows, _, err := r.Clean(t.Context(), pools, root, "c", "root", "", dry)
+			if err != nil || len(rows) != 2 {
+				t.Fatalf("%+v, %v", rows, err)
+			}
+			for _, row := range rows {
+				if row.Result != "kept" || !strings.HasPrefix(row.Why, "job slurm/1 has it") {
+					t.Errorf("dry %v: %+v", dry, row)
+				}
+			}
+		}
+		if f := finding(r.Doctor(t.Context(), pools, 0), "job slurm/1, of which this node lost its record"); f == nil {
+			t.Error("the doctor does not name the job")
+		}
+		r.server.orders <- core.Orders{Clean: []core.Clean{{Run: grant.Run, VNIs: grant.VNIs}}}
+		synctest.Wait()
+		rows, _, err := r.Clean(t.Context(), pools, root, "c", "root", "", false)
+		if err != nil || len(rows) != 2 || rows[0].Result != "removed" || rows[1].Result != "removed" {
+			t.Errorf("after its end: %+v, %v", rows, err)
 		}
 	})
 }

@@ -119,6 +119,27 @@ func TestAgentIsKilled(t *testing.T) {
 	d.clean()
 }
 
+// TestLedgerIsLost: `weft clean` leaves the services of a job whose record is lost until the job has ended.
+func TestLedgerIsLost(t *testing.T) {
+	t.Parallel()
+	d := newDaemons(t, "2000-2009", "", "n1")
+	d.up()
+	k := d.mustBegin("n1")
+	before := d.services("n1")
+	d.kill("n1")
+	d.must(os.Remove(d.path("n1", "ledger.db")))
+	d.start("n1")
+	d.attached()
+	d.says("n1", "clean", "^cxi0 +[0-9]+ .* kept +job local/"+k.job)
+	d.says("n1", "doctor", "a service is of job local/"+k.job)
+	if diff := cmp.Diff(before, d.services("n1")); diff != "" {
+		t.Errorf("the services of the job that runs: (-before +now):\n%s", diff)
+	}
+	k.finish()
+	d.says("n1", "clean", "removed")
+	d.clean()
+}
+
 func TestDriverIsKilled(t *testing.T) {
 	t.Parallel()
 	d := newDaemons(t, "2000-2009", "", "n1")

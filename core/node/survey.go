@@ -71,6 +71,7 @@ func (m *Machine) check(c core.Clean) {
 		s.asked = map[core.Run]bool{}
 	}
 	s.asked[c.Run] = true
+	m.act(Withdraw{Run: c.Run}) // else `weft clean` would take the job for one that lives
 	s.checks = append(s.checks, check{Clean: c})
 	m.want()
 }

@@ -162,6 +162,19 @@ func ReadEnviron(path string) (Environ, error) {
 	return e, json.Unmarshal(text, &e)
 }
 
+// ReadEnvirons reads all environments below folder, which is a Dir's Environs. It leaves out what it cannot read: a job's
+// owner may have written that.
+func ReadEnvirons(folder string) map[core.JobID]Environ {
+	all := map[core.JobID]Environ{}
+	paths, _ := filepath.Glob(filepath.Join(folder, "*", "*"))
+	for _, path := range paths {
+		if e, err := ReadEnviron(path); err == nil {
+			all[core.JobID{Scheduler: filepath.Base(filepath.Dir(path)), Job: filepath.Base(path)}] = e
+		}
+	}
+	return all
+}
+
 // RemoveEnviron takes the environment of a job away, whichever run's it is. Root's weft-hook does it for a job that it lets go by.
 func (d Dir) RemoveEnviron(job core.JobID) error {
 	path, err := d.ofJob(environs, job)

@@ -19,9 +19,10 @@ func NewClean(o *cli.Options) *cobra.Command {
 		Long: `Remove the services on a node's NICs that have no record, if all their VNIs
 belong to the pools and services of config.hcl. A lost record, another tool or
 a disabled plugin can leave such services. The list shows a service with
-another VNI as kept. Weft never touches the driver's services, the default
-service or the service of a job. The audit log has each removal. Only root may
-use this verb.
+another VNI as kept, and also one of a job whose record the node lost, until
+the job has ended. Weft never touches the driver's services, the default service
+or the service of a job. The audit log has each removal. Only root may use this
+verb.
 
 Exit code 1: Weft could not remove a service, because an application still uses
 it or the NIC failed.`,
