@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/weft-hpc/weft/config"
@@ -243,16 +242,13 @@ func schedulers(ctx context.Context, site *settings.Site, plugins *host.Host, in
 
 // acceptor puts in force what is a server's own.
 func acceptor(srv *server.Server) func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
-	return func(ctx context.Context, old, site *settings.Site) (changed []string, _ []hclfile.Finding, _ error) {
-		if old.Engine.Policy.Hash != site.Engine.Policy.Hash {
-			changed = append(changed, fmt.Sprintf(reload.PolicyPrefix+"in force now, as %.12s", site.Engine.Policy.Hash))
-		}
+	return func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
 		// The schedulers of the start stay until a restart: no adapter was started for others.
 		site.Engine.Schedulers = old.Engine.Schedulers
 		if site.Config.Server.Listen != "" {
 			limitMemory(len(site.Nodes))
 		}
-		return changed, nil, srv.Reload(ctx, server.Change{
+		return nil, nil, srv.Reload(ctx, server.Change{
 			Config: site.Engine, Policy: site.Policy, Allocator: site.Allocator, Resize: func(a engine.Allocator) error {
 				in, ok := a.(*allocator.Allocator)
 				if !ok {

@@ -74,6 +74,11 @@ func TestAgentReloads(t *testing.T) {
 		t.Error(diff)
 	}
 
+	d.must(os.WriteFile(d.path("policy", "b.policy.hcl"), []byte(failing), 0o644))
+	if got := d.reload("n1"); !strings.HasPrefix(got, "agent: policy files: in force now, as ") {
+		t.Error(got)
+	}
+
 	// What a reload can do is done, what it cannot is said, again until there was a restart.
 	d.edit("n1", "nics  = 2", "nics  = 3")
 	d.edit("n1", `"127.0.0.1:`, `"localhost:`)

@@ -4,6 +4,7 @@ package reload
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -124,8 +125,11 @@ func (r *Reloader) take(ctx context.Context) (Outcome, error) {
 	if err != nil || complaints != nil {
 		return refused(findings, append(complaints, undo()...)), err
 	}
-	out.Changed = append(out.Changed, more...)
 	out.before, out.now = hashesOf(old), hashesOf(site)
+	if out.before.Policy != out.now.Policy {
+		out.Changed = append(out.Changed, fmt.Sprintf(PolicyPrefix+"in force now, as %.12s", out.now.Policy))
+	}
+	out.Changed = append(out.Changed, more...)
 	r.site.Store(site)
 	r.keep(out.now)
 	if r.Taken != nil {
