@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/plugins/local"
 )
@@ -38,7 +39,7 @@ func (r *runArgs) prepare(ctx context.Context, o *cli.Options, job local.Entry) 
 		})
 	}
 	all.Wait()
-	tell(os.Stderr, said)
+	tell(os.Stderr, job.Hosts, said)
 	failed := false
 	for i, err := range errs {
 		failed = failed || err != nil
@@ -52,16 +53,26 @@ func (r *runArgs) prepare(ctx context.Context, o *cli.Options, job local.Entry) 
 	return environs, nil
 }
 
-// tell writes the lines of all nodes, each once.
-func tell(w io.Writer, said [][]byte) {
-	once := map[string]bool{}
-	for _, text := range said {
+// tell writes the lines of all nodes, each once, and of a job on several nodes whose line it is.
+func tell(w io.Writer, hosts []string, said [][]byte) {
+	var lines []string
+	from := map[string][]string{} // by line
+	for i, text := range said {
 		for line := range strings.Lines(string(text)) {
-			if !once[line] {
-				once[line] = true
-				_, _ = io.WriteString(w, line)
+			at := from[line]
+			if at == nil {
+				lines = append(lines, line)
+			}
+			if !slices.Contains(at[max(0, len(at)-1):], hosts[i]) {
+				from[line] = append(at, hosts[i])
 			}
 		}
+	}
+	for _, line := range lines {
+		if text, ours := strings.CutPrefix(line, "weft: "); ours && len(hosts) > 1 {
+			line = "weft: " + hostlist.Fold(from[line]) + ": " + text
+		}
+		_, _ = io.WriteString(w, line)
 	}
 }
 

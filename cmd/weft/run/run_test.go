@@ -34,11 +34,17 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// TestNodesThatSayTheSame: each line comes once, in the order of the job's nodes.
+// TestNodesThatSayTheSame: each line comes once, in the order of the job's nodes, with those that say it.
 func TestNodesThatSayTheSame(t *testing.T) {
 	var out strings.Builder
-	tell(&out, [][]byte{[]byte("a\nb\n"), nil, []byte("b\nc\n"), []byte("a\n")})
-	if out.String() != "a\nb\nc\n" {
-		t.Errorf("%q", &out)
+	said := [][]byte{[]byte("weft: a\nweft: b\nc\n"), nil, []byte("weft: b\nweft: d\n"), []byte("weft: a\nweft: a\n")}
+	tell(&out, []string{"n1", "n2", "n3", "n4"}, said)
+	const want = "weft: n[1,4]: a\nweft: n[1,3]: b\nc\nweft: n3: d\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", &out, want)
+	}
+	out.Reset()
+	if tell(&out, []string{"n1"}, said[:1]); out.String() != string(said[0]) {
+		t.Errorf("a job on one node: %q", &out)
 	}
 }
