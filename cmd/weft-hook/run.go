@@ -55,7 +55,7 @@ func margin(limit time.Duration) time.Duration { return min(limit/8, 250*time.Mi
 // environment tells a job's variables to one of its tasks: by the file that prepare left, and only where there is none by the agent, since all tasks of
 // a job start at once.
 func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed bool) int {
-	if !bypassed && unread(os.Stdout) {
+	if !bypassed && hook.Unread(os.Stdout) {
 		return c.fail(core.Errorf(core.InternalFault, "standard output: nobody reads the job's variables: it is closed, or %s", os.DevNull))
 	}
 	job, err := c.job(phase)
@@ -81,13 +81,6 @@ func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed boo
 		return c.reply(phase.Bypass)
 	}
 	return c.ask(ctx, phase)
-}
-
-// unread reports whether nobody can read the output. Go opens /dev/null in place of one that is closed.
-func unread(out *os.File) bool {
-	is, err := out.Stat()
-	null, nullErr := os.Stat(os.DevNull)
-	return err != nil || nullErr == nil && os.SameFile(is, null)
 }
 
 // answer is a core.HookReply that was really given: a reply without an exit code is none.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +17,10 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook"
 )
 
 // Print shows v as JSON, or by table. What could not be written is an error: a script must not take half a list for the whole.
@@ -35,6 +39,19 @@ func Print[T any](o *Options, v T, table func(io.Writer, T)) error {
 	}
 	if _, err := out.WriteTo(os.Stdout); err != nil {
 		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// Closed finds that standard output was closed at the start. A shell opens /dev/null for writing alone; Go's place holder
+// can be read, too. Verbs whose output is all that they are for ask it.
+func Closed() error {
+	flags, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_GETFL, 0)
+	if err == nil && flags&unix.O_ACCMODE == unix.O_RDWR && hook.Unread(os.Stdout) {
+		err = errors.New("it is closed")
+	}
+	if err != nil {
+		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ within a Flux job shares the services of the outermost job.`,
 				s := showEnv(os.Getenv)
 				return cli.Print(o, s, printShownEnv)
 			}
+			if err := cli.Closed(); err != nil {
+				return err
+			}
 			scheduler, job, at, err := o.JobHere(args, node)
 			switch {
 			case err != nil:

@@ -38,6 +38,9 @@ grants nothing until every node has reported.`,
 }
 
 func exportStore(ctx context.Context, path string) (err error) {
+	if err := cli.Closed(); err != nil {
+		return err
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return core.Errorf(core.NotThere, "store %s: there is no such file", core.Clip(path)).WithRemedy("name the file that `server { store }` of config.hcl names; of `weft dev` it is server.db in its --dir")
 	}
