@@ -64,6 +64,7 @@ func (m *Machine) pair(n *node, here, there Host) {
 	n.heard = m.now.Uptime
 	m.reopen(n, there.Boot)
 	if n.paired() {
+		m.unsay(n)
 		return
 	}
 	n.Twin = Twin{Since: m.now.Wall, Here: here, There: there}

@@ -271,7 +271,7 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 	}
 	if reserve.Said != nil && reserve.Said.Err == nil && !reserve.Said.Job.Gone {
 		if r := l.find(reserve.Said.Job.Run); r != nil {
-			r.shown = max(r.shown, reserve.Said.Began)
+			r.shown, r.alarmed = max(r.shown, reserve.Said.Began), 0
 		}
 	}
 }
@@ -296,7 +296,7 @@ func (l *law) judge(in engine.Reserve, g core.Grant, now time.Duration) {
 	case in.Said != nil && (in.Said.Job.Run != g.Run || in.Said.Job.Gone || !lists(in.Said.Job.Placements, in.Node)):
 		w.fail("R6: %v is granted to %s against the scheduler's word %+v", g.Run, in.Node, in.Said.Job)
 	}
-	r.prepared, r.lacks = now, 0
+	r.prepared, r.lacks, r.alarmed = now, 0, 0
 }
 
 func lists(shares []core.Placement, node string) bool {

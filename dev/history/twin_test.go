@@ -87,14 +87,27 @@ func (w *world) admit(b *box) bool {
 			w.law.twins[b.name] = w.now
 			w.srv.input(engine.TwoHosts{Node: b.name, Here: other.host(), There: b.host()})
 			return false
-		case b.of != nil && !w.knows(b.name) && b.hardware == other.hardware:
-			// It would be taken for a reboot, see docs/states.md.
+		case !w.tells(b):
 			return false
 		default:
 			w.detach(l)
 		}
 	}
-	return w.srv.up && (b.of == nil || w.knows(b.name) || b.hardware != b.of.hardware)
+	return w.srv.up && w.tells(b)
+}
+
+// tells reports whether the server tells b from the host that b is a copy of. Another copy would be taken for a reboot,
+// see docs/states.md.
+func (w *world) tells(b *box) bool {
+	if b.of == nil || w.knows(b.name) {
+		return true
+	}
+	for n := range w.srv.m.Nodes("") {
+		if n.Name == b.name {
+			return n.Hardware == b.of.hardware && n.Hardware != b.hardware
+		}
+	}
+	return false
 }
 
 // knows reports whether the server knows of two hosts with the certificate of a node.
