@@ -368,7 +368,11 @@ func TestTwoHostsOfADrainedNode(t *testing.T) {
 
 // The second host's half of a scheduler does not know the jobs of the first. The server drops its word on them.
 func TestTwoHostsTakeBackAnEnd(t *testing.T) {
-	for name, restart := range map[string]bool{"the same server": false, "a restart between": true} {
+	for name, between := range map[string]func(*world){
+		"the same server":    func(*world) {},
+		"a restart between":  func(w *world) { w.restart() },
+		"a third host comes": func(w *world) { w.step(TwoHosts{"n2", second, Host{Boot: "n2-boot3"}}) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 100, "n2")
 			j := job("7", "n2")
@@ -392,9 +396,7 @@ func TestTwoHostsTakeBackAnEnd(t *testing.T) {
 			answer()
 			answer()
 			w.want(j.Run, Quarantined)
-			if restart {
-				w.restart()
-			}
+			between(w)
 			w.came(first, held)
 			w.want(j.Run, Active)
 			w.restart()
