@@ -82,15 +82,14 @@ func (n *nic) probe(services []desc) traits {
 	return t
 }
 
-// probeOld tells 12.0 from 13.0: who is nobody is EBADR from 13.0 on.
+// probeOld tells 12.0 from 13.0, which looks at VNIs first: the default service has this one (cxi_svc_alloc of 13.0.0).
 func (n *nic) probeOld(services []desc) traits {
 	d, can := n.tooMuch(services)
 	if !can {
 		return traits{}
 	}
-	d.members[0].id = core.NoUID
 	switch n.refused(d) {
-	case ebadr:
+	case eexist:
 		return traits{release: shs130}
 	case enospc:
 		return traits{release: shs120, exact: true}

@@ -2,14 +2,15 @@ package kernel
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/refusal"
 )
 
-// Alloc makes a service (cxil_alloc_svc) and gives its id: the lowest that is free, so that an id is used again at once. The checks come in the driver's
-// order: EPERM; EINVAL for VNIs, members, limits; EBADR and EEXIST for members; EEXIST for VNIs; ENOSPC for entries, then for pools. The FailInfo is filled
-// for ENOSPC only.
+// Alloc makes a service (cxil_alloc_svc) and gives its id: the lowest that is free, so that an id is used again at once.
+// The checks come in the driver's order: EPERM; EINVAL for VNIs, members, limits; EBADR and EEXIST for members; EEXIST for
+// VNIs, which come before members on 13.0; ENOSPC for entries, then for pools. The FailInfo is filled for ENOSPC only.
 func (n *NIC) Alloc(c Caller, d *Desc) (uint32, refusal.FailInfo, Errno) {
 	if !c.Admin {
 		return 0, refusal.FailInfo{}, EPERM
@@ -17,11 +18,14 @@ func (n *NIC) Alloc(c Caller, d *Desc) (uint32, refusal.FailInfo, Errno) {
 	if err := n.validate(d); err != OK {
 		return 0, refusal.FailInfo{}, err
 	}
-	if err := n.checkMembers(d); err != OK {
-		return 0, refusal.FailInfo{}, err
+	checks := []func(*Desc) Errno{n.checkMembers, n.checkVNIs}
+	if n.b.VNIsFirst {
+		slices.Reverse(checks)
 	}
-	if err := n.checkVNIs(d); err != OK {
-		return 0, refusal.FailInfo{}, err
+	for _, check := range checks {
+		if err := check(d); err != OK {
+			return 0, refusal.FailInfo{}, err
+		}
 	}
 	return n.add(d)
 }

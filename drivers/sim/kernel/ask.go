@@ -23,3 +23,16 @@ func (n *NIC) NetNS(id uint32) (uint32, Errno) {
 	}
 	return s.NetNS, OK
 }
+
+// ExclusiveCP reports whether a service's communication profiles are its own (cxil_svc_get_exclusive_cp): EINVAL unknown
+// and before SHS 13.1, ENOENT for a service without VNIs. Nothing in this model makes them its own.
+func (n *NIC) ExclusiveCP(id uint32) (bool, Errno) {
+	s := n.find(id)
+	switch {
+	case !n.b.knows(OpGetExclusiveCP) || s == nil:
+		return false, EINVAL
+	case s.VNIMin == 0 && !(s.RestrictedVNIs && s.NumVNIs > 0):
+		return false, ENOENT
+	}
+	return false, OK
+}

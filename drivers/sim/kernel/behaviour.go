@@ -15,11 +15,12 @@ type Op uint8
 
 // The commands that releases differ in.
 const (
-	OpEnable      Op = 80
-	OpSetVNIRange Op = 81
-	OpGetVNIRange Op = 82
-	OpSetNetNS    Op = 84
-	OpGetNetNS    Op = 85
+	OpGetExclusiveCP Op = 79
+	OpEnable         Op = 80
+	OpSetVNIRange    Op = 81
+	OpGetVNIRange    Op = 82
+	OpSetNetNS       Op = 84
+	OpGetNetNS       Op = 85
 )
 
 // Behaviour is what differs between releases of the driver.
@@ -30,6 +31,7 @@ type Behaviour struct {
 	NeedVNI         bool // restricted_vnis with no VNI is EINVAL
 	DuplicateMember bool // two equal members are EEXIST
 	CheckMemberID   bool // uid or gid 4294967295 is EBADR
+	VNIsFirst       bool // VNIs are checked before members (cxi_svc_alloc in cass_svc.c of 13.0.0)
 	MemberTypes     MemberType
 	OpenIgnore      bool // an Ignore member lets everybody in (mended by driver commit 3f0057f, which the 13.0 branch lacks)
 	AnyGroup        bool // a gid matches any group of the process, not only the effective one
@@ -57,6 +59,7 @@ var R130 = Behaviour{
 	Overlap:       OverlapRefused,
 	NeedVNI:       true,
 	CheckMemberID: true,
+	VNIsFirst:     true,
 	MemberTypes:   NetNS,
 	OpenIgnore:    true,
 	LEPoolByMax:   true,

@@ -9,6 +9,7 @@ type Errno uint16
 const (
 	OK          Errno = 0
 	EPERM       Errno = 1
+	ENOENT      Errno = 2
 	EIO         Errno = 5
 	EBUSY       Errno = 16
 	EEXIST      Errno = 17
@@ -19,7 +20,7 @@ const (
 )
 
 var errnoNames = map[Errno]string{
-	OK: "ok", EPERM: "EPERM", EIO: "EIO", EBUSY: "EBUSY", EEXIST: "EEXIST", EINVAL: "EINVAL", ENOSPC: "ENOSPC",
+	OK: "ok", EPERM: "EPERM", ENOENT: "ENOENT", EIO: "EIO", EBUSY: "EBUSY", EEXIST: "EEXIST", EINVAL: "EINVAL", ENOSPC: "ENOSPC",
 	EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED",
 }
 

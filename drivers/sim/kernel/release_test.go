@@ -12,6 +12,7 @@ import (
 const (
 	ok       = kernel.OK
 	perm     = kernel.EPERM
+	noent    = kernel.ENOENT
 	busy     = kernel.EBUSY
 	exists   = kernel.EEXIST
 	invalid  = kernel.EINVAL
@@ -119,8 +120,16 @@ func TestReleases(t *testing.T) {
 			}
 			return alloc(limit(core.LE, 8, 0))(n)
 		}, [5]kernel.Errno{nospace, nospace, nospace, nospace, ok}},
-		{"alloc: EBADR comes before EEXIST of a VNI", func(n *kernel.NIC) kernel.Errno { made(n); return alloc(members(nobody))(n) }, [5]kernel.Errno{ok, badr, badr, badr, badr}},
+		{"alloc: a member without a number and a VNI that another service has", func(n *kernel.NIC) kernel.Errno { made(n); return alloc(members(nobody))(n) }, [5]kernel.Errno{ok, exists, badr, badr, badr}},
 		{"alloc: EEXIST of a VNI comes before ENOSPC", alloc(vnis(1), limit(core.TXQ, 1024, 1024)), [5]kernel.Errno{nospace, exists, exists, exists, nospace}},
+
+		// what tells the releases and changes nothing (cxi_svc_get_exclusive_cp of 13.1.0, cxi_svc_set_netns of 14.0.0 in cass_svc.c)
+		{"exclusive_cp: of the default service", func(n *kernel.NIC) kernel.Errno { _, err := n.ExclusiveCP(1); return err }, [5]kernel.Errno{invalid, invalid, ok, ok, ok}},
+		{"exclusive_cp: of a service without VNIs", func(n *kernel.NIC) kernel.Errno {
+			_, err := n.ExclusiveCP(made(n, unrestricted))
+			return err
+		}, [5]kernel.Errno{invalid, invalid, noent, noent, noent}},
+		{"netns: of the default service", func(n *kernel.NIC) kernel.Errno { return n.SetNetNS(kernel.Root, 1, 1) }, [5]kernel.Errno{invalid, invalid, invalid, exists, exists}},
 
 		// who may open an LNI
 		{"open: the uid", opened(owner), every(ok)},
