@@ -140,11 +140,11 @@ func TestUse(t *testing.T) {
 	n := kernel.New(&kernel.R1401)
 	id := must(t, &n, limit(core.TXQ, 16, 8))
 	lni, _ := n.AllocLNI(kernel.Caller{EUID: 1000}, id)
-	if err := n.Use(lni, core.EQ, 1); err != kernel.ENOSPC {
-		t.Errorf("a resource with max 0: %v, want ENOSPC", err)
+	if err := n.Use(lni, core.EQ, 1); err != kernel.EBADR {
+		t.Errorf("a resource with max 0: %v, want EBADR", err)
 	}
 	if err := n.Use(lni, core.TXQ, 16); err != kernel.OK {
-		t.Errorf("up to max, from the reserved and the shared part: %v", err)
+		t.Errorf("up to max: %v", err)
 	}
 	if err := n.Use(lni, core.TXQ, 1); err != kernel.ENOSPC {
 		t.Errorf("above max: %v, want ENOSPC", err)
@@ -152,17 +152,24 @@ func TestUse(t *testing.T) {
 	if s, _ := n.Get(id); s.InUse[core.TXQ] != 16 {
 		t.Errorf("in use: %v", s.InUse)
 	}
-	must(t, &n, limit(core.TXQ, 1015, 1015-8), vnis(7)) // what is left unreserved is what the first one has taken of the shared part
-	second := must(t, &n, limit(core.TXQ, 1, 0), vnis(8))
-	lni2, _ := n.AllocLNI(kernel.Caller{EUID: 1000}, second)
-	if err := n.Use(lni2, core.TXQ, 1); err != kernel.ENOSPC {
-		t.Errorf("nothing left of the shared part: %v, want ENOSPC", err)
+	greedy := must(t, &n, limit(core.TXQ, 1024, 0), vnis(7))
+	lni2, _ := n.AllocLNI(kernel.Caller{EUID: 1000}, greedy)
+	if err := n.Use(lni2, core.TXQ, 1024-16+1); err != kernel.ENOSPC {
+		t.Errorf("more than the device has left: %v, want ENOSPC", err)
+	}
+	if err := n.Use(lni2, core.TXQ, 1024-16); err != kernel.OK {
+		t.Errorf("all that the device has left: %v", err)
+	}
+	starved := must(t, &n, limit(core.TXQ, 8, 8), vnis(8))
+	lni3, _ := n.AllocLNI(kernel.Caller{EUID: 1000}, starved)
+	if err := n.Use(lni3, core.TXQ, 1); err != kernel.ENOSPC {
+		t.Errorf("reserved, but another service took it: %v, want ENOSPC", err)
 	}
 	n.FreeLNI(lni)
 	if s, _ := n.Get(id); s.InUse[core.TXQ] != 0 {
 		t.Errorf("in use after the LNI is closed: %v", s.InUse)
 	}
-	if err := n.Use(lni2, core.TXQ, 1); err != kernel.OK {
+	if err := n.Use(lni3, core.TXQ, 1); err != kernel.OK {
 		t.Errorf("after it is given back: %v", err)
 	}
 }

@@ -55,25 +55,24 @@ func (n *NIC) FreeLNI(id uint32) Errno {
 	return OK
 }
 
-// Use allocates count objects of a resource in an LNI: ENOSPC above the service's max, or when neither its reservation nor the shared part has one.
-// LE and TLE are counted by the hardware and are EINVAL here.
+// Use allocates count objects of a resource in an LNI: EBADR for one whose max is 0, ENOSPC above the service's max or above
+// what the device has left. What others have reserved and not taken is not kept for them (cxi_rgroup_alloc_resource and
+// cass_alloc_resource in cass_rgroup.c of 13.0.0 to 14.0.1, cxi_alloc_resource in cass_svc.c of 12.0). LE and TLE are
+// counted by the hardware, which does keep reservations; they are EINVAL here.
 func (n *NIC) Use(lni uint32, r core.Resource, count uint16) Errno {
 	i, ok := slices.BinarySearchFunc(n.lnis, lni, func(l LNI, id uint32) int { return int(int64(l.ID) - int64(id)) })
 	if !ok || r >= core.NumResources || r == core.LE || r == core.TLE {
 		return EINVAL
 	}
 	s := n.find(n.lnis[i].Service)
-	limit, used := s.Limits[r], s.InUse[r]
-	if count > limit.Max-used {
-		return ENOSPC
-	}
-	shared := Total[r] - n.reserved[r]
+	left := Total[r]
 	for j := range n.services {
-		if o := &n.services[j]; o.InUse[r] > o.Limits[r].Reserved {
-			shared -= o.InUse[r] - o.Limits[r].Reserved
-		}
+		left -= n.services[j].InUse[r]
 	}
-	if above := max(used+count, limit.Reserved) - max(used, limit.Reserved); above > shared {
+	switch top := s.Limits[r].Max; {
+	case top == 0:
+		return EBADR
+	case count > top-s.InUse[r] || count > left:
 		return ENOSPC
 	}
 	n.own()
