@@ -145,7 +145,7 @@ func (s *pbsSite) state(job string) string {
 }
 
 func (s *pbsSite) drained(node string) string {
-	text, err := s.Command(s.w.Context(), "pbsnodes", "-v", "-F", "json", "-H", node)
+	text, err := s.Command(s.w.Context(), "pbsnodes", "-H", node)
 	if err != nil {
 		s.w.Fatal(err)
 	}

@@ -372,24 +372,29 @@ func TestDrain(t *testing.T) {
 	c := pbstest.New(2)
 	c.Split("n1", 2)
 	p := adapter(t, c.Command)
-	long := "cxi1 is gone: " + strings.Repeat("x", 200)
+	long := "cxi1 is göne: " + strings.Repeat("x", 200)
 	for _, why := range []string{"cxi0 is gone", long} {
 		if err := p.Drain(t.Context(), "n1", why); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, v := range c.Host("n1").Vnodes {
-		if !v.Offline || !strings.HasPrefix(v.Comment, "weft: cxi1 is gone: x") || len(v.Comment) > 79 || !strings.HasSuffix(v.Comment, "…") {
+		if !v.Offline || !strings.HasPrefix(v.Comment, "weft: cxi1 is g?ne: x") || len(v.Comment) > 79 || !strings.HasSuffix(v.Comment, "...") {
 			t.Errorf("%+v", v)
 		}
 	}
 	if c.Host("n2").Vnodes[0].Offline {
 		t.Error("another node went too")
 	}
+	if err := p.Resume(t.Context(), "n1"); err != nil || c.Host("n1").Vnodes[0].Offline {
+		t.Errorf("a reason that PBS cut is not Weft's any more: %v", err)
+	}
 	v := c.Host("n2").Vnodes[0]
-	v.Offline, v.Comment = true, "ann: memory is tested"
-	if err := p.Drain(t.Context(), "n2", "cxi0 is gone"); err != nil || v.Comment != "ann: memory is tested" {
-		t.Errorf("%v, %q", err, v.Comment)
+	for _, comment := range []string{"ann: memory is tested", "ann: der Lüfter „rattert“"} {
+		v.Offline, v.Comment = true, comment
+		if err := p.Drain(t.Context(), "n2", "cxi0 is gone"); err != nil || v.Comment != comment {
+			t.Errorf("%v, %q", err, v.Comment)
+		}
 	}
 	if err := p.Drain(t.Context(), "n9", "x"); reason(err) != core.NotSupported {
 		t.Errorf("a node that PBS does not have: %v", err)

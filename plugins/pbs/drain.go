@@ -2,31 +2,21 @@ package pbs
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 )
 
-// pbsNodes is what `pbsnodes -F json` says.
-type pbsNodes struct {
-	Nodes map[string]pbsNode `json:"nodes"`
-}
+// vnode is what pbsnodes tells of one.
+type vnode struct{ state, comment string }
 
-// pbsNode is a vnode.
-type pbsNode struct {
-	State   string          `json:"state"`
-	Comment json.RawMessage `json:"comment"`
-}
+func (n vnode) offline() bool { return strings.Contains(n.state, "offline") }
 
-func (n pbsNode) offline() bool { return strings.Contains(n.State, "offline") }
-
-func (n pbsNode) ours() bool {
-	comment, _ := scalar(n.Comment)
-	return strings.HasPrefix(comment, core.DrainPrefix)
-}
+func (n vnode) ours() bool { return strings.HasPrefix(n.comment, core.DrainPrefix) }
 
 // maxComment is what pbsnodes -C keeps of a comment, in bytes.
 const maxComment = 79
@@ -38,15 +28,26 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 		return err
 	}
 	for _, n := range vnodes {
-		if comment, _ := scalar(n.Comment); n.offline() && comment != "" && !n.ours() {
+		if n.offline() && n.comment != "" && !n.ours() {
 			return nil
 		}
 	}
-	comment := core.DrainPrefix + core.OneLine(reason, "its NICs are at fault")
-	if len(comment) > maxComment {
-		comment = strings.ToValidUTF8(comment[:maxComment-len("…")], "") + "…"
+	return p.command(ctx, "pbsnodes", "-o", "-C", remark(reason), node)
+}
+
+// remark is the comment for a reason: what PBS keeps of it, in ASCII, since PBS shows another byte as something else.
+func remark(reason string) string {
+	text := core.DrainPrefix + core.OneLine(reason, "its NICs are at fault")
+	text = strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, text)
+	if len(text) > maxComment {
+		text = text[:maxComment-len("...")] + "..."
 	}
-	return p.command(ctx, "pbsnodes", "-o", "-C", comment, node)
+	return text
 }
 
 // Resume takes a node back into service whose offline vnodes are all those that Drain marked, and no other.
@@ -77,30 +78,49 @@ func (p *Plugin) Down(ctx context.Context, node string) error {
 		return err
 	}
 	for _, n := range vnodes {
-		if !slices.Contains(strings.Split(n.State, ","), "down") {
+		if !slices.Contains(strings.Split(n.state, ","), "down") {
 			return core.NotDown(node, p.name)
 		}
 	}
 	return nil
 }
 
-// vnodes are those of a host.
-func (p *Plugin) vnodes(ctx context.Context, node string) (map[string]pbsNode, error) {
+// vnodes are those of a host. The question is for pbsnodes' plain format: its JSON is none where a comment has a byte
+// that is not ASCII, which PBS shows as ^ and the byte plus 64 (show_nonprint_chars, read and seen in 23.06.06).
+func (p *Plugin) vnodes(ctx context.Context, node string) ([]vnode, error) {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
-	text, err := p.run(ctx, "pbsnodes", "-F", "json", "-H", node)
-	if err != nil {
-		return nil, command.Away(err)
-	}
-	var all pbsNodes
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, core.Errorf(core.SchedulerAway, "pbsnodes: node %s: %w", node, err)
-	}
-	if len(all.Nodes) == 0 {
+	text, err := p.run(ctx, "pbsnodes", "-H", node)
+	if f, ok := errors.AsType[*command.Failure](err); ok && strings.Contains(f.Says, "Unknown node") {
 		return nil, core.Errorf(core.NotSupported, "node %s: PBS complex %s has no host of that name", node, p.name)
 	}
-	return all.Nodes, nil
+	all := parseVnodes(text)
+	if err == nil && len(all) == 0 {
+		err = core.Errorf(core.SchedulerAway, "pbsnodes: node %s: its answer has no vnode", node)
+	}
+	return all, command.Away(err)
+}
+
+// parseVnodes reads blocks of a name and of indented lines "ATTRIBUTE = VALUE", which empty lines end.
+func parseVnodes(text []byte) (all []vnode) {
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		if !inside && line != "\n" {
+			all = append(all, vnode{})
+		}
+		if inside = line != "\n"; !inside {
+			continue
+		}
+		n := &all[len(all)-1]
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), " = "); name {
+		case "state":
+			n.state = value
+		case "comment":
+			n.comment = value
+		}
+	}
+	return all
 }

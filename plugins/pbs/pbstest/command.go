@@ -1,6 +1,7 @@
 package pbstest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -161,7 +162,7 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 	i := slices.IndexFunc(c.hosts, func(h *Host) bool { return h.Name == host })
 	if slices.Contains(args, "-o") {
 		if i < 0 {
-			return nil, &command.Failure{Command: "pbsnodes", Says: "Error marking node " + host + " - Unknown node", Code: 15062 % 256}
+			return nil, &command.Failure{Command: "pbsnodes", Says: "Error marking node " + host + " - Unknown node", Code: 1}
 		}
 		comment := args[slices.Index(args, "-C")+1]
 		for _, v := range c.hosts[i].Vnodes {
@@ -175,25 +176,42 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 		}
 		return nil, nil
 	}
-	nodes := map[string]any{}
-	if i >= 0 {
-		for _, v := range c.hosts[i].Vnodes {
-			state := []string{"free"}
-			if v.Offline || v.Down {
-				state = nil
-			}
-			if v.Offline {
-				state = append(state, "offline")
-			}
-			if v.Down {
-				state = append(state, "down")
-			}
-			n := map[string]any{"Mom": host, "state": strings.Join(state, ","), "resources_available": map[string]any{"host": host, "vnode": v.Name}}
-			if v.Comment != "" {
-				n["comment"] = v.Comment
-			}
-			nodes[v.Name] = n
-		}
+	if i < 0 {
+		return nil, &command.Failure{Command: "pbsnodes", Says: "Node: " + host + ",  Error: Unknown node", Code: 1}
 	}
-	return json.MarshalIndent(map[string]any{"timestamp": c.clock, "nodes": nodes}, "", "    ")
+	var out bytes.Buffer
+	for _, v := range c.hosts[i].Vnodes {
+		fmt.Fprintf(&out, "%s\n     Mom = %s\n     state = %s\n     resources_available.host = %s\n", v.Name, host, v.state(), host)
+		if v.Comment != "" {
+			fmt.Fprintf(&out, "     comment = %s\n", shown(v.Comment))
+		}
+		out.WriteByte('\n')
+	}
+	return out.Bytes(), nil
+}
+
+// state is the vnode's as pbsnodes shows it.
+func (v *Vnode) state() string {
+	switch {
+	case v.Offline && v.Down:
+		return "offline,down"
+	case v.Offline:
+		return "offline"
+	case v.Down:
+		return "down"
+	}
+	return "free"
+}
+
+// shown is text as show_nonprint_chars has it: ^ and the byte plus 64 for each that is below 32 where char is signed.
+func shown(text string) string {
+	var out []byte
+	for _, b := range []byte(text) {
+		if int8(b) < 32 && b != '\n' && b != '\t' {
+			out = append(out, '^')
+			b += 64
+		}
+		out = append(out, b)
+	}
+	return string(out)
 }
