@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,7 @@ type authority struct {
 	orders  chan core.Orders
 	cut     chan error    // ends a session
 	slow    time.Duration // that a reservation takes
+	limits  core.Limits   // of each grant; zero: a few
 }
 
 func (a *authority) Reserve(ctx context.Context, _ string, ask core.Intent, _ core.Peer) (core.Grant, error) {
@@ -68,7 +70,7 @@ func (a *authority) Reserve(ctx context.Context, _ string, ask core.Intent, _ co
 	}
 	return core.Grant{
 		Run: core.Run{Key: ask.Key, Fingerprint: core.Fingerprint{UID: ask.UID, Submitted: 1}}, GID: ask.UID, VNIs: []core.VNI{a.vnis[ask.Key]}, Classes: core.BestEffort,
-		Limits: core.Limits{core.TXQ: {Max: 64, Reserved: 4}, core.PTE: {Max: 64, Reserved: 4}},
+		Limits: cmp.Or(a.limits, core.Limits{core.TXQ: {Max: 64, Reserved: 4}, core.PTE: {Max: 64, Reserved: 4}}),
 	}, nil
 }
 

@@ -51,7 +51,7 @@ type Shortage struct {
 	Device   string
 	Resource Resource
 	Want     uint16
-	Have     uint16
+	Have     uint16 // 0: none is left; Want or more: the NIC did not say
 	Pool     bool
 }
 

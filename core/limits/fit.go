@@ -30,6 +30,17 @@ func Fit(want core.Limits, floor Floor, dev core.Device) (core.Limits, []Warning
 	return got, Compare(want, got, dev), nil
 }
 
+// Take counts a service of these limits among those that dev has.
+func Take(dev *core.Device, l core.Limits) {
+	for r := range core.NumResources {
+		has := &dev.Capacity[r]
+		has.Free -= min(has.Free, l[r].Reserved)
+		if has.PoolsLeft > 0 && (l[r].Reserved > 0 || has.PooledByMax && l[r].Max > 0) {
+			has.PoolsLeft--
+		}
+	}
+}
+
 // fit one resource.
 func fit(want core.Limit, has core.Supply) core.Limit {
 	got := core.Limit{Max: want.Max, Reserved: min(want.Reserved, has.Total, has.Free)}

@@ -186,7 +186,11 @@ func TestRefit(t *testing.T) {
 			got: with(wanted(), core.EQ, core.Limit{Max: 2047, Reserved: 57}),
 		},
 		{
-			name: "to half where it is not known", previous: wanted(), short: []core.Shortage{{Device: "cxi0", Resource: core.EQ, Want: 128}},
+			name: "to none where the NIC has none", previous: wanted(), short: []core.Shortage{{Device: "cxi0", Resource: core.EQ, Want: 128}},
+			got: with(wanted(), core.EQ, core.Limit{Max: 2047}),
+		},
+		{
+			name: "to half where it is not known", previous: wanted(), short: []core.Shortage{{Device: "cxi0", Resource: core.EQ, Want: 128, Have: 128}},
 			got: with(wanted(), core.EQ, core.Limit{Max: 2047, Reserved: 64}),
 		},
 		{
@@ -212,7 +216,7 @@ func TestRefit(t *testing.T) {
 		},
 		{
 			name: "half of the least TLEs is none", previous: with(wanted(), core.TLE, core.Limit{Max: 8, Reserved: 8}),
-			short: []core.Shortage{{Device: "cxi0", Resource: core.TLE, Want: 8}}, got: wanted(),
+			short: []core.Shortage{{Device: "cxi0", Resource: core.TLE, Want: 8, Have: 8}}, got: wanted(),
 		},
 		{name: "refused without a word: the TLE pool first", previous: tles, got: wanted()},
 		{name: "refused without a word: then the LE pool", previous: wanted(), got: with(wanted(), core.LE, core.Limit{Max: 16384})},

@@ -2,9 +2,10 @@ package limits
 
 import "github.com/weft-hpc/weft/core"
 
-// Refit reduces limits that a NIC refused as too much (core.Exhausted), by what it was short of: a reservation goes down to what the NIC has; to half
-// where the NIC did not say or what it said is not less; to 0 where a pool is missing. A refusal that names nothing is taken as a missing pool while any
-// is asked for (drivers before SHS 13.1 do not tell), first that of TLE, and otherwise halves all. Shortages of other NICs are ignored.
+// Refit reduces limits that a NIC refused as too much (core.Exhausted), by the shortage that it named: a reservation goes
+// down to what the NIC has, which may be 0; to half where the NIC has no less; to 0 where a pool is missing. A refusal
+// that names nothing is taken as a missing pool while any is asked for (drivers before SHS 13.1 do not tell), first that
+// of TLE, and otherwise halves all. Shortages of other NICs are ignored.
 //
 // Each Refit asks for strictly less than the one before, never more of anything, so they come to an end: after at most 17 of each resource. The error is
 // core.NICShort when nothing is left to reduce, else as of Fit. Warnings tell got from previous; Compare tells it from what was wanted.
@@ -49,7 +50,7 @@ func reduce(l core.Limit, s core.Shortage, has *core.Supply) core.Limit {
 			l.Max = 0
 		}
 		l.Reserved = 0
-	case s.Have > 0 && s.Have < l.Reserved:
+	case s.Have < l.Reserved:
 		has.Free = min(has.Free, s.Have)
 		l.Reserved = s.Have
 	default:

@@ -36,7 +36,7 @@ type holding struct {
 	cancelled bool               // Asking: what is granted is to be cleaned
 
 	devices []core.Device // Making: as last read
-	refits  int
+	refits  map[lack]int
 	claims  []core.Service // that the driver said it made, and no reading has shown
 	died    bool           // Making: the driver did, during a Create
 
@@ -55,6 +55,12 @@ type holding struct {
 	unlisted int64     // Making, Ready: when the list began that did not have it; 0: the last had it
 	life     core.Life // not told yet
 	later    *Hook     // Asking: who waits longer than the present Reserve
+}
+
+// lack is a resource of which a NIC had too little.
+type lack struct {
+	device   string
+	resource core.Resource // NumResources: the NIC named none
 }
 
 // waiter is a prepare that waits.

@@ -21,7 +21,7 @@ type Config struct {
 	CleanReply time.Duration // how long a clean-up hook, or the hook of a prepare that failed, waits before it is answered
 	BusyDrain  time.Duration // how long a NIC may keep a run from being made or removed before the node is drained, and before a fault is repeated
 	Sweep      time.Duration // between readings of the NICs for what has no record
-	Refits     int           // how often a service is made smaller when a NIC refuses it for want of resources
+	Refits     int           // how often a service is made smaller when a NIC refuses it for want of one resource
 	MaxRuns    int           // runs on the node, those that the server has not yet acknowledged included
 	MaxWaiters int           // hooks that wait for one run
 }

@@ -134,10 +134,19 @@ func (m *Machine) refit(r *holding, sent []core.ServiceSpec, short []*core.Error
 			continue
 		}
 		dev := device(r.devices, sent[i].Device)
-		if r.refits >= m.cfg.Refits || dev == nil {
-			m.fail(r, core.Errorf(core.NICShort, "NIC %s: it refused the service %d times for lack of resources: %w", sent[i].Device, r.refits+1, e).WithShort(e.Short...))
+		of := lack{sent[i].Device, core.NumResources}
+		if len(e.Short) > 0 {
+			of.resource = e.Short[0].Resource
+		}
+		if r.refits[of] >= m.cfg.Refits || dev == nil {
+			m.fail(r, core.Errorf(core.NICShort, "NIC %s: it refused the service %d times for lack of the same resource: %w",
+				sent[i].Device, r.refits[of]+1, e).WithShort(e.Short...))
 			return
 		}
+		if r.refits == nil {
+			r.refits = map[lack]int{}
+		}
+		r.refits[of]++
 		got, warnings, err := limits.Refit(sent[i].Limits, e.Short, r.Grant.Floor, *dev)
 		if err != nil {
 			m.fail(r, core.AsError(err))
@@ -155,7 +164,6 @@ func (m *Machine) refit(r *holding, sent []core.ServiceSpec, short []*core.Error
 			r.Warnings = append(kept, w.String())
 		}
 	}
-	r.refits++
 	r.Specs = specs
 	m.create(r)
 }

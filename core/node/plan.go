@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -42,7 +43,7 @@ func (m *Machine) plan(r *holding, in Read) {
 	}
 	r.devices = usable
 	if len(r.Specs) == 0 {
-		err = m.fit(r)
+		err = m.fit(r, in.Services)
 	} else {
 		err = r.adopt(in.Services)
 	}
@@ -127,10 +128,15 @@ func device(devices []core.Device, name string) *core.Device {
 	return nil
 }
 
-// fit makes the specs of a run.
-func (m *Machine) fit(r *holding) *core.Error {
+// fit makes the specs of a run. What other runs are about to make is not free.
+func (m *Machine) fit(r *holding, there []core.Service) *core.Error {
 	specs := make([]core.ServiceSpec, 0, len(r.devices))
 	for _, d := range r.devices {
+		for _, o := range m.runs {
+			if s := o.plans(d.Name, there); s != nil {
+				limits.Take(&d, s.Limits)
+			}
+		}
 		got, warnings, err := limits.Fit(r.Grant.Limits, r.Grant.Floor, d)
 		if err != nil {
 			return core.AsError(err)
@@ -141,6 +147,19 @@ func (m *Machine) fit(r *holding) *core.Error {
 		specs = append(specs, core.ServiceSpec{Device: d.Name, Owner: core.UID(r.Grant.UID), VNIs: r.Grant.VNIs, Classes: r.Grant.Classes, Limits: got})
 	}
 	r.Specs = specs
+	return nil
+}
+
+// plans is the service that r is about to make on a NIC, and that a reading does not show yet; nil: there is none.
+func (r *holding) plans(device string, there []core.Service) *core.ServiceSpec {
+	if r.State != Making || slices.ContainsFunc(there, func(s core.Service) bool { return s.Device == device && mine(r, &s) }) {
+		return nil
+	}
+	for i := range r.Specs {
+		if r.Specs[i].Device == device {
+			return &r.Specs[i]
+		}
+	}
 	return nil
 }
 

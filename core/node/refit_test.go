@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,8 +62,8 @@ func TestRefitAgainstOthers(t *testing.T) {
 		if !answered {
 			t.Fatal("the hook has no answer")
 		}
-		if creates > 1+b.cfg.Refits {
-			t.Fatalf("%d attempts with %d refits", creates, b.cfg.Refits)
+		if most := 1 + b.cfg.Refits*len(b.nics.devices)*len(wished); creates > most {
+			t.Fatalf("%d attempts with %d refits of each resource of a NIC", creates, b.cfg.Refits)
 		}
 		if count[Drain](b) > 0 {
 			t.Fatalf("a NIC that is short took the node out: %v", out.Err)
@@ -112,6 +113,57 @@ func TestRefitAgainstOthers(t *testing.T) {
 			t.Fatalf("%v, with %d services left", out.Err, mine)
 		}
 	})
+}
+
+// TestRefitOfEachResource: a NIC names one resource at a time, and each has its own bound.
+func TestRefitOfEachResource(t *testing.T) {
+	b := newBench(2)
+	b.cfg.Refits = 1
+	b.start()
+	b.hold = func(a Action) bool { _, ok := a.(Create); return ok }
+	call := b.prepare(job("7", 0), 1000, 10)
+	a := b.held[0].(Create)
+	var all core.Limits
+	for r := range all {
+		all[r] = core.Limit{Max: 1000, Reserved: 1000}
+	}
+	for _, d := range b.nics.devices {
+		b.nics.make(core.ServiceSpec{Device: d.Name, Owner: core.UID(5), VNIs: []core.VNI{5000}, Limits: all})
+	}
+	b.hold = nil
+	b.do(a)
+	if out := b.replies[call]; out.Err != nil || len(out.Warnings) != int(core.NumResources) {
+		t.Errorf("%v, warnings %q", out.Err, out.Warnings)
+	}
+	b.wantPhases(t, Ready)
+}
+
+// TestStartsTogether: a run counts what another run is about to make as taken, so no NIC refuses either.
+func TestStartsTogether(t *testing.T) {
+	b := newBench(2)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		g := grantOf(r, core.VNI(4034+r.Ask.UID))
+		g.Limits[core.TXQ] = core.Limit{Max: 1000, Reserved: 600}
+		return g, nil
+	}
+	b.hold = func(a Action) bool { _, ok := a.(Create); return ok }
+	calls := []uint64{b.prepare(job("7", 0), 1000, 10), b.prepare(job("8", 0), 1001, 10)}
+	if len(b.held) != 2 {
+		t.Fatalf("%d runs are about to be made", len(b.held))
+	}
+	held := b.held
+	b.hold = nil
+	for _, a := range held {
+		b.do(a)
+	}
+	for i, want := range [][]string{nil, {"NIC cxi[0-1]: txqs: 400 reserved instead of 600: the NIC has no more left"}} {
+		if out := b.replies[calls[i]]; out.Err != nil || !slices.Equal(out.Warnings, want) {
+			t.Errorf("job %d: %v, warnings %q", i, out.Err, out.Warnings)
+		}
+	}
+	if n := count[Create](b); n != 2 {
+		t.Errorf("%d creations", n)
+	}
 }
 
 // eachNIC gives a line for each NIC of those that share one.
