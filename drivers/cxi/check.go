@@ -26,10 +26,7 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
 	}
-	module, version, _ := s.sys.driver()
-	if module == "" {
-		module, version = "the driver's module", "is not loaded"
-	}
+	module, version := s.sys.driver()
 	out := []core.Finding{{Severity: core.Good, What: "libcxi is loaded", Evidence: fmt.Sprintf("%s, %s; %s %s", file, lib.newest(), module, version)}}
 	cards, err := s.sys.cards()
 	if err != nil {
@@ -75,17 +72,20 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 	found := func(severity core.Severity, what, evidence, remedy string) {
 		out = append(out, core.Finding{Severity: severity, What: what, Evidence: evidence, Remedy: remedy})
 	}
-	services, err := n.list()
-	if err != ok {
+	if _, err := n.list(); err != ok {
 		return []core.Finding{trouble("its services cannot be read", failure(n.name, "cannot list its services", 0, err))}
 	}
-	t := d.traits(n, services)
-	if t.release == "" {
-		found(core.Warning, "its release could not be told", "the driver did not answer as any release from SHS 12.0 to 14.0.1 does, which it does only to root with CAP_SYS_ADMIN",
-			"run the agent as root; with another release, do not trust it with jobs before you know what differs")
+	if err := n.setLPR(defaultID, maxLPR+1); err == eperm { // too many, which every release refuses in the next step
+		found(core.Critical, "Weft may not make services on it", "the driver lets only root with CAP_SYS_ADMIN: EPERM", privilege)
 		return out
 	}
-	found(core.Good, "its driver behaves as SHS "+t.release, "it was asked for services that every release refuses, each in its own way", "")
+	t := d.traits(n)
+	if t.release == "" {
+		found(core.Warning, "the release of its driver is not known yet", "the driver did not answer as any release from SHS 12.0 to 14.0.1 does",
+			"do not trust it with jobs before you know what differs")
+		return out
+	}
+	found(core.Good, "its driver behaves as SHS "+t.release, "told by "+t.told, "")
 	for _, l := range t.lacks() {
 		found(core.Notice, l.what, "SHS "+t.release, l.remedy)
 	}
@@ -109,16 +109,16 @@ func (t traits) lacks() (out []lack) {
 	if !t.netns {
 		out = append(out, lack{"no services for network namespaces", "SHS 14 brings them"})
 	}
-	switch t.release {
-	case shs120:
+	switch {
+	case t.unchecked:
 		out = append(out, lack{"a VNI may be in any number of services: the driver does not keep VNIs apart, only Weft's own books do", "SHS 13.0 and newer do"})
-	case shs130, shs131, shs140:
+	case !t.exact:
 		out = append(out, lack{"a VNI may be in one service alone: one that is left behind keeps its VNIs from the next job on this NIC", "`weft doctor` and `weft services` show such services"})
 	}
 	if !t.leByReservation {
 		out = append(out, lack{"each service with list entries takes one of 16 LE pools, so a NIC carries at most 14 jobs", "SHS 14.0.1 takes a pool for reserved list entries only"})
 	}
-	if t.release == shs130 {
+	if t.openIgnore {
 		out = append(out, lack{"a service whose second member is ignored lets everybody in; Weft's are not, other managers' may be", "update to SHS 13.1"})
 	}
 	return out

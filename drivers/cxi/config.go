@@ -59,7 +59,7 @@ func (d *Driver) Configure(_ context.Context, values core.Values) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.settings, d.known = s, map[string]knownTraits{}
+	d.settings, d.known = s, map[key]traits{}
 	return nil
 }
 

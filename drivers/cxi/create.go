@@ -45,7 +45,7 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 		if err != ok {
 			return core.Service{}, failure(spec.Device, "cannot list its services", 0, err)
 		}
-		m.services, m.traits, m.read = list, m.d.traits(m.n, list), true
+		m.services, m.traits, m.read = list, m.d.traits(m.n), true
 	}
 	if bad := m.able(spec); bad != nil {
 		return core.Service{}, bad
@@ -83,7 +83,7 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 // able refuses what the driver or the library cannot do, before anything is made.
 func (m *maker) able(spec *core.ServiceSpec) *core.Error {
 	needs := func(release, what string, driver, library bool) *core.Error {
-		this := "SHS " + m.traits.release
+		this := "SHS " + cmp.Or(m.traits.release, "of a release that is not known yet")
 		if driver {
 			this = "a libcxi of " + m.n.lib.newest()
 		}

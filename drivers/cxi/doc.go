@@ -3,5 +3,5 @@
 // The layouts of libcxi's structures, its error numbers and what differs between releases of SHS were read in HPE's open sources (shs-libcxi and
 // shs-cxi-driver, releases 12.0 to 14.0.1). Nothing here was ever run on a NIC: docs/cxi.md says what was tried instead.
 //
-// What a release can do is found out by asking the NIC, not by its version: see traits.
+// No release tells its version: see questions for what tells them apart.
 package cxi

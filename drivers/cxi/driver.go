@@ -16,7 +16,7 @@ type Driver struct {
 	mu       sync.Mutex
 	settings settings
 	loaded   map[string]*library
-	known    map[string]knownTraits
+	known    map[key]traits
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 
 // New is a driver with the defaults of its block. Nothing is loaded before its first call.
 func New() *Driver {
-	return &Driver{settings: defaults, loading: make(chan struct{}, 1), loaded: map[string]*library{}, known: map[string]knownTraits{}}
+	return &Driver{settings: defaults, loading: make(chan struct{}, 1), loaded: map[string]*library{}, known: map[key]traits{}}
 }
 
 func (d *Driver) now() settings {
@@ -127,7 +127,7 @@ func (d *Driver) device(n *nic) core.Device {
 	if free, known := d.now().sys.rgids(n.name); known {
 		out.RGIDs = core.Stock{Total: totalRGIDs, Free: uint16(min(free, totalRGIDs))}
 	}
-	out.Capacity = capacity(n.info.totals(), services, d.traits(n, services))
+	out.Capacity = capacity(n.info.totals(), services, d.traits(n))
 	return out
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/weft-hpc/weft/core/refusal"
 )
 
+const privilege = "run the agent as root, outside containers, with CAP_SYS_ADMIN and /dev/cxi*"
+
 // failure is an error number as Weft's error. id 0 is left out.
 func failure(device, what string, id uint32, err errno) *core.Error {
 	if id != 0 {
@@ -15,7 +17,7 @@ func failure(device, what string, id uint32, err errno) *core.Error {
 	switch err {
 	case eperm, eacces:
 		return core.Errorf(core.NICFailed, "NIC %s: %s: the driver lets only root with CAP_SYS_ADMIN, on the host itself: %w", device, what, err).
-			WithRemedy("run the agent as root, outside containers, with CAP_SYS_ADMIN and /dev/cxi*")
+			WithRemedy(privilege)
 	case enoent, enodev, enxio:
 		return core.Errorf(core.NICFailed, "NIC %s: %s: the device is not there any more: %w", device, what, err)
 	default:

@@ -32,6 +32,7 @@ type library struct {
 	getRange    func(dev unsafe.Pointer, id uint32, from, to *uint16) int32 // 1.9
 	setNetNS    func(dev unsafe.Pointer, id, netns uint32) int32            // 1.10, SHS 14.0
 	getNetNS    func(dev unsafe.Pointer, id uint32, netns *uint32) int32    // 1.10
+	bufCmdq     func()                                                      // 1.11, newer than SHS 14.0.1; never called
 	file        string                                                      // where it was found, when the loader tells
 }
 
@@ -60,6 +61,7 @@ func (l *library) symbols() []symbol {
 		{"cxil_svc_get_vni_range", &l.getRange, true},
 		{"cxil_svc_set_netns", &l.setNetNS, true},
 		{"cxil_svc_get_netns", &l.getNetNS, true},
+		{"cxil_alloc_buf_cmdq", &l.bufCmdq, true},
 	}
 }
 
@@ -98,8 +100,10 @@ func unusable(path, why string, err error) *core.Error {
 // newest is the newest symbol version that the library has.
 func (l *library) newest() string {
 	switch {
+	case l.bufCmdq != nil:
+		return "LIBCXI_1.11 or newer, as SHS newer than 14.0.1 ships"
 	case l.setNetNS != nil:
-		return "LIBCXI_1.10 or newer, as SHS 14.0 ships"
+		return "LIBCXI_1.10, as SHS 14.0 ships"
 	case l.enable != nil:
 		return "LIBCXI_1.9, as SHS 13.1 ships"
 	case l.setLPR != nil:

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/file"
@@ -70,9 +73,9 @@ func number(name string) (uint32, bool) {
 	return uint32(n), ok && err == nil && strconv.FormatUint(n, 10) == digits
 }
 
-// read is a small file's text without its line end; empty where it cannot be read.
+// read is a file's text of at most 1 MiB without its line end; empty where it cannot be read.
 func (s sysfs) read(path ...string) string {
-	data, err := file.Read(filepath.Join(append([]string{string(s)}, path...)...), 4096)
+	data, err := file.Read(filepath.Join(append([]string{string(s)}, path...)...), 1<<20)
 	if err != nil {
 		return ""
 	}
@@ -99,23 +102,55 @@ func (s sysfs) profile(nic string) (name string, has core.Classes, ok bool) {
 	return name, has, true
 }
 
-// driver is the version of the driver that is loaded, and what tells one build of it from another. No release so far has a version of its own in its module
-// (MODULE_VERSION); what it was built from is there where the kernel is built so.
-func (s sysfs) driver() (module, version, build string) {
-	for _, module := range []string{"cxi_ss1", "cxi_core"} {
-		if _, err := os.Stat(filepath.Join(string(s), "module", module)); err == nil {
-			v, source := s.read("module", module, "version"), s.read("module", module, "srcversion")
-			build = v + " " + source
-			switch {
-			case v == "" && source == "":
-				v = "(tells no version)"
-			case v == "":
-				v = "of source " + source
+// modules are the names that the driver's module has had.
+var modules = []string{"cxi_ss1", "cxi_core"}
+
+// driver is the module that is loaded, and what it tells of itself. No release so far has a version in its module
+// (MODULE_VERSION). What it was built from is there where the kernel, or git at its build, says it.
+func (s sysfs) driver() (module, is string) {
+	for _, module := range modules {
+		if _, err := os.Stat(filepath.Join(string(s), "module", module)); err != nil {
+			continue
+		}
+		is := s.read("module", module, "version")
+		if source := s.read("module", module, "srcversion"); is == "" && source != "" {
+			is = "of source " + source
+		}
+		devices, _ := filepath.Glob(filepath.Join(string(s), "class/cxi/cxi*"))
+		if len(devices) > 0 {
+			rev := s.read("class/cxi", filepath.Base(devices[0]), "device/properties/driver_rev")
+			if rev != "" && rev != "[unknown]" {
+				is = strings.TrimSpace(is + " of commit " + rev)
 			}
-			return module, v, build
+		}
+		return module, cmp.Or(is, "(tells no version)")
+	}
+	return "the driver's module", "is not loaded"
+}
+
+// load tells one load of the driver's module from another, also of the same build: its folder's inode is a new one.
+func (s sysfs) load() string {
+	for _, module := range modules {
+		var folder unix.Stat_t
+		if unix.Stat(filepath.Join(string(s), "module", module), &folder) == nil {
+			return fmt.Sprint(module, folder.Ino)
 		}
 	}
-	return "", "", ""
+	return ""
+}
+
+// parameter reports whether the driver's module has a parameter; no answer where its parameters are not shown.
+func (s sysfs) parameter(name string) answer {
+	for _, module := range modules {
+		folder := filepath.Join(string(s), "module", module, "parameters")
+		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
+			return yes
+		}
+		if _, err := os.Stat(folder); err == nil {
+			return no
+		}
+	}
+	return unanswered
 }
 
 // mapped is the file of a library that this process has loaded, as its newest name says its version: libcxi.so.1.7.0.

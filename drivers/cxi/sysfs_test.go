@@ -22,7 +22,7 @@ func TestQoSProfiles(t *testing.T) {
 			if err := os.RemoveAll(n.Sys()); err != nil {
 				t.Fatal(err)
 			}
-			shim.Tree(t, n.Sys(), 2, profile)
+			shim.Tree(t, n.Sys(), b, 2, profile)
 			got, err := d.Devices(t.Context())
 			if err != nil || len(got) != 2 {
 				t.Fatalf("SHS %s, %s: %+v, %v", b.Release, profile, got, err)

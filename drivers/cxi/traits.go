@@ -1,48 +1,201 @@
 package cxi
 
-import "github.com/weft-hpc/weft/core"
+import (
+	"slices"
+	"strings"
 
-// traits are what a NIC's driver can do. No release tells its version in a form that can be relied on, an unknown command is EINVAL like a wrong argument,
-// and a library may be newer than the driver: so the NIC is asked for services that every release refuses, each with an error number of its own. None of
-// them can come into being.
+	"github.com/weft-hpc/weft/core"
+)
+
+// traits are what a driver can do.
 type traits struct {
-	release         string // the release that it behaves as; empty where it could not be told
+	release         string // that it behaves as; two where they do not differ; empty where it is not known yet
+	told            string // by what, in words
+	unchecked       bool   // nothing keeps VNIs apart; SHS 12.0
 	ranges          bool   // VNI ranges; SHS 13.1
 	netns           bool   // network namespaces; SHS 14.0
+	openIgnore      bool   // an ignored member lets everybody in; SHS 13.0
 	exact           bool   // two services may have one VNI; SHS 12.0, and again from 14.0.1 on
 	leByReservation bool   // LE pools are taken by reservations alone; SHS 14.0.1
 }
 
-// Releases, as traits tell them apart.
+// Releases, by their place in releases.
 const (
-	shs120  = "12.0"
-	shs130  = "13.0"
-	shs131  = "13.1"
-	shs140  = "14.0.0"
-	shs1401 = "14.0.1"
+	shs120 = iota
+	shs130
+	shs131
+	shs140
+	shs1401
+	shsNewer
 )
 
-// traits of a NIC are asked for once a driver that is loaded. services are the NIC's own.
-func (d *Driver) traits(n *nic, services []desc) traits {
-	_, _, build := d.now().sys.driver()
+var releases = []traits{
+	shs120:   {release: "12.0", unchecked: true, exact: true},
+	shs130:   {release: "13.0", openIgnore: true},
+	shs131:   {release: "13.1", ranges: true},
+	shs140:   {release: "14.0.0", ranges: true, netns: true},
+	shs1401:  {release: "14.0.1", ranges: true, netns: true, exact: true, leByReservation: true},
+	shsNewer: {release: "newer than 14.0.1", ranges: true, netns: true, exact: true, leByReservation: true},
+}
+
+// key is what an answer is good for: one load of the driver's module under one library.
+type key struct {
+	load string
+	lib  *library
+}
+
+// traits asks which release a driver is, once for each key. A release that cannot be told yet is asked for again.
+func (d *Driver) traits(n *nic) traits {
+	sys := d.now().sys
+	now := key{sys.load(), n.lib}
 	d.mu.Lock()
-	known, is := d.known[n.name]
+	t, known := d.known[now]
 	d.mu.Unlock()
-	if is && known.build == build {
-		return known.traits
+	if known {
+		return t
 	}
-	t := n.probe(services)
+	t = n.tell(sys)
 	if t.release != "" {
 		d.mu.Lock()
-		d.known[n.name] = knownTraits{build, t}
+		d.known[now] = t
 		d.mu.Unlock()
 	}
 	return t
 }
 
-type knownTraits struct {
-	build  string
-	traits traits
+// question tells the releases first to last from the others, which answer no.
+type question struct {
+	first, last int
+	by          string
+	ask         func(*nic, sysfs) answer
+}
+
+type answer int
+
+const (
+	unanswered answer = iota
+	no
+	yes
+)
+
+// Ways to tell a release. No module of a release tells its version.
+const (
+	byParameters = "the names of its module's parameters"
+	byDebugfs    = "its list of services in debugfs"
+	byErrors     = "the error numbers of calls that every release refuses, which is inference"
+)
+
+// questions come in the order of what they cost. Those that read cost nothing, nor does a service that is refused with
+// EINVAL. From 13.0 on one that is refused otherwise costs the kernel some 200 bytes until its module is unloaded
+// (cxi_svc_alloc in cass_svc.c of 13.0.0 to 14.0.1). So a question is asked only where it tells releases apart that are left.
+var questions = []question{
+	// Names of cass_svc.c (13.1.0), cass_sl.c (14.0.1) and cass_rmu_eth.c (main).
+	{shs131, shsNewer, byParameters, parameter("default_lnis_per_rgid")},
+	{shs1401, shsNewer, byParameters, parameter("cass_sl_pml_rec_timeout_ms")},
+	{shsNewer, shsNewer, byParameters, parameter("rmu_pf_max_clients")},
+	// dump_services in cass_svc.c (12.0.0) and in cass_ss1_debugfs.c (13.0.0).
+	{shs130, shsNewer, byDebugfs, sayRgroups},
+	{shs140, shsNewer, byErrors, askNetNS},
+	{shs140, shsNewer, byErrors, askNetNSMembers},
+	{shs131, shsNewer, byErrors, askNoVNI},
+	{shs130, shs140, byErrors, askTooMuch},
+}
+
+// tell asks what tells the releases apart that are left.
+func (n *nic) tell(sys sysfs) (t traits) {
+	left, told := 1<<len(releases)-1, []string(nil)
+	for _, q := range questions {
+		those := 1<<(q.last+1) - 1<<q.first
+		if left&those == 0 || left&^those == 0 {
+			continue
+		}
+		switch q.ask(n, sys) {
+		case yes:
+			left &= those
+		case no:
+			left &^= those
+		default:
+			continue
+		}
+		told = append(told, q.by)
+	}
+	for i, r := range releases {
+		if left>>i&1 == 0 {
+			continue
+		}
+		alike := r
+		alike.release = t.release
+		switch t {
+		case traits{}:
+			t = r
+		case alike:
+			t.release += " or " + r.release
+		default:
+			return traits{}
+		}
+	}
+	t.told = strings.Join(slices.Compact(told), " and ")
+	return t
+}
+
+func parameter(name string) func(*nic, sysfs) answer {
+	return func(_ *nic, s sysfs) answer { return s.parameter(name) }
+}
+
+func sayRgroups(n *nic, s sysfs) answer {
+	switch text := s.read("kernel/debug/cxi", n.name, "services"); {
+	case strings.Contains(text, "Rgroups:"):
+		return yes
+	case text != "":
+		return no
+	}
+	return unanswered
+}
+
+// answers is yes or no by these error numbers; any other is no answer.
+func (e errno) answers(ifYes, ifNo errno) answer {
+	switch e {
+	case ifYes:
+		return yes
+	case ifNo:
+		return no
+	default:
+		return unanswered
+	}
+}
+
+// askNetNS asks for a namespace for the default service, which lets everybody in (cxi_svc_set_netns of 14.0.0).
+func askNetNS(n *nic, _ sysfs) answer { return n.setNetNS(defaultID, 1).answers(eexist, einval) }
+
+// askNetNSMembers is for a library without that call. The members are of a type that is EINVAL before 14.0, and the same
+// member twice from then on.
+func askNetNSMembers(n *nic, _ sysfs) answer {
+	space := member{0, netNS}
+	d := desc{flags: restricted, numVNIs: 1, vnis: [core.MaxVNIs]uint16{1}, members: [maxMembers]member{space, space}}
+	return n.refused(d).answers(eexist, einval)
+}
+
+// askNoVNI asks for a service without a VNI: EINVAL up to 13.0. From 13.1 on its two equal members are EEXIST.
+func askNoVNI(n *nic, _ sysfs) answer {
+	root := member{0, uid}
+	return n.refused(desc{flags: restricted, members: [maxMembers]member{root, root}}).answers(eexist, einval)
+}
+
+// askTooMuch asks for a VNI of the default service, EEXIST from 13.0 to 14.0.0, and for all trigger list entries, of which
+// that service has some in every release (cass_svc_init in cass_svc.c).
+func askTooMuch(n *nic, _ sysfs) answer {
+	services, _ := n.list()
+	for i := range services {
+		s := &services[i]
+		if s.id != defaultID || !s.has(restrictedVNIs) || s.numVNIs == 0 || s.limits[core.TLE].reserved == 0 {
+			continue
+		}
+		total := n.info.totals()[core.TLE]
+		d := desc{flags: restricted, numVNIs: 1, vnis: [core.MaxVNIs]uint16{s.vnis[0]}, members: [maxMembers]member{{0, uid}, {0, gid}}}
+		d.limits[core.TLE] = limit{total, total}
+		return n.refused(d).answers(eexist, enospc)
+	}
+	return unanswered
 }
 
 // refused asks for a service that is to be refused, and gives the error number.
@@ -52,66 +205,4 @@ func (n *nic) refused(d desc) errno {
 		_ = n.destroy(id, true) // no release is known that gets here; what is left admits root alone
 	}
 	return err
-}
-
-func (n *nic) probe(services []desc) traits {
-	root := member{0, uid}
-	// No VNI is EINVAL up to 13.0; from 13.1 on the same member twice is EEXIST.
-	none := desc{flags: restricted, members: [maxMembers]member{root, root}}
-	switch n.refused(none) {
-	case einval:
-		return n.probeOld(services)
-	case eexist:
-	default:
-		return traits{}
-	}
-	// The type of a network namespace is EINVAL before 14.0; from then on two of them are the same member twice.
-	spaces := desc{flags: restricted, numVNIs: 1, vnis: [core.MaxVNIs]uint16{1}, members: [maxMembers]member{{0, netNS}, {0, netNS}}}
-	switch n.refused(spaces) {
-	case einval:
-		return traits{release: shs131, ranges: true}
-	case eexist:
-	default:
-		return traits{ranges: true}
-	}
-	// A VNI of the default service is EEXIST before 14.0.1; from then on the reservation decides.
-	t := traits{release: shs140, ranges: true, netns: true}
-	if d, can := n.tooMuch(services); can && n.refused(d) == enospc {
-		t.release, t.exact, t.leByReservation = shs1401, true, true
-	}
-	return t
-}
-
-// probeOld tells 12.0 from 13.0, which looks at VNIs first: the default service has this one (cxi_svc_alloc of 13.0.0).
-func (n *nic) probeOld(services []desc) traits {
-	d, can := n.tooMuch(services)
-	if !can {
-		return traits{}
-	}
-	switch n.refused(d) {
-	case eexist:
-		return traits{release: shs130}
-	case enospc:
-		return traits{release: shs120, exact: true}
-	default:
-		return traits{}
-	}
-}
-
-// tooMuch is a service with the default service's first VNI that wants all of a resource of which something is reserved already.
-func (n *nic) tooMuch(services []desc) (desc, bool) {
-	d := desc{flags: restricted, numVNIs: 1, members: [maxMembers]member{{0, uid}, {0, gid}}}
-	total := n.info.totals()
-	for i := range services {
-		s := &services[i]
-		if s.id == defaultID && s.has(restrictedVNIs) && s.numVNIs > 0 {
-			d.vnis[0] = s.vnis[0]
-		}
-		for _, r := range []core.Resource{core.TXQ, core.AC, core.EQ} {
-			if s.limits[r].reserved > 0 && total[r] > 0 && d.limits == (desc{}).limits {
-				d.limits[r] = limit{total[r], total[r]}
-			}
-		}
-	}
-	return d, d.vnis[0] != 0 && d.limits != (desc{}).limits
 }

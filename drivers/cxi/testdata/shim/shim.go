@@ -23,11 +23,12 @@ import (
 //go:embed c/libcxi.c
 var source []byte
 
-// The newest symbol versions that libraries of SHS 12.0 and 13.0, of 13.1 and of 14.0 have.
+// The newest symbol versions that libraries of SHS 12.0 and 13.0, of 13.1, of 14.0 and of what is newer have.
 const (
 	Lib8  = 8
 	Lib9  = 9
 	Lib10 = 10
+	Lib11 = 11
 )
 
 // LibraryOf is the library that a release ships.
@@ -112,7 +113,7 @@ func New(t testing.TB, b *kernel.Behaviour, nics, libcxi int) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Tree(t, n.Sys(), nics, "LL_BE_BD_ET") // what the driver loads unless told otherwise
+	Tree(t, n.Sys(), b, nics, "LL_BE_BD_ET") // what the driver loads unless told otherwise
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -157,7 +158,7 @@ func (n *Node) Do(nic int, f func(*kernel.NIC)) {
 	f(&n.nics[nic])
 }
 
-// Calls is how often a command ran, by its name.
+// Calls is how often a command ran, by its name; "alloc EEXIST" is how often alloc ended so.
 func (n *Node) Calls(op string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -262,6 +263,7 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 	case opAlloc:
 		d := decode(tell("alloc", raw))
 		id, fail, err := k.Alloc(who, &d)
+		n.calls["alloc "+err.Error()]++
 		if err != kernel.OK {
 			return -int32(err), encodeFail(fail)
 		}
@@ -472,8 +474,22 @@ var Profiles = map[string][]string{
 	"LL_BE_BD_ET1_ET2": {"low_latency", "bulk_data", "best_effort", "ethernet/ethernet_shared", "ethernet/ethernet1", "ethernet/ethernet2"},
 }
 
-// Tree makes a sysfs with NICs, loaded with a QoS profile. The driver's module tells no version (it has no MODULE_VERSION), but what it was built from.
-func Tree(t testing.TB, root string, nics int, profile string) {
+// Parameters are names of the driver's module's parameters that tell releases apart: module_param of cass_svc.c and
+// cass_sl.c of shs-cxi-driver 12.0.0 to 14.0.1.
+func Parameters(b *kernel.Behaviour) []string {
+	names := []string{"active_qos_profile", "disable_default_svc"}
+	if b.Ops > kernel.OpEnable {
+		names = append(names, "default_lnis_per_rgid", "enable_rgid_sharing")
+	}
+	if b.LEPoolFirst > 0 {
+		names = append(names, "cass_sl_pml_rec_timeout_ms")
+	}
+	return names
+}
+
+// Tree makes a sysfs with NICs, loaded with a QoS profile, and the debugfs in it. The driver's module tells no version (it
+// has no MODULE_VERSION), but what it was built from.
+func Tree(t testing.TB, root string, b *kernel.Behaviour, nics int, profile string) {
 	t.Helper()
 	put := func(path, text string) {
 		t.Helper()
@@ -487,9 +503,18 @@ func Tree(t testing.TB, root string, nics int, profile string) {
 		}
 	}
 	put("module/cxi_ss1/srcversion", "0A1B2C3D4E5F60718293A4B\n")
+	for _, name := range Parameters(b) {
+		put("module/cxi_ss1/parameters/"+name, "1\n")
+	}
+	groups := "ID: 1 (default)\n" // dump_services of cass_svc.c (12.0.0), of cass_ss1_debugfs.c (13.0.0)
+	if b.Overlap != kernel.OverlapAllowed {
+		groups = "Rgroups:\nID: 1 (default)\n  LNIs/RGID:1\n"
+	}
 	for i := range nics {
 		device := fmt.Sprintf("class/cxi/cxi%d/device/", i)
+		put(fmt.Sprintf("kernel/debug/cxi/cxi%d/services", i), "Resources\n"+groups)
 		put(fmt.Sprintf("class/cxi_user/cxi%d/dev", i), fmt.Sprintf("235:%d\n", i))
+		put(device+"properties/driver_rev", "[unknown]\n")
 		put(device+"properties/rgids_avail", "253\n")
 		put(device+"traffic_classes/active_qos_profile", profile+"\n")
 		put(device+"traffic_classes/untagged_eth_pcp", "6\n")

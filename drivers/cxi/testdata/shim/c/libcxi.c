@@ -2,7 +2,8 @@
  * A stand-in for libcxi.so.1, for tests: the functions and layouts that libcxi exports, and behind them a socket instead of /dev/cxiN. Each call is one
  * request to the test that serves "nic.sock" beside this library; the rules of the driver are drivers/sim/kernel's, nothing is decided here.
  *
- * LIBCXI is the newest symbol version that it has: 8 as with SHS 12.0 and 13.0, 9 with 13.1, 10 with 14.0.
+ * LIBCXI is the newest symbol version that it has: 8 as with SHS 12.0 and 13.0, 9 with 13.1, 10 with 14.0, 11 with
+ * what is newer than 14.0.1.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -337,4 +338,8 @@ int cxil_svc_get_netns(struct device *d, unsigned id, unsigned *netns)
 
 	return call(d, &r, netns, sizeof(*netns));
 }
+#endif
+
+#if LIBCXI >= 11
+int cxil_alloc_buf_cmdq(void) { return -ENOSYS; }
 #endif
