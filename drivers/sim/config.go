@@ -86,6 +86,6 @@ func (d *Driver) Configure(ctx context.Context, values core.Values) error {
 		return ended(ctx, "simulated node: configure")
 	}
 	defer func() { <-d.turn }()
-	d.options, d.nics, d.faults, d.read, d.script, d.held = o, nil, nil, nil, nil, nil
+	d.options, d.node, d.faults, d.read, d.script, d.held = o, node{}, nil, nil, nil, nil
 	return nil
 }

@@ -4,7 +4,7 @@
 // The folder of a node holds
 //
 //	lock    held (flock) for the length of every call
-//	state   boot id and services of every NIC; replaced whole, durable before a call answers. Another boot id clears it
+//	state   boot id, names and services of every NIC; replaced whole, durable before a call answers. Another boot id clears it
 //	lni/    a file for each LNI, locked by the application that holds it: its death frees the LNI
 //	faults  what is to go wrong; any process may write it, see Driver.SetFault
 //

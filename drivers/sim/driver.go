@@ -28,12 +28,11 @@ type Driver struct {
 	options Options
 	adopt   bool          // take the folder as it is, see At
 	turn    chan struct{} // one call at a time has what follows
-	nics    []kernel.NIC
-	faults  []Fault
-	booted  string // boot id of nics
-	read    []byte // the state file that nics were made of
-	script  []byte // the faults file that faults were made of
-	held    []held // LNIs that are in nics because a file says so
+	node
+	faults []Fault
+	read   []byte // the state file that the node was made of
+	script []byte // the faults file that faults were made of
+	held   []held // LNIs that are in nics because a file says so
 }
 
 var (
@@ -62,22 +61,21 @@ func At(dir string) *Driver {
 
 // Devices lists the NICs that are there. One that does not answer has Fault set.
 func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
-	names := d.names()
-	out := make([]core.Device, len(names))
-	there := make([]bool, len(names))
-	works := make([]work, len(names))
-	for i, name := range names {
+	out := make([]core.Device, d.options.NICs)
+	there := make([]bool, d.options.NICs)
+	works := make([]work, d.options.NICs)
+	for i := range works {
 		works[i] = work{device: i, call: CallDevices, do: func(n *kernel.NIC) {
 			there[i] = true
 			def, _ := n.Get(kernel.DefaultID)
 			out[i] = core.Device{
-				Name: name, Address: d.options.Address + uint32(i), Capacity: n.Capacity(),
+				Name: works[i].name, Address: d.options.Address + uint32(i), Capacity: n.Capacity(),
 				Classes: d.profile(i), RGIDs: d.rgids(n, i),
 				Up: !d.faulty(LinkDown, i), Retry: !d.faulty(NoRetry, i), Open: def.Enable || d.faulty(Open, i),
 			}
 		}, fail: func(err *core.Error) {
 			there[i] = err.Reason != core.NICMissing
-			out[i] = core.Device{Name: name, Address: d.options.Address + uint32(i), Fault: err.What}
+			out[i] = core.Device{Name: works[i].name, Address: d.options.Address + uint32(i), Fault: err.What}
 		}}
 	}
 	if err := d.run(ctx, works, false); err != nil {
@@ -94,13 +92,12 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 
 // Services reads every service of every NIC that is there. Where one cannot be read the error says which, and what the others hold comes with it.
 func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
-	names := d.names()
-	lists := make([][]core.Service, len(names))
-	works := make([]work, len(names))
+	lists := make([][]core.Service, d.options.NICs)
+	works := make([]work, d.options.NICs)
 	var bad *core.Error
-	for i, name := range names {
+	for i := range works {
 		works[i] = work{device: i, call: CallServices, do: func(n *kernel.NIC) {
-			lists[i] = ServicesOn(n, name)
+			lists[i] = ServicesOn(n, works[i].name)
 		}, fail: func(err *core.Error) {
 			if err.Reason != core.NICMissing && bad == nil {
 				bad = err
@@ -125,7 +122,7 @@ func (d *Driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 	out := make([]core.Created, len(specs))
 	works := make([]work, len(specs))
 	for i, spec := range specs {
-		works[i] = work{device: d.index(spec.Device), name: spec.Device, call: CallCreate,
+		works[i] = work{name: spec.Device, call: CallCreate,
 			do:   func(n *kernel.NIC) { out[i] = CreateOn(n, spec) },
 			fail: func(err *core.Error) { out[i] = core.Created{Err: err} },
 		}
@@ -141,10 +138,9 @@ func (d *Driver) Destroy(ctx context.Context, services []core.Service) ([]error,
 	out := make([]error, len(services))
 	works := make([]work, len(services))
 	for i, s := range services {
-		at := d.index(s.Device)
-		works[i] = work{device: at, name: s.Device, call: CallDestroy,
+		works[i] = work{name: s.Device, call: CallDestroy,
 			do: func(n *kernel.NIC) {
-				if held, errno := n.Get(s.ID); errno == kernel.OK && !held.System && d.faulty(Busy, at) && Same(s, held) {
+				if held, errno := n.Get(s.ID); errno == kernel.OK && !held.System && d.faulty(Busy, works[i].device) && Same(s, held) {
 					out[i] = refusal.Error(s.Device, "cannot remove service", s.ID, kernel.EBUSY)
 					return
 				}

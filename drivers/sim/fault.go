@@ -19,7 +19,8 @@ const (
 	Busy     FaultKind = "busy"      // a service cannot be removed: EBUSY, as when queues do not drain
 	Fail     FaultKind = "fail"      // the Nth call from now fails with EIO, once
 	Hang     FaultKind = "hang"      // calls do not return until shortly before their deadline
-	Vanish   FaultKind = "vanish"    // the NIC is not there; its services stand again when it is back
+	Vanish   FaultKind = "vanish"    // the NIC is removed with its services; once that is over it is back under another name
+	Reload   FaultKind = "reload"    // the driver is loaded again, at once and once: all services end, names and ids start anew
 	LinkDown FaultKind = "link-down" // the link is down
 	NoRetry  FaultKind = "no-retry"  // the retry handler does not run
 	Open     FaultKind = "open"      // the default service shows as enabled
@@ -29,7 +30,7 @@ const (
 
 // FaultKinds lists the kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{Latency, Busy, Fail, Hang, Vanish, LinkDown, NoRetry, Open, Profile, NoRGIDs}
+	return []FaultKind{Latency, Busy, Fail, Hang, Vanish, Reload, LinkDown, NoRetry, Open, Profile, NoRGIDs}
 }
 
 // Call names a method of the driver, for Fault.
@@ -80,8 +81,10 @@ func (f Fault) check() error {
 			kinds = append(kinds, string(k))
 		}
 		return core.Errorf(core.BadCall, "fault %q: there is no such kind", core.Clip(string(f.Kind))).WithRemedy("use " + strings.Join(kinds, ", "))
-	case f.Device != "" && !slices.Contains(nicNames, f.Device):
-		return bad("NIC %q: simulated NICs are cxi0 to cxi%d", core.Clip(f.Device), MaxNICs-1)
+	case f.Device != "" && !isNICName(f.Device):
+		return bad("NIC %q: simulated NICs are cxi0, cxi1 and so on", core.Clip(f.Device))
+	case f.Kind == Reload && (f.Device != "" || f.For != 0):
+		return bad("it ends at once, and one driver serves all NICs of a node")
 	case !slices.Contains([]Call{"", CallDevices, CallServices, CallCreate, CallDestroy, CallOpen}, f.Call):
 		return bad("call %q: use devices, services, create, destroy or open", core.Clip(string(f.Call)))
 	case f.Kind == Latency && f.Delay <= 0:
@@ -125,6 +128,9 @@ func (d *Driver) SetFault(ctx context.Context, f Fault) error {
 	if f.For > 0 {
 		f.Until = time.Now().Add(f.For)
 	}
+	if f.Kind == Reload {
+		return d.change(ctx, d.reload)
+	}
 	return d.changeFaults(ctx, func(old []Fault) []Fault {
 		old = slices.DeleteFunc(old, func(o Fault) bool { return o.Kind == f.Kind && o.Device == f.Device && o.Call == f.Call })
 		return append(old, f)
@@ -153,9 +159,17 @@ func (d *Driver) Faults(ctx context.Context) ([]Fault, error) {
 }
 
 func (d *Driver) changeFaults(ctx context.Context, change func([]Fault) []Fault) error {
+	return d.change(ctx, func() error {
+		err := d.keepFaults(change(slices.Clone(d.faults)))
+		d.settle()
+		return err
+	})
+}
+
+// change changes the node in a way that can fail.
+func (d *Driver) change(ctx context.Context, how func() error) error {
 	var failed error
-	err := d.locked(ctx, false, func() { failed = d.keepFaults(change(slices.Clone(d.faults))) })
-	if err != nil {
+	if err := d.locked(ctx, true, func() { failed = how() }); err != nil {
 		return err
 	}
 	return failed
@@ -165,7 +179,7 @@ func (d *Driver) changeFaults(ctx context.Context, change func([]Fault) []Fault)
 func (d *Driver) faulty(kind FaultKind, device int) bool {
 	now := time.Now()
 	for _, f := range d.faults {
-		if f.Kind == kind && (f.Device == "" || f.Device == nicNames[device]) && !f.over(now) {
+		if f.Kind == kind && (f.Device == "" || f.Device == d.name(device)) && !f.over(now) {
 			return true
 		}
 	}
@@ -182,7 +196,7 @@ func (d *Driver) consult(device int, call Call) (delay time.Duration, hang, fail
 	kept := slices.Clone(d.faults)
 	for i := range kept {
 		f := &kept[i]
-		if f.Device != "" && f.Device != nicNames[device] || f.Call != "" && f.Call != call || f.over(now) {
+		if f.Device != "" && f.Device != d.name(device) || f.Call != "" && f.Call != call || f.over(now) {
 			continue
 		}
 		switch f.Kind {
@@ -194,7 +208,7 @@ func (d *Driver) consult(device int, call Call) (delay time.Duration, hang, fail
 			counted = true
 			f.Nth--
 			failed = failed || f.Nth == 0
-		case Busy, Vanish, LinkDown, NoRetry, Open, Profile, NoRGIDs:
+		case Busy, Vanish, Reload, LinkDown, NoRetry, Open, Profile, NoRGIDs:
 			// these are no matter of a call
 		}
 	}

@@ -14,13 +14,6 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 )
 
-// bubbles runs a test on both backends under a clock that does not wait.
-func bubbles(t *testing.T, test func(t *testing.T, d *sim.Driver)) {
-	backends(t, func(t *testing.T, o sim.Options) {
-		synctest.Test(t, func(t *testing.T) { test(t, sim.New(o)) })
-	})
-}
-
 func set(t *testing.T, d *sim.Driver, f sim.Fault) {
 	t.Helper()
 	if err := d.SetFault(t.Context(), f); err != nil {
@@ -181,29 +174,6 @@ func TestHang(t *testing.T) {
 	})
 }
 
-func TestVanish(t *testing.T) {
-	bubbles(t, func(t *testing.T, d *sim.Driver) {
-		s := create(t, d, spec("cxi1", 1, 100))
-		set(t, d, sim.Fault{Kind: sim.Vanish, Device: "cxi1"})
-		devices, err := d.Devices(t.Context())
-		if err != nil || len(devices) != 1 || devices[0].Name != "cxi0" {
-			t.Errorf("%v, %v: want cxi0 alone", devices, err)
-		}
-		if n := len(jobs(t, d)); n != 0 {
-			t.Errorf("%d services of a NIC that is not there", n)
-		}
-		if err := destroy(t, d, s); core.AsError(err).Reason != core.NICMissing {
-			t.Errorf("%v: nothing is known to be gone from a NIC that is not there", err)
-		}
-		if err := d.ClearFaults(t.Context(), sim.Vanish, "cxi1"); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]core.Service{s}, jobs(t, d)); diff != "" {
-			t.Error("when it is back its services stand:", diff)
-		}
-	})
-}
-
 func TestLink(t *testing.T) {
 	bubbles(t, func(t *testing.T, d *sim.Driver) {
 		for _, f := range []sim.Fault{{Kind: sim.LinkDown, Device: "cxi0"}, {Kind: sim.NoRetry, Device: "cxi1"}, {Kind: sim.Open}, {Kind: sim.Profile, Device: "cxi0"}, {Kind: sim.NoRGIDs, Device: "cxi1"}} {
@@ -231,7 +201,7 @@ func TestLink(t *testing.T) {
 func TestFaultIsChecked(t *testing.T) {
 	d := sim.New(sim.Options{})
 	for _, f := range []sim.Fault{
-		{}, {Kind: "fire"}, {Kind: sim.Busy, Device: "eth0"}, {Kind: sim.Busy, Device: "cxi16"}, {Kind: sim.Hang, Call: "sing"},
+		{}, {Kind: "fire"}, {Kind: sim.Busy, Device: "eth0"}, {Kind: sim.Busy, Device: "cxi01"}, {Kind: sim.Reload, Device: "cxi0"}, {Kind: sim.Reload, For: 1}, {Kind: sim.Hang, Call: "sing"},
 		{Kind: sim.Latency}, {Kind: sim.Fail}, {Kind: sim.Busy, For: -1},
 	} {
 		if err := d.SetFault(t.Context(), f); !errors.Is(err, core.Invalid) {

@@ -34,6 +34,7 @@ func (d *Driver) locked(ctx context.Context, writes bool, fn func()) error {
 	defer func() { <-d.turn }()
 	if d.options.Dir == "" {
 		d.complete()
+		d.settle()
 		fn()
 		return nil
 	}
@@ -45,12 +46,13 @@ func (d *Driver) locked(ctx context.Context, writes bool, fn func()) error {
 	if err := d.load(); err != nil {
 		return err
 	}
+	settled := d.settle()
 	fn()
-	if !writes {
+	if !writes && !settled {
 		return nil
 	}
 	if err := d.save(); err != nil {
-		d.read, d.nics, d.held = nil, nil, nil
+		d.node, d.read, d.held = node{}, nil, nil
 		return err
 	}
 	return nil
@@ -63,6 +65,9 @@ func (d *Driver) complete() {
 	}
 	for len(d.nics) < d.options.NICs {
 		d.nics = append(d.nics, kernel.New(d.options.Release))
+		if len(d.bus.Cards) > 0 {
+			d.bus.Cards = append(d.bus.Cards, card{Number: d.number()})
+		}
 	}
 }
 
@@ -103,21 +108,21 @@ func (d *Driver) load() error {
 	case errors.Is(err, fs.ErrNotExist) && d.adopt:
 		return core.Errorf(core.NotThere, "simulated node %s: it has no state file", d.options.Dir).WithRemedy("start its agent first")
 	case errors.Is(err, fs.ErrNotExist):
-		d.nics, d.read, d.held, d.booted = nil, nil, nil, d.boot()
+		d.node, d.read, d.held = node{booted: d.boot()}, nil, nil
 	case err != nil:
 		return d.broken("cannot read its state", err)
 	case d.nics != nil && bytes.Equal(data, d.read):
 		return d.loadScene()
 	default:
-		boot, nics, err := decodeState(data)
+		n, err := decodeState(data)
 		if err != nil {
 			return d.spoiled("state", err)
 		}
-		d.nics, d.read, d.held, d.booted = nics, data, nil, boot
-		if d.adopt || boot == d.boot() && (len(nics) == 0 || nics[0].Behaviour() == d.options.Release) {
+		d.node, d.read, d.held = n, data, nil
+		if d.adopt || n.booted == d.boot() && (len(n.nics) == 0 || n.nics[0].Behaviour() == d.options.Release) {
 			break
 		}
-		d.nics, d.booted = nil, d.boot() // a reboot, or another driver was loaded: nothing of the driver's survives it
+		d.node = node{booted: d.boot()} // a reboot, or another driver was loaded: nothing of the driver's survives it
 		if err := d.forgetBoot(); err != nil {
 			return d.broken("clear it after a reboot", err)
 		}
@@ -149,6 +154,11 @@ func (d *Driver) forgetBoot() error {
 	if err := d.loadFaults(); err != nil {
 		return err
 	}
+	return d.forgetBusy()
+}
+
+// forgetBusy ends the faults of services that are gone.
+func (d *Driver) forgetBusy() error {
 	kept := slices.DeleteFunc(slices.Clone(d.faults), func(f Fault) bool { return f.Kind == Busy })
 	if len(kept) == len(d.faults) {
 		return nil
@@ -158,7 +168,7 @@ func (d *Driver) forgetBoot() error {
 
 // save writes the state, unless it is what the file holds already.
 func (d *Driver) save() error {
-	data, err := encodeState(d.booted, d.options.Release, d.nics)
+	data, err := encodeState(d.node, d.options.Release)
 	if err != nil {
 		return d.broken("write its state", err)
 	}

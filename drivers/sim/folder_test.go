@@ -215,6 +215,8 @@ func TestSpoiledFolder(t *testing.T) {
 		"trailing":        {"state", `{"version":1,"boot":"b1","nics":[]}{}`, "follows"},
 		"17 NICs":         {"state", `{"version":1,"boot":"b1","nics":[` + strings.Repeat("[],", 16) + `[]]}`, "17 NICs"},
 		"service twice":   {"state", `{"version":1,"boot":"b1","release":"14.0.1","nics":[[{"ID":5,"LPR":1,"TLEPool":-1},{"ID":5,"LPR":1,"TLEPool":-1}]]}`, "contradict"},
+		"a name twice":    {"state", `{"version":1,"boot":"b1","release":"14.0.1","nics":[[],[]],"bus":{"loads":0,"next":2,"cards":[{"number":1},{"number":1}]}}`, "NIC 1 cannot be cxi1"},
+		"a name too few":  {"state", `{"version":1,"boot":"b1","release":"14.0.1","nics":[[],[]],"bus":{"loads":0,"next":1,"cards":[{"number":0}]}}`, "it names 1 NICs and holds 2"},
 		"a fault unknown": {"faults", `[{"kind":"fire"}]`, "no such kind"},
 		"faults not JSON": {"faults", `hang`, "faults"},
 	} {

@@ -23,7 +23,7 @@ func (d *Driver) Foreign(ctx context.Context, device string, owner *uint32, vnis
 	}
 	var id uint32
 	var failed *core.Error
-	w := work{device: d.index(device), name: device, call: CallCreate,
+	w := work{name: device, call: CallCreate,
 		do: func(n *kernel.NIC) {
 			var errno kernel.Errno
 			if id, _, errno = n.Alloc(kernel.Root, &desc); errno != kernel.OK {

@@ -27,7 +27,8 @@ type held struct {
 
 // application is the content of an LNI's file.
 type application struct {
-	Device  int           `json:"device"`
+	Device  string        `json:"device"`
+	Load    int           `json:"load"` // the load of the driver that opened it: no later one knows it
 	Service uint32        `json:"service"`
 	Caller  kernel.Caller `json:"caller"`
 }
@@ -35,7 +36,8 @@ type application struct {
 // LNI is an LNI that a simulated application holds. In a folder the death of the process closes it.
 type LNI struct {
 	driver *Driver
-	device int
+	device string
+	load   int
 	id     uint32
 	file   *os.File
 }
@@ -43,20 +45,20 @@ type LNI struct {
 // Open is an application that opens an LNI of a service and allocates one of each object of an endpoint that the service's limits let it have. It fails
 // as the kernel does: NotAllowed for who is no member or for a disabled service, BadCall for an unknown one, NICShort without RGIDs.
 func (d *Driver) Open(ctx context.Context, device string, service uint32, c kernel.Caller) (*LNI, error) {
-	l := &LNI{driver: d, device: d.index(device)}
+	l := &LNI{driver: d, device: device}
 	var failed error
-	w := work{device: l.device, name: device, call: CallOpen,
+	w := work{name: device, call: CallOpen,
 		do: func(n *kernel.NIC) {
 			id, errno := open(n, c, service)
 			if errno != kernel.OK {
 				failed = refused(device, service, errno)
 				return
 			}
-			l.id = id
+			l.id, l.load = id, d.bus.Loads
 			if d.options.Dir == "" {
 				return
 			}
-			if l.file, failed = d.hold(application{l.device, service, c}, id); failed != nil {
+			if l.file, failed = d.hold(application{device, l.load, service, c}, id); failed != nil {
 				_ = n.FreeLNI(id)
 			}
 		},
@@ -90,10 +92,10 @@ func (l *LNI) Close() error {
 		return l.file.Close()
 	}
 	return l.driver.locked(context.Background(), false, func() {
-		if l.id != 0 {
-			_ = l.driver.nics[l.device].FreeLNI(l.id)
-			l.id = 0
+		if at := l.driver.index(l.device); at >= 0 && l.id != 0 && l.load == l.driver.bus.Loads {
+			_ = l.driver.nics[at].FreeLNI(l.id)
 		}
+		l.id = 0
 	})
 }
 
@@ -131,7 +133,7 @@ func (d *Driver) hold(a application, lni uint32) (*os.File, error) {
 		return nil, d.broken("cannot open an LNI", err)
 	}
 	for i := lni; ; i++ {
-		name := fmt.Sprintf("%s.%d.%d", nicNames[a.Device], a.Service, i)
+		name := fmt.Sprintf("%s.%d.%d", a.Device, a.Service, i)
 		f, err := os.OpenFile(filepath.Join(d.path("lni"), name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -144,7 +146,7 @@ func (d *Driver) hold(a application, lni uint32) (*os.File, error) {
 		if err != nil {
 			return nil, d.broken("cannot open an LNI", err)
 		}
-		d.held = append(d.held, held{name, a.Device, lni})
+		d.held = append(d.held, held{name, d.index(a.Device), lni})
 		return f, nil
 	}
 }
@@ -184,11 +186,15 @@ func (d *Driver) loadLNIs() error {
 func (d *Driver) admit(name string) {
 	data, err := file.Read(filepath.Join(d.path("lni"), name), 4096)
 	var a application
-	if err != nil || strict(data, &a) != nil || a.Device < 0 || a.Device >= len(d.nics) {
+	if err != nil || strict(data, &a) != nil || a.Load != d.bus.Loads {
 		return
 	}
-	if id, errno := open(&d.nics[a.Device], a.Caller, a.Service); errno == kernel.OK {
-		d.held = append(d.held, held{name, a.Device, id})
+	at := d.index(a.Device)
+	if at < 0 {
+		return
+	}
+	if id, errno := open(&d.nics[at], a.Caller, a.Service); errno == kernel.OK {
+		d.held = append(d.held, held{name, at, id})
 	}
 }
 

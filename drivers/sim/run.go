@@ -15,8 +15,8 @@ import (
 
 // work is one call to one NIC. Just one of do and fail is called, with the folder locked or after the last lock.
 type work struct {
-	device int    // -1: a name that no NIC has
-	name   string // only for device -1
+	device int    // place on the bus; where name is set, run fills it in
+	name   string // of the NIC; empty: run fills it in
 	call   Call
 	do     func(*kernel.NIC)
 	fail   func(*core.Error)
@@ -38,17 +38,22 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 	var later []waiting
 	err := d.locked(ctx, writes, func() {
 		var until [MaxNICs]time.Duration
-		for _, w := range works {
+		for i := range works {
+			w := &works[i]
+			if w.name == "" && w.device < len(d.nics) {
+				w.name = d.name(w.device)
+			}
+			w.device = d.index(w.name)
 			if !d.there(w) {
 				continue
 			}
 			delay, hang, failed := d.consult(w.device, w.call)
 			switch {
 			case failed:
-				w.fail(refusal.Error(d.names()[w.device], w.call.failed(), 0, kernel.EIO))
+				w.fail(refusal.Error(w.name, w.call.failed(), 0, kernel.EIO))
 			case hang || delay > 0 || until[w.device] > 0:
 				until[w.device] += delay
-				later = append(later, waiting{w, until[w.device], hang})
+				later = append(later, waiting{*w, until[w.device], hang})
 			default:
 				w.do(&d.nics[w.device])
 			}
@@ -67,7 +72,7 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 		}
 		later[i].do = nil
 		err := d.locked(ctx, writes, func() {
-			if d.there(w.work) {
+			if d.there(&w.work) {
 				w.do(&d.nics[w.device])
 			}
 		})
@@ -80,7 +85,7 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 		<-limit.Done()
 	}
 	for _, w := range later {
-		what := fmt.Sprintf("NIC %s: %s", d.names()[w.device], w.call.failed())
+		what := fmt.Sprintf("NIC %s: %s", w.name, w.call.failed())
 		if errors.Is(ctx.Err(), context.Canceled) {
 			w.fail(ended(ctx, what))
 			continue
@@ -90,16 +95,12 @@ func (d *Driver) run(ctx context.Context, works []work, writes bool) error {
 	return nil
 }
 
-// there tells w where its NIC is not there.
-func (d *Driver) there(w work) bool {
-	if w.device >= 0 && w.device < len(d.nics) && !d.faulty(Vanish, w.device) {
+// there tells w where its NIC is not there, or no more.
+func (d *Driver) there(w *work) bool {
+	if w.device >= 0 && w.device == d.index(w.name) {
 		return true
 	}
-	name := w.name
-	if w.device >= 0 {
-		name = d.names()[w.device]
-	}
-	w.fail(core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(name), w.call.failed()))
+	w.fail(core.Errorf(core.NICMissing, "NIC %s: %s: the node has no such NIC now", core.Clip(w.name), w.call.failed()))
 	return false
 }
 
@@ -116,15 +117,3 @@ func beforeEnd(ctx context.Context, now time.Time) (context.Context, context.Can
 	}
 	return context.WithDeadline(ctx, deadline.Add(-min(deadline.Sub(now)/10, 100*time.Millisecond)))
 }
-
-var nicNames = func() []string {
-	var names []string
-	for i := range MaxNICs {
-		names = append(names, fmt.Sprintf("cxi%d", i))
-	}
-	return names
-}()
-
-func (d *Driver) names() []string { return nicNames[:d.options.NICs] }
-
-func (d *Driver) index(device string) int { return slices.Index(d.names(), device) }

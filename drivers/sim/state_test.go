@@ -14,34 +14,35 @@ func FuzzState(f *testing.F) {
 	for _, vni := range []core.VNI{1000, 2000} {
 		CreateOn(&n, core.ServiceSpec{Device: "cxi0", Owner: core.UID(1000), VNIs: []core.VNI{vni}, Limits: core.Limits{core.TLE: {Max: 8, Reserved: 8}}})
 	}
-	seed, err := encodeState("b1", &kernel.R1401, []kernel.NIC{n, kernel.New(&kernel.R1401)})
+	seed, err := encodeState(node{booted: "b1", nics: []kernel.NIC{n, kernel.New(&kernel.R1401)}}, &kernel.R1401)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(seed)
 	f.Add([]byte(`{"version":1,"boot":"b1","release":"14.0.1","nics":[[{"ID":7,"LPR":1,"TLEPool":-1}]]}`))
+	f.Add([]byte(`{"version":1,"boot":"b1","release":"14.0.1","nics":[[]],"bus":{"loads":1,"next":3,"cards":[{"number":2,"gone":true}]}}`))
 	f.Add([]byte(`{"version":9}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		boot, nics, err := decodeState(data)
+		n, err := decodeState(data)
 		if err != nil {
 			return
 		}
-		again, err := encodeState(boot, &kernel.R1401, nics)
+		again, err := encodeState(n, &kernel.R1401)
 		if err != nil {
 			t.Fatal(err)
 		}
-		boot2, nics2, err := decodeState(again)
-		if err != nil || boot2 != boot || len(nics2) != len(nics) {
+		n2, err := decodeState(again)
+		if err != nil || n2.booted != n.booted || len(n2.nics) != len(n.nics) {
 			t.Fatalf("what was read cannot be read again: %v", err)
 		}
-		if third, _ := encodeState(boot2, &kernel.R1401, nics2); !bytes.Equal(again, third) {
+		if third, _ := encodeState(n2, &kernel.R1401); !bytes.Equal(again, third) {
 			t.Fatalf("it changes each time:\n%s\n%s", again, third)
 		}
-		for i := range nics {
-			for _, s := range ServicesOn(&nics[i], "cxi0") {
-				DestroyOn(&nics[i], s)
+		for i := range n.nics {
+			for _, s := range ServicesOn(&n.nics[i], "cxi0") {
+				DestroyOn(&n.nics[i], s)
 			}
-			CreateOn(&nics[i], core.ServiceSpec{Device: "cxi0", Owner: core.UID(1000), VNIs: []core.VNI{5}})
+			CreateOn(&n.nics[i], core.ServiceSpec{Device: "cxi0", Owner: core.UID(1000), VNIs: []core.VNI{5}})
 		}
 	})
 }

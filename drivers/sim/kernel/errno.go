@@ -20,8 +20,8 @@ const (
 )
 
 var errnoNames = map[Errno]string{
-	OK: "ok", EPERM: "EPERM", ENOENT: "ENOENT", EIO: "EIO", EBUSY: "EBUSY", EEXIST: "EEXIST", EINVAL: "EINVAL", ENOSPC: "ENOSPC",
-	EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED",
+	OK: "ok", EPERM: "EPERM", ENOENT: "ENOENT", EIO: "EIO", EBUSY: "EBUSY", EEXIST: "EEXIST", EINVAL: "EINVAL",
+	ENOSPC: "ENOSPC", EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED",
 }
 
 // Error is the symbol of the number, as errno(3) lists it.
