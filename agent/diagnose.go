@@ -128,11 +128,16 @@ func (s *state) nic(d *core.Device) (found []fault) {
 		})
 	}
 	if !d.Up {
-		found = append(found, fault{core.Critical, "link state: down", "cxi_stat -d %s", " shows the link; check cable and switch port", "NIC %s has no link"})
-	}
-	if !d.Retry { // the unit is that of the retry handler's package, an instance for each NIC (cxi_rh@.service)
 		found = append(found, fault{
-			core.Critical, "no event queue of a retry handler", "systemctl restart cxi_rh@%s", "",
+			core.Critical, "its network device is not up", "cxi_stat -d %s",
+			" shows the link: where it is up, `ip link set DEVICE up`; else check cable and switch port", "NIC %s has no link",
+		})
+	}
+	if !d.Retry { // HPE's manual, retry_handler.md and cassini_retry_handler_usage.md: an instance of cxi_rh@.service a NIC
+		found = append(found, fault{
+			core.Critical, "no event queue of a retry handler", "systemctl status cxi_rh@%s", " says why: where it has not run " +
+				"since boot, start it; where it crashed, drain the node and reboot it. Never restart it: HPE forbids that while " +
+				"traffic for the NIC is under way",
 			"NIC %s has no retry handler running, and libfabric does not use a NIC without one",
 		})
 	}
@@ -184,6 +189,13 @@ func (s *state) held() []core.Finding {
 		for i := range s.missing {
 			found = append(found, core.Finding{Severity: core.Warning, What: "a running job's service is gone", Evidence: evidence(&s.missing[i]) + " was made for it and is not on the NIC", Remedy: "somebody removed it by hand: end the job, which cannot use that NIC, and start it again"})
 		}
+	}
+	for i := range s.disabled {
+		t := &s.disabled[i]
+		found = append(found, core.Finding{
+			Severity: core.Warning, What: "a running job's service is disabled: its applications cannot open it", Evidence: evidence(t),
+			Remedy: fmt.Sprintf("`cxi_service enable -d %s -s %d`, unless somebody disabled it on purpose", t.Device, t.ID),
+		})
 	}
 	for _, r := range s.stuck {
 		found = append(found, core.Finding{Severity: core.Warning, What: "job " + r.Key.JobID.String() + " cannot be cleaned up yet", Evidence: r.Why, Remedy: "end the application that holds it; the node goes on trying, and a reboot ends it for certain"})

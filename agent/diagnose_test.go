@@ -24,6 +24,7 @@ type ill struct {
 	all    bool // not cxi1 alone
 	create error
 	read   error
+	off    string // the NIC whose services are disabled
 }
 
 func (d ill) Devices(ctx context.Context) ([]core.Device, error) {
@@ -43,7 +44,11 @@ func (d ill) Services(ctx context.Context) ([]core.Service, error) {
 	if d.read != nil {
 		return nil, d.read
 	}
-	return d.NICDriver.Services(ctx)
+	all, err := d.NICDriver.Services(ctx)
+	for i := range all {
+		all[i].Enabled = all[i].Enabled && all[i].Device != d.off
+	}
+	return all, err
 }
 
 func (d ill) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
@@ -105,8 +110,24 @@ func TestFindings(t *testing.T) {
 			shows(func(d *core.Device) { d.Capacity[core.TLE].PoolsLeft = 0 }), "notice", "NIC cxi1: the next job gets no triggered operations", "no TLE pool is left", "waits for another to end",
 		},
 		"a NIC that fails": {shows(func(d *core.Device) { d.Fault = "ENXIO" }), "critical", "NIC cxi1 cannot be used", "ENXIO", "a reboot"},
-		"few RGIDs":        {shows(func(d *core.Device) { d.RGIDs = core.Stock{Total: 255, Free: 7} }), "warning", "NIC cxi1: few more applications can", "7 of 255", "`weft services`"},
-		"no RGID":          {shows(func(d *core.Device) { d.RGIDs = core.Stock{Total: 255} }), "warning", "NIC cxi1: no more applications can", "0 of 255", "`weft services`"},
+		"a NIC without a link": {
+			shows(func(d *core.Device) { d.Up = false }), "critical", "NIC cxi1 has no link", "network device is not up", "`ip link set DEVICE up`",
+		},
+		"a NIC without a retry handler": {
+			shows(func(d *core.Device) { d.Retry = false }), "critical", "NIC cxi1 has no retry handler running", "no event queue",
+			"`systemctl status cxi_rh@cxi1` says why: where it has not run since boot, start it; where it crashed, drain the node and reboot it",
+		},
+		"a job's service that is disabled": {
+			func(t *testing.T, r *rig) {
+				t.Helper()
+				if out := r.Do(t.Context(), ask(core.Prepare, "slurm", "1", 1000), root); out.Err != nil {
+					t.Fatal(out.Err)
+				}
+				r.driver.NICDriver = ill{NICDriver: r.driver.NICDriver, off: "cxi0"}
+			}, "warning", "a running job's service is disabled", "NIC cxi0: service", "`cxi_service enable -d cxi0 -s ",
+		},
+		"few RGIDs": {shows(func(d *core.Device) { d.RGIDs = core.Stock{Total: 255, Free: 7} }), "warning", "NIC cxi1: few more applications can", "7 of 255", "`weft services`"},
+		"no RGID":   {shows(func(d *core.Device) { d.RGIDs = core.Stock{Total: 255} }), "warning", "NIC cxi1: no more applications can", "0 of 255", "`weft services`"},
 		"a service of a VNI of Weft's and another": {
 			func(t *testing.T, r *rig) { t.Helper(); uid := uint32(4242); r.foreign(t, "cxi1", &uid, 5001, 98) },
 			"warning", "a service is of uid 4242, who has no job", "VNIs 5001,98", "`cxi_service delete -d cxi1 -s 4`",

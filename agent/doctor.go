@@ -55,6 +55,7 @@ type state struct {
 	orphans    []core.Service
 	jobs       map[node.Process]core.JobID // that have an environment here
 	missing    []core.Service
+	disabled   []core.Service // of jobs
 	stuck      []node.Stuck
 	users      map[uint32]bool // owners of runs here
 	fault      string
@@ -156,6 +157,11 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 		for _, e := range m.Entries() {
 			if e.State != node.Clean {
 				s.users[e.UID] = true
+			}
+			for _, t := range s.services {
+				if e.State == node.Ready && !t.Enabled && slices.ContainsFunc(e.Services, t.Same) {
+					s.disabled = append(s.disabled, t)
+				}
 			}
 		}
 	})

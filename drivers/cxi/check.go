@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi/health"
 )
 
-// Check tells versions and what library and driver cannot do; what it finds alike on several NICs it says once. A NIC's link, retry handler, default
+// Check tells versions, what library and driver cannot do, and what files show of a NIC's health; what it finds alike on several NICs it says once. A NIC's link, retry handler, default
 // service, traffic classes and RGIDs are Devices' to tell. The error is for a check that could not be made at all; a node without library or NICs is a finding.
 func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	ctx, stop := beforeEnd(ctx)
@@ -34,7 +36,9 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	}
 	each := make([][]core.Finding, len(cards))
 	parallel(len(cards), func(i int) {
-		found, err := once(ctx, d, lib, cards[i], "cannot check it", d.checkNIC)
+		found, err := once(ctx, d, lib, cards[i], "cannot check it", func(n *nic) []core.Finding {
+			return append(d.checkNIC(n), d.health(n.name)...)
+		})
 		if err != nil {
 			found = []core.Finding{trouble("it cannot be used", err)}
 		}
@@ -97,6 +101,16 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 		found(core.Warning, "libcxi is older than the driver, whose newer calls it lacks", "libcxi is of "+n.lib.newest()+", the driver SHS "+t.release, "install libcxi of the driver's release")
 	}
 	return out
+}
+
+// health judges the files of a NIC, with those that the last Check read.
+func (d *Driver) health(nic string) []core.Finding {
+	r := health.Read(string(d.now().sys), nic)
+	d.mu.Lock()
+	before := d.checked[nic]
+	d.checked[nic] = r
+	d.mu.Unlock()
+	return r.Judge(before, time.Now())
 }
 
 // lack is something that a release cannot do, or does in its own way.

@@ -45,6 +45,9 @@ func TestCheck(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "== %s\n", c.title)
 		for _, f := range found {
+			if strings.HasSuffix(f.What, ": its state") {
+				continue // package health has its tests
+			}
 			fmt.Fprintf(&got, "%s: %s\n    %s\n", f.Severity, f.What, strings.ReplaceAll(f.Evidence, n.Dir, "DIR"))
 			if f.Remedy != "" {
 				fmt.Fprintf(&got, "    > %s\n", f.Remedy)

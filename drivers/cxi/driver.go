@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi/health"
 )
 
 // Driver is the NIC driver of the node that it runs on. It is safe for concurrent use and keeps nothing of the NICs but what release they behave as.
@@ -17,6 +18,7 @@ type Driver struct {
 	settings settings
 	loaded   map[string]*library
 	known    map[key]traits
+	checked  map[string]health.Reading // of the last Check, by NIC
 }
 
 var (
@@ -27,7 +29,10 @@ var (
 
 // New is a driver with the defaults of its block. Nothing is loaded before its first call.
 func New() *Driver {
-	return &Driver{settings: defaults, loading: make(chan struct{}, 1), loaded: map[string]*library{}, known: map[key]traits{}}
+	return &Driver{
+		settings: defaults, loading: make(chan struct{}, 1), loaded: map[string]*library{}, known: map[key]traits{},
+		checked: map[string]health.Reading{},
+	}
 }
 
 func (d *Driver) now() settings {
@@ -118,6 +123,10 @@ func (d *Driver) device(n *nic) core.Device {
 		return out
 	}
 	out.Up, out.Retry = n.info.linkState != 0, n.info.pctEQ != 0
+	network := health.NetworkOf(string(d.now().sys), n.name)
+	if up, known := network.Up(); known {
+		out.Up = up
+	}
 	for i := range services {
 		if services[i].id == defaultID && services[i].has(enabled) {
 			out.Open = true

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +77,51 @@ func TestSysfsThatLacks(t *testing.T) {
 		found, err := d.Check(t.Context())
 		if err != nil || !strings.Contains(found[0].Evidence, c.check) {
 			t.Errorf("%s: %+v, %v: want %q", name, found, err, c.check)
+		}
+	}
+}
+
+// TestLinkIsThatOfTheNetworkDevice: libfabric asks operstate, and so does Weft; without it, the device's link_state.
+func TestLinkIsThatOfTheNetworkDevice(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 4, shim.Lib10)
+	n.Set(func(s *shim.State) {
+		s.Link(1, false)
+		s.Operstate(1, "up")
+		s.Operstate(2, "down")
+		s.Link(3, false)
+	})
+	if err := os.RemoveAll(filepath.Join(n.Sys(), "class/net/hsn3")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Devices(t.Context())
+	if err != nil || len(got) != 4 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, up := range []bool{true, true, false, false} {
+		if got[i].Up != up {
+			t.Errorf("%s: up %v, want %v", got[i].Name, got[i].Up, up)
+		}
+	}
+}
+
+// TestRatesAreOfTwoChecks: a check compares with the one before it.
+func TestRatesAreOfTwoChecks(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+	counter := filepath.Join(n.Sys(), "class/cxi/cxi0/device/telemetry/hni_pcs_uncorrected_cw")
+	for _, c := range []struct {
+		text string
+		lost bool
+	}{{"9000@100.0", false}, {"9000@200.0", false}, {"90000@210.0", true}, {"90000@220.0", false}} {
+		if err := os.WriteFile(counter, []byte(c.text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := d.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := slices.ContainsFunc(found, func(f core.Finding) bool { return strings.Contains(f.What, "loses codewords") })
+		if lost != c.lost {
+			t.Errorf("%s: %+v", c.text, found)
 		}
 	}
 }

@@ -1,0 +1,216 @@
+package health
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Check is one row of the table: a fault that files of the kernel show.
+type Check struct {
+	Severity core.Severity
+	Fault    string
+	Limit    string // what is good
+	Source   string // of the limit
+	Remedy   string
+	fails    func(*sight) string // the evidence; empty: it is good, or not known
+}
+
+// sight is a reading, one of earlier, and the time of the later one.
+type sight struct {
+	Reading
+	before Reading
+	now    time.Time
+}
+
+const (
+	libfabric = "libfabric, prov/cxi/src/cxip_if.c, SHS 12.0 to 14.0.1: "
+	driver    = "cxi driver, SHS 14.0.1: "
+	manual    = "HPE's manual: "
+)
+
+// Checks are all that is judged. Those that are critical keep libfabric from the NIC.
+var Checks = []Check{
+	{
+		core.Critical, "libfabric leaves it out: it has no network device",
+		"/sys/class/net has a device on the NIC's PCI address", libfabric + "netdev_lookup",
+		"`modprobe cxi-eth`; the kernel's log says why the NIC has none",
+		func(s *sight) string { return when(s.Lacks, "no device of /sys/class/net is this NIC's") },
+	},
+	{
+		core.Critical, "libfabric leaves it out: its network device has no algorithmic address (AMA)",
+		"addr_assign_type is 3, and the address is a locally administered one: 02:…", libfabric + "netdev_ama_check",
+		"the switch tells the address by LLDP: see whether LLDP arrives, and the service that sets the address",
+		ama,
+	},
+	{
+		core.Critical, "libfabric leaves all NICs out: the driver's min_free_shift is set",
+		"0", libfabric + "cxip_query_if_list",
+		"load the driver without that setting",
+		func(s *sight) string { return when(some(s.MinFree), "min_free_shift: "+s.MinFree) },
+	},
+	{
+		core.Critical, "users cannot open its device file",
+		"mode 0666", "cxi driver, cxi_user_core.c, SHS 12.0 to 14.0.1",
+		"`chmod 0666 /dev/cxi*`, and take out the udev rule that sets another mode",
+		func(s *sight) string { return when(s.Mode != "" && s.Mode != "0666", "its mode is "+s.Mode) },
+	},
+	{
+		core.Warning, "its link is slower than the card",
+		"BS_200G on Cassini 1, CK_400G on Cassini 2", "cxi_stat, rate_to_ber",
+		"`cxi_stat` shows the link; check the cable and the switch port",
+		slow,
+	},
+	{
+		core.Warning, "its PCIe link is narrower than the card",
+		"current_link_width is max_link_width", manual + "pcie_interface_troubleshooting.md",
+		"reseat the card; `lspci -vv` shows what slot and card can",
+		func(s *sight) string {
+			return when(below(s.Width, s.BestWidth), "x"+s.Width+", and the card can x"+s.BestWidth)
+		},
+	},
+	{
+		core.Warning, "its PCIe link is slower than the card",
+		"current_link_speed is max_link_speed", manual + "pcie_interface_troubleshooting.md",
+		"reseat the card; `lspci -vv` shows what slot and card can",
+		func(s *sight) string {
+			return when(!s.extended() && below(s.PCIe, s.BestPCIe), s.PCIe+", and the card can "+s.BestPCIe)
+		},
+	},
+	{
+		core.Warning, "link-layer retry is off: each bad frame becomes a lost packet",
+		"on", manual + "CXI_Healthcheck.md",
+		"`ethtool --set-priv-flags hsnN llr on` for the NIC's network device",
+		func(s *sight) string { return when(s.LLR == "off", "link layer retry: off") },
+	},
+	{
+		core.Warning, "its port is in loopback: nothing leaves the node",
+		"off, on Cassini 1", manual + "CXI_Healthcheck.md",
+		"`ethtool --set-priv-flags hsnN internal-loopback off external-loopback off` for the NIC's network device",
+		func(s *sight) string {
+			return when(!s.two() && s.Loopback != "" && s.Loopback != "off", "loopback: "+s.Loopback)
+		},
+	},
+	{
+		core.Warning, "priority flow control is off: the fabric drops packets",
+		"pfc, on Cassini 1", manual + "CXI_Healthcheck.md",
+		"load the QoS profile that the fabric has; `cxi_stat` shows the pause state",
+		func(s *sight) string {
+			return when(!s.two() && s.Pause != "" && !strings.HasPrefix(s.Pause, "pfc"), "pause: "+s.Pause)
+		},
+	},
+	{
+		core.Warning, "its link restarts again and again",
+		"fewer than 5 restarts in an hour, and than 10 in ten hours", manual + "CXI_Healthcheck.md",
+		"check the cable and the switch port, and take the node out of service",
+		flaps,
+	},
+	{
+		core.Warning, "its link corrects too many codewords",
+		"bit error rate at most 2e-5", driver + "cass_sl.c, goal of FEC",
+		"reseat or replace the cable; compare the error rate of the switch port",
+		func(s *sight) string { return rate(s, s.before.Corrected, s.Corrected, 2e-5) },
+	},
+	{
+		core.Warning, "its link loses codewords that it cannot correct",
+		"bit error rate at most 1e-10", driver + "cass_sl.c, goal of FEC",
+		"reseat or replace the cable; compare the error rate of the switch port",
+		func(s *sight) string { return rate(s, s.before.Uncorrected, s.Uncorrected, 1e-10) },
+	},
+	{
+		core.Warning, "PCIe errors that cannot be corrected",
+		"0", driver + "cass_pcie_mon.c; the kernel's aer_dev_fatal and aer_dev_nonfatal",
+		"the kernel's log has each error; reseat or replace the card",
+		func(s *sight) string {
+			return when(some(s.BusUncorr) || some(s.AERHard) || some(s.AERNon),
+				"driver's count "+known(s.BusUncorr)+", AER fatal "+known(s.AERHard)+", nonfatal "+known(s.AERNon))
+		},
+	},
+	{
+		core.Notice, "more PCIe errors in a minute than the driver accepts, all corrected",
+		"0 such minutes", driver + "cass_pcie_mon.c",
+		"none is needed while they are few; reseat the card when they rise",
+		func(s *sight) string { return when(some(s.BusCorrected), "errors of such minutes: "+s.BusCorrected) },
+	},
+}
+
+// Judge says what the files of a NIC show, and each fault in it. before is an earlier reading, for rates; it may be
+// empty.
+func (r *Reading) Judge(before Reading, now time.Time) []core.Finding {
+	s := &sight{*r, before, now}
+	found := []core.Finding{{Severity: core.Good, What: "its state", Evidence: s.shown()}}
+	for _, c := range Checks {
+		if evidence := c.fails(s); evidence != "" {
+			found = append(found, core.Finding{
+				Severity: c.Severity, What: c.Fault, Evidence: evidence, Remedy: c.Remedy,
+			})
+		}
+	}
+	return found
+}
+
+func when(fault bool, evidence string) string {
+	if fault {
+		return evidence
+	}
+	return ""
+}
+
+func ama(s *sight) string {
+	if s.Assign == "" || s.Address == "" {
+		return ""
+	}
+	octet, _, _ := strings.Cut(s.Address, ":")
+	first, err := strconv.ParseUint(octet, 16, 8)
+	return when(err != nil || s.Assign != "3" || first&3 != 2, "addr_assign_type "+s.Assign+", address "+octet+":…")
+}
+
+// two reports whether the chip is a Cassini 2, whose files the open sources do not describe in full.
+func (s *sight) two() bool { return strings.HasPrefix(s.Version, "2") }
+
+// extended reports whether PCIe runs in HPE's extended speed mode, which current_link_speed does not show.
+func (s *sight) extended() bool { return s.ESM != "" && s.ESM != "Disabled" && s.ESM != "Absent" }
+
+// slow judges the link while it is up: a port that is down shows no speed.
+func slow(s *sight) string {
+	full := "BS_200G"
+	if s.two() {
+		full = "CK_400G"
+	}
+	_, known := bits[mode(s.Speed)]
+	return when(known && mode(s.Speed) != full, s.Speed+", and the card can "+full)
+}
+
+// below compares two numbers that texts begin with.
+func below(is, can string) bool {
+	a, errA := leading(is)
+	b, errB := leading(can)
+	return errA == nil && errB == nil && a < b
+}
+
+func leading(text string) (float64, error) {
+	first, _, _ := strings.Cut(text, " ")
+	return strconv.ParseFloat(first, 64)
+}
+
+func some(count string) bool { return count != "" && count != "0" }
+
+// restarts is how often the link restarted since a time; ok is false where the node does not know.
+func (s *sight) restarts(since time.Time) (n int, ok bool) {
+	for _, text := range s.Restarts {
+		at, err := strconv.ParseInt(text, 10, 64)
+		if ok = ok || err == nil; err == nil && at > 0 && at >= since.Unix() {
+			n++
+		}
+	}
+	return n, ok
+}
+
+func flaps(s *sight) string {
+	hour, _ := s.restarts(s.now.Add(-time.Hour))
+	ten, _ := s.restarts(s.now.Add(-10 * time.Hour))
+	return when(hour >= 5 || ten >= 10, fmt.Sprintf("restarts: %d in the last hour, %d in ten hours", hour, ten))
+}
