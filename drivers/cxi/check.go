@@ -84,6 +84,9 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 		return out
 	}
 	t := d.traits(n)
+	if t.fit.what != "" {
+		found(t.fit.severity, t.fit.what, t.evidence(n.lib), oneRelease)
+	}
 	if t.release == "" {
 		found(core.Warning, "the release of its driver is not known yet", "the driver did not answer as any release from SHS 12.0 to 14.0.1 does",
 			"do not trust it with jobs before you know what differs")
@@ -92,13 +95,6 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 	found(core.Good, "its driver behaves as SHS "+t.release, "told by "+t.told, "")
 	for _, l := range t.lacks() {
 		found(core.Notice, l.what, "SHS "+t.release, l.remedy)
-	}
-	if n.lib.enable != nil && !t.ranges {
-		found(core.Critical, "libcxi is newer than the driver, so that applications cannot send", "libcxi is of "+n.lib.newest()+", the driver SHS "+t.release+
-			": the library asks for communication profiles by a command that this driver refuses (EINVAL)", "install driver and libcxi of the same release")
-	}
-	if (t.netns && n.lib.setNetNS == nil) || (t.ranges && n.lib.enable == nil) {
-		found(core.Warning, "libcxi is older than the driver, whose newer calls it lacks", "libcxi is of "+n.lib.newest()+", the driver SHS "+t.release, "install libcxi of the driver's release")
 	}
 	return out
 }

@@ -82,8 +82,12 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 
 // able refuses what the driver or the library cannot do, before anything is made.
 func (m *maker) able(spec *core.ServiceSpec) *core.Error {
+	if f := m.traits.fit; f.severity == core.Critical { // a job would start here, and each of its applications fail
+		return core.Errorf(core.NICFailed, "NIC %s: cannot create service: %s: %s", spec.Device, f.what, m.traits.evidence(m.n.lib)).
+			WithRemedy(oneRelease)
+	}
 	needs := func(release, what string, driver, library bool) *core.Error {
-		this := "SHS " + cmp.Or(m.traits.release, "of a release that is not known yet")
+		this := m.traits.name()
 		if driver {
 			this = "a libcxi of " + m.n.lib.newest()
 		}

@@ -439,9 +439,9 @@ func TestOlderLibrary(t *testing.T) {
 		{&kernel.R1401, shim.Lib8, netns, "it needs SHS 14, and this is a libcxi of LIBCXI_1.8"},
 		{&kernel.R1401, shim.Lib9, netns, "it needs SHS 14, and this is a libcxi of LIBCXI_1.9"},
 		{&kernel.R131, shim.Lib10, netns, "it needs SHS 14, and this is SHS 13.1"},
-		{&kernel.R130, shim.Lib10, netns, "it needs SHS 14, and this is SHS 13.0"},
+		{&kernel.R130, shim.Lib8, netns, "it needs SHS 14, and this is SHS 13.0"},
 		{&kernel.R1401, shim.Lib8, spec("cxi0", 1000, block(2048, 8)...), "it needs SHS 13.1, and this is a libcxi of LIBCXI_1.8"},
-		{&kernel.R120, shim.Lib10, spec("cxi0", 1000, block(2048, 8)...), "it needs SHS 13.1, and this is SHS 12.0"},
+		{&kernel.R120, shim.Lib8, spec("cxi0", 1000, block(2048, 8)...), "it needs SHS 13.1, and this is SHS 12.0"},
 	} {
 		d, n := on(t, c.release, 1, c.library)
 		_, err := create(t, d, c.spec)

@@ -11,20 +11,21 @@ type errno uint16
 
 // The numbers that the service calls return.
 const (
-	ok         errno = 0
-	eperm            = errno(unix.EPERM)
-	enoent           = errno(unix.ENOENT)
-	eio              = errno(unix.EIO)
-	enxio            = errno(unix.ENXIO)
-	eacces           = errno(unix.EACCES)
-	ebusy            = errno(unix.EBUSY)
-	eexist           = errno(unix.EEXIST)
-	enodev           = errno(unix.ENODEV)
-	einval           = errno(unix.EINVAL)
-	enospc           = errno(unix.ENOSPC)
-	ebadr            = errno(unix.EBADR)
-	eopnotsupp       = errno(unix.EOPNOTSUPP)
-	ecanceled        = errno(unix.ECANCELED) // of ours: the call is over, see nic.over
+	ok          errno = 0
+	eperm             = errno(unix.EPERM)
+	enoent            = errno(unix.ENOENT)
+	eio               = errno(unix.EIO)
+	enxio             = errno(unix.ENXIO)
+	eacces            = errno(unix.EACCES)
+	ebusy             = errno(unix.EBUSY)
+	eexist            = errno(unix.EEXIST)
+	enodev            = errno(unix.ENODEV)
+	einval            = errno(unix.EINVAL)
+	enospc            = errno(unix.ENOSPC)
+	ebadr             = errno(unix.EBADR)
+	eopnotsupp        = errno(unix.EOPNOTSUPP)
+	ekeyrevoked       = errno(unix.EKEYREVOKED)
+	ecanceled         = errno(unix.ECANCELED) // of ours: the call is over, see nic.over
 )
 
 // Error is the symbol of the number, as errno(3) lists it.

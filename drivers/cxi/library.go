@@ -21,6 +21,8 @@ type library struct {
 	destroySvc  func(dev unsafe.Pointer, id uint32) int32
 	svcList     func(dev unsafe.Pointer, list *unsafe.Pointer) int32
 	freeSvcList func(list unsafe.Pointer)
+	allocLNI    func(dev unsafe.Pointer, lni *unsafe.Pointer, id uint32) int32
+	destroyLNI  func(lni unsafe.Pointer) int32
 
 	getSvc      func(dev unsafe.Pointer, id uint32, d *desc) int32          // LIBCXI_1.2
 	useList     func(dev unsafe.Pointer, list *unsafe.Pointer) int32        // 1.5
@@ -51,6 +53,8 @@ func (l *library) symbols() []symbol {
 		{"cxil_destroy_svc", &l.destroySvc, false},
 		{"cxil_get_svc_list", &l.svcList, false},
 		{"cxil_free_svc_list", &l.freeSvcList, false},
+		{"cxil_alloc_lni", &l.allocLNI, false},
+		{"cxil_destroy_lni", &l.destroyLNI, false},
 		{"cxil_get_svc", &l.getSvc, true},
 		{"cxil_get_svc_rsrc_list", &l.useList, true},
 		{"cxil_free_svc_rsrc_list", &l.freeUseList, true},
@@ -97,19 +101,33 @@ func unusable(path, why string, err error) *core.Error {
 			"or name libcxi's file by `library` in the block of driver \"cxi\"")
 }
 
-// newest is the newest symbol version that the library has.
-func (l *library) newest() string {
+// oldest stands for all symbol versions that no release ships.
+const oldest = 7
+
+// version is N of the newest symbol version, LIBCXI_1.N, that the library has.
+func (l *library) version() int {
 	switch {
 	case l.bufCmdq != nil:
-		return "LIBCXI_1.11 or newer, as SHS newer than 14.0.1 ships"
+		return 11
 	case l.setNetNS != nil:
-		return "LIBCXI_1.10, as SHS 14.0 ships"
+		return 10
 	case l.enable != nil:
-		return "LIBCXI_1.9, as SHS 13.1 ships"
+		return 9
 	case l.setLPR != nil:
-		return "LIBCXI_1.8, as SHS 12.0 and 13.0 ship"
+		return 8
 	}
-	return "older than LIBCXI_1.8, which SHS 12.0 ships"
+	return oldest
+}
+
+// newest is the version in words.
+func (l *library) newest() string {
+	return map[int]string{
+		oldest: "older than LIBCXI_1.8, which SHS 12.0 ships",
+		8:      "LIBCXI_1.8, as SHS 12.0 and 13.0 ship",
+		9:      "LIBCXI_1.9, as SHS 13.1 ships",
+		10:     "LIBCXI_1.10, as SHS 14.0 ships",
+		11:     "LIBCXI_1.11 or newer, as SHS newer than 14.0.1 ships",
+	}[l.version()]
 }
 
 // items copies a list that libcxi made: a count, and the items behind it. More than most items are no list.

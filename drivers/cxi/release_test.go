@@ -13,8 +13,8 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
-// leaks are the allocs that cost the kernel memory. From SHS 13.0 on the driver keeps the struct svc_priv of each that it
-// refuses, unless it answers EINVAL or EPERM (cxi_svc_alloc in cass_svc.c of shs-cxi-driver 13.0.0 to 14.0.1).
+// leaks are the allocs that cost the kernel memory. From SHS 13.0 on the driver keeps the struct svc_priv of each that
+// it refuses, unless it answers EINVAL or EPERM (cxi_svc_alloc in cass_svc.c of shs-cxi-driver 13.0.0 to 14.0.1).
 func leaks(n *shim.Node, b *kernel.Behaviour) (count int) {
 	if b.Overlap == kernel.OverlapAllowed {
 		return 0

@@ -17,6 +17,16 @@ type traits struct {
 	openIgnore      bool   // an ignored member lets everybody in; SHS 13.0
 	exact           bool   // two services may have one VNI; SHS 12.0, and again from 14.0.1 on
 	leByReservation bool   // LE pools are taken by reservations alone; SHS 14.0.1
+	library         int    // N of LIBCXI_1.N, as its release ships
+	fit             fit    // of the library that is loaded
+}
+
+// name is the release in words.
+func (t traits) name() string {
+	if t.release == "" {
+		return "of a release that is not known yet"
+	}
+	return "SHS " + t.release
 }
 
 // Releases, by their place in releases.
@@ -30,12 +40,12 @@ const (
 )
 
 var releases = []traits{
-	shs120:   {release: "12.0", unchecked: true, exact: true},
-	shs130:   {release: "13.0", openIgnore: true},
-	shs131:   {release: "13.1", ranges: true},
-	shs140:   {release: "14.0.0", ranges: true, netns: true},
-	shs1401:  {release: "14.0.1", ranges: true, netns: true, exact: true, leByReservation: true},
-	shsNewer: {release: "newer than 14.0.1", ranges: true, netns: true, exact: true, leByReservation: true},
+	shs120:   {release: "12.0", unchecked: true, exact: true, library: 8},
+	shs130:   {release: "13.0", openIgnore: true, library: 8},
+	shs131:   {release: "13.1", ranges: true, library: 9},
+	shs140:   {release: "14.0.0", ranges: true, netns: true, library: 10},
+	shs1401:  {release: "14.0.1", ranges: true, netns: true, exact: true, leByReservation: true, library: 10},
+	shsNewer: {release: "newer than 14.0.1", ranges: true, netns: true, exact: true, leByReservation: true, library: 11},
 }
 
 // key is what an answer is good for: one load of the driver's module under one library.
@@ -55,7 +65,8 @@ func (d *Driver) traits(n *nic) traits {
 		return t
 	}
 	t = n.tell(sys)
-	if t.release != "" {
+	t.fit = n.fit(t)
+	if t.release != "" && !n.over() {
 		d.mu.Lock()
 		d.known[now] = t
 		d.mu.Unlock()
@@ -124,7 +135,7 @@ func (n *nic) tell(sys sysfs) (t traits) {
 			continue
 		}
 		alike := r
-		alike.release = t.release
+		alike.release, alike.library = t.release, t.library
 		switch t {
 		case traits{}:
 			t = r

@@ -66,7 +66,7 @@ const (
 // names of the commands that Refuse tells apart.
 var names = map[uint32]string{
 	opOpen: "open", opAlloc: "alloc", opDestroy: "destroy", opList: "list", opGet: "get", opUseList: "use", opSetLPR: "set lpr", opGetLPR: "get lpr",
-	opEnable: "enable", opSetRange: "set range", opSetNetNS: "set netns",
+	opEnable: "enable", opSetRange: "set range", opSetNetNS: "set netns", opOpenLNI: "open LNI",
 }
 
 // Node is a node with NICs behind a library.
@@ -85,6 +85,8 @@ type Node struct {
 	refuse func(op string) kernel.Errno
 	calls  map[string]int
 	conns  map[net.Conn]bool
+
+	lniAlloc byte // size of struct cxi_lni_alloc_cmd
 }
 
 // New makes a node with NICs of a release and a library of the given symbol version. It skips the test where there is no C compiler.
@@ -98,7 +100,7 @@ func New(t testing.TB, b *kernel.Behaviour, nics, libcxi int) *Node {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	n := &Node{
 		Dir: dir, admin: true, down: map[int]bool{}, dead: map[int]bool{}, gone: map[int]bool{}, hang: map[int]chan struct{}{}, calls: map[string]int{},
-		conns: map[net.Conn]bool{},
+		conns: map[net.Conn]bool{}, lniAlloc: 16,
 	}
 	for range nics {
 		n.nics = append(n.nics, kernel.New(b))
@@ -193,6 +195,9 @@ func (s *State) Operstate(nic int, state string) {
 }
 func (s *State) Retry(nic int, run bool) { s.n.dead[nic] = !run }
 func (s *State) Opens(nic int, yes bool) { s.n.gone[nic] = !yes }
+
+// LNIAlloc says what size the command that opens an LNI has for the driver: 16 bytes, as up to SHS 14.0.1, or 24.
+func (s *State) LNIAlloc(size byte) { s.n.lniAlloc = size }
 
 // Hang lets every command on a NIC hang until Release.
 func (s *State) Hang(nic int) { s.n.hang[nic] = make(chan struct{}) }
@@ -317,6 +322,10 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 	case opGetNetNS:
 		return number(k.NetNS(id))
 	case opOpenLNI:
+		n.calls["open LNI"]++
+		if raw[0] != n.lniAlloc {
+			return -int32(kernel.EINVAL), nil // dispatch in cxi_user_core.c
+		}
 		return number(k.AllocLNI(kernel.Caller{EUID: a, EGID: b}, id))
 	case opCloseLNI:
 		return -int32(k.FreeLNI(id)), nil

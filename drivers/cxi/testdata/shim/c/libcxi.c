@@ -240,7 +240,10 @@ int cxil_alloc_lni(struct device *d, struct lni **out, unsigned service)
 {
 	struct request r = {.op = OPEN_LNI, .id = service, .a = geteuid(), .b = getegid()};
 	uint32_t id;
-	int code = call(d, &r, &id, sizeof(id));
+	int code;
+
+	r.desc[0] = LIBCXI >= 11 ? 24 : 16; /* the size of struct cxi_lni_alloc_cmd */
+	code = call(d, &r, &id, sizeof(id));
 
 	if (code)
 		return code;

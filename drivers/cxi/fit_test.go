@@ -1,0 +1,87 @@
+package cxi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+// TestMixture: the doctor names a library that does not fit the driver. Where no application could run, no job starts.
+//
+// The command that opens an LNI has 16 bytes up to 14.0.1 (struct cxi_lni_alloc_cmd in cxi-abi.h) and 24 in main. A
+// library has the layout of the headers that it was built with, which need not be its own release's.
+func TestMixture(t *testing.T) {
+	const (
+		layout = "no application can open a service"
+		cp     = "libcxi is newer than the driver, so that applications cannot send"
+		older  = "libcxi is older than the driver, whose newer calls it lacks"
+		newer  = "libcxi is newer than the driver"
+		retry  = "its retry handler gets no LNI"
+		untold = "the two are not known to work together"
+	)
+	for _, c := range []struct {
+		release  *kernel.Behaviour
+		library  int
+		lniAlloc byte // what the driver takes
+		severity core.Severity
+		what     string
+		why      string
+	}{
+		{&kernel.R120, shim.Lib8, 16, core.Good, "", ""},
+		{&kernel.R130, shim.Lib8, 16, core.Good, "", ""},
+		{&kernel.R131, shim.Lib9, 16, core.Good, "", ""},
+		{&kernel.R1400, shim.Lib10, 16, core.Good, "", ""},
+		{&kernel.R1401, shim.Lib10, 16, core.Good, "", ""},
+		{&kernel.R120, shim.Lib9, 16, core.Critical, cp, "EINVAL"},
+		{&kernel.R130, shim.Lib9, 16, core.Critical, cp, "EINVAL"},
+		{&kernel.R130, shim.Lib10, 16, core.Critical, cp, "EINVAL"},
+		{&kernel.R131, shim.Lib8, 16, core.Warning, older, retry},
+		{&kernel.R1401, shim.Lib8, 16, core.Warning, older, retry},
+		{&kernel.R1401, shim.Lib9, 16, core.Warning, older, untold},
+		{&kernel.R131, shim.Lib10, 16, core.Warning, newer, untold},
+		{&kernel.R1401, shim.Lib11, 16, core.Critical, layout, "EINVAL"},
+		{&kernel.R130, shim.Lib11, 16, core.Critical, layout, "EINVAL"},
+		{&kernel.R1401, shim.Lib10, 24, core.Critical, layout, "EINVAL"},
+		{&kernel.R1401, shim.Lib11, 24, core.Warning, newer, untold},
+	} {
+		for _, open := range []bool{false, true} {
+			name := fmt.Sprintf("SHS %s, LIBCXI_1.%d, %d bytes, default service enabled: %v",
+				c.release.Release, c.library, c.lniAlloc, open)
+			d, n := on(t, c.release, 1, c.library)
+			n.Set(func(s *shim.State) { s.LNIAlloc(c.lniAlloc) })
+			n.Do(0, func(k *kernel.NIC) { k.Enable(kernel.Root, kernel.DefaultID, open) })
+			found, err := d.Check(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := core.Finding{}
+			for _, f := range found {
+				if f.Severity >= core.Warning {
+					said = f
+				}
+			}
+			if said.Severity != c.severity || !strings.Contains(said.What, c.what) || !strings.Contains(said.Evidence, c.why) {
+				t.Errorf("%s: the doctor says %+v, want %v: %q, %q", name, said, c.severity, c.what, c.why)
+			}
+			_, err = create(t, d, spec("cxi0", 1000, 4034))
+			if refused := core.AsError(err); (refused != nil) != (c.severity == core.Critical) {
+				t.Errorf("%s: create: %v", name, err)
+			} else if refused != nil && (refused.Reason != core.NICFailed || !strings.Contains(refused.What, c.what) ||
+				!strings.Contains(refused.Remedy, "of one release")) {
+				t.Errorf("%s: create: %+v", name, refused)
+			}
+			n.Do(0, func(k *kernel.NIC) {
+				if left := len(k.Services()) - 3; left > 1 || err != nil && left > 0 || len(k.LNIs()) != 2 {
+					t.Errorf("%s: %d services and %d LNIs are left beside the driver's", name, left, len(k.LNIs())-2)
+				}
+			})
+			if asked := n.Calls("open LNI"); asked != 1 {
+				t.Errorf("%s: it asked %d times", name, asked)
+			}
+		}
+	}
+}
