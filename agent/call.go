@@ -44,6 +44,7 @@ func (a *Agent) asked(ctx context.Context, c core.SchedulerCall, began time.Time
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	job, err := sched.Call(ctx, c)
-	return core.SchedulerReply{ID: c.ID, Job: job, Err: core.AsError(err)}
+	reply, err := sched.Call(ctx, c)
+	reply.ID, reply.Err = c.ID, core.AsError(err)
+	return reply
 }

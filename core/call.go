@@ -26,18 +26,19 @@ const MaxSchedulerCalls = 64
 
 // SchedulerReply answers a SchedulerCall of Orders.
 type SchedulerReply struct {
-	ID  uint64
-	Job *Job // of CallDescribe, without an error
-	Err *Error
+	ID      uint64
+	Job     *Job      // of CallDescribe, without an error
+	Drained []Drained // of CallDrained, without an error
+	Err     *Error
 }
 
 // Check refuses a call that lacks the job, the node or the grant of its verb. A verb of another release passes.
 func (c SchedulerCall) Check() error {
 	v, known := verbs[c.Verb]
 	switch {
-	case known && v.node && c.Node == "":
+	case known && v.of == aNode && c.Node == "":
 		return Errorf(BadCall, "scheduler call %s: it names no node", c.Verb)
-	case known && !v.node && c.Key.Job == "":
+	case known && v.of == aJob && c.Key.Job == "":
 		return Errorf(BadCall, "scheduler call %s: it names no job", c.Verb)
 	case c.Verb == CallAnnotate && c.Grant == nil:
 		return Errorf(BadCall, "scheduler call %s: it has no grant", c.Verb)
@@ -56,9 +57,9 @@ type SchedulerClient interface {
 	// Has reports whether the adapter has the verb. It may report true of an adapter on another node; then Call
 	// decides.
 	Has(verb SchedulerVerb) bool
-	// Call answers CallDescribe with a Job, and each other verb with nil. The error is Unsupported when the adapter
-	// does not have the verb.
-	Call(ctx context.Context, call SchedulerCall) (*Job, error)
+	// Call answers CallDescribe with a Job, CallDrained with Drained, and each other verb with nothing. Its reply has no
+	// ID and no Err. The error is Unsupported when the adapter does not have the verb.
+	Call(ctx context.Context, call SchedulerCall) (SchedulerReply, error)
 	// Watch works as in Scheduler.
 	Watch(ctx context.Context, tell func(Jobs) error) error
 }
@@ -75,9 +76,9 @@ func (d Dispatcher) Has(name SchedulerVerb) bool {
 }
 
 // Call implements SchedulerClient.
-func (d Dispatcher) Call(ctx context.Context, c SchedulerCall) (*Job, error) {
+func (d Dispatcher) Call(ctx context.Context, c SchedulerCall) (SchedulerReply, error) {
 	if !d.Has(c.Verb) {
-		return nil, c.Unsupported()
+		return SchedulerReply{}, c.Unsupported()
 	}
 	return verbs[c.Verb].bind(d.Of)(ctx, c)
 }
@@ -89,14 +90,14 @@ func (d Dispatcher) Watch(ctx context.Context, tell func(Jobs) error) error {
 
 // Describe asks for the facts of a job. The error is SchedulerAway when the adapter answers without them.
 func Describe(ctx context.Context, scheduler SchedulerClient, key Key, note []byte, from Peer) (Job, error) {
-	job, err := scheduler.Call(ctx, SchedulerCall{
+	reply, err := scheduler.Call(ctx, SchedulerCall{
 		Scheduler: key.Scheduler, Verb: CallDescribe, Key: key, Note: note, From: from,
 	})
 	switch {
 	case err != nil:
 		return Job{}, err
-	case job == nil:
+	case reply.Job == nil:
 		return Job{}, Errorf(SchedulerAway, "scheduler %s: job %s: the adapter gave no facts", key.Scheduler, key.Job)
 	}
-	return *job, nil
+	return *reply.Job, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // SchedulerVerb names one method of an adapter: of Scheduler, or of an optional contract of this file. The wire
@@ -19,37 +20,48 @@ const (
 	CallAnnotate SchedulerVerb = "annotate"
 	CallResume   SchedulerVerb = "resume"
 	CallDown     SchedulerVerb = "down"
+	CallDrained  SchedulerVerb = "drained"
 )
 
 // verbs says of each verb which contract has it, and calls the adapter's method.
 var verbs = map[SchedulerVerb]verb{
-	CallDescribe: ofJob(func(ctx context.Context, s Scheduler, c SchedulerCall) (*Job, error) {
+	CallDescribe: of(aJob, func(ctx context.Context, s Scheduler, c SchedulerCall) (SchedulerReply, error) {
 		job, err := s.Describe(ctx, c.Key, c.Note, c.From)
 		if err != nil {
-			return nil, err
+			return SchedulerReply{}, err
 		}
-		return &job, nil
+		return SchedulerReply{Job: &job}, nil
 	}),
-	CallFail: ofJob(func(ctx context.Context, s Scheduler, c SchedulerCall) (*Job, error) {
-		return nil, s.Fail(ctx, c.Key, c.Reason)
+	CallFail: tells(aJob, func(ctx context.Context, s Scheduler, c SchedulerCall) error {
+		return s.Fail(ctx, c.Key, c.Reason)
 	}),
-	CallDrain: ofNode(func(ctx context.Context, s Scheduler, c SchedulerCall) (*Job, error) {
-		return nil, s.Drain(ctx, c.Node, c.Reason)
+	CallDrain: tells(aNode, func(ctx context.Context, s Scheduler, c SchedulerCall) error {
+		return s.Drain(ctx, c.Node, c.Reason)
 	}),
-	CallRequeue: ofJob(func(ctx context.Context, r Requeuer, c SchedulerCall) (*Job, error) {
-		return nil, r.Requeue(ctx, c.Key, c.Reason)
+	CallRequeue: tells(aJob, func(ctx context.Context, r Requeuer, c SchedulerCall) error {
+		return r.Requeue(ctx, c.Key, c.Reason)
 	}),
-	CallAnnotate: ofJob(func(ctx context.Context, a Annotator, c SchedulerCall) (*Job, error) {
+	CallAnnotate: tells(aJob, func(ctx context.Context, a Annotator, c SchedulerCall) error {
 		if c.Grant == nil {
-			return nil, Errorf(NotSupported, "scheduler %s: job %s: the call has no grant to show", Clip(c.Scheduler), c.Key)
+			return Errorf(NotSupported, "scheduler %s: job %s: the call has no grant to show", Clip(c.Scheduler), c.Key)
 		}
-		return nil, a.Annotate(ctx, c.Key, *c.Grant)
+		return a.Annotate(ctx, c.Key, *c.Grant)
 	}),
-	CallResume: ofNode(func(ctx context.Context, r Resumer, c SchedulerCall) (*Job, error) {
-		return nil, r.Resume(ctx, c.Node)
+	CallResume: tells(aNode, func(ctx context.Context, r Resumer, c SchedulerCall) error {
+		return r.Resume(ctx, c.Node)
 	}),
-	CallDown: ofNode(func(ctx context.Context, d Downer, c SchedulerCall) (*Job, error) {
-		return nil, d.Down(ctx, c.Node)
+	CallDown: tells(aNode, func(ctx context.Context, d Downer, c SchedulerCall) error {
+		return d.Down(ctx, c.Node)
+	}),
+	CallDrained: of(all, func(ctx context.Context, l DrainLister, _ SchedulerCall) (SchedulerReply, error) {
+		drained, err := l.Drained(ctx)
+		if len(drained) > MaxDrained {
+			err = Errorf(SchedulerAway, "drained nodes: %d reasons, and there may be %d", len(drained), MaxDrained)
+		}
+		if err != nil {
+			return SchedulerReply{}, err
+		}
+		return SchedulerReply{Drained: drained}, nil
 	}),
 }
 
@@ -75,6 +87,32 @@ type Downer interface {
 	Down(ctx context.Context, node string) error
 }
 
+// DrainLister is implemented by a scheduler that can list the nodes that somebody took out of service, whoever it was.
+// The server asks every few seconds, so that its own list and the scheduler's agree.
+type DrainLister interface {
+	// Drained has a node once, and one element for all nodes with equal reasons where that is easy.
+	Drained(ctx context.Context) ([]Drained, error)
+}
+
+// MaxDrained bounds the elements of one list.
+const MaxDrained = 16384
+
+// Drained are nodes that a scheduler gives no job because somebody said so.
+type Drained struct {
+	Hosts string // hostlist
+	Drain
+}
+
+// Ours reports whether Weft drained the nodes there: the reason begins with DrainPrefix.
+func (d Drained) Ours() bool { return strings.HasPrefix(d.Reason, DrainPrefix) }
+
+// Drain is why a node is out of service. The zero value is that of a node in service.
+type Drain struct {
+	Reason string
+	By     string // a person; empty: Weft, or not known
+	Since  int64  // seconds since 1970; 0: not known
+}
+
 // NotDown is the error of Down for a node that scheduler does not call down.
 func NotDown(node, scheduler string) error {
 	return Errorf(NotAllowed, "node %s: scheduler %s does not call it down", Clip(node), Clip(scheduler))
@@ -91,28 +129,36 @@ type Annotator interface {
 // SchedulerVerbs are all verbs of this release, sorted.
 func SchedulerVerbs() []SchedulerVerb { return slices.Sorted(maps.Keys(verbs)) }
 
-// verb of a job, or of a node. bind returns nil for an adapter without the verb's contract.
+// verb is about something. bind returns nil for an adapter without the verb's contract.
 type verb struct {
-	node bool
+	of   subject
 	bind func(adapter any) callFunc
 }
 
-type callFunc func(context.Context, SchedulerCall) (*Job, error)
+// subject of a verb.
+type subject uint8
 
-func ofJob[C any](call func(context.Context, C, SchedulerCall) (*Job, error)) verb {
-	return verb{false, bind(call)}
+const (
+	aJob subject = iota
+	aNode
+	all
+)
+
+type callFunc func(context.Context, SchedulerCall) (SchedulerReply, error)
+
+// tells makes a verb that has no answer.
+func tells[C any](what subject, call func(context.Context, C, SchedulerCall) error) verb {
+	return of(what, func(ctx context.Context, adapter C, c SchedulerCall) (SchedulerReply, error) {
+		return SchedulerReply{}, call(ctx, adapter, c)
+	})
 }
 
-func ofNode[C any](call func(context.Context, C, SchedulerCall) (*Job, error)) verb {
-	return verb{true, bind(call)}
-}
-
-func bind[C any](call func(context.Context, C, SchedulerCall) (*Job, error)) func(any) callFunc {
-	return func(adapter any) callFunc {
+func of[C any](what subject, call func(context.Context, C, SchedulerCall) (SchedulerReply, error)) verb {
+	return verb{what, func(adapter any) callFunc {
 		a, ok := adapter.(C)
 		if !ok {
 			return nil
 		}
-		return func(ctx context.Context, c SchedulerCall) (*Job, error) { return call(ctx, a, c) }
-	}
+		return func(ctx context.Context, c SchedulerCall) (SchedulerReply, error) { return call(ctx, a, c) }
+	}}
 }

@@ -128,8 +128,8 @@ func (s scheduler) Has(verb core.SchedulerVerb) bool {
 }
 
 // Call implements core.SchedulerClient.
-func (s scheduler) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
-	call := func(s core.SchedulerClient, ctx context.Context) (*core.Job, error) { return s.Call(ctx, c) }
+func (s scheduler) Call(ctx context.Context, c core.SchedulerCall) (core.SchedulerReply, error) {
+	call := func(s core.SchedulerClient, ctx context.Context) (core.SchedulerReply, error) { return s.Call(ctx, c) }
 	return ask(ctx, s.p, string(c.Verb), asScheduler, call)
 }
 

@@ -260,12 +260,20 @@ var (
 		}
 		return c
 	})
+	genDrain = rapid.Custom(func(t *rapid.T) core.Drain {
+		return core.Drain{Reason: genText.Draw(t, "reason"), By: genText.Draw(t, "by"), Since: rapid.Int64().Draw(t, "since")}
+	})
+	genDrained = rapid.Custom(func(t *rapid.T) core.Drained {
+		return core.Drained{Hosts: genName.Draw(t, "hosts"), Drain: genDrain.Draw(t, "drain")}
+	})
 	genSchedulerReply = rapid.Custom(func(t *rapid.T) core.SchedulerReply {
 		r := core.SchedulerReply{ID: rapid.Uint64().Draw(t, "id")}
-		switch rapid.IntRange(0, 2).Draw(t, "what") {
+		switch rapid.IntRange(0, 3).Draw(t, "what") {
 		case 0:
 			job := genFacts.Draw(t, "job")
 			r.Job = &job
+		case 2:
+			r.Drained = list(t, "drained", genDrained, 3)
 		case 1:
 			r.Err = genError.Draw(t, "error")
 		}
@@ -286,7 +294,7 @@ var (
 		}
 	})
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {
-		return core.Orders{
+		o := core.Orders{
 			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3), Vouch: list(t, "vouch", genRun, 3),
 			Calls: list(t, "calls", genSchedulerCall, 3), Ran: list(t, "ran", genRan, 2), Inventory: list(t, "inventory", genName, 4),
 			TwoHosts: genText.Draw(t, "two hosts"),
@@ -294,6 +302,11 @@ var (
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
 			}), 3),
 		}
+		if rapid.Bool().Draw(t, "a drain") {
+			drain := genDrain.Draw(t, "drain")
+			o.Drain = &drain
+		}
+		return o
 	})
 
 	genField = rapid.StringMatching(`[a-z][a-z_]{0,10}`)

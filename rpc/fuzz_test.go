@@ -160,7 +160,7 @@ var decoders = []hostile{
 		}
 		for _, c := range o.Calls {
 			node := slices.Contains([]core.SchedulerVerb{core.CallDrain, core.CallResume, core.CallDown}, c.Verb)
-			if c.Key != (core.Key{}) || slices.Contains(core.SchedulerVerbs(), c.Verb) && !node {
+			if c.Key != (core.Key{}) || slices.Contains(core.SchedulerVerbs(), c.Verb) && !node && c.Verb != core.CallDrained {
 				validKey(t, c.Key)
 			}
 			if c.Verb == core.CallAnnotate && c.Grant == nil || len(c.Note) > core.MaxNote || len(c.Verb) > maxWord {

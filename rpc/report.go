@@ -119,12 +119,19 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 		Clean: every(o.Clean, func(c core.Clean) *authorityv1.Clean {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
 		}),
-		Vouch: every(o.Vouch, encodeRun), TwoHosts: text(o.TwoHosts),
+		Vouch: every(o.Vouch, encodeRun), TwoHosts: text(o.TwoHosts), Drain: optionalDrain(o.Drain),
 	}
 }
 
+func optionalDrain(v *core.Drain) *corev1.Drain {
+	if v == nil {
+		return nil
+	}
+	return encodeDrain(*v)
+}
+
 func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
-	return core.Orders{
+	o := core.Orders{
 		Head: d.head(p.GetHead()), Heard: p.GetHeard(), Forget: each(d, "runs", p.GetForget(), maxRuns, d.run),
 		Calls: each(d, "calls", p.GetCalls(), core.MaxSchedulerCalls, d.schedulerCall), Inventory: each(d, "NICs", p.GetInventory(), maxDevices, d.device),
 		Ran: each(d, "schedulers", p.GetRan(), maxTold, func(p *authorityv1.Ran) core.Ran {
@@ -135,4 +142,9 @@ func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 		}),
 		Vouch: each(d, "runs", p.GetVouch(), maxRuns, d.run), TwoHosts: text(p.GetTwoHosts()),
 	}
+	if p.GetDrain() != nil {
+		drain := d.drain(p.GetDrain())
+		o.Drain = &drain
+	}
+	return o
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weft-hpc/weft/core"
+	corev1 "github.com/weft-hpc/weft/rpc/proto/weft/core/v1"
 	schedulerv1 "github.com/weft-hpc/weft/rpc/proto/weft/scheduler/v1"
 )
 
@@ -37,9 +38,9 @@ func (s *schedulerServer) Call(
 ) (*schedulerv1.SchedulerReply, error) {
 	d := &decoder{}
 	call := d.schedulerCall(req)
-	do := func(ctx context.Context) (*core.Job, error) { return s.scheduler.Call(ctx, call) }
-	return answered(ctx, d, do, func(job *core.Job) *schedulerv1.SchedulerReply {
-		return &schedulerv1.SchedulerReply{Job: encodeAnyJob(job)}
+	do := func(ctx context.Context) (core.SchedulerReply, error) { return s.scheduler.Call(ctx, call) }
+	return answered(ctx, d, do, func(r core.SchedulerReply) *schedulerv1.SchedulerReply {
+		return &schedulerv1.SchedulerReply{Job: encodeAnyJob(r.Job), Drained: every(r.Drained, encodeDrained)}
 	})
 }
 
@@ -59,19 +60,19 @@ func (c *schedulerClient) Has(verb core.SchedulerVerb) bool {
 }
 
 // Call implements core.SchedulerClient.
-func (c *schedulerClient) Call(ctx context.Context, call core.SchedulerCall) (*core.Job, error) {
+func (c *schedulerClient) Call(ctx context.Context, call core.SchedulerCall) (core.SchedulerReply, error) {
 	if !c.Has(call.Verb) {
-		return nil, call.Unsupported()
+		return core.SchedulerReply{}, call.Unsupported()
 	}
 	reply, err := c.pb.Call(ctx, encodeSchedulerCall(call), pluginBound...)
 	out, err := decoded(c.remote, string(call.Verb), err, func(d *decoder) *core.SchedulerReply { return d.schedulerReply(reply) })
 	if err != nil {
-		return nil, err
+		return core.SchedulerReply{}, err
 	}
 	if out.Err != nil {
-		return nil, out.Err
+		return core.SchedulerReply{}, out.Err
 	}
-	return out.Job, nil
+	return *out, nil
 }
 
 // Watch implements core.SchedulerClient.
@@ -85,7 +86,7 @@ func (c *schedulerClient) Watch(ctx context.Context, tell func(core.Jobs) error)
 	return c.listen(ctx, stream, tell)
 }
 
-// maxReply is how large a description may be that travels in a report: one that is larger would end the node's session.
+// maxReply is how large an answer may be that travels in a report: one that is larger would end the node's session.
 const maxReply = MaxAuthority - 64<<10
 
 // encodeSchedulerCall leaves the grant's token here, whatever the caller forgot.
@@ -117,10 +118,14 @@ func (d *decoder) schedulerCall(p *schedulerv1.SchedulerCall) core.SchedulerCall
 }
 
 func encodeSchedulerReply(r *core.SchedulerReply) *schedulerv1.SchedulerReply {
-	p := &schedulerv1.SchedulerReply{Id: r.ID, Job: encodeAnyJob(r.Job)}
+	p := &schedulerv1.SchedulerReply{Id: r.ID, Job: encodeAnyJob(r.Job), Drained: every(r.Drained, encodeDrained)}
 	if n := proto.Size(p.Job); n > maxReply {
 		p.Job = nil
 		p.Error = encodeError(core.Errorf(core.InternalFault, "job %s: its description has %d bytes and may have %d", r.Job.Key, n, maxReply))
+	}
+	if len(p.Drained) > 0 && proto.Size(p) > maxReply {
+		p.Drained = nil
+		p.Error = encodeError(core.Errorf(core.InternalFault, "the list of drained nodes has more than %d bytes", maxReply))
 	}
 	if r.Err != nil {
 		p.Error = encodeError(r.Err)
@@ -128,9 +133,28 @@ func encodeSchedulerReply(r *core.SchedulerReply) *schedulerv1.SchedulerReply {
 	return p
 }
 
+func encodeDrained(v core.Drained) *schedulerv1.Drained {
+	return &schedulerv1.Drained{Hosts: utf(v.Hosts), Drain: encodeDrain(v.Drain)}
+}
+
+func (d *decoder) drained(p *schedulerv1.Drained) core.Drained {
+	return core.Drained{Hosts: d.fit("hosts", p.GetHosts(), maxHosts), Drain: d.drain(p.GetDrain())}
+}
+
+func encodeDrain(v core.Drain) *corev1.Drain {
+	return &corev1.Drain{Reason: text(v.Reason), By: text(v.By), Since: v.Since}
+}
+
+func (d *decoder) drain(p *corev1.Drain) core.Drain {
+	return core.Drain{Reason: text(p.GetReason()), By: text(p.GetBy()), Since: p.GetSince()}
+}
+
 func (d *decoder) schedulerReply(p *schedulerv1.SchedulerReply) *core.SchedulerReply {
 	if p == nil {
 		return nil
 	}
-	return &core.SchedulerReply{ID: p.GetId(), Job: d.anyJob(p.GetJob()), Err: local.fault(p.GetError())}
+	return &core.SchedulerReply{
+		ID: p.GetId(), Job: d.anyJob(p.GetJob()), Err: local.fault(p.GetError()),
+		Drained: each(d, "drained nodes", p.GetDrained(), core.MaxDrained, d.drained),
+	}
 }

@@ -21,10 +21,11 @@ import (
 )
 
 type fakeScheduler struct {
-	got   []any
-	job   core.Job
-	fail  error
-	watch func(context.Context, func(core.Jobs) error) error
+	got     []any
+	job     core.Job
+	drained []core.Drained
+	fail    error
+	watch   func(context.Context, func(core.Jobs) error) error
 }
 
 func (f *fakeScheduler) Describe(_ context.Context, k core.Key, note []byte, from core.Peer) (core.Job, error) {
@@ -63,6 +64,11 @@ func (f fakeAnnotator) Down(_ context.Context, node string) error {
 	return f.fail
 }
 
+func (f fakeAnnotator) Drained(context.Context) ([]core.Drained, error) {
+	f.got = append(f.got, "drained")
+	return f.drained, f.fail
+}
+
 func (f fakeAnnotator) Requeue(_ context.Context, k core.Key, reason string) error {
 	f.got = append(f.got, k, reason)
 	return f.fail
@@ -76,7 +82,7 @@ func TestScheduler(t *testing.T) {
 	f := &fakeScheduler{}
 	c := wireScheduler(t, fakeAnnotator{f})
 	rapid.Check(t, func(t *rapid.T) {
-		f.got, f.fail, f.job = nil, nil, genFacts.Draw(t, "job")
+		f.got, f.fail, f.job, f.drained = nil, nil, genFacts.Draw(t, "job"), list(t, "drained", genDrained, 3)
 		call := core.SchedulerCall{
 			Scheduler: genName.Draw(t, "scheduler"), Key: genKey.Draw(t, "key"), Note: octets(t, "note"), From: genPeer.Draw(t, "peer"),
 			Reason: genText.Draw(t, "reason"), Node: genName.Draw(t, "node"),
@@ -87,29 +93,26 @@ func TestScheduler(t *testing.T) {
 		want := map[core.SchedulerVerb][]any{
 			core.CallDescribe: {call.Key, call.Note, call.From}, core.CallFail: {call.Key, call.Reason}, core.CallDrain: {call.Node, call.Reason},
 			core.CallRequeue: {call.Key, call.Reason}, core.CallAnnotate: {call.Key, shown}, core.CallResume: {call.Node},
-			core.CallDown: {call.Node},
+			core.CallDown: {call.Node}, core.CallDrained: {"drained"},
 		}
+		answers := map[core.SchedulerVerb]core.SchedulerReply{core.CallDescribe: {Job: &f.job}, core.CallDrained: {Drained: f.drained}}
 		e := genError.Draw(t, "error")
 		for _, verb := range core.SchedulerVerbs() {
 			call.Verb = verb
 			f.got, f.fail = nil, nil
-			job, err := c.Call(context.Background(), call)
+			reply, err := c.Call(context.Background(), call)
 			if err != nil || !c.Has(verb) {
 				t.Fatalf("%s: %v", verb, err)
 			}
 			if diff := cmp.Diff(want[verb], f.got); diff != "" {
 				t.Fatalf("%s (-want +got)\n%s", verb, diff)
 			}
-			if verb != core.CallDescribe && job != nil {
-				t.Fatalf("%s answers with %+v", verb, job)
-			}
-			if verb == core.CallDescribe {
-				if diff := cmp.Diff(&f.job, job); diff != "" {
-					t.Fatalf("(-want +got)\n%s", diff)
-				}
+			if diff := cmp.Diff(answers[verb], reply); diff != "" {
+				t.Fatalf("%s (-want +got)\n%s", verb, diff)
 			}
 			f.fail = e
-			if job, err := c.Call(context.Background(), call); job != nil || !cmp.Equal(e, core.AsError(err), errorsWhole) {
+			reply, err = c.Call(context.Background(), call)
+			if !cmp.Equal(core.SchedulerReply{}, reply) || !cmp.Equal(e, core.AsError(err), errorsWhole) {
 				t.Fatalf("%s: %v, want %v", verb, err, e)
 			}
 		}
@@ -148,7 +151,8 @@ func TestVerbsAreOptional(t *testing.T) {
 func TestACallNamesWhatItIsAbout(t *testing.T) {
 	f := &fakeScheduler{}
 	c := wireScheduler(t, fakeAnnotator{f})
-	for _, verb := range core.SchedulerVerbs() {
+	verbs := slices.DeleteFunc(core.SchedulerVerbs(), func(v core.SchedulerVerb) bool { return v == core.CallDrained })
+	for _, verb := range verbs {
 		if _, err := c.Call(t.Context(), core.SchedulerCall{Scheduler: "s", Verb: verb}); core.AsError(err).Reason != core.BadCall || f.got != nil {
 			t.Errorf("%s: %v, and the adapter heard %v", verb, err, f.got)
 		}

@@ -25,7 +25,7 @@ func (a away) Watch(context.Context, func(core.Jobs) error) error {
 }
 
 // Call implements core.SchedulerClient: it sends the call in the node's session and waits for its reply.
-func (a away) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
+func (a away) Call(ctx context.Context, c core.SchedulerCall) (core.SchedulerReply, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.s.limits.Describe)
@@ -35,13 +35,13 @@ func (a away) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error)
 	ses := a.s.sessions[a.node]
 	a.s.mu.Unlock()
 	if ses == nil {
-		return nil, core.Errorf(core.SchedulerAway, "scheduler %s: the agent of node %s, where its half runs, has no session here", a.name, a.node).
+		return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: the agent of node %s, where its half runs, has no session here", a.name, a.node).
 			WithRemedy("check on the node that the agent runs and that it reaches the server")
 	}
-	tells := c.Verb != core.CallDescribe
+	tells := c.Verb != core.CallDescribe && c.Verb != core.CallDrained
 	id, done, err := ses.calls.begin(a.name, a.node, tells)
 	if err != nil {
-		return nil, err
+		return core.SchedulerReply{}, err
 	}
 	defer ses.calls.end(id, tells)
 	deadline, _ := ctx.Deadline()
@@ -52,13 +52,13 @@ func (a away) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error)
 	select {
 	case r := <-done:
 		if r.Err != nil {
-			return nil, r.Err
+			return core.SchedulerReply{}, r.Err
 		}
-		return r.Job, nil
+		return r, nil
 	case <-ses.ctx.Done():
-		return nil, core.Errorf(core.SchedulerAway, "scheduler %s: %s: the session of node %s, where its half runs, ended: %w", a.name, c.Verb, a.node, context.Cause(ses.ctx))
+		return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: %s: the session of node %s, where its half runs, ended: %w", a.name, c.Verb, a.node, context.Cause(ses.ctx))
 	case <-ctx.Done():
-		return nil, core.Errorf(core.TimedOut, "scheduler %s: %s: node %s, where its half runs, did not answer in time: %w", a.name, c.Verb, a.node, context.Cause(ctx))
+		return core.SchedulerReply{}, core.Errorf(core.TimedOut, "scheduler %s: %s: node %s, where its half runs, did not answer in time: %w", a.name, c.Verb, a.node, context.Cause(ctx))
 	}
 }
 

@@ -84,6 +84,20 @@ type Node struct {
 	Hardware  string   // as in core.Report, of the host that its joins are on; empty: not known
 	Twin      Twin
 	Fault     string // why it should take no job, as it told while it had two hosts
+	DrainedBy string // the person of Drained; empty: Weft
+	DrainedAt time.Time
+}
+
+// Drain is why the node is out of service.
+func (n *Node) Drain() core.Drain {
+	if n.Drained == "" {
+		return core.Drain{}
+	}
+	d := core.Drain{Reason: n.Drained, By: n.DrainedBy}
+	if !n.DrainedAt.IsZero() {
+		d.Since = n.DrainedAt.Unix()
+	}
+	return d
 }
 
 // Twin says that two hosts have a node's certificate, as it was first seen.

@@ -111,20 +111,30 @@ type aliasedScheduler struct {
 	*Aliases
 }
 
-func (s aliasedScheduler) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
+func (s aliasedScheduler) Call(ctx context.Context, c core.SchedulerCall) (core.SchedulerReply, error) {
 	c.Node, c.From.Node = s.out(c.Node), s.out(c.From.Node)
 	told, err := s.SchedulerClient.Call(ctx, c)
-	if told == nil || err != nil {
-		return nil, err
+	if err != nil {
+		return core.SchedulerReply{}, err
 	}
-	job := *told
+	told.Drained = slices.Clone(told.Drained)
+	for i := range told.Drained {
+		if told.Drained[i].Hosts, err = s.in(told.Drained[i].Hosts); err != nil {
+			return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: drained nodes: %w", c.Scheduler, err)
+		}
+	}
+	if told.Job == nil {
+		return told, nil
+	}
+	job := *told.Job
 	job.Placements = slices.Clone(job.Placements)
 	for i := range job.Placements {
 		if job.Placements[i].Hosts, err = s.in(job.Placements[i].Hosts); err != nil {
-			return nil, core.Errorf(core.SchedulerAway, "scheduler %s: job %s: its nodes: %w", c.Key.Scheduler, c.Key.Job, err)
+			return core.SchedulerReply{}, core.Errorf(core.SchedulerAway, "scheduler %s: job %s: its nodes: %w", c.Key.Scheduler, c.Key.Job, err)
 		}
 	}
-	return &job, nil
+	told.Job = &job
+	return told, nil
 }
 
 // Watch leaves out the nodes of a job whose list cannot be read, as the scheduler may.

@@ -99,11 +99,11 @@ func (h half) Has(verb core.SchedulerVerb) bool {
 }
 
 // Call implements core.SchedulerClient. A describe is lost with the process that was asked.
-func (h half) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error) {
+func (h half) Call(ctx context.Context, c core.SchedulerCall) (core.SchedulerReply, error) {
 	p := h.s.process()
 	if c.Verb == core.CallDescribe {
 		if err := h.w.reach(atDescribe + h.s.name()); err != nil {
-			return nil, err
+			return core.SchedulerReply{}, err
 		}
 	}
 	if c.Verb == core.CallDrain {
@@ -111,11 +111,11 @@ func (h half) Call(ctx context.Context, c core.SchedulerCall) (*core.Job, error)
 		h.w.drains = append(h.w.drains, fmt.Sprintf("%s %s: %s", h.s.name(), c.Node, c.Reason))
 		h.w.mu.Unlock()
 	}
-	job, err := core.Dispatcher{Of: p.scheduler}.Call(ctx, c)
+	reply, err := core.Dispatcher{Of: p.scheduler}.Call(ctx, c)
 	if c.Verb == core.CallDescribe && p.over() {
-		return nil, errDied
+		return core.SchedulerReply{}, errDied
 	}
-	return job, err
+	return reply, err
 }
 
 func (h half) Watch(ctx context.Context, tell func(core.Jobs) error) error {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -55,6 +57,21 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	drained("disk is full, see ticket 7")
+	if err := p.Drain(t.Context(), "node01", "cxi1 is gone"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Drained(t.Context())
+	slices.SortFunc(got, func(a, b core.Drained) int { return strings.Compare(a.Hosts, b.Hosts) })
+	want := []core.Drained{
+		{Hosts: "node01", Drain: core.Drain{Reason: "weft: cxi1 is gone", Since: 1}},
+		{Hosts: "node02", Drain: core.Drain{Reason: "disk is full, see ticket 7", Since: 1}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if err := p.Resume(t.Context(), "node01"); err != nil {
+		t.Fatal(err)
+	}
 	if _, other := b.Drained(0); other {
 		t.Error("another node was drained")
 	}
@@ -83,9 +100,7 @@ func TestResume(t *testing.T) {
 		b.Drain(1, reason)
 		check("drained by another", reason, true)
 	}
-	if err := p.Resume(t.Context(), "login1"); err != nil {
-		t.Errorf("a node that Flux does not have: %v", err)
-	}
+	checkError(t, p.Resume(t.Context(), "login1"), core.NotSupported, "login1")
 	checkError(t, p.Resume(t.Context(), "a b"), core.BadCall, "a b")
 }
 

@@ -33,7 +33,7 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 		}
 	}
 	if isFault(err, syscall.EINVAL) {
-		return core.Errorf(core.NotSupported, "node %s: instance %s has no node of that name", node, p.name)
+		return p.lacks(node)
 	}
 	return p.away("node "+node+": drain", err)
 }
@@ -64,12 +64,36 @@ func (p *Plugin) drained(ctx context.Context, node string) (reason string, known
 	if err != nil {
 		return "", false, err
 	}
+	if !slices.Contains(names, node) {
+		return "", false, p.lacks(node)
+	}
 	for ranks, d := range s.Drain {
 		if on, err := among(names, ranks, node); on || err != nil {
 			return d.Reason, on, err
 		}
 	}
 	return "", false, nil
+}
+
+func (p *Plugin) lacks(node string) error {
+	return core.Errorf(core.NotSupported, "node %s: instance %s has no node of that name", node, p.name)
+}
+
+// Drained lists the nodes that are drained. Flux does not tell who drained them.
+func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
+	s, names, err := p.status(ctx)
+	for ranks, d := range s.Drain {
+		var on []string
+		if err == nil {
+			on, err = members(names, ranks)
+		}
+		drain := core.Drain{Reason: d.Reason, Since: int64(d.Timestamp)}
+		all = append(all, core.Drained{Hosts: hostlist.Fold(on), Drain: drain})
+	}
+	if err != nil {
+		return nil, p.away("drained nodes", err)
+	}
+	return all, nil
 }
 
 // Down reports by nil that the node's broker is offline.
@@ -82,7 +106,7 @@ func (p *Plugin) Down(ctx context.Context, node string) error {
 		return p.away("node "+node, err)
 	}
 	if !slices.Contains(names, node) {
-		return core.Errorf(core.NotSupported, "node %s: instance %s has no node of that name", node, p.name)
+		return p.lacks(node)
 	}
 	if s.Offline != "" {
 		if offline, err := among(names, s.Offline, node); offline || err != nil {
@@ -95,7 +119,8 @@ func (p *Plugin) Down(ctx context.Context, node string) error {
 type status struct {
 	R     resources `json:"R"`
 	Drain map[string]struct {
-		Reason string `json:"reason"`
+		Reason    string  `json:"reason"`
+		Timestamp float64 `json:"timestamp"` // seconds since 1970
 	} `json:"drain"`
 	Offline string `json:"offline"` // ranks
 }
@@ -115,11 +140,15 @@ func (p *Plugin) status(ctx context.Context) (s status, names []string, err erro
 
 // among reports whether node is one of ranks.
 func among(names []string, ranks, node string) (bool, error) {
+	on, err := members(names, ranks)
+	return slices.Contains(on, node), err
+}
+
+// members are the nodes of ranks.
+func members(names []string, ranks string) (on []string, err error) {
 	spans, err := parseIDs(ranks)
-	if err != nil {
-		return false, err
+	for _, s := range spans {
+		on = append(on, names[min(s.low, len(names)):min(s.high+1, len(names))]...)
 	}
-	return slices.ContainsFunc(spans, func(s span) bool {
-		return slices.Contains(names[min(s.low, len(names)):min(s.high+1, len(names))], node)
-	}), nil
+	return on, err
 }

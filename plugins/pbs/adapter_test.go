@@ -386,14 +386,24 @@ func TestDrain(t *testing.T) {
 	if c.Host("n2").Vnodes[0].Offline {
 		t.Error("another node went too")
 	}
+	if got, err := p.Drained(t.Context()); err != nil || len(got) != 1 || got[0].Hosts != "n1" || !got[0].Ours() {
+		t.Errorf("%+v %v", got, err)
+	}
 	if err := p.Resume(t.Context(), "n1"); err != nil || c.Host("n1").Vnodes[0].Offline {
 		t.Errorf("a reason that PBS cut is not Weft's any more: %v", err)
+	}
+	c.Host("n1").Vnodes[0].Down, c.Host("n1").Vnodes[1].Down = true, true
+	if got, err := p.Drained(t.Context()); err != nil || got != nil {
+		t.Errorf("a host that is down is drained: %+v %v", got, err)
 	}
 	v := c.Host("n2").Vnodes[0]
 	for _, comment := range []string{"ann: memory is tested", "ann: der Lüfter „rattert“"} {
 		v.Offline, v.Comment = true, comment
 		if err := p.Drain(t.Context(), "n2", "cxi0 is gone"); err != nil || v.Comment != comment {
 			t.Errorf("%v, %q", err, v.Comment)
+		}
+		if got, err := p.Drained(t.Context()); err != nil || len(got) != 1 || got[0].Hosts != "n2" || got[0].Ours() {
+			t.Errorf("%+v %v", got, err)
 		}
 	}
 	if err := p.Drain(t.Context(), "n9", "x"); reason(err) != core.NotSupported {

@@ -71,6 +71,21 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 	return p.command(ctx, "pbsnodes", "-r", "-C", "", node)
 }
 
+// Drained lists the hosts whose vnodes are all offline. PBS does not tell who took them offline, or when.
+func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	text, err := p.run(ctx, "pbsnodes", "-l")
+	for line := range strings.Lines(string(text)) {
+		host, rest, _ := strings.Cut(line, " ")
+		state, comment, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+		if n := (vnode{state, strings.TrimSpace(comment)}); n.offline() {
+			all = append(all, core.Drained{Hosts: host, Drain: core.Drain{Reason: n.comment}})
+		}
+	}
+	return all, command.Away(err)
+}
+
 // Down reports by nil that every vnode of the node is down.
 func (p *Plugin) Down(ctx context.Context, node string) error {
 	vnodes, err := p.vnodes(ctx, node)

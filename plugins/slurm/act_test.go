@@ -149,6 +149,30 @@ func TestResume(t *testing.T) {
 	checkError(t, f.adapter(t).Resume(t.Context(), "n1"), core.SchedulerAway, "Unable to contact")
 }
 
+// TestDrained: a node counts once, however many partitions it is in, and Weft's own drain is nobody's.
+func TestDrained(t *testing.T) {
+	node := func(name, state, user, since, reason string) map[string]string {
+		return map[string]string{"NodeList": name, "StateLong": state, "User": user, "Timestamp": since, "Reason": reason}
+	}
+	f := &fake{nodes: []map[string]string{
+		node("n1", "drained", "ann", "1795836284", "memory is tested"), node("n1", "drained", "ann", "1795836284", "memory is tested"),
+		node("n2", "draining", "root", "1795836285", "weft: cxi0: it is gone"), node("n3", "idle", "root", "Unknown", "none"),
+		node("n4", "drained", "Unknown", "Unknown", "none"),
+	}}
+	got, err := f.adapter(t).Drained(t.Context())
+	want := []core.Drained{
+		{Hosts: "n1", Drain: core.Drain{Reason: "memory is tested", By: "ann", Since: 1795836284}},
+		{Hosts: "n2", Drain: core.Drain{Reason: "weft: cxi0: it is gone", Since: 1795836285}},
+		{Hosts: "n4", Drain: core.Drain{Reason: "none"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || !got[1].Ours() || got[0].Ours() {
+		t.Error(err, diff)
+	}
+	f.err = &command.Failure{Command: "sinfo", Says: "Unable to contact slurm controller", Code: 1}
+	_, err = f.adapter(t).Drained(t.Context())
+	checkError(t, err, core.SchedulerAway, "Unable to contact")
+}
+
 func TestDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		states []string

@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-hpc/weft/command"
@@ -43,6 +44,37 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 		return err
 	}
 	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=UNDRAIN")
+}
+
+// drainTable is what is asked of drained nodes.
+var drainTable = table{{"NodeList", 257}, {"User", 65}, {"Timestamp", 33}, {"Reason", 257}}
+
+// Drained lists the nodes that are drained or draining. sinfo shows a node once a partition.
+func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	text, err := p.run(ctx, "sinfo", "-h", "-N", "-t", "drain", "-O", drainTable.format())
+	if err != nil {
+		return nil, command.Away(err)
+	}
+	seen := map[string]bool{}
+	err = drainTable.parse(text, func(v []string, _ []bool) error {
+		if seen[v[0]] {
+			return nil
+		}
+		seen[v[0]] = true
+		d := core.Drained{Hosts: v[0], Drain: core.Drain{Reason: v[3]}}
+		d.Since, _ = strconv.ParseInt(v[2], 10, 64) // "Unknown" where there is no reason
+		if !d.Ours() && v[1] != "Unknown" {
+			d.By = v[1]
+		}
+		all = append(all, d)
+		return nil
+	})
+	if err != nil {
+		return nil, core.Errorf(core.SchedulerAway, "sinfo: drained nodes: %w", err)
+	}
+	return all, nil
 }
 
 // Down reports by nil that every state of the node is down. One that is drained or powered off may answer.

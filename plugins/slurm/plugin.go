@@ -26,6 +26,7 @@ var (
 	_ core.Scheduler     = (*Plugin)(nil)
 	_ core.Requeuer      = (*Plugin)(nil)
 	_ core.Downer        = (*Plugin)(nil)
+	_ core.DrainLister   = (*Plugin)(nil)
 	_ core.Resumer       = (*Plugin)(nil)
 	_ core.Configurable  = (*Plugin)(nil)
 	_ core.RequestParser = (*Plugin)(nil)

@@ -53,6 +53,8 @@ func node(c *coder, r *engine.Node) {
 	})
 	fact(c, 3, &r.Fault, (*coder).text)
 	fact(c, 4, &r.Hardware, (*coder).text)
+	fact(c, 5, &r.DrainedBy, (*coder).text)
+	fact(c, 6, &r.DrainedAt, (*coder).time)
 }
 
 func host(c *coder, v *engine.Host) {

@@ -158,6 +158,9 @@ func loose(v string) any {
 func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if slices.Contains(args, "-l") {
+		return c.marked(), nil
+	}
 	host := args[len(args)-1]
 	i := slices.IndexFunc(c.hosts, func(h *Host) bool { return h.Name == host })
 	if slices.Contains(args, "-o") {
@@ -188,6 +191,27 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 		out.WriteByte('\n')
 	}
 	return out.Bytes(), nil
+}
+
+// marked lists hosts that are offline or down as pbsnodes -l does: by pbs_stathost, which puts "<various>" where the
+// vnodes of a host differ.
+func (c *Complex) marked() []byte {
+	var out bytes.Buffer
+	for _, h := range c.hosts {
+		state, comment := h.Vnodes[0].state(), h.Vnodes[0].Comment
+		for _, v := range h.Vnodes {
+			if v.state() != state {
+				state = "<various>"
+			}
+			if v.Comment != comment {
+				comment = "<various>"
+			}
+		}
+		if strings.Contains(state, "offline") || strings.Contains(state, "down") {
+			fmt.Fprintf(&out, "%-20s %s %s\n", h.Name, state, shown(comment))
+		}
+	}
+	return out.Bytes()
 }
 
 // state is the vnode's as pbsnodes shows it.

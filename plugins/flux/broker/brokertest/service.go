@@ -165,9 +165,9 @@ func (c *client) drain(m *broker.Message, req struct {
 		return nil, bad
 	}
 	i := &c.b.instance
-	_, was := i.drained[rank]
+	// A node that is drained without a reason is no error (check_draininfo_idset in drain.c, 0.88.0).
 	switch {
-	case req.Mode == "overwrite", !was:
+	case req.Mode == "overwrite", i.drained[rank] == "":
 		i.drained[rank] = req.Reason
 	default:
 		return nil, &no{syscall.EEXIST, "already drained"}

@@ -666,6 +666,7 @@ type Orders struct {
 	Inventory     []string               `protobuf:"bytes,7,rep,name=inventory,proto3" json:"inventory,omitempty"`               // the node's accepted NICs, after a full report and when they have changed; empty: nothing new
 	Vouch         []*v1.Run              `protobuf:"bytes,8,rep,name=vouch,proto3" json:"vouch,omitempty"`                       // the scheduler's answers lack these: does the node see them live?
 	TwoHosts      string                 `protobuf:"bytes,9,opt,name=two_hosts,json=twoHosts,proto3" json:"two_hosts,omitempty"` // which hosts have the node's certificate; empty: one has it
+	Drain         *v1.Drain              `protobuf:"bytes,10,opt,name=drain,proto3" json:"drain,omitempty"`                      // why the node is out of service; not set: nothing new; empty: it is in service
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -761,6 +762,13 @@ func (x *Orders) GetTwoHosts() string {
 		return x.TwoHosts
 	}
 	return ""
+}
+
+func (x *Orders) GetDrain() *v1.Drain {
+	if x != nil {
+		return x.Drain
+	}
+	return nil
 }
 
 // Ran is what a scheduler has on the node, by a complete answer that was begun after the node's first report of its boot.
@@ -922,7 +930,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
 	"\x03why\x18\x06 \x01(\tR\x03why\x12+\n" +
 	"\x04life\x18\a \x01(\x0e2\x17.weft.authority.v1.LifeR\x04life\x12\x1a\n" +
-	"\bwarnings\x18\b \x03(\tR\bwarnings\"\xe7\x02\n" +
+	"\bwarnings\x18\b \x03(\tR\bwarnings\"\x92\x03\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
@@ -932,7 +940,9 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x03ran\x18\x06 \x03(\v2\x16.weft.authority.v1.RanR\x03ran\x12\x1c\n" +
 	"\tinventory\x18\a \x03(\tR\tinventory\x12'\n" +
 	"\x05vouch\x18\b \x03(\v2\x11.weft.core.v1.RunR\x05vouch\x12\x1b\n" +
-	"\ttwo_hosts\x18\t \x01(\tR\btwoHosts\"f\n" +
+	"\ttwo_hosts\x18\t \x01(\tR\btwoHosts\x12)\n" +
+	"\x05drain\x18\n" +
+	" \x01(\v2\x13.weft.core.v1.DrainR\x05drain\"f\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
@@ -992,7 +1002,8 @@ var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(*v1.Jobs)(nil),            // 19: weft.core.v1.Jobs
 	(*v1.Run)(nil),             // 20: weft.core.v1.Run
 	(*v11.SchedulerCall)(nil),  // 21: weft.scheduler.v1.SchedulerCall
-	(*v1.JobStatus)(nil),       // 22: weft.core.v1.JobStatus
+	(*v1.Drain)(nil),           // 22: weft.core.v1.Drain
+	(*v1.JobStatus)(nil),       // 23: weft.core.v1.JobStatus
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
 	12, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
@@ -1017,17 +1028,18 @@ var file_weft_authority_v1_authority_proto_depIdxs = []int32{
 	21, // 19: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
 	10, // 20: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
 	20, // 21: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
-	22, // 22: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
-	20, // 23: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	2,  // 24: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	4,  // 25: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	3,  // 26: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	5,  // 27: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	26, // [26:28] is the sub-list for method output_type
-	24, // [24:26] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	22, // 22: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
+	23, // 23: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
+	20, // 24: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	2,  // 25: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	4,  // 26: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	3,  // 27: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	5,  // 28: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	27, // [27:29] is the sub-list for method output_type
+	25, // [25:27] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }

@@ -1695,6 +1695,67 @@ func (x *JobStatus) GetStarted() int64 {
 	return 0
 }
 
+// Drain is why a node is out of service.
+type Drain struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`        // a person; empty: Weft, or not known
+	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"` // seconds since 1970; 0: not known
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Drain) Reset() {
+	*x = Drain{}
+	mi := &file_weft_core_v1_core_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Drain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Drain) ProtoMessage() {}
+
+func (x *Drain) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_core_v1_core_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Drain.ProtoReflect.Descriptor instead.
+func (*Drain) Descriptor() ([]byte, []int) {
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Drain) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Drain) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Drain) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
 var File_weft_core_v1_core_proto protoreflect.FileDescriptor
 
 const file_weft_core_v1_core_proto_rawDesc = "" +
@@ -1815,7 +1876,11 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12,\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.weft.core.v1.JobStateR\x05state\x12\x14\n" +
 	"\x05hosts\x18\x03 \x01(\tR\x05hosts\x12\x18\n" +
-	"\astarted\x18\x04 \x01(\x03R\astarted*\xec\x01\n" +
+	"\astarted\x18\x04 \x01(\x03R\astarted\"E\n" +
+	"\x05Drain\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\x03R\x05since*\xec\x01\n" +
 	"\x04Code\x12\x14\n" +
 	"\x10CODE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fCODE_INVALID\x10\x01\x12\x12\n" +
@@ -1872,7 +1937,7 @@ func file_weft_core_v1_core_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_core_v1_core_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_weft_core_v1_core_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_weft_core_v1_core_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_weft_core_v1_core_proto_goTypes = []any{
 	(Code)(0),          // 0: weft.core.v1.Code
 	(Resource)(0),      // 1: weft.core.v1.Resource
@@ -1896,6 +1961,7 @@ var file_weft_core_v1_core_proto_goTypes = []any{
 	(*Collective)(nil), // 19: weft.core.v1.Collective
 	(*Jobs)(nil),       // 20: weft.core.v1.Jobs
 	(*JobStatus)(nil),  // 21: weft.core.v1.JobStatus
+	(*Drain)(nil),      // 22: weft.core.v1.Drain
 }
 var file_weft_core_v1_core_proto_depIdxs = []int32{
 	5,  // 0: weft.core.v1.Run.key:type_name -> weft.core.v1.Key
@@ -1943,7 +2009,7 @@ func file_weft_core_v1_core_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_core_v1_core_proto_rawDesc), len(file_weft_core_v1_core_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -35,6 +35,7 @@ type SchedulerCall struct {
 	//	annotate  show a grant in the scheduler's own record of the job
 	//	drain     take a node out of service
 	//	resume    take a node back into service that drain took out of it, and leave one alone that anybody else did
+	//	drained   list the nodes that somebody took out of service
 	//
 	// A later release may have more.
 	Verb          string    `protobuf:"bytes,1,opt,name=verb,proto3" json:"verb,omitempty"`
@@ -154,9 +155,10 @@ func (x *SchedulerCall) GetWithin() int64 {
 // SchedulerReply is what came of a call.
 type SchedulerReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`      // of an order: of the call
-	Job           *Job                   `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`     // describe, where it went well
-	Error         *v1.Error              `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"` // of an order; not set: it went well
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`          // of an order: of the call
+	Job           *Job                   `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`         // describe, where it went well
+	Error         *v1.Error              `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`     // of an order; not set: it went well
+	Drained       []*Drained             `protobuf:"bytes,4,rep,name=drained,proto3" json:"drained,omitempty"` // drained; at most 16384
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,6 +214,66 @@ func (x *SchedulerReply) GetError() *v1.Error {
 	return nil
 }
 
+func (x *SchedulerReply) GetDrained() []*Drained {
+	if x != nil {
+		return x.Drained
+	}
+	return nil
+}
+
+// Drained are nodes that the scheduler gives no job because somebody said so.
+type Drained struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hosts         string                 `protobuf:"bytes,1,opt,name=hosts,proto3" json:"hosts,omitempty"` // hostlist, in Weft's names of nodes
+	Drain         *v1.Drain              `protobuf:"bytes,2,opt,name=drain,proto3" json:"drain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Drained) Reset() {
+	*x = Drained{}
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Drained) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Drained) ProtoMessage() {}
+
+func (x *Drained) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Drained.ProtoReflect.Descriptor instead.
+func (*Drained) Descriptor() ([]byte, []int) {
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Drained) GetHosts() string {
+	if x != nil {
+		return x.Hosts
+	}
+	return ""
+}
+
+func (x *Drained) GetDrain() *v1.Drain {
+	if x != nil {
+		return x.Drain
+	}
+	return nil
+}
+
 // Job is what a scheduler says of a job once it runs: the facts that policy decides on.
 type Job struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -231,7 +293,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[2]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -243,7 +305,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[2]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -256,7 +318,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{2}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Job) GetRun() *v1.Run {
@@ -341,7 +403,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[3]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -353,7 +415,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[3]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -366,7 +428,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{3}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Placement) GetHosts() string {
@@ -408,7 +470,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[4]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +482,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[4]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +495,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{4}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Request) GetOff() bool {
@@ -516,7 +578,7 @@ type LimitRequests struct {
 
 func (x *LimitRequests) Reset() {
 	*x = LimitRequests{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[5]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -528,7 +590,7 @@ func (x *LimitRequests) String() string {
 func (*LimitRequests) ProtoMessage() {}
 
 func (x *LimitRequests) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[5]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -541,7 +603,7 @@ func (x *LimitRequests) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitRequests.ProtoReflect.Descriptor instead.
 func (*LimitRequests) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{5}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LimitRequests) GetPtes() *LimitRequest {
@@ -612,7 +674,7 @@ type LimitRequest struct {
 
 func (x *LimitRequest) Reset() {
 	*x = LimitRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[6]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +686,7 @@ func (x *LimitRequest) String() string {
 func (*LimitRequest) ProtoMessage() {}
 
 func (x *LimitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[6]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +699,7 @@ func (x *LimitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitRequest.ProtoReflect.Descriptor instead.
 func (*LimitRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{6}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LimitRequest) GetPerCore() uint32 {
@@ -671,7 +733,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[7]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +745,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[7]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +758,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{7}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WatchRequest) GetHeard() uint64 {
@@ -718,7 +780,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[8]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -730,7 +792,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[8]
+	mi := &file_weft_scheduler_v1_scheduler_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -743,7 +805,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{8}
+	return file_weft_scheduler_v1_scheduler_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WatchReply) GetJobs() *v1.Jobs {
@@ -783,11 +845,15 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\tscheduler\x18\b \x01(\tR\tscheduler\x12\x0e\n" +
 	"\x02id\x18\t \x01(\x04R\x02id\x12\x16\n" +
 	"\x06within\x18\n" +
-	" \x01(\x03R\x06within\"u\n" +
+	" \x01(\x03R\x06within\"\xab\x01\n" +
 	"\x0eSchedulerReply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12(\n" +
 	"\x03job\x18\x02 \x01(\v2\x16.weft.scheduler.v1.JobR\x03job\x12)\n" +
-	"\x05error\x18\x03 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\"\xb4\x02\n" +
+	"\x05error\x18\x03 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\x124\n" +
+	"\adrained\x18\x04 \x03(\v2\x1a.weft.scheduler.v1.DrainedR\adrained\"J\n" +
+	"\aDrained\x12\x14\n" +
+	"\x05hosts\x18\x01 \x01(\tR\x05hosts\x12)\n" +
+	"\x05drain\x18\x02 \x01(\v2\x13.weft.core.v1.DrainR\x05drain\"\xb4\x02\n" +
 	"\x03Job\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -858,52 +924,56 @@ func file_weft_scheduler_v1_scheduler_proto_rawDescGZIP() []byte {
 	return file_weft_scheduler_v1_scheduler_proto_rawDescData
 }
 
-var file_weft_scheduler_v1_scheduler_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_weft_scheduler_v1_scheduler_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_weft_scheduler_v1_scheduler_proto_goTypes = []any{
 	(*SchedulerCall)(nil),  // 0: weft.scheduler.v1.SchedulerCall
 	(*SchedulerReply)(nil), // 1: weft.scheduler.v1.SchedulerReply
-	(*Job)(nil),            // 2: weft.scheduler.v1.Job
-	(*Placement)(nil),      // 3: weft.scheduler.v1.Placement
-	(*Request)(nil),        // 4: weft.scheduler.v1.Request
-	(*LimitRequests)(nil),  // 5: weft.scheduler.v1.LimitRequests
-	(*LimitRequest)(nil),   // 6: weft.scheduler.v1.LimitRequest
-	(*WatchRequest)(nil),   // 7: weft.scheduler.v1.WatchRequest
-	(*WatchReply)(nil),     // 8: weft.scheduler.v1.WatchReply
-	(*v1.Key)(nil),         // 9: weft.core.v1.Key
-	(*v1.Peer)(nil),        // 10: weft.core.v1.Peer
-	(*v1.Grant)(nil),       // 11: weft.core.v1.Grant
-	(*v1.Error)(nil),       // 12: weft.core.v1.Error
-	(*v1.Run)(nil),         // 13: weft.core.v1.Run
-	(*v1.Jobs)(nil),        // 14: weft.core.v1.Jobs
+	(*Drained)(nil),        // 2: weft.scheduler.v1.Drained
+	(*Job)(nil),            // 3: weft.scheduler.v1.Job
+	(*Placement)(nil),      // 4: weft.scheduler.v1.Placement
+	(*Request)(nil),        // 5: weft.scheduler.v1.Request
+	(*LimitRequests)(nil),  // 6: weft.scheduler.v1.LimitRequests
+	(*LimitRequest)(nil),   // 7: weft.scheduler.v1.LimitRequest
+	(*WatchRequest)(nil),   // 8: weft.scheduler.v1.WatchRequest
+	(*WatchReply)(nil),     // 9: weft.scheduler.v1.WatchReply
+	(*v1.Key)(nil),         // 10: weft.core.v1.Key
+	(*v1.Peer)(nil),        // 11: weft.core.v1.Peer
+	(*v1.Grant)(nil),       // 12: weft.core.v1.Grant
+	(*v1.Error)(nil),       // 13: weft.core.v1.Error
+	(*v1.Drain)(nil),       // 14: weft.core.v1.Drain
+	(*v1.Run)(nil),         // 15: weft.core.v1.Run
+	(*v1.Jobs)(nil),        // 16: weft.core.v1.Jobs
 }
 var file_weft_scheduler_v1_scheduler_proto_depIdxs = []int32{
-	9,  // 0: weft.scheduler.v1.SchedulerCall.key:type_name -> weft.core.v1.Key
-	10, // 1: weft.scheduler.v1.SchedulerCall.from:type_name -> weft.core.v1.Peer
-	11, // 2: weft.scheduler.v1.SchedulerCall.grant:type_name -> weft.core.v1.Grant
-	2,  // 3: weft.scheduler.v1.SchedulerReply.job:type_name -> weft.scheduler.v1.Job
-	12, // 4: weft.scheduler.v1.SchedulerReply.error:type_name -> weft.core.v1.Error
-	13, // 5: weft.scheduler.v1.Job.run:type_name -> weft.core.v1.Run
-	3,  // 6: weft.scheduler.v1.Job.placements:type_name -> weft.scheduler.v1.Placement
-	4,  // 7: weft.scheduler.v1.Job.request:type_name -> weft.scheduler.v1.Request
-	5,  // 8: weft.scheduler.v1.Request.limits:type_name -> weft.scheduler.v1.LimitRequests
-	6,  // 9: weft.scheduler.v1.LimitRequests.ptes:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 10: weft.scheduler.v1.LimitRequests.txqs:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 11: weft.scheduler.v1.LimitRequests.tgqs:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 12: weft.scheduler.v1.LimitRequests.eqs:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 13: weft.scheduler.v1.LimitRequests.cts:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 14: weft.scheduler.v1.LimitRequests.les:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 15: weft.scheduler.v1.LimitRequests.tles:type_name -> weft.scheduler.v1.LimitRequest
-	6,  // 16: weft.scheduler.v1.LimitRequests.acs:type_name -> weft.scheduler.v1.LimitRequest
-	14, // 17: weft.scheduler.v1.WatchReply.jobs:type_name -> weft.core.v1.Jobs
-	0,  // 18: weft.scheduler.v1.Scheduler.Call:input_type -> weft.scheduler.v1.SchedulerCall
-	7,  // 19: weft.scheduler.v1.Scheduler.Watch:input_type -> weft.scheduler.v1.WatchRequest
-	1,  // 20: weft.scheduler.v1.Scheduler.Call:output_type -> weft.scheduler.v1.SchedulerReply
-	8,  // 21: weft.scheduler.v1.Scheduler.Watch:output_type -> weft.scheduler.v1.WatchReply
-	20, // [20:22] is the sub-list for method output_type
-	18, // [18:20] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	10, // 0: weft.scheduler.v1.SchedulerCall.key:type_name -> weft.core.v1.Key
+	11, // 1: weft.scheduler.v1.SchedulerCall.from:type_name -> weft.core.v1.Peer
+	12, // 2: weft.scheduler.v1.SchedulerCall.grant:type_name -> weft.core.v1.Grant
+	3,  // 3: weft.scheduler.v1.SchedulerReply.job:type_name -> weft.scheduler.v1.Job
+	13, // 4: weft.scheduler.v1.SchedulerReply.error:type_name -> weft.core.v1.Error
+	2,  // 5: weft.scheduler.v1.SchedulerReply.drained:type_name -> weft.scheduler.v1.Drained
+	14, // 6: weft.scheduler.v1.Drained.drain:type_name -> weft.core.v1.Drain
+	15, // 7: weft.scheduler.v1.Job.run:type_name -> weft.core.v1.Run
+	4,  // 8: weft.scheduler.v1.Job.placements:type_name -> weft.scheduler.v1.Placement
+	5,  // 9: weft.scheduler.v1.Job.request:type_name -> weft.scheduler.v1.Request
+	6,  // 10: weft.scheduler.v1.Request.limits:type_name -> weft.scheduler.v1.LimitRequests
+	7,  // 11: weft.scheduler.v1.LimitRequests.ptes:type_name -> weft.scheduler.v1.LimitRequest
+	7,  // 12: weft.scheduler.v1.LimitRequests.txqs:type_name -> weft.scheduler.v1.LimitRequest
+	7,  // 13: weft.scheduler.v1.LimitRequests.tgqs:type_name -> weft.scheduler.v1.LimitRequest
+	7,  // 14: weft.scheduler.v1.LimitRequests.eqs:type_name -> weft.scheduler.v1.LimitRequest
+	7,  // 15: weft.scheduler.v1.LimitRequests.cts:type_name -> weft.scheduler.v1.LimitRequest
+	7,  // 16: weft.scheduler.v1.LimitRequests.les:type_name -> weft.scheduler.v1.LimitRequest
+	7,  // 17: weft.scheduler.v1.LimitRequests.tles:type_name -> weft.scheduler.v1.LimitRequest
+	7,  // 18: weft.scheduler.v1.LimitRequests.acs:type_name -> weft.scheduler.v1.LimitRequest
+	16, // 19: weft.scheduler.v1.WatchReply.jobs:type_name -> weft.core.v1.Jobs
+	0,  // 20: weft.scheduler.v1.Scheduler.Call:input_type -> weft.scheduler.v1.SchedulerCall
+	8,  // 21: weft.scheduler.v1.Scheduler.Watch:input_type -> weft.scheduler.v1.WatchRequest
+	1,  // 22: weft.scheduler.v1.Scheduler.Call:output_type -> weft.scheduler.v1.SchedulerReply
+	9,  // 23: weft.scheduler.v1.Scheduler.Watch:output_type -> weft.scheduler.v1.WatchReply
+	22, // [22:24] is the sub-list for method output_type
+	20, // [20:22] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_weft_scheduler_v1_scheduler_proto_init() }
@@ -911,14 +981,14 @@ func file_weft_scheduler_v1_scheduler_proto_init() {
 	if File_weft_scheduler_v1_scheduler_proto != nil {
 		return
 	}
-	file_weft_scheduler_v1_scheduler_proto_msgTypes[6].OneofWrappers = []any{}
+	file_weft_scheduler_v1_scheduler_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_scheduler_v1_scheduler_proto_rawDesc), len(file_weft_scheduler_v1_scheduler_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
