@@ -76,6 +76,7 @@ type Agent struct {
 	queue   chan work
 	done    chan struct{}
 	slots   chan struct{} // of calls of schedulers' halves
+	asks    chan struct{} // of the server's asks
 	machine *node.Machine // the writer's alone
 	start   []node.Action
 
@@ -90,6 +91,7 @@ type Agent struct {
 	hookTable atomic.Pointer[rundir.Hooks]
 	beside    sync.WaitGroup
 	ctx       context.Context
+	lists     atomic.Pointer[Verbs]         // of which the server may see some
 	devices   atomic.Pointer[[]core.Device] // as read last
 	accepted  atomic.Pointer[[]string]      // NICs of this node, as the server told last
 	twoHosts  atomic.Pointer[string]        // Orders.TwoHosts of the session
@@ -117,6 +119,7 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	a.queue = make(chan work, a.limits.Queue)
 	a.SetHookTable(needs.HookTable)
 	a.slots = make(chan struct{}, core.MaxSchedulerCalls)
+	a.asks = make(chan struct{}, core.MaxNodeAsks)
 	if needs.First != nil && needs.Rundir != "" {
 		a.untold = needs.First.Untold
 	}

@@ -18,12 +18,12 @@ type CleanArgs struct {
 
 // CleanRow is one service without a record, and what became of it.
 type CleanRow struct {
-	Device  string     `json:"device"`
-	Service uint32     `json:"service"`
-	Owner   string     `json:"owner"`
-	VNIs    []core.VNI `json:"vnis"`
-	Result  string     `json:"result"` // removed, orphan (a dry run), busy, kept, failed
-	Why     string     `json:"why,omitempty"`
+	Device  string       `json:"device"`
+	Service uint32       `json:"service"`
+	Owner   string       `json:"owner"`
+	VNIs    core.VNIList `json:"vnis"`
+	Result  string       `json:"result"` // removed, orphan (a dry run), busy, kept, failed
+	Why     string       `json:"why,omitempty"`
 }
 
 // maxCleaned bounds the services of one call, and maxCleanedVNIs the VNIs of several, so that a reply holds what became of

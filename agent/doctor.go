@@ -87,9 +87,24 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	for of, c := range site.Checks {
 		all.Go(func() { add(of, checked(ctx, of, c)) })
 	}
-	all.Go(func() { add("node", diagnose(a.examine(ctx, site))) })
+	all.Go(func() { add(ofNode, diagnose(a.examine(ctx, site))) })
 	all.Wait()
+	for _, rows := range by { // the checks end in any order
+		slices.SortStableFunc(rows, func(a, b FindingRow) int {
+			return cmp.Or(-cmp.Compare(own(a), own(b)), cmp.Compare(a.Of, b.Of))
+		})
+	}
 	return slices.Concat(by[core.Critical], by[core.Warning], by[core.Notice], by[core.Good])
+}
+
+// ofNode is FindingRow.Of of the agent's own findings, which come before those of plugins with the same severity.
+const ofNode = "node"
+
+func own(r FindingRow) int {
+	if r.Of == ofNode {
+		return 1
+	}
+	return 0
 }
 
 // maxWhy bounds each text of a row, in bytes.

@@ -160,6 +160,9 @@ func (a *Agent) ordered(ctx context.Context, s *session, o core.Orders) {
 	for _, c := range o.Calls {
 		a.call(ctx, s, c)
 	}
+	for _, ask := range o.Asks {
+		a.ask(ctx, s, ask)
+	}
 	for _, r := range o.Ran {
 		_ = a.insist(ctx, work{look: func(m *node.Machine) node.Input {
 			if m != nil {

@@ -20,6 +20,12 @@ type Verbs struct {
 	Site  Site
 }
 
+// Verbs that the server may ask for, too.
+const (
+	VerbServices = "services"
+	VerbDoctor   = "doctor"
+)
+
 // EnvArgs name a job.
 type EnvArgs struct {
 	Scheduler string `json:"scheduler"` // its instance's label; empty: the one whose job of that id this node holds for the caller
@@ -38,7 +44,7 @@ type ServiceRow struct {
 	Device  string            `json:"device"`
 	Service uint32            `json:"service"`
 	Owner   string            `json:"owner"`
-	VNIs    []core.VNI        `json:"vnis"`
+	VNIs    core.VNIList      `json:"vnis"`
 	Classes []string          `json:"traffic_classes"`
 	Limits  map[string][3]int `json:"limits"` // resource: reserved, max, in use
 	Kind    string            `json:"kind"`   // job, system, default, service (a data service's own, on its server), unknown
@@ -58,9 +64,9 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 		return d.Agent.Hook(ctx, call)
 	case "env":
 		return d.env(ctx, peer, req)
-	case "services":
+	case VerbServices:
 		return d.services(ctx, req)
-	case "doctor":
+	case VerbDoctor:
 		return d.doctor(ctx, peer, req)
 	case auditClean:
 		return d.clean(ctx, peer, req)
@@ -121,10 +127,10 @@ func (d *Verbs) named(ctx context.Context, peer core.Peer, id string) (core.JobI
 }
 
 // services reads the NICs, and says whose each service is.
-func (d *Verbs) services(ctx context.Context, req hook.Request) (any, error) {
+func (d *Verbs) services(ctx context.Context, req hook.Request) (listener.Page, error) {
 	services, err := d.Agent.needs.Driver.Services(ctx)
 	if err != nil {
-		return nil, d.Agent.driverError(err)
+		return listener.Page{}, d.Agent.driverError(err)
 	}
 	jobs := make([]string, len(services))
 	if err := d.Agent.Look(ctx, func(m *node.Machine) {
@@ -134,7 +140,7 @@ func (d *Verbs) services(ctx context.Context, req hook.Request) (any, error) {
 			}
 		}
 	}); err != nil {
-		return nil, err
+		return listener.Page{}, err
 	}
 	rows := make([]ServiceRow, 0, len(services))
 	for at, s := range services {
@@ -165,7 +171,7 @@ func (d *Verbs) doctor(ctx context.Context, peer core.Peer, req hook.Request) (a
 	if err := req.Decode(&args); err != nil {
 		return nil, err
 	}
-	if _, err := Privileged(peer, "doctor"); err != nil {
+	if _, err := Privileged(peer, VerbDoctor); err != nil {
 		return nil, err
 	}
 	return Fitting(req, d.Agent.Doctor(ctx, d.Site, args.Limit)), nil

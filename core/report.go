@@ -26,6 +26,7 @@ type Report struct {
 	Epilogs []JobID         // jobs whose clean-up hook ran since the last report
 	Answer  *Forward        // a message of a Watch on this node; such a report has no Number and nothing else
 	Reply   *SchedulerReply // the reply to one of Orders.Calls; such a report has no Number and nothing else
+	Told    *NodeReply      // the reply to one of Orders.Asks; such a report has no Number and nothing else
 }
 
 // UnreadPrefix begins the Fault of a node that cannot read its NICs. Such a node is drained until it can.
@@ -91,6 +92,7 @@ type Orders struct {
 	Heard  uint64          // the newest Forward.Ask that the server has recorded
 	Forget []Run           // confirmed clean, and stored by the server: the node may drop its record
 	Calls  []SchedulerCall // to the scheduler plugin on this node; unlike the rest they come once
+	Asks   []NodeAsk       // they come once, too
 	Ran    []Ran           // the answer to a report that is First; comes once for each such report
 
 	TwoHosts  string   // why nothing else is ordered: two hosts have the node's certificate; empty: one has it

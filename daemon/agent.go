@@ -160,7 +160,7 @@ func (d *agentDaemon) verbs() *agent.Verbs {
 	more[plugin.VerbList] = plugin.List(d.plugins)
 	more[plugin.VerbRestart] = rootOnly(plugin.VerbRestart, plugin.Restart(d.plugins, d.audit.Logger))
 	more[VerbBypass] = rootOnly(VerbBypass, bypassVerb(d.audit.Logger))
-	return &agent.Verbs{Agent: d.agent, More: more, Site: d.live.Examined()}
+	return d.agent.Verbs(d.live.Examined(), more)
 }
 
 // listen opens the node's two sockets.

@@ -90,7 +90,7 @@ func (n *Node) start(s *System) error {
 	}
 	site := s.o.Site
 	site.Checks = map[string]core.Checker{"driver sim": n.driver}
-	verbs := &agent.Verbs{Agent: a, Site: site, More: map[string]listener.Handler{"begin": n.begin(s), "join": n.join(s)}}
+	verbs := a.Verbs(site, map[string]listener.Handler{"begin": n.begin(s), "join": n.join(s)})
 	socket := &listener.Server{Bounds: listener.Users(), Log: s.o.Log}
 	s.group.Go(func() { _ = a.Run(s.ctx) })
 	s.group.Go(func() {

@@ -279,6 +279,19 @@ var (
 		}
 		return r
 	})
+	genNodeReply = rapid.Custom(func(t *rapid.T) core.NodeReply {
+		r := core.NodeReply{ID: rapid.Uint64().Draw(t, "id"), Body: octets(t, "body"), Next: genText.Draw(t, "next")}
+		if rapid.Bool().Draw(t, "fails") {
+			r.Err = genError.Draw(t, "error")
+		}
+		return r
+	})
+	genNodeAsk = rapid.Custom(func(t *rapid.T) core.NodeAsk {
+		return core.NodeAsk{
+			ID: rapid.Uint64().Draw(t, "id"), Verb: genWord.Draw(t, "verb"), Within: time.Duration(rapid.Int64().Draw(t, "within")),
+			Room: rapid.IntRange(0, core.MaxNodeReply).Draw(t, "room"), Cursor: genText.Draw(t, "cursor"),
+		}
+	})
 	genReport = rapid.Custom(func(t *rapid.T) core.Report {
 		if rapid.Bool().Draw(t, "answer") {
 			return core.Report{Answer: &core.Forward{Scheduler: genName.Draw(t, "scheduler"), Ask: rapid.Uint64().Draw(t, "ask"), Jobs: genJobs.Draw(t, "jobs")}}
@@ -286,6 +299,10 @@ var (
 		if rapid.Bool().Draw(t, "reply") {
 			reply := genSchedulerReply.Draw(t, "reply")
 			return core.Report{Reply: &reply}
+		}
+		if rapid.Bool().Draw(t, "told") {
+			reply := genNodeReply.Draw(t, "told")
+			return core.Report{Told: &reply}
 		}
 		return core.Report{
 			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Hardware: genWord.Draw(t, "hardware"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"), First: rapid.Bool().Draw(t, "first"),
@@ -297,7 +314,7 @@ var (
 		o := core.Orders{
 			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3), Vouch: list(t, "vouch", genRun, 3),
 			Calls: list(t, "calls", genSchedulerCall, 3), Ran: list(t, "ran", genRan, 2), Inventory: list(t, "inventory", genName, 4),
-			TwoHosts: genText.Draw(t, "two hosts"),
+			TwoHosts: genText.Draw(t, "two hosts"), Asks: list(t, "asks", genNodeAsk, 3),
 			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
 			}), 3),

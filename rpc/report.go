@@ -15,6 +15,9 @@ func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 	if r.Reply != nil {
 		p.Reply = encodeSchedulerReply(r.Reply)
 	}
+	if r.Told != nil {
+		p.Told = encodeNodeReply(r.Told)
+	}
 	if r.Answer == nil {
 		return []*authorityv1.AttendRequest{{Report: p}}
 	}
@@ -47,7 +50,7 @@ func (g *reports) add(d *decoder, m *authorityv1.AttendRequest) (core.Report, bo
 	case a == nil && (g.part || m.GetMore()):
 		d.fail("report: a part of a scheduler's answer lacks it")
 		return core.Report{}, false
-	case a != nil && p.GetReply() != nil:
+	case a != nil && (p.GetReply() != nil || p.GetTold() != nil):
 		d.fail("report: it has a scheduler's answer and a call's")
 		return core.Report{}, false
 	case first:
@@ -78,6 +81,7 @@ func (g *reports) add(d *decoder, m *authorityv1.AttendRequest) (core.Report, bo
 func (d *decoder) report(p *authorityv1.Report) core.Report {
 	return core.Report{
 		Reply:  d.schedulerReply(p.GetReply()),
+		Told:   d.nodeReply(p.GetTold()),
 		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Agent: d.word("agent", p.GetAgent()), Hardware: d.word("hardware", p.GetHardware()), Seen: d.head(p.GetSeen()), Full: p.GetFull(), First: p.GetFirst(),
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
 		Blind:   each(d, "NICs", p.GetBlind(), maxDevices, d.device),
@@ -120,6 +124,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
 		}),
 		Vouch: every(o.Vouch, encodeRun), TwoHosts: text(o.TwoHosts), Drain: optionalDrain(o.Drain),
+		Asks: every(o.Asks, encodeNodeAsk),
 	}
 }
 
@@ -141,6 +146,7 @@ func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 			return core.Clean{Run: d.run(p.GetRun()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs)}
 		}),
 		Vouch: each(d, "runs", p.GetVouch(), maxRuns, d.run), TwoHosts: text(p.GetTwoHosts()),
+		Asks: each(d, "asks", p.GetAsks(), core.MaxNodeAsks, d.nodeAsk),
 	}
 	if p.GetDrain() != nil {
 		drain := d.drain(p.GetDrain())

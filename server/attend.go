@@ -20,7 +20,8 @@ type session struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	told   func(core.Orders)
-	calls  awaited
+	calls  awaited[core.SchedulerReply]
+	asks   awaited[core.NodeReply]
 	asked  map[string]time.Duration // when the node's half of a scheduler began its last question
 	warned bool                     // that the node reports of a scheduler that is not its own
 	twins  throttle.Lines           // of refusals of a second host
@@ -108,9 +109,12 @@ func (s *Server) receive(ses *session, next <-chan core.Report) error {
 func (s *Server) take(ses *session, r core.Report) error {
 	switch {
 	case r.Reply != nil:
-		if !ses.calls.reply(*r.Reply) {
+		if !ses.calls.reply(r.Reply.ID, *r.Reply) {
 			s.log.Debug("a reply that nobody waits for is dropped", core.LogNode, ses.node, core.LogCount, r.Reply.ID)
 		}
+		return nil
+	case r.Told != nil:
+		ses.asks.reply(r.Told.ID, *r.Told)
 		return nil
 	case r.First && !r.Full:
 		s.firstStarts.wait(s, ses.node, ses)

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -39,9 +38,9 @@ func (a away) Call(ctx context.Context, c core.SchedulerCall) (core.SchedulerRep
 			WithRemedy("check on the node that the agent runs and that it reaches the server")
 	}
 	tells := c.Verb != core.CallDescribe && c.Verb != core.CallDrained
-	id, done, err := ses.calls.begin(a.name, a.node, tells)
-	if err != nil {
-		return core.SchedulerReply{}, err
+	id, done, ok := ses.calls.begin(tells)
+	if !ok {
+		return core.SchedulerReply{}, busy(a.name, a.node)
 	}
 	defer ses.calls.end(id, tells)
 	deadline, _ := ctx.Deadline()
@@ -62,57 +61,6 @@ func (a away) Call(ctx context.Context, c core.SchedulerCall) (core.SchedulerRep
 	}
 }
 
-// awaited are the calls of a session whose replies are waited for. Their ids are of the session, so that no other node can answer them, and none is given twice.
-type awaited struct {
-	mu     sync.Mutex
-	serial uint64
-	told   int // of these, that tell the half something
-	wait   map[uint64]chan core.SchedulerReply
-}
-
-// maxTold bounds the calls that tell a half something: jobs start by those that ask it, which a half that was slow must find room for when it answers again.
-const maxTold = core.MaxSchedulerCalls / 4
-
-func (w *awaited) begin(scheduler, node string, tells bool) (uint64, <-chan core.SchedulerReply, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.wait) >= core.MaxSchedulerCalls || tells && w.told >= maxTold {
-		return 0, nil, core.Errorf(core.Overloaded, "scheduler %s: node %s, where its half runs, has %d calls under way", scheduler, node, len(w.wait))
-	}
-	if w.wait == nil {
-		w.wait = map[uint64]chan core.SchedulerReply{}
-	}
-	if tells {
-		w.told++
-	}
-	w.serial++
-	c := make(chan core.SchedulerReply, 1)
-	w.wait[w.serial] = c
-	return w.serial, c, nil
-}
-
-func (w *awaited) end(id uint64, tells bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if tells {
-		w.told--
-	}
-	delete(w.wait, id)
-}
-
-// reply ends the wait for a call; false when nobody waits for it, or no longer.
-func (w *awaited) reply(r core.SchedulerReply) bool {
-	w.mu.Lock()
-	c := w.wait[r.ID]
-	delete(w.wait, r.ID)
-	w.mu.Unlock()
-	if c == nil {
-		return false
-	}
-	c <- r
-	return true
-}
-
 // tells reports whether what node says of a scheduler counts, and whether it speaks for all of it: the node of its `at` does, and of a scheduler each of
 // whose nodes knows its own jobs only, every node for those.
 func (s *Server) tells(node, scheduler string) (counts, all bool) {
@@ -120,4 +68,8 @@ func (s *Server) tells(node, scheduler string) (counts, all bool) {
 		return at == node, at == node
 	}
 	return slices.Contains(s.needs.Own, scheduler), false
+}
+
+func busy(scheduler, node string) *core.Error {
+	return core.Errorf(core.Overloaded, "scheduler %s: node %s, where its half runs, has too many calls under way", scheduler, node)
 }

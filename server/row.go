@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -61,25 +62,27 @@ type PoolRow struct {
 
 // JobRow is one reservation.
 type JobRow struct {
-	Serial     uint64     `json:"serial"`
-	Job        string     `json:"job"`
-	Scheduler  string     `json:"scheduler"`
-	Generation uint32     `json:"generation"`
-	UID        uint32     `json:"uid"`
-	User       string     `json:"user,omitempty"`
-	State      string     `json:"state"`
-	Since      time.Time  `json:"since"`
-	Made       time.Time  `json:"made"`
-	VNIs       []core.VNI `json:"vnis"`
-	Nodes      int        `json:"nodes"`
-	Unclean    int        `json:"unclean"`
-	Waits      string     `json:"waits,omitempty"` // what it waits for
-	Unknown    bool       `json:"unknown,omitempty"`
+	Serial     uint64       `json:"serial"`
+	Job        string       `json:"job"`
+	Scheduler  string       `json:"scheduler"`
+	Generation uint32       `json:"generation"`
+	UID        uint32       `json:"uid"`
+	User       string       `json:"user,omitempty"`
+	State      string       `json:"state"`
+	Since      time.Time    `json:"since"`
+	Made       time.Time    `json:"made"`
+	VNIs       core.VNIList `json:"vnis"`
+	Nodes      int          `json:"nodes"`
+	Unclean    int          `json:"unclean"`
+	Waits      string       `json:"waits,omitempty"` // what it waits for
+	Unknown    bool         `json:"unknown,omitempty"`
 }
 
-// VNIRow is one VNI that is not free, or that was asked for.
+// VNIRow is one VNI that is not free, or that was asked for. Where no job has it, the row may be of several that follow one
+// another and are alike.
 type VNIRow struct {
 	VNI   core.VNI  `json:"vni"`
+	Last  core.VNI  `json:"last,omitempty"` // of several; 0: the row is of one
 	Pool  string    `json:"pool,omitempty"`
 	Name  string    `json:"name,omitempty"`
 	State string    `json:"state"`
@@ -91,8 +94,28 @@ type VNIRow struct {
 	Waits string    `json:"waits,omitempty"`
 
 	Unclean int `json:"unclean,omitempty"` // how many nodes are not clean
+}
 
-	serial uint64
+// FoldVNIs makes one row of several that no job has. The rows are sorted by their first VNI.
+func FoldVNIs(rows []VNIRow) []VNIRow {
+	out := []VNIRow{}        // never nil: it is [] in JSON
+	open := map[string]int{} // rows of out that the next VNI may join
+	for _, r := range rows {
+		if r.Job != "" {
+			out = append(out, r)
+			continue
+		}
+		alike := r
+		alike.VNI, alike.Last = 0, 0
+		key := fmt.Sprint(alike)
+		if at, is := open[key]; is && max(out[at].VNI, out[at].Last)+1 == r.VNI {
+			out[at].Last = max(r.VNI, r.Last)
+			continue
+		}
+		open[key] = len(out)
+		out = append(out, r)
+	}
+	return out
 }
 
 // NodeRow is one node.
@@ -121,7 +144,7 @@ func jobRow(v engine.View) JobRow {
 
 func vniRow(h engine.Holder) VNIRow {
 	r := VNIRow{
-		VNI: h.VNI, serial: h.Serial, State: h.State.String(), Job: h.Job.JobID.String(), UID: h.Job.UID, User: h.Job.User,
+		VNI: h.VNI, State: h.State.String(), Job: h.Job.JobID.String(), UID: h.Job.UID, User: h.Job.User,
 		Since: h.Since, Waits: waits(h.View), Unclean: h.Unclean,
 	}
 	if h.Unknown {

@@ -15,9 +15,9 @@ const answerLimit = 5 * time.Second
 // lives reports whether the host of ses answers a call to no scheduler. An agent of any release answers that it has
 // none.
 func (s *Server) lives(ctx context.Context, ses *session) (bool, error) {
-	id, reply, err := ses.calls.begin("", ses.node, false)
-	if err != nil {
-		return false, err
+	id, reply, ok := ses.calls.begin(false)
+	if !ok {
+		return false, busy("", ses.node)
 	}
 	defer ses.calls.end(id, false)
 	ses.told(core.Orders{Calls: []core.SchedulerCall{{ID: id, Within: answerLimit}}})

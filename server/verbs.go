@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -90,6 +92,8 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 	switch req.Verb {
 	case "forget", "drain", "resume", "recover", "accept":
 		write = d.write
+	case VerbAsk:
+		write = d.ask
 	}
 	if write == nil {
 		return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the server?")
@@ -306,14 +310,32 @@ func (d *Verbs) vnis(ctx context.Context, req hook.Request) (any, error) {
 	default:
 		return []VNIRow{{VNI: first, State: "free", Pool: pool}}, nil
 	}
+	return vniPage(req, holders, more)
+}
+
+// vniPage is of the first holders, as many as a reply holds when their rows are folded.
+func vniPage(req hook.Request, holders []engine.Holder, more bool) (listener.Page, error) {
 	rows := make([]VNIRow, len(holders))
 	for i, h := range holders {
 		rows[i] = vniRow(h)
 	}
-	return page(req, rows, more, func(r VNIRow) string { return fmt.Sprintf(vniKey, r.VNI, r.serial) })
+	for n := len(rows); ; n /= 2 {
+		body, err := json.Marshal(FoldVNIs(rows[:n]))
+		if err != nil {
+			return listener.Page{}, core.Errorf(core.InternalFault, "list of VNIs: %w", err)
+		}
+		if len(body) > cmp.Or(req.Room, listener.DefaultReply)-len(vniKey) && n > 1 {
+			continue
+		}
+		page := listener.Page{Body: json.RawMessage(body)}
+		if more || n < len(rows) {
+			page.Next = fmt.Sprintf(vniKey, holders[n-1].VNI, holders[n-1].Serial)
+		}
+		return page, nil
+	}
 }
 
-// vniKey is the order of VNIRows.
+// vniKey is the order of holders.
 const vniKey = "%05d %020d"
 
 func (d *Verbs) nodes(ctx context.Context, req hook.Request) (any, error) {

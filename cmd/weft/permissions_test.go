@@ -100,6 +100,10 @@ func onNode(reason string) func(*walk) any {
 	return func(*walk) any { return server.NodeArgs{Nodes: "n1", Reason: reason} }
 }
 
+func askAll(verb string) func(*walk) any {
+	return func(*walk) any { return server.AskArgs{Verb: verb, Limit: time.Second} }
+}
+
 func noPlugin(*walk) any { return plugin.Args{Kind: "driver", Name: "none"} }
 
 // ofNode are the operations of a node's two sockets.
@@ -145,6 +149,8 @@ var doors = []entrance{
 			{name: "`weft recover`", verb: "recover", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft node accept`", verb: "accept", body: onNode(""), allow: users(yes, no, no, yes)},
 			{name: "`weft doctor` on the server's host", verb: daemon.VerbDoctor, allow: users(yes, no, no, yes)},
+			{name: "`weft doctor --all`", verb: server.VerbAsk, body: askAll(agent.VerbDoctor), allow: users(yes, no, no, yes)},
+			{name: "`weft services --all`", verb: server.VerbAsk, body: askAll(agent.VerbServices), allow: users(yes, no, no, yes)},
 			{name: "`weft reload`", verb: "reload", allow: users(yes, no, no, yes)},
 			{name: "`weft policy apply --shadow`, its report too", verb: shadow.Verb, body: func(*walk) any { return shadow.Args{} }, allow: users(yes, no, no, yes)},
 			{name: "`weft plugin list`", verb: "plugins", allow: users(yes, yes, yes, yes)},
@@ -236,9 +242,9 @@ func TestPermissionsAreWhole(t *testing.T) {
 		files []string
 		form  string
 	}{
-		"server":               {0, []string{"../../server/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"server":               {0, []string{"../../server/verbs.go", "../../server/ask.go"}, `case ((?:"[a-z-]+"(?:, )?)+):|Verb\w*\s+= ("[a-z-]+")`},
 		"more of the server's": {0, []string{"../../daemon/reload/reload.go", "../../daemon/plugin/verbs.go", "../../daemon/shadow/shadow.go", "../../daemon/doctor.go"}, `[vV]erb\w*\s+= ("[a-z-]+")`},
-		"agent":                {1, []string{"../../agent/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):`},
+		"agent":                {1, []string{"../../agent/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):|Verb\w*\s+= ("[a-z-]+")`},
 		"more of the agent's":  {1, []string{"../../daemon/adapters/node.go", "../../daemon/plugin/verbs.go", "../../daemon/guard.go", "../../daemon/reload/reload.go"}, `Handler\{("begin")|[vV]erb\w*\s+= ("[a-z-]+")`},
 	} {
 		found := map[string]bool{}

@@ -165,14 +165,15 @@ func cmdBad(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2, "until REGEXP COMMAND…")
+	need(ts, false, args, 2, "[!] until REGEXP COMMAND…")
 	want, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
 	run := quiet(ts, args[1:]...)
 	var out, errs string
 	again(ts, args[0], func() (bool, string) {
-		out, errs, _ = run()
-		return want.MatchString(out + errs), out + errs
+		var err error
+		out, errs, err = run()
+		return want.MatchString(out+errs) != neg && (!neg || err == nil), out + errs
 	})
 	fmt.Fprint(ts.Stdout(), out)
 	fmt.Fprint(ts.Stderr(), errs)

@@ -58,7 +58,7 @@ func (s *story) twoUsers() {
 		}
 	}
 	rows := s.services(n[0])
-	s.shown("weft services --node "+n[0], func(w io.Writer) { node.PrintServices(w, rows, false) })
+	s.shown("weft services --node "+n[0], func(w io.Writer) { node.PrintServices(w, rows) })
 	s.tell("Each NIC has one service for each job. Only its owner may use it; its VNI, classes and resources are the job's own.")
 	for _, r := range rows {
 		if len(r.VNIs) != 1 || uint16(r.VNIs[0]) != va && uint16(r.VNIs[0]) != vb {

@@ -4,7 +4,6 @@ package job
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -129,26 +128,21 @@ func NewVNIs(o *cli.Options) *cobra.Command {
 				}
 				in.VNI = uint16(v)
 			}
-			return cli.PrintList(cmd.Context(), o, "vnis", in, PrintVNIs)
+			rows, err := cli.List[server.VNIRow](cmd.Context(), o, "vnis", in)
+			if err != nil {
+				return err
+			}
+			return cli.Print(o, server.FoldVNIs(rows), PrintVNIs) // a range may go over a page's end
 		},
 	})
 }
 
 func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
-	var ranges [][]server.VNIRow
-	for i, v := range vnis {
-		if i > 0 && v.Job == "" && follows(vnis[i-1], v) {
-			ranges[len(ranges)-1] = append(ranges[len(ranges)-1], v)
-		} else {
-			ranges = append(ranges, []server.VNIRow{v})
+	cli.Table(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", vnis, func(v server.VNIRow) []string {
+		number, owner := fmt.Sprint(v.VNI), ""
+		if v.Last != 0 {
+			number = fmt.Sprintf("%d-%d", v.VNI, v.Last)
 		}
-	}
-	cli.Table(w, "VNI POOL STATE JOB USER SINCE ON WAITS-FOR", ranges, func(all []server.VNIRow) []string {
-		v, number := all[0], fmt.Sprint(all[0].VNI)
-		if len(all) > 1 {
-			number = fmt.Sprintf("%d-%d", v.VNI, all[len(all)-1].VNI)
-		}
-		owner := ""
 		if v.Job != "" {
 			owner = cli.Account(v.User, v.UID)
 		}
@@ -158,10 +152,4 @@ func PrintVNIs(w io.Writer, vnis []server.VNIRow) {
 		}
 		return []string{number, v.Pool, v.State, v.Job, owner, cli.Ago(v.Since), nodes, v.Waits}
 	})
-}
-
-// follows reports whether the row after a differs from it in its VNI alone, the next one.
-func follows(a, b server.VNIRow) bool {
-	a.VNI++
-	return reflect.DeepEqual(a, b)
 }

@@ -28,7 +28,7 @@ const (
 
 func NewDoctor(o *cli.Options) *cobra.Command {
 	var node, path string
-	var health bool
+	var health, all bool
 	var limit time.Duration
 	cmd := o.Listing(&cobra.Command{
 		Use: "doctor", Short: "Look for faults of a node, and show their remedies", Args: cobra.NoArgs,
@@ -45,7 +45,10 @@ Exit codes:
 With --health, it prints one line within --limit, for a scheduler's health
 check. It exits with 1 when a fault is critical or the agent does not answer,
 and otherwise with 0. A warning does not fail the check, because it must not
-drain a whole system.`,
+drain a whole system.
+
+With --all, the server asks every node, and the table has one line for each
+node, the worst first. Only root and the members of admin_group may do this.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("limit") {
 				limit = doctorTime
@@ -55,6 +58,12 @@ drain a whole system.`,
 			}
 			if limit < time.Second || limit > doctorMost {
 				return cli.Misuse(cmd, "doctor: limit %s: it must be 1s to %s", limit, doctorMost)
+			}
+			if all {
+				if health || node != "" {
+					return cli.Misuse(cmd, "doctor: --all is of every node; leave out --node and --health")
+				}
+				return doctorAll(cmd.Context(), o, limit)
 			}
 			if health && cmd.Flags().Changed("output") {
 				return cli.Misuse(cmd, "doctor: --health is one line; leave out --output")
@@ -101,6 +110,7 @@ drain a whole system.`,
 		},
 	})
 	o.NodeFlag(cmd, &node, "check this node (default: the node of this host's agent)")
+	cmd.Flags().BoolVar(&all, "all", false, "check every node")
 	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "configuration of a daemon that does not answer")
 	cmd.Flags().BoolVar(&health, "health", false, "print one line and exit with 0 or 1, for a health check")
 	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,7 @@ import (
 
 func NewServices(o *cli.Options) *cobra.Command {
 	var node string
-	var all, most bool
+	var all bool
 	cmd := o.Listing(&cobra.Command{
 		Use: "services", Short: "List the CXI services on a node's NICs, and their owners", Args: cobra.NoArgs,
 		Long: `List the CXI services on a node's NICs, and their owners. The table has one
@@ -26,63 +27,126 @@ it is that node.
 
 ORPHAN in place of a job marks a service without a record. ` + "`weft clean`" + ` removes
 it if its VNIs belong to Weft's pools. SYSTEM and DEFAULT mark the services of
-the driver. An enabled DEFAULT voids isolation, so the list shows it even
-without --all.`,
+the driver. An enabled DEFAULT voids isolation.
+
+With --all, the server asks every node, and the table has one line for nodes
+with the same service. Only root and the members of admin_group may do this.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all {
+				if node != "" {
+					return cli.Misuse(cmd, "services: --all is of every node; leave out --node")
+				}
+				nodes, err := everyNode[agent.ServiceRow](cmd.Context(), o, agent.VerbServices, askServices)
+				if err != nil {
+					return err
+				}
+				if err := cli.Print(o, nodes, printAll); err != nil {
+					return err
+				}
+				return silent(nodes)
+			}
 			at, err := o.NodeHere(cmd, node)
 			if err != nil {
 				return err
 			}
-			rows, err := cli.ListNode[agent.ServiceRow](cmd.Context(), o, at, "services", nil)
+			rows, err := cli.ListNode[agent.ServiceRow](cmd.Context(), o, at, agent.VerbServices, nil)
 			if err != nil {
 				return err
 			}
-			if !all {
-				rows = slices.DeleteFunc(rows, func(r agent.ServiceRow) bool { return r.Kind == "system" || r.Kind == "default" && !r.Enabled })
-			}
-			return cli.Print(o, rows, func(w io.Writer, rows []agent.ServiceRow) { PrintServices(w, rows, most) })
+			return cli.Print(o, rows, PrintServices)
 		},
 	})
 	o.NodeFlag(cmd, &node, "list the services on this node")
-	cmd.Flags().BoolVar(&all, "all", false, "also show the driver's services and a disabled default service")
-	cmd.Flags().BoolVar(&most, "max", false, "show the limit of each resource next to the reserved amount")
+	cmd.Flags().BoolVar(&all, "all", false, "list the services on every node")
 	return cmd
 }
 
-// PrintServices prints one line for services that differ in their NIC alone.
-func PrintServices(w io.Writer, rows []agent.ServiceRow, most bool) {
-	var order []string
-	devices, lines := map[string][]string{}, map[string][]string{}
+// askServices is the time in which a node must list its services.
+const askServices = 5 * time.Second
+
+// silent is an error where some nodes told nothing.
+func silent[T any](nodes []asked[T]) error {
+	var names []string
+	for _, n := range nodes {
+		if n.Error != "" {
+			names = append(names, n.Node)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return core.Errorf(core.ServerAway, "%s of %d told nothing: %s", cli.Plural(len(names), "node"), len(nodes), hostlist.Fold(names)).
+		WithRemedy("`weft nodes` shows which agents have a session")
+}
+
+// PrintServices prints one line for services of one node that differ in their NIC alone.
+func PrintServices(w io.Writer, rows []agent.ServiceRow) {
+	cli.Table(w, serviceHead, serviceLines(rows), func(line []string) []string { return line })
+}
+
+// printAll prints one line for services of several nodes that differ in their node alone.
+func printAll(w io.Writer, nodes []asked[agent.ServiceRow]) {
+	var lines folded
+	for _, n := range nodes {
+		for _, line := range serviceLines(n.Rows) {
+			lines.add(n.Node, line)
+		}
+	}
+	cli.Table(w, "NODE "+serviceHead, lines.order, func(key string) []string {
+		return append([]string{lines.of(key)}, strings.Split(key, "\t")...)
+	})
+}
+
+const serviceHead = "NIC SERVICE JOB OWNER VNIS CLASSES RESERVED/MAX IN-USE"
+
+func serviceLines(rows []agent.ServiceRow) (out [][]string) {
+	var lines folded
 	for _, r := range rows {
 		var limits, used []string
 		for _, name := range core.ResourceNames() {
 			l := r.Limits[name]
-			switch {
-			case most && l[1] > 0:
+			if l[1] > 0 {
 				limits = append(limits, fmt.Sprintf("%s %d/%d", name, l[0], l[1]))
-			case !most && l[0] > 0:
-				limits = append(limits, fmt.Sprintf("%s %d", name, l[0]))
 			}
 			if l[2] > 0 && l[2] != unowned {
 				used = append(used, fmt.Sprintf("%s %d", name, l[2]))
 			}
 		}
-		line := []string{"", fmt.Sprint(r.Service), whose(r), r.Owner, core.VNIRanges(r.VNIs), strings.Join(r.Classes, ","), strings.Join(limits, " "), strings.Join(used, " ")}
-		key := strings.Join(line, "\t")
-		if lines[key] == nil {
-			order, lines[key] = append(order, key), line
-		}
-		devices[key] = append(devices[key], r.Device)
+		lines.add(r.Device, []string{
+			fmt.Sprint(r.Service), whose(r), r.Owner, core.VNIRanges(r.VNIs), strings.Join(r.Classes, ","),
+			strings.Join(limits, " "), strings.Join(used, " "),
+		})
 	}
-	head := "NIC SERVICE JOB OWNER VNIS CLASSES RESERVED IN-USE"
-	if most {
-		head = "NIC SERVICE JOB OWNER VNIS CLASSES RESERVED/MAX IN-USE"
+	for _, key := range lines.order {
+		out = append(out, append([]string{lines.of(key)}, strings.Split(key, "\t")...))
 	}
-	cli.Table(w, head, order, func(key string) []string {
-		slices.SortFunc(devices[key], hostlist.Compare)
-		lines[key][0] = hostlist.Fold(devices[key])
-		return lines[key]
-	})
+	return out
+}
+
+// folded are the lines of a table, with the names of those that have each.
+type folded struct {
+	order []string
+	names map[string][]string
+}
+
+func (f *folded) add(name string, line []string) {
+	for i, cell := range line {
+		line[i] = core.Flat(cell)
+	}
+	key := strings.Join(line, "\t")
+	if f.names == nil {
+		f.names = map[string][]string{}
+	}
+	if f.names[key] == nil {
+		f.order = append(f.order, key)
+	}
+	f.names[key] = append(f.names[key], name)
+}
+
+// of is the hostlist of the names that have a line.
+func (f *folded) of(key string) string {
+	slices.SortFunc(f.names[key], hostlist.Compare)
+	return hostlist.Fold(f.names[key])
 }
 
 // unowned is what newer drivers tell as in use of list entries of which the service has no pool of its own.

@@ -13,10 +13,10 @@ import (
 
 // granted is what the server has of a job that is explained.
 type granted struct {
-	State      string     `json:"state"`
-	Generation uint32     `json:"generation"`
-	VNIs       []core.VNI `json:"vnis"`
-	Current    bool       `json:"current"` // the policy that granted it is the one in force
+	State      string       `json:"state"`
+	Generation uint32       `json:"generation"`
+	VNIs       core.VNIList `json:"vnis"`
+	Current    bool         `json:"current"` // the policy that granted it is the one in force
 }
 
 func (g *granted) whose() string {

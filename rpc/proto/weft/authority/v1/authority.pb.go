@@ -346,6 +346,7 @@ type Report struct {
 	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`      // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
 	Agent         string                 `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`       // a random id of the agent's process; in the first report of a session
 	Hardware      string                 `protobuf:"bytes,16,opt,name=hardware,proto3" json:"hardware,omitempty"` // identifies the host's board; in the first report of a session; empty: not known
+	Told          *NodeReply             `protobuf:"bytes,17,opt,name=told,proto3" json:"told,omitempty"`         // what came of one of Orders.asks; such a report has no number and nothing else
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -492,6 +493,82 @@ func (x *Report) GetHardware() string {
 	return ""
 }
 
+func (x *Report) GetTold() *NodeReply {
+	if x != nil {
+		return x.Told
+	}
+	return nil
+}
+
+// NodeReply is a page of one of the node's lists.
+type NodeReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Body          []byte                 `protobuf:"bytes,2,opt,name=body,proto3" json:"body,omitempty"` // rows in JSON; at most 256 KiB
+	Next          string                 `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"` // a further page begins here
+	Error         *v1.Error              `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeReply) Reset() {
+	*x = NodeReply{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeReply) ProtoMessage() {}
+
+func (x *NodeReply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeReply.ProtoReflect.Descriptor instead.
+func (*NodeReply) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *NodeReply) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *NodeReply) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *NodeReply) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+func (x *NodeReply) GetError() *v1.Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 // Forward is what the Watch of a scheduler's half on a node told.
 type Forward struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -504,7 +581,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +593,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +606,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Forward) GetScheduler() string {
@@ -570,7 +647,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +659,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +672,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Held) GetRun() *v1.Run {
@@ -667,13 +744,14 @@ type Orders struct {
 	Vouch         []*v1.Run              `protobuf:"bytes,8,rep,name=vouch,proto3" json:"vouch,omitempty"`                       // the scheduler's answers lack these: does the node see them live?
 	TwoHosts      string                 `protobuf:"bytes,9,opt,name=two_hosts,json=twoHosts,proto3" json:"two_hosts,omitempty"` // which hosts have the node's certificate; empty: one has it
 	Drain         *v1.Drain              `protobuf:"bytes,10,opt,name=drain,proto3" json:"drain,omitempty"`                      // why the node is out of service; not set: nothing new; empty: it is in service
+	Asks          []*NodeAsk             `protobuf:"bytes,11,rep,name=asks,proto3" json:"asks,omitempty"`                        // not repeated; at most 8
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Orders) Reset() {
 	*x = Orders{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +763,7 @@ func (x *Orders) String() string {
 func (*Orders) ProtoMessage() {}
 
 func (x *Orders) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +776,7 @@ func (x *Orders) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Orders.ProtoReflect.Descriptor instead.
 func (*Orders) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Orders) GetHead() *v1.Head {
@@ -771,6 +849,90 @@ func (x *Orders) GetDrain() *v1.Drain {
 	return nil
 }
 
+func (x *Orders) GetAsks() []*NodeAsk {
+	if x != nil {
+		return x.Asks
+	}
+	return nil
+}
+
+// NodeAsk asks for a page of one of the node's lists.
+type NodeAsk struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"` // unique in the session
+	Verb          string                 `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`
+	Within        int64                  `protobuf:"varint,3,opt,name=within,proto3" json:"within,omitempty"` // nanoseconds to the reply
+	Room          int64                  `protobuf:"varint,4,opt,name=room,proto3" json:"room,omitempty"`     // bytes that the body may have
+	Cursor        string                 `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`  // where the page before ended
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeAsk) Reset() {
+	*x = NodeAsk{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeAsk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeAsk) ProtoMessage() {}
+
+func (x *NodeAsk) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeAsk.ProtoReflect.Descriptor instead.
+func (*NodeAsk) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *NodeAsk) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *NodeAsk) GetVerb() string {
+	if x != nil {
+		return x.Verb
+	}
+	return ""
+}
+
+func (x *NodeAsk) GetWithin() int64 {
+	if x != nil {
+		return x.Within
+	}
+	return 0
+}
+
+func (x *NodeAsk) GetRoom() int64 {
+	if x != nil {
+		return x.Room
+	}
+	return 0
+}
+
+func (x *NodeAsk) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
 // Ran is what a scheduler has on the node, by a complete answer that was begun after the node's first report of its boot.
 type Ran struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -783,7 +945,7 @@ type Ran struct {
 
 func (x *Ran) Reset() {
 	*x = Ran{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +957,7 @@ func (x *Ran) String() string {
 func (*Ran) ProtoMessage() {}
 
 func (x *Ran) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +970,7 @@ func (x *Ran) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ran.ProtoReflect.Descriptor instead.
 func (*Ran) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Ran) GetScheduler() string {
@@ -843,7 +1005,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +1017,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +1030,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Clean) GetRun() *v1.Run {
@@ -899,7 +1061,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\x92\x04\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xc4\x04\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -917,7 +1079,13 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05reply\x18\r \x01(\v2!.weft.scheduler.v1.SchedulerReplyR\x05reply\x12\x14\n" +
 	"\x05first\x18\x0e \x01(\bR\x05first\x12\x14\n" +
 	"\x05agent\x18\x0f \x01(\tR\x05agent\x12\x1a\n" +
-	"\bhardware\x18\x10 \x01(\tR\bhardware\"a\n" +
+	"\bhardware\x18\x10 \x01(\tR\bhardware\x120\n" +
+	"\x04told\x18\x11 \x01(\v2\x1c.weft.authority.v1.NodeReplyR\x04told\"n\n" +
+	"\tNodeReply\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
+	"\x04body\x18\x02 \x01(\fR\x04body\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\tR\x04next\x12)\n" +
+	"\x05error\x18\x04 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\"a\n" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +
@@ -930,7 +1098,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
 	"\x03why\x18\x06 \x01(\tR\x03why\x12+\n" +
 	"\x04life\x18\a \x01(\x0e2\x17.weft.authority.v1.LifeR\x04life\x12\x1a\n" +
-	"\bwarnings\x18\b \x03(\tR\bwarnings\"\x92\x03\n" +
+	"\bwarnings\x18\b \x03(\tR\bwarnings\"\xc2\x03\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
@@ -942,7 +1110,14 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05vouch\x18\b \x03(\v2\x11.weft.core.v1.RunR\x05vouch\x12\x1b\n" +
 	"\ttwo_hosts\x18\t \x01(\tR\btwoHosts\x12)\n" +
 	"\x05drain\x18\n" +
-	" \x01(\v2\x13.weft.core.v1.DrainR\x05drain\"f\n" +
+	" \x01(\v2\x13.weft.core.v1.DrainR\x05drain\x12.\n" +
+	"\x04asks\x18\v \x03(\v2\x1a.weft.authority.v1.NodeAskR\x04asks\"q\n" +
+	"\aNodeAsk\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
+	"\x04verb\x18\x02 \x01(\tR\x04verb\x12\x16\n" +
+	"\x06within\x18\x03 \x01(\x03R\x06within\x12\x12\n" +
+	"\x04room\x18\x04 \x01(\x03R\x04room\x12\x16\n" +
+	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"f\n" +
 	"\x03Ran\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12+\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
@@ -978,7 +1153,7 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(Life)(0),                  // 0: weft.authority.v1.Life
 	(HeldState)(0),             // 1: weft.authority.v1.HeldState
@@ -987,59 +1162,65 @@ var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(*AttendRequest)(nil),      // 4: weft.authority.v1.AttendRequest
 	(*AttendReply)(nil),        // 5: weft.authority.v1.AttendReply
 	(*Report)(nil),             // 6: weft.authority.v1.Report
-	(*Forward)(nil),            // 7: weft.authority.v1.Forward
-	(*Held)(nil),               // 8: weft.authority.v1.Held
-	(*Orders)(nil),             // 9: weft.authority.v1.Orders
-	(*Ran)(nil),                // 10: weft.authority.v1.Ran
-	(*Clean)(nil),              // 11: weft.authority.v1.Clean
-	(*v1.Intent)(nil),          // 12: weft.core.v1.Intent
-	(*v1.Peer)(nil),            // 13: weft.core.v1.Peer
-	(*v1.Grant)(nil),           // 14: weft.core.v1.Grant
-	(*v1.Head)(nil),            // 15: weft.core.v1.Head
-	(*v1.Service)(nil),         // 16: weft.core.v1.Service
-	(*v1.JobID)(nil),           // 17: weft.core.v1.JobID
-	(*v11.SchedulerReply)(nil), // 18: weft.scheduler.v1.SchedulerReply
-	(*v1.Jobs)(nil),            // 19: weft.core.v1.Jobs
-	(*v1.Run)(nil),             // 20: weft.core.v1.Run
-	(*v11.SchedulerCall)(nil),  // 21: weft.scheduler.v1.SchedulerCall
-	(*v1.Drain)(nil),           // 22: weft.core.v1.Drain
-	(*v1.JobStatus)(nil),       // 23: weft.core.v1.JobStatus
+	(*NodeReply)(nil),          // 7: weft.authority.v1.NodeReply
+	(*Forward)(nil),            // 8: weft.authority.v1.Forward
+	(*Held)(nil),               // 9: weft.authority.v1.Held
+	(*Orders)(nil),             // 10: weft.authority.v1.Orders
+	(*NodeAsk)(nil),            // 11: weft.authority.v1.NodeAsk
+	(*Ran)(nil),                // 12: weft.authority.v1.Ran
+	(*Clean)(nil),              // 13: weft.authority.v1.Clean
+	(*v1.Intent)(nil),          // 14: weft.core.v1.Intent
+	(*v1.Peer)(nil),            // 15: weft.core.v1.Peer
+	(*v1.Grant)(nil),           // 16: weft.core.v1.Grant
+	(*v1.Head)(nil),            // 17: weft.core.v1.Head
+	(*v1.Service)(nil),         // 18: weft.core.v1.Service
+	(*v1.JobID)(nil),           // 19: weft.core.v1.JobID
+	(*v11.SchedulerReply)(nil), // 20: weft.scheduler.v1.SchedulerReply
+	(*v1.Error)(nil),           // 21: weft.core.v1.Error
+	(*v1.Jobs)(nil),            // 22: weft.core.v1.Jobs
+	(*v1.Run)(nil),             // 23: weft.core.v1.Run
+	(*v11.SchedulerCall)(nil),  // 24: weft.scheduler.v1.SchedulerCall
+	(*v1.Drain)(nil),           // 25: weft.core.v1.Drain
+	(*v1.JobStatus)(nil),       // 26: weft.core.v1.JobStatus
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	12, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
-	13, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	14, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	14, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
+	15, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	16, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
 	6,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
-	9,  // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	15, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
-	8,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	16, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	17, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
-	7,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	18, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
-	19, // 11: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	20, // 12: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
-	1,  // 13: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	16, // 14: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	0,  // 15: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
-	15, // 16: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	11, // 17: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	20, // 18: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	21, // 19: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
-	10, // 20: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
-	20, // 21: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
-	22, // 22: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
-	23, // 23: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
-	20, // 24: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	2,  // 25: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	4,  // 26: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	3,  // 27: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	5,  // 28: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	27, // [27:29] is the sub-list for method output_type
-	25, // [25:27] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	10, // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
+	17, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	9,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
+	18, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	19, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	8,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
+	20, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
+	7,  // 11: weft.authority.v1.Report.told:type_name -> weft.authority.v1.NodeReply
+	21, // 12: weft.authority.v1.NodeReply.error:type_name -> weft.core.v1.Error
+	22, // 13: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	23, // 14: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	1,  // 15: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
+	18, // 16: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	0,  // 17: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
+	17, // 18: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	13, // 19: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	23, // 20: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	24, // 21: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
+	12, // 22: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
+	23, // 23: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
+	25, // 24: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
+	11, // 25: weft.authority.v1.Orders.asks:type_name -> weft.authority.v1.NodeAsk
+	26, // 26: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
+	23, // 27: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	2,  // 28: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	4,  // 29: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	3,  // 30: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	5,  // 31: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	30, // [30:32] is the sub-list for method output_type
+	28, // [28:30] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1053,7 +1234,7 @@ func file_weft_authority_v1_authority_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
