@@ -12,8 +12,8 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
-// TestStartsOnAFullNIC: jobs that start at the same time want more than the NICs have. Each of them starts, since policy
-// sets no floor, whatever the others took between its reading and its creation, and on each release.
+// TestStartsOnAFullNIC: jobs that start at the same time want more than the NICs have. Policy sets no floor, so each of
+// them starts on each release, although others take resources between its reading and its creation.
 func TestStartsOnAFullNIC(t *testing.T) {
 	const jobs = 8
 	for _, b := range kernel.Behaviours() {

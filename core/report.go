@@ -98,7 +98,7 @@ type Orders struct {
 	TwoHosts  string   // why nothing else is ordered: two hosts have the node's certificate; empty: one has it
 	Inventory []string // the node's accepted NICs, after a full report and after a change; empty: nothing new
 	Vouch     []Run    // the scheduler's answers lack these runs: the node answers with Held.Life
-	Drain     *Drain   // why the node is out of service: in the first orders of a session, and after a change; nil: nothing new
+	Drain     *Drain   // why the node is out of service: in a session's first orders, and after a change; nil: nothing new
 }
 
 // MaxRan bounds the jobs of a Ran.

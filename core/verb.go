@@ -87,7 +87,7 @@ type Downer interface {
 	Down(ctx context.Context, node string) error
 }
 
-// DrainLister is implemented by a scheduler that can list the nodes that somebody took out of service, whoever it was.
+// DrainLister is implemented by a scheduler that can list the nodes that Weft or anyone else took out of service.
 // The server asks every few seconds, so that its own list and the scheduler's agree.
 type DrainLister interface {
 	// Drained has a node once, and one element for all nodes with equal reasons where that is easy.
@@ -97,7 +97,7 @@ type DrainLister interface {
 // MaxDrained bounds the elements of one list.
 const MaxDrained = 16384
 
-// Drained are nodes that a scheduler gives no job because somebody said so.
+// Drained are nodes that a scheduler gives no job, for the reason of a person or of Weft.
 type Drained struct {
 	Hosts string // hostlist
 	Drain

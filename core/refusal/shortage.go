@@ -29,8 +29,8 @@ func (f FailInfo) First(limits core.Limits) (r core.Resource, pool, shown bool) 
 }
 
 // Short is ENOSPC of a creation, and names the resource that was short. The NIC still has the capacity left, by a list
-// that is newer than the refusal. Where it has enough, something else was short: SHS 13.0 refuses the 257th VNI of a NIC
-// before it fills its report (cxi_svc_alloc in cass_svc.c of 13.0.0 makes RX profiles before it reserves).
+// that is newer than the refusal. Where it has enough, something else was short. So SHS 13.0 refuses the 257th VNI of a
+// NIC, for which it fills no report: cxi_svc_alloc in cass_svc.c of 13.0.0 makes RX profiles before it reserves.
 func Short[E Errno](spec *core.ServiceSpec, left core.Capacity, fail FailInfo, errno E) *core.Error {
 	r, pool, shown := fail.First(spec.Limits)
 	if !shown {

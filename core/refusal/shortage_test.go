@@ -20,15 +20,18 @@ func TestShort(t *testing.T) {
 	spec := core.ServiceSpec{Device: "cxi0", VNIs: []core.VNI{100}}
 	spec.Limits[core.PTE] = core.Limit{Max: 96, Reserved: 96}
 	spec.Limits[core.TXQ] = core.Limit{Max: 32, Reserved: 32}
+	type counts = [core.NumResources]uint16
+	second := core.Shortage{Device: "cxi0", Resource: core.TXQ, Want: 32}
+	enough := core.Shortage{Device: "cxi0", Want: 96, Have: 2000}
 	for name, test := range map[string]struct {
-		avail [core.NumResources]uint16
-		free  [core.NumResources]uint16
+		avail counts
+		free  counts
 		want  core.Shortage
 	}{
-		"none is left":          {free: [core.NumResources]uint16{core.TXQ: 500}, want: core.Shortage{Device: "cxi0", Want: 96}},
-		"less is left":          {[core.NumResources]uint16{core.PTE: 7}, [core.NumResources]uint16{core.PTE: 7}, core.Shortage{Device: "cxi0", Want: 96, Have: 7}},
-		"the second runs short": {[core.NumResources]uint16{core.PTE: 96}, [core.NumResources]uint16{core.PTE: 96}, core.Shortage{Device: "cxi0", Resource: core.TXQ, Want: 32}},
-		"all is left":           {free: [core.NumResources]uint16{core.PTE: 2000, core.TXQ: 500}, want: core.Shortage{Device: "cxi0", Want: 96, Have: 2000}},
+		"none is left":          {counts{}, counts{core.TXQ: 500}, core.Shortage{Device: "cxi0", Want: 96}},
+		"less is left":          {counts{core.PTE: 7}, counts{core.PTE: 7}, core.Shortage{Device: "cxi0", Want: 96, Have: 7}},
+		"the second runs short": {counts{core.PTE: 96}, counts{core.PTE: 96}, second},
+		"all is left":           {counts{}, counts{core.PTE: 2000, core.TXQ: 500}, enough},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var left core.Capacity
