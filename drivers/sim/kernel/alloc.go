@@ -31,8 +31,11 @@ func (n *NIC) Alloc(c Caller, d *Desc) (uint32, refusal.FailInfo, Errno) {
 }
 
 func (n *NIC) validate(d *Desc) Errno {
+	if d.NumVNIs > MaxVNIs { // without restricted_vnis the driver takes it, and overruns memory from 13.0 on
+		return EINVAL
+	}
 	if d.RestrictedVNIs {
-		if d.NumVNIs > MaxVNIs || d.NumVNIs == 0 && n.b.NeedVNI {
+		if d.NumVNIs == 0 && n.b.NeedVNI {
 			return EINVAL
 		}
 		for _, v := range d.VNIs[:d.NumVNIs] {
@@ -80,37 +83,66 @@ func (n *NIC) checkMembers(d *Desc) Errno {
 	return OK
 }
 
+// checkVNIs is the driver making a profile for each VNI. On 13.0 it enables each at once.
 func (n *NIC) checkVNIs(d *Desc) Errno {
-	if !d.RestrictedVNIs || n.b.Overlap == OverlapAllowed || n.b.Overlap == OverlapExact && n.ranges == 0 {
-		return OK
-	}
-	for _, v := range d.VNIs[:d.NumVNIs] {
-		if n.overlaps(v, v) {
+	for i, v := range n.b.named(d) {
+		twice := n.b.Overlap == OverlapRefused && slices.Contains(d.VNIs[:i], v)
+		if twice || n.overlaps(v, v) {
 			return EEXIST
+		}
+		if n.b.VNIsFirst && n.entries()+i >= Entries {
+			return ENOSPC
 		}
 	}
 	return OK
 }
 
-// overlaps reports whether the VNIs min to max may not be given beside those that the NIC's services have. One VNI is exact, also as a range of one.
+// named are the VNIs of a descriptor that the driver makes profiles for.
+func (b *Behaviour) named(d *Desc) []uint16 {
+	if b.Overlap == OverlapAllowed || !d.RestrictedVNIs && !b.OpenNamed {
+		return nil
+	}
+	return d.VNIs[:d.NumVNIs]
+}
+
+// overlaps reports whether another profile has some of the VNIs from min to max, so that they may not be given. One VNI is
+// exact, also as a range of one.
 func (n *NIC) overlaps(min, max uint16) bool {
+	exact := n.b.Overlap == OverlapExact && min == max
+	hits := func(r span) bool { return r.max >= min && r.min <= max && !(exact && r.min == r.max) }
 	for i := range n.services {
 		s := &n.services[i]
-		if s.VNIMin != 0 && min <= s.VNIMax && s.VNIMin <= max {
-			if n.b.Overlap == OverlapRefused || min != max || s.VNIMin != s.VNIMax {
-				return true
-			}
+		if s.VNIMin != 0 && hits(span{s.VNIMin, s.VNIMax}) {
+			return true
 		}
-		if !s.RestrictedVNIs || n.b.Overlap == OverlapExact && min == max {
-			continue
-		}
-		for _, v := range s.VNIs[:s.NumVNIs] {
-			if min <= v && v <= max {
+		for _, v := range n.b.named(&s.Desc) {
+			if hits(span{v, v}) {
 				return true
 			}
 		}
 	}
-	return false
+	return slices.ContainsFunc(n.lost, hits)
+}
+
+// Entries is how many profiles of a NIC can be enabled (cxi_rx_profile_enable in cxi_rx_profile.c of 13.0.0 and newer).
+const Entries = 256
+
+// entries counts the profiles that are enabled. On 13.0 nothing disables one.
+func (n *NIC) entries() int {
+	count := 0
+	for i := range n.services {
+		if s := &n.services[i]; s.Enable || n.b.VNIsFirst {
+			count += n.b.profiles(s)
+		}
+	}
+	return count
+}
+
+func (b *Behaviour) profiles(s *Service) int {
+	if s.VNIMin != 0 {
+		return 1
+	}
+	return len(b.named(&s.Desc))
 }
 
 // add reserves what the service wants and puts it into the list.
@@ -127,10 +159,15 @@ func (n *NIC) add(d *Desc) (uint32, refusal.FailInfo, Errno) {
 		tle.Reserved = max(tle.Reserved, LeastTLEs)
 		tle.Max = tle.Reserved
 	}
-	if fail, err := n.reserve(&s); err != OK {
+	fail, err := n.reserve(&s)
+	if err != OK {
 		return 0, fail, err
 	}
 	s.Enable = s.ID != DefaultID && (s.RestrictedVNIs || !n.b.OpenDisabled) // parameter disable_default_svc is on by default
+	if s.Enable && !n.b.VNIsFirst && n.entries()+n.b.profiles(&s) > Entries {
+		n.release(&s)
+		return 0, fail, ENOSPC
+	}
 	n.own()
 	n.services = append(n.services, s)
 	return s.ID, refusal.FailInfo{}, OK
@@ -174,7 +211,20 @@ func (n *NIC) reserve(s *Service) (refusal.FailInfo, Errno) {
 	for r, l := range s.Limits {
 		n.reserved[r] += l.Reserved
 	}
-	return refusal.FailInfo{}, OK
+	return fail, OK
+}
+
+// release gives back what reserve took.
+func (n *NIC) release(s *Service) {
+	for r, l := range s.Limits {
+		n.reserved[r] -= l.Reserved
+	}
+	if s.takesLEPool(n.b) {
+		n.lePools &^= 1 << s.LEPool
+	}
+	if s.TLEPool >= 0 {
+		n.tlePools &^= 1 << s.TLEPool
+	}
 }
 
 func (s *Service) takesLEPool(b *Behaviour) bool {

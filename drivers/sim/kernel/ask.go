@@ -6,11 +6,15 @@ func (n *NIC) LPR(id uint32) (uint32, Errno) {
 	return uint32(s.LPR), err
 }
 
-// VNIRange is a service's VNI range (cxil_svc_get_vni_range): EINVAL unknown, with restricted_vnis, without a range, and before SHS 13.1.
+// VNIRange is a service's VNI range (cxil_svc_get_vni_range): EINVAL unknown, with restricted_vnis, without a range, and
+// before SHS 13.1; ENOENT where VNIs are named or a range was refused.
 func (n *NIC) VNIRange(id uint32) (min, max uint16, err Errno) {
 	s := n.find(id)
-	if !n.b.knows(OpGetVNIRange) || s == nil || s.RestrictedVNIs || s.VNIMin == 0 {
+	switch {
+	case !n.b.knows(OpGetVNIRange) || s == nil || s.RestrictedVNIs || s.NumVNIs == 0:
 		return 0, 0, EINVAL
+	case s.VNIMin == 0:
+		return 0, 0, ENOENT
 	}
 	return s.VNIMin, s.VNIMax, OK
 }

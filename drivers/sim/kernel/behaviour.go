@@ -38,6 +38,7 @@ type Behaviour struct {
 	LEPoolByMax     bool // a service takes an LE pool for any LE max; else only for LEs reserved
 	LEPoolFirst     int8 // lowest LE pool that a service can have
 	PoolsInFailInfo bool // no_le_pools and no_tle_pools are set
+	OpenNamed       bool // without restricted_vnis a service has the VNIs that it names (alloc_rxtx_profiles in cass_svc.c of 13.0.0)
 	OpenDisabled    bool // without restricted_vnis a service is made disabled: a VNI range must be set first
 }
 
@@ -62,6 +63,7 @@ var R130 = Behaviour{
 	VNIsFirst:     true,
 	MemberTypes:   NetNS,
 	OpenIgnore:    true,
+	OpenNamed:     true,
 	LEPoolByMax:   true,
 }
 

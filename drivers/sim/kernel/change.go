@@ -15,18 +15,7 @@ func (n *NIC) Destroy(c Caller, id uint32) Errno {
 	case n.Busy(id):
 		return EBUSY
 	}
-	for r, l := range s.Limits {
-		n.reserved[r] -= l.Reserved
-	}
-	if s.takesLEPool(n.b) {
-		n.lePools &^= 1 << s.LEPool
-	}
-	if s.TLEPool >= 0 {
-		n.tlePools &^= 1 << s.TLEPool
-	}
-	if s.VNIMin != 0 {
-		n.ranges--
-	}
+	n.release(s)
 	n.own()
 	n.services = slices.DeleteFunc(n.services, func(s Service) bool { return s.ID == id })
 	return OK
@@ -46,17 +35,28 @@ func (n *NIC) idle(c Caller, id uint32) (*Service, Errno) {
 	return n.find(id), OK
 }
 
-// Enable switches a service on or off (cxil_svc_enable), the default one too: EPERM, EINVAL unknown, EBUSY in use. Before SHS 13.1 the command is unknown
-// (EINVAL).
+// Enable switches a service on or off (cxil_svc_enable), the default one too: EPERM; EINVAL unknown, and before SHS 13.1;
+// EBUSY in use. On is EINVAL where VNIs are named or a range was refused, and ENOSPC without Entries: it is off then.
 func (n *NIC) Enable(c Caller, id uint32, on bool) Errno {
 	if !n.b.knows(OpEnable) {
 		return EINVAL
 	}
 	s, err := n.idle(c, id)
-	if err == OK {
-		s.Enable = on
+	if err != OK {
+		return err
 	}
-	return err
+	was := s.Enable
+	s.Enable = false
+	switch {
+	case !on:
+		return OK
+	case !s.RestrictedVNIs && s.NumVNIs > 0 && s.VNIMin == 0:
+		return EINVAL
+	case !was && n.entries()+n.b.profiles(s) > Entries:
+		return ENOSPC
+	}
+	s.Enable = true
+	return OK
 }
 
 // SetLPR sets how many LNIs share an RGID (cxil_set_svc_lpr): EINVAL above 8 or unknown, EBUSY in use. 0 counts as 1.
@@ -74,8 +74,10 @@ func (n *NIC) SetLPR(c Caller, id, lpr uint32) Errno {
 	return err
 }
 
-// SetVNIRange gives a service without restricted_vnis its VNIs (cxil_svc_set_vni_range), once: EINVAL with restricted_vnis, for VNI 0 or above 65535,
-// max below min, a size that is no power of two, min no multiple of the size; EEXIST for an overlap or a second range. It does not enable the service.
+// SetVNIRange gives a service without restricted_vnis its VNIs (cxil_svc_set_vni_range): EINVAL with restricted_vnis, for
+// VNI 0 or above 65535, max below min, a size that is no power of two, min no multiple of the size; EEXIST for an overlap,
+// also with its range before. It does not enable the service. The driver forgets the range before, and keeps its VNIs from
+// all services until it is unloaded.
 func (n *NIC) SetVNIRange(c Caller, id, min, max uint32) Errno {
 	s := n.find(id)
 	size := max - min + 1
@@ -86,13 +88,18 @@ func (n *NIC) SetVNIRange(c Caller, id, min, max uint32) Errno {
 		return EPERM
 	case s == nil || s.RestrictedVNIs || min == 0 || min > 65535 || max == 0 || max > 65535 || max < min || size&(size-1) != 0 || min&(size-1) != 0:
 		return EINVAL
-	case s.VNIMin != 0 || n.b.Overlap != OverlapAllowed && n.overlaps(uint16(min), uint16(max)):
-		return EEXIST
 	}
+	overlaps := n.overlaps(uint16(min), uint16(max))
 	n.own()
 	s = n.find(id)
-	s.VNIMin, s.VNIMax, s.NumVNIs = uint16(min), uint16(max), 1
-	n.ranges++
+	if s.VNIMin != 0 {
+		n.lost = append(slices.Clip(n.lost), span{s.VNIMin, s.VNIMax})
+	}
+	s.VNIMin, s.VNIMax, s.NumVNIs = 0, 0, 1
+	if overlaps {
+		return EEXIST
+	}
+	s.VNIMin, s.VNIMax = uint16(min), uint16(max)
 	return OK
 }
 

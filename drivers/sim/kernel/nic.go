@@ -30,9 +30,12 @@ type NIC struct {
 	reserved [core.NumResources]uint16
 	lePools  uint16 // bit i: pool i is taken
 	tlePools uint8
-	ranges   int  // services with a VNI range
-	shared   bool // services and lnis belong to another NIC too: copy before a change
+	lost     []span // VNI ranges that are no service's
+	shared   bool   // services and lnis belong to another NIC too: copy before a change
 }
+
+// span is a range of VNIs.
+type span struct{ min, max uint16 }
 
 // pristine is a NIC as the driver's probe leaves it, of each behaviour.
 var pristine = func() []NIC {
@@ -109,9 +112,6 @@ func Restore(b *Behaviour, services []Service) (n NIC, ok bool) {
 				return NIC{}, false
 			}
 			n.tlePools |= 1 << s.TLEPool
-		}
-		if s.VNIMin != 0 {
-			n.ranges++
 		}
 		s.InUse = [core.NumResources]uint16{}
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/refusal"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -32,6 +33,12 @@ func TestRandomCalls(t *testing.T) {
 				}
 				d.RestrictedVNIs = rapid.Bool().Draw(t, "restricted")
 				_, fail, err := n.Alloc(kernel.Root, d)
+				if err != kernel.OK && (n.Capacity() != before.Capacity() || !slices.Equal(services, n.Services())) {
+					t.Fatalf("%v: it changed the NIC", err)
+				}
+				if err != kernel.ENOSPC && fail != (refusal.FailInfo{}) {
+					t.Fatalf("%v with fail_info %+v, which the driver fills for ENOSPC alone", err, fail)
+				}
 				if err == kernel.ENOSPC {
 					r, pool, ok := fail.First(d.Limits)
 					c := before.Capacity()

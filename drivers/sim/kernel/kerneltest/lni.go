@@ -1,0 +1,39 @@
+package kerneltest
+
+import (
+	"testing"
+
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
+)
+
+const opening = "cxi_lni_alloc, cass_lni.c; cxi_rgroup_valid_user, cxi_rgroup.c (12.0: valid_svc_user, cass_svc.c)"
+
+// lnis are the rules about users of a service.
+var lnis = []row{
+	{"open: the uid", opening, open(owner), always(ok)},
+	{"open: another uid, the second member ignored", opening, open(stranger), Answers{perm, ok, perm, perm, perm}},
+	{"open: another uid, the second member uid 0", opening, open(stranger, Members(UID(1000), UID(0))), always(perm)},
+	{"open: root has no bypass", opening, open(kernel.Root, Members(UID(1000), GID(50))), always(perm)},
+	{"open: the effective gid", opening,
+		open(kernel.Caller{EUID: 7, EGID: 50}, Members(GID(50), UID(0))), always(ok)},
+	{"open: a uid that equals the gid", opening, open(kernel.Caller{EUID: 50}, Members(GID(50), UID(1))), always(perm)},
+	{"open: a supplementary group", opening,
+		open(kernel.Caller{EUID: 7, EGID: 7, Group: 50}, Members(GID(50), UID(0))), Answers{ok, perm, perm, perm, perm}},
+	{"open: anybody without restricted_members", opening, open(stranger, Everybody), always(ok)},
+	{"open: an unknown service", opening, openID(99), always(invalid)},
+	{"open: the default service, which is disabled", opening, openID(kernel.DefaultID), always(revoked)},
+	{"open: a stranger, of a service that is disabled", opening, func(t testing.TB, n NIC) string {
+		id := Made(t, n, Members(UID(1000), UID(0)))
+		_ = n.Enable(kernel.Root, id, false)
+		_, err := n.AllocLNI(stranger, id)
+		return err.Error()
+	}, from131(perm, revoked)},
+	{"open: a service just made without restricted_vnis", opening, open(owner, Open, VNIs()), from131(ok, revoked)},
+}
+
+func openID(id uint32) func(testing.TB, NIC) string {
+	return func(_ testing.TB, n NIC) string {
+		_, err := n.AllocLNI(owner, id)
+		return err.Error()
+	}
+}
