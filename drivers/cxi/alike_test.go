@@ -305,7 +305,9 @@ func TestRandomAlike(t *testing.T) {
 				p.both(rapid.IntRange(0, 1).Draw(t, "nic"), func(n *kernel.NIC) { _ = n.FreeLNI(lni) })
 			},
 			"an administrator": func(t *rapid.T) {
-				d := kernel.Desc{RestrictedVNIs: rapid.Bool().Draw(t, "restricted"), NumVNIs: 1, VNIs: [4]uint16{rapid.Uint16Range(1, 20).Draw(t, "vni")}}
+				vni := rapid.Uint16Range(1, 20)
+				d := kernel.Desc{RestrictedVNIs: rapid.Bool().Draw(t, "restricted"), NumVNIs: rapid.Uint8Range(0, 2).Draw(t, "vnis"),
+					VNIs: [4]uint16{vni.Draw(t, "vni"), vni.Draw(t, "another")}}
 				on := rapid.Bool().Draw(t, "default")
 				p.both(rapid.IntRange(0, 1).Draw(t, "nic"), func(n *kernel.NIC) {
 					_, _, _ = n.Alloc(kernel.Root, &d)

@@ -76,14 +76,15 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 	found := func(severity core.Severity, what, evidence, remedy string) {
 		out = append(out, core.Finding{Severity: severity, What: what, Evidence: evidence, Remedy: remedy})
 	}
-	if _, err := n.list(); err != ok {
+	services, err := n.list()
+	if err != ok {
 		return []core.Finding{trouble("its services cannot be read", failure(n.name, "cannot list its services", 0, err))}
 	}
 	if err := n.setLPR(defaultID, maxLPR+1); err == eperm { // too many, which every release refuses in the next step
 		found(core.Critical, "Weft may not make services on it", "the driver lets only root with CAP_SYS_ADMIN: EPERM", privilege)
 		return out
 	}
-	t := d.traits(n)
+	t := n.traits()
 	if t.fit.what != "" {
 		found(t.fit.severity, t.fit.what, t.evidence(n.lib), oneRelease)
 	}
@@ -96,6 +97,14 @@ func (d *Driver) checkNIC(n *nic) (out []core.Finding) {
 	for _, l := range t.lacks() {
 		found(core.Notice, l.what, "SHS "+t.release, l.remedy)
 	}
+	if f, is := n.lonely(); is {
+		out = append(out, f)
+	}
+	for i := range services {
+		if s := &services[i]; t.unchecked && s.id != defaultID && !s.has(systemService) {
+			out = append(out, n.open(s)...)
+		}
+	}
 	return out
 }
 
@@ -107,6 +116,24 @@ func (d *Driver) health(nic string) []core.Finding {
 	d.checked[nic] = r
 	d.mu.Unlock()
 	return r.Judge(before, time.Now())
+}
+
+// open warns of a service that opens every VNI. SHS 12.0 checks no VNI of one without restricted_vnis (valid_svc_vni in
+// cass_svc.c), and makes it enabled.
+func (n *nic) open(s *desc) []core.Finding {
+	who := "every user"
+	if s.has(restrictedMembers) {
+		who = memberOwner(s, extras{}).String()
+	}
+	if s.has(restrictedVNIs) || !s.has(enabled) || s.has(restrictedMembers) && memberOwner(s, extras{}).Kind == core.OwnerNone {
+		return nil
+	}
+	return []core.Finding{{
+		Severity: core.Critical,
+		What:     fmt.Sprintf("service %d lets %s use every VNI without a job, which voids isolation", s.id, who),
+		Evidence: "it does not restrict its VNIs, and SHS 12.0 checks none then",
+		Remedy:   fmt.Sprintf("`cxi_service delete -d %s -s %d`, and let its owner make one that names its VNIs", n.name, s.id),
+	}}
 }
 
 // lack is something that a release cannot do, or does in its own way.
@@ -127,6 +154,12 @@ func (t traits) lacks() (out []lack) {
 	}
 	if !t.leByReservation {
 		out = append(out, lack{"each service with list entries takes one of 16 LE pools, so a NIC carries at most 14 jobs", "SHS 14.0.1 takes a pool for reserved list entries only"})
+	}
+	if t.named {
+		out = append(out, lack{
+			"VNIs 1 and 10 are open to every job, also while the default service is disabled",
+			"keep them out of the pools; SHS 13.1 closes them",
+		})
 	}
 	if t.openIgnore {
 		out = append(out, lack{"a service whose second member is ignored lets everybody in; Weft's are not, other managers' may be", "update to SHS 13.1"})

@@ -1,10 +1,8 @@
 package cxi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -14,13 +12,12 @@ import (
 // Create makes services; see core.NICDriver. The NICs work beside each other.
 func (d *Driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
 	return each(ctx, d, "cannot create service", specs, func(s *core.ServiceSpec) string { return s.Device },
-		func(n *nic) func(*core.ServiceSpec) core.Created { return (&maker{d: d, n: n}).create },
+		func(n *nic) func(*core.ServiceSpec) core.Created { return (&maker{n: n}).create },
 		func(err *core.Error) core.Created { return core.Created{Err: err} })
 }
 
 // maker makes services on one NIC in one visit.
 type maker struct {
-	d        *Driver
 	n        *nic
 	read     bool
 	services []desc
@@ -45,7 +42,7 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 		if err != ok {
 			return core.Service{}, failure(spec.Device, "cannot list its services", 0, err)
 		}
-		m.services, m.traits, m.read = list, m.d.traits(m.n), true
+		m.services, m.traits, m.read = list, m.n.traits(), true
 	}
 	if bad := m.able(spec); bad != nil {
 		return core.Service{}, bad
@@ -163,30 +160,6 @@ func (m *maker) finish(spec *core.ServiceSpec, have *desc) errno {
 	return m.n.enable(have.id, true)
 }
 
-// share lets LNIs share RGIDs where there are too few, and reads back whether they do. has is how many share one now, 0 where that is to be read.
-func (m *maker) share(id, has uint32) errno {
-	want := m.d.lnisPerRGID(m.n.name)
-	if want <= 1 || m.n.lib.setLPR == nil {
-		return ok
-	}
-	if has == 0 {
-		var err errno
-		if has, err = m.n.lpr(id); err != ok {
-			return err
-		}
-	}
-	if has >= want {
-		return ok
-	}
-	if err := m.n.setLPR(id, want); err != ok {
-		return err
-	}
-	if has, err := m.n.lpr(id); err != ok || has != want {
-		return cmp.Or(err, eio)
-	}
-	return ok
-}
-
 // readBack compares what the kernel holds with what was asked for.
 func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Service, *core.Error) {
 	have, err := m.n.get(id)
@@ -247,23 +220,6 @@ func (m *maker) refused(spec *core.ServiceSpec, fail *failInfo, err errno) *core
 	default:
 		return failure(spec.Device, "cannot create service: VNIs "+core.VNIRanges(spec.VNIs), 0, err)
 	}
-}
-
-// lnisPerRGID is how many LNIs of a service share an RGID: more than one only where a NIC has fewer free than a job has processes for it (as Slurm's
-// switch/hpe_slingshot divides them: processes over NICs times RGIDs).
-func (d *Driver) lnisPerRGID(nic string) uint32 {
-	s := d.now()
-	processes := uint32(s.processes)
-	if processes == 0 {
-		processes = uint32(runtime.NumCPU())
-	}
-	cards, err := s.sys.cards()
-	free, known := s.sys.rgids(nic)
-	if err != nil || !known {
-		return 1
-	}
-	room := max(free, 1) * uint32(len(cards))
-	return min((processes+room-1)/room, maxLPR)
 }
 
 // differences are the fields in which a service is not what it should be, leaving out id, counter pool, and the VNI fields of a service with a range.

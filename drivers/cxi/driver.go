@@ -136,7 +136,7 @@ func (d *Driver) device(n *nic) core.Device {
 	if free, known := d.now().sys.rgids(n.name); known {
 		out.RGIDs = core.Stock{Total: totalRGIDs, Free: uint16(min(free, totalRGIDs))}
 	}
-	out.Capacity = capacity(n.info.totals(), services, d.traits(n))
+	out.Capacity = capacity(n.info.totals(), services, n.traits())
 	return out
 }
 

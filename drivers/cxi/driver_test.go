@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -253,20 +254,56 @@ func TestHalfMade(t *testing.T) {
 	}
 }
 
-// TestLNIsPerRGID: more processes than RGIDs share them, and only then.
+// TestLNIsPerRGID: more processes than RGIDs share them, and only then, where the driver keeps them apart: cass_rgid_get
+// of 12.0.0 and 13.0.0 (cass_rgid.c) gives the RGID before the one that it found, and releases another.
 func TestLNIsPerRGID(t *testing.T) {
 	for processes, want := range map[int64]uint32{1: 1, 2 * 253: 1, 2*253 + 1: 2, 2000: 4, 65536: 8} {
-		n := shim.New(t, &kernel.R1401, 2, shim.Lib10)
-		d := cxi.New()
-		if err := d.Configure(t.Context(), core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": processes}); err != nil {
+		for _, b := range []*kernel.Behaviour{&kernel.R130, &kernel.R1401} {
+			n := shim.New(t, b, 2, shim.LibraryOf(b))
+			d := cxi.New()
+			if err := d.Configure(t.Context(), core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": processes}); err != nil {
+				t.Fatal(err)
+			}
+			want := want
+			if b.Ops <= kernel.OpEnable {
+				want = 1
+			}
+			s := must(t, d, spec("cxi1", 1000, 4034))
+			n.Do(1, func(k *kernel.NIC) {
+				if got, _ := k.LPR(s.ID); got != want {
+					t.Errorf("SHS %s, %d processes on 2 NICs with 253 RGIDs each: %d LNIs an RGID, want %d", b.Release, processes, got, want)
+				}
+			})
+			found, err := d.Check(t.Context())
+			warns := slices.ContainsFunc(found, func(f core.Finding) bool { return strings.Contains(f.What, "some processes of a job") })
+			if lacks := processes > 8*2*255 || want == 1 && processes > 2*255; err != nil || warns != lacks {
+				t.Errorf("SHS %s, %d processes: the doctor warns of them: %v, %v", b.Release, processes, warns, err)
+			}
+		}
+	}
+}
+
+// TestSharingOff: while its module's parameter enable_rgid_sharing is off the driver ignores how many LNIs are to share an
+// RGID, and answers 0 (cxi_svc_set_lpr in cass_svc.c of 13.1.0 to 14.0.1). No job fails of that, and the doctor warns.
+func TestSharingOff(t *testing.T) {
+	for _, b := range []*kernel.Behaviour{&kernel.R131, &kernel.R1400, &kernel.R1401} {
+		n := shim.New(t, b, 1, shim.LibraryOf(b))
+		err := os.WriteFile(filepath.Join(n.Sys(), "module/cxi_ss1/parameters/enable_rgid_sharing"), []byte("N\n"), 0o600)
+		if err != nil {
 			t.Fatal(err)
 		}
-		s := must(t, d, spec("cxi1", 1000, 4034))
-		n.Do(1, func(k *kernel.NIC) {
-			if got, _ := k.LPR(s.ID); got != want {
-				t.Errorf("%d processes on 2 NICs with 253 RGIDs each: %d LNIs an RGID, want %d", processes, got, want)
-			}
-		})
+		n.Set(func(s *shim.State) { s.IgnoreLPR(true) })
+		d := cxi.New()
+		if err := d.Configure(t.Context(), core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": int64(1000)}); err != nil {
+			t.Fatal(err)
+		}
+		must(t, d, spec("cxi0", 1000, 4034))
+		found, err := d.Check(t.Context())
+		if err != nil || !slices.ContainsFunc(found, func(f core.Finding) bool {
+			return f.Severity == core.Warning && strings.Contains(f.Remedy, "enable_rgid_sharing")
+		}) {
+			t.Errorf("SHS %s: %+v, %v: want a warning", b.Release, found, err)
+		}
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 // nic is a NIC whose handle is open, for one visit: a handle that stayed open would show the link as it was and keep the driver from being unloaded.
 type nic struct {
 	ctx    context.Context // of the visit: once it is over nothing more is begun
+	d      *Driver
 	lib    *library
 	name   string
+	beside int // NICs of the node, with this one
 	handle unsafe.Pointer
 	info   devinfo
 }
@@ -19,12 +21,12 @@ type nic struct {
 // over reports that nobody waits any more.
 func (n *nic) over() bool { return n.ctx.Err() != nil }
 
-func openNIC(ctx context.Context, l *library, name string, id uint32) (*nic, errno) {
-	n := &nic{ctx: ctx, lib: l, name: name}
+func openNIC(ctx context.Context, d *Driver, l *library, c card) (*nic, errno) {
+	n := &nic{ctx: ctx, d: d, lib: l, name: c.name, beside: c.of}
 	if n.over() {
 		return nil, ecanceled
 	}
-	if _, err := code(l.openDevice(id, &n.handle)); err != ok {
+	if _, err := code(l.openDevice(c.id, &n.handle)); err != ok {
 		return nil, err
 	}
 	if n.handle == nil {
@@ -153,6 +155,7 @@ func (n *nic) setNetNS(id, netns uint32) errno {
 // extras are what a service has beside its descriptor. What cannot be read is none: the driver answers EINVAL where there is no range or namespace.
 type extras struct {
 	from, to uint16 // VNI range
+	named    bool   // without restricted_vnis the VNIs of the descriptor are the service's nevertheless
 	netns    uint32
 }
 
@@ -161,6 +164,7 @@ func (n *nic) extras(d *desc) (e extras) {
 		if n.do(n.lib.getRange != nil, func() int32 { return n.lib.getRange(n.handle, d.id, &e.from, &e.to) }) != ok {
 			e.from, e.to = 0, 0
 		}
+		e.named = d.numVNIs > 0 && e.from == 0 && n.traits().named
 	}
 	if d.has(restrictedMembers) && d.members == [maxMembers]member{} {
 		if n.do(n.lib.getNetNS != nil, func() int32 { return n.lib.getNetNS(n.handle, d.id, &e.netns) }) != ok {

@@ -25,7 +25,7 @@ func TestRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, no := openNIC(t.Context(), lib, "cxi0", 0)
+		n, no := openNIC(t.Context(), New(), lib, card{name: "cxi0", of: 1})
 		if no != ok {
 			t.Fatal(no)
 		}

@@ -25,6 +25,7 @@ type sysfs string
 type card struct {
 	name string
 	id   uint32
+	of   int // NICs of the node
 }
 
 // maxNICs bounds the list.
@@ -51,10 +52,13 @@ func (s sysfs) cards() ([]card, error) {
 	var out []card
 	for _, e := range entries {
 		if id, ok := number(e.Name()); ok && len(out) < maxNICs && !s.virtual(e.Name()) {
-			out = append(out, card{e.Name(), id})
+			out = append(out, card{name: e.Name(), id: id})
 		}
 	}
 	slices.SortFunc(out, func(a, b card) int { return cmp.Compare(a.id, b.id) })
+	for i := range out {
+		out[i].of = len(out)
+	}
 	if len(out) > 0 {
 		return out, nil
 	}
@@ -137,6 +141,11 @@ func (s sysfs) load() string {
 		}
 	}
 	return ""
+}
+
+// sharingOff reports whether the driver was told to let no LNIs share an RGID.
+func (s sysfs) sharingOff() bool {
+	return s.read("module", modules[0], "parameters/enable_rgid_sharing") == "N"
 }
 
 // parameter reports whether the driver's module has a parameter; no answer where its parameters are not shown.

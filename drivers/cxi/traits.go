@@ -12,6 +12,7 @@ type traits struct {
 	release         string // that it behaves as; two where they do not differ; empty where it is not known yet
 	told            string // by what, in words
 	unchecked       bool   // nothing keeps VNIs apart; SHS 12.0
+	named           bool   // a service has the VNIs that it names, also without restricted_vnis; SHS 13.0
 	ranges          bool   // VNI ranges; SHS 13.1
 	netns           bool   // network namespaces; SHS 14.0
 	openIgnore      bool   // an ignored member lets everybody in; SHS 13.0
@@ -41,7 +42,7 @@ const (
 
 var releases = []traits{
 	shs120:   {release: "12.0", unchecked: true, exact: true, library: 8},
-	shs130:   {release: "13.0", openIgnore: true, library: 8},
+	shs130:   {release: "13.0", named: true, openIgnore: true, library: 8},
 	shs131:   {release: "13.1", ranges: true, library: 9},
 	shs140:   {release: "14.0.0", ranges: true, netns: true, library: 10},
 	shs1401:  {release: "14.0.1", ranges: true, netns: true, exact: true, leByReservation: true, library: 10},
@@ -55,8 +56,8 @@ type key struct {
 }
 
 // traits asks which release a driver is, once for each key. A release that cannot be told yet is asked for again.
-func (d *Driver) traits(n *nic) traits {
-	sys := d.now().sys
+func (n *nic) traits() traits {
+	d, sys := n.d, n.d.now().sys
 	now := key{sys.load(), n.lib}
 	d.mu.Lock()
 	t, known := d.known[now]

@@ -85,7 +85,7 @@ func extrasOf(spec *core.ServiceSpec) (e extras) {
 func view(device string, d *desc, e extras, u use) core.Service {
 	v := core.Service{Device: device, ID: d.id, System: d.has(systemService), Default: d.id == defaultID, Enabled: d.has(enabled)}
 	switch {
-	case d.has(restrictedVNIs):
+	case d.has(restrictedVNIs) || e.named:
 		for _, vni := range d.vnis[:min(int(d.numVNIs), core.MaxVNIs)] {
 			v.VNIs = append(v.VNIs, core.VNI(vni))
 		}

@@ -52,7 +52,7 @@ func visit[T any](
 	go func() {
 		defer func() { <-lane }()
 		defer close(out)
-		n, err := openNIC(ctx, lib, c.name, c.id)
+		n, err := openNIC(ctx, d, lib, c)
 		opened <- err
 		if err != ok {
 			return

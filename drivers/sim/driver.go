@@ -140,7 +140,7 @@ func (d *Driver) Destroy(ctx context.Context, services []core.Service) ([]error,
 	for i, s := range services {
 		works[i] = work{name: s.Device, call: CallDestroy,
 			do: func(n *kernel.NIC) {
-				if held, errno := n.Get(s.ID); errno == kernel.OK && !held.System && d.faulty(Busy, works[i].device) && Same(s, held) {
+				if held, errno := n.Get(s.ID); errno == kernel.OK && !held.System && d.faulty(Busy, works[i].device) && Same(n, s, held) {
 					out[i] = refusal.Error(s.Device, "cannot remove service", s.ID, kernel.EBUSY)
 					return
 				}

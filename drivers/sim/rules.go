@@ -18,7 +18,7 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 	}
 	for _, s := range n.Services() {
 		if equal(spec, &d, &s) {
-			return core.Created{Service: View(spec.Device, s)}
+			return core.Created{Service: View(n.Behaviour(), spec.Device, s)}
 		}
 	}
 	id, fail, errno := n.Alloc(kernel.Root, &d)
@@ -40,7 +40,7 @@ func CreateOn(n *kernel.NIC, spec core.ServiceSpec) core.Created {
 	if errno != kernel.OK {
 		return core.Created{Err: refusal.Error(spec.Device, "cannot read back service", id, errno)}
 	}
-	return core.Created{Service: View(spec.Device, s)}
+	return core.Created{Service: View(n.Behaviour(), spec.Device, s)}
 }
 
 // able refuses what the release cannot do, before anything is made.
@@ -85,7 +85,7 @@ func DestroyOn(n *kernel.NIC, s core.Service) error {
 	if errno != kernel.OK {
 		return nil
 	}
-	if err := refusal.Removal(s, View(s.Device, held)); err != nil {
+	if err := refusal.Removal(s, View(n.Behaviour(), s.Device, held)); err != nil {
 		return err
 	}
 	if errno := n.Destroy(kernel.Root, s.ID); errno != kernel.OK {
@@ -98,14 +98,14 @@ func DestroyOn(n *kernel.NIC, s core.Service) error {
 func ServicesOn(n *kernel.NIC, device string) []core.Service {
 	out := make([]core.Service, 0, len(n.Services()))
 	for _, s := range n.Services() {
-		out = append(out, View(device, s))
+		out = append(out, View(n.Behaviour(), device, s))
 	}
 	return out
 }
 
 // Same reports whether the service on a NIC is the one that s names: VNIs and owner, since an id is used again at once.
-func Same(s core.Service, held kernel.Service) bool {
-	return s.Same(View(s.Device, held))
+func Same(n *kernel.NIC, s core.Service, held kernel.Service) bool {
+	return s.Same(View(n.Behaviour(), s.Device, held))
 }
 
 // equal reports whether a service is just what spec would make.

@@ -52,17 +52,15 @@ func members(o core.Owner) (m [kernel.MaxMembers]kernel.Member, ok bool) {
 }
 
 // View is a service of the kernel in Weft's words. A VNI range is written out, so that none of its VNIs is overlooked.
-func View(device string, s kernel.Service) core.Service {
+func View(b *kernel.Behaviour, device string, s kernel.Service) core.Service {
 	v := core.Service{Device: device, ID: s.ID, Limits: s.Limits, InUse: s.InUse, System: s.System, Default: s.ID == kernel.DefaultID, Enabled: s.Enable}
-	switch {
-	case s.RestrictedVNIs:
-		for _, vni := range s.VNIs[:s.NumVNIs] {
+	if s.RestrictedVNIs || b.OpenNamed {
+		for _, vni := range s.VNIs[:min(s.NumVNIs, kernel.MaxVNIs)] {
 			v.VNIs = append(v.VNIs, core.VNI(vni))
 		}
-	case s.VNIMin != 0:
-		for vni := int(s.VNIMin); vni <= int(s.VNIMax); vni++ {
-			v.VNIs = append(v.VNIs, core.VNI(vni))
-		}
+	}
+	for vni := int(s.VNIMin); s.VNIMin != 0 && vni <= int(s.VNIMax); vni++ {
+		v.VNIs = append(v.VNIs, core.VNI(vni))
 	}
 	if !s.RestrictedTCs {
 		v.Classes = core.AllClasses

@@ -86,7 +86,8 @@ type Node struct {
 	calls  map[string]int
 	conns  map[net.Conn]bool
 
-	lniAlloc byte // size of struct cxi_lni_alloc_cmd
+	lniAlloc  byte // size of struct cxi_lni_alloc_cmd
+	ignoreLPR bool
 }
 
 // New makes a node with NICs of a release and a library of the given symbol version. It skips the test where there is no C compiler.
@@ -195,6 +196,9 @@ func (s *State) Operstate(nic int, state string) {
 }
 func (s *State) Retry(nic int, run bool) { s.n.dead[nic] = !run }
 func (s *State) Opens(nic int, yes bool) { s.n.gone[nic] = !yes }
+
+// IgnoreLPR lets the driver ignore how many LNIs share an RGID.
+func (s *State) IgnoreLPR(yes bool) { s.n.ignoreLPR = yes }
 
 // LNIAlloc says what size the command that opens an LNI has for the driver: 16 bytes, as up to SHS 14.0.1, or 24.
 func (s *State) LNIAlloc(size byte) { s.n.lniAlloc = size }
@@ -307,6 +311,9 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 		s, err := k.Get(id)
 		return -int32(err), encodeUse(s)
 	case opSetLPR:
+		if n.ignoreLPR {
+			return 0, nil
+		}
 		return -int32(k.SetLPR(who, id, a)), nil
 	case opGetLPR:
 		return number(k.LPR(id))
@@ -536,7 +543,7 @@ func Tree(t testing.TB, root string, b *kernel.Behaviour, nics int, profile stri
 	}
 	put("module/cxi_ss1/srcversion", "0A1B2C3D4E5F60718293A4B\n")
 	for _, name := range Parameters(b) {
-		put("module/cxi_ss1/parameters/"+name, "1\n")
+		put("module/cxi_ss1/parameters/"+name, "Y\n")
 	}
 	groups := "ID: 1 (default)\n" // dump_services of cass_svc.c (12.0.0), of cass_ss1_debugfs.c (13.0.0)
 	if b.Overlap != kernel.OverlapAllowed {
