@@ -182,7 +182,9 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	})
 	s.jobs = a.unrecorded()
 	s.missing = slices.DeleteFunc(s.missing, func(t core.Service) bool { return !slices.ContainsFunc(before, t.Same) })
-	if len(s.orphans)+len(s.missing) > 0 && s.lookErr == nil { // the server is to know as soon as who asked does
+	told := a.devices.Load()
+	news := s.devicesErr == nil && told != nil && !slices.Equal(*told, s.devices)
+	if (news || len(s.orphans)+len(s.missing) > 0) && s.lookErr == nil { // the server is to know as soon as who asked does
 		s.lookErr = a.Reread(ctx)
 	}
 	a.mu.Lock()

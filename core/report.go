@@ -17,9 +17,11 @@ type Report struct {
 	Devices []string // the NICs of the node; Full, or with Changed
 	Held    []Held   // every run that this node holds (Full), or those that changed
 	// Blind are the Devices that the agent could not read, so Unknown lacks their services. Full, or with Changed.
-	Blind   []string
-	Unknown []Service // services with no record that are neither system nor default; Full, or with Changed
-	Changed bool      // the report has Devices, Blind and Unknown
+	Blind []string
+	// Unusable are the Devices that no job can use: at fault, without link or retry handler. Full, or with Changed.
+	Unusable []string
+	Unknown  []Service // services with no record that are neither system nor default; Full, or with Changed
+	Changed  bool      // the report has Devices, Blind, Unusable and Unknown
 	// Fault is why the node should take no job; empty: nothing new. While the NICs cannot be read, it begins with
 	// UnreadPrefix, and each report that is Full or has Changed repeats it. The first of these without it ends that.
 	Fault   string

@@ -307,7 +307,7 @@ var (
 		return core.Report{
 			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Hardware: genWord.Draw(t, "hardware"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"), First: rapid.Bool().Draw(t, "first"),
 			Devices: list(t, "devices", genName, 4), Held: list(t, "held", genHeld, 3), Unknown: list(t, "unknown", genService, 2),
-			Blind: list(t, "blind", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
+			Blind: list(t, "blind", genName, 3), Unusable: list(t, "unusable", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
 		}
 	})
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {

@@ -10,7 +10,7 @@ import (
 func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 	p := &authorityv1.Report{
 		Number: r.Number, Boot: utf(r.Boot), Agent: utf(r.Agent), Hardware: utf(r.Hardware), Seen: encodeHead(r.Seen), Full: r.Full, First: r.First, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
-		Blind: every(r.Blind, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
+		Blind: every(r.Blind, utf), Unusable: every(r.Unusable, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
 	}
 	if r.Reply != nil {
 		p.Reply = encodeSchedulerReply(r.Reply)
@@ -84,7 +84,7 @@ func (d *decoder) report(p *authorityv1.Report) core.Report {
 		Told:   d.nodeReply(p.GetTold()),
 		Number: p.GetNumber(), Boot: d.word("boot id", p.GetBoot()), Agent: d.word("agent", p.GetAgent()), Hardware: d.word("hardware", p.GetHardware()), Seen: d.head(p.GetSeen()), Full: p.GetFull(), First: p.GetFirst(),
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
-		Blind:   each(d, "NICs", p.GetBlind(), maxDevices, d.device),
+		Blind: each(d, "NICs", p.GetBlind(), maxDevices, d.device), Unusable: each(d, "NICs", p.GetUnusable(), maxDevices, d.device),
 		Unknown: each(d, "services", p.GetUnknown(), maxServices, d.service), Changed: p.GetChanged(), Fault: text(p.GetFault()),
 		Epilogs: each(d, "epilogs", p.GetEpilogs(), maxHeld, func(p *corev1.JobID) core.JobID { return d.jobID(p.GetScheduler(), p.GetJob()) }),
 	}

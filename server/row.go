@@ -126,6 +126,7 @@ type NodeRow struct {
 	Drained   string   `json:"drained,omitempty"`
 	TwoHosts  string   `json:"two_hosts,omitempty"` // which hosts have its certificate
 	NICs      []string `json:"nics"`
+	Unusable  []string `json:"unusable,omitempty"` // of NICs, those that no job can use
 	Inventory []string `json:"inventory"`
 	Jobs      int      `json:"jobs"` // whose services it may hold
 	Boot      string   `json:"boot,omitempty"`
@@ -171,7 +172,7 @@ func taken(of []engine.Taken, v core.VNI) int {
 
 func nodeRow(n engine.NodeStatus, expiry time.Time) NodeRow {
 	r := NodeRow{
-		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Inventory: n.Inventory, Jobs: n.Jobs, Boot: n.Boot,
+		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Unusable: n.Unusable, Inventory: n.Inventory, Jobs: n.Jobs, Boot: n.Boot,
 		Awaited: n.Awaited, Expiry: expiry, TwoHosts: n.TwoHosts,
 	}
 	if n.Trouble != n.Drained && n.Trouble != "" { // somebody has drained it for another reason, too

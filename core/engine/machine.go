@@ -86,6 +86,7 @@ type node struct {
 	heard    time.Duration // when its second host came last
 	devices  []string
 	blind    []string         // of devices, those that could not be read
+	unusable []string         // of devices, those that no job can use
 	unread   string           // why it cannot read its NICs; empty: it can
 	told     bool             // it has reported in full since the machine was loaded or the recovery began
 	open     map[uint64]*join // joins that are not clean

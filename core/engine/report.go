@@ -154,6 +154,9 @@ func (m *Machine) know(n *node, rep core.Report) {
 	}
 	if rep.Full || rep.Changed {
 		n.devices, n.blind = rep.Devices, rep.Blind
+		n.unusable = slices.DeleteFunc(slices.Clone(rep.Unusable), func(name string) bool {
+			return !slices.Contains(rep.Devices, name)
+		})
 		if len(n.Inventory) == 0 && len(rep.Devices) > 0 {
 			n.Inventory, changed = slices.Clone(rep.Devices), true
 		}

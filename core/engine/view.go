@@ -44,7 +44,8 @@ type NodeStatus struct {
 	Attached bool
 	Away     time.Duration // out of contact for so long
 	Devices  []string
-	Jobs     int // whose services it may hold
+	Unusable []string // of Devices, those that no job can use
+	Jobs     int      // whose services it may hold
 	Awaited  bool
 	TwoHosts string // which hosts have its certificate; empty: one has it
 	Trouble  string // why it is out of service until that ends by itself, whatever Drained says; empty: nothing is
@@ -131,7 +132,7 @@ func (m *Machine) Nodes(after string) iter.Seq[NodeStatus] {
 			if n == nil {
 				n = &node{Node: Node{Name: name}}
 			}
-			s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Awaited: m.awaited[name]}
+			s := NodeStatus{Node: n.Node, Attached: n.attached, Devices: n.devices, Unusable: n.unusable, Awaited: m.awaited[name]}
 			for _, j := range n.open {
 				if !j.of.Unknown {
 					s.Jobs++

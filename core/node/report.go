@@ -104,7 +104,7 @@ func (m *Machine) tell(r core.Report) {
 	case v.unread != nil:
 		r.Fault = v.unread.Line()
 	default:
-		r.Devices, r.Blind, r.Unknown = v.devices, v.blind, v.unknown
+		r.Devices, r.Blind, r.Unusable, r.Unknown = v.devices, v.blind, v.useless, v.unknown
 	}
 	if m.fault.untold && r.Fault == "" {
 		r.Fault, m.fault.untold = m.fault.reason, false

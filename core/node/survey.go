@@ -25,6 +25,7 @@ type survey struct {
 	proved  Attempt // the newest, of whomever, when a survey succeeded last
 	devices []string
 	blind   []string // of devices, those that could not be read
+	useless []string // of devices, those that no job can use
 	sound   []string // NICs ever seen without fault by this process; all must be seen again before an order without record is confirmed
 	unknown []core.Service
 	suspect []core.Service // seen, but perhaps only because its run was being cleaned meanwhile
@@ -138,10 +139,13 @@ func (m *Machine) surveyAt(t time.Duration) {
 func (m *Machine) takeDevices(devices []core.Device) {
 	s := &m.survey
 	names := make([]string, len(devices))
-	var blind []string
+	var blind, useless []string
 	for i := range devices {
 		d := &devices[i]
 		names[i] = d.Name
+		if unusable(d) != "" {
+			useless = append(useless, d.Name)
+		}
 		switch {
 		case d.Fault != "":
 			blind = append(blind, d.Name)
@@ -149,8 +153,8 @@ func (m *Machine) takeDevices(devices []core.Device) {
 			s.sound = append(s.sound, d.Name)
 		}
 	}
-	if !s.done || !slices.Equal(names, s.devices) || !slices.Equal(blind, s.blind) {
-		s.devices, s.blind = names, blind
+	if !s.done || !slices.Equal(names, s.devices) || !slices.Equal(blind, s.blind) || !slices.Equal(useless, s.useless) {
+		s.devices, s.blind, s.useless = names, blind, useless
 		m.session.changed = true
 	}
 }

@@ -33,7 +33,7 @@ func PrintNodes(w io.Writer, nodes []server.NodeRow) {
 		if n.Away != "" {
 			state += " " + n.Away
 		}
-		cells := []string{n.Node, state, fmt.Sprintf("%d/%d", len(n.NICs), len(n.Inventory)), fmt.Sprint(n.Jobs)}
+		cells := []string{n.Node, state, fmt.Sprintf("%d/%d", len(n.NICs)-len(n.Unusable), len(n.Inventory)), fmt.Sprint(n.Jobs)}
 		if certified {
 			cells = append(cells, cli.Date(n.Expiry, time.DateOnly))
 		}

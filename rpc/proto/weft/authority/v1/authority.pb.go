@@ -346,6 +346,7 @@ type Report struct {
 	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`      // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
 	Agent         string                 `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`       // a random id of the agent's process; in the first report of a session
 	Hardware      string                 `protobuf:"bytes,16,opt,name=hardware,proto3" json:"hardware,omitempty"` // identifies the host's board; in the first report of a session; empty: not known
+	Unusable      []string               `protobuf:"bytes,18,rep,name=unusable,proto3" json:"unusable,omitempty"` // those of devices that no job can use; full, or with changed
 	Told          *NodeReply             `protobuf:"bytes,17,opt,name=told,proto3" json:"told,omitempty"`         // what came of one of Orders.asks; such a report has no number and nothing else
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -491,6 +492,13 @@ func (x *Report) GetHardware() string {
 		return x.Hardware
 	}
 	return ""
+}
+
+func (x *Report) GetUnusable() []string {
+	if x != nil {
+		return x.Unusable
+	}
+	return nil
 }
 
 func (x *Report) GetTold() *NodeReply {
@@ -1061,7 +1069,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xc4\x04\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xe0\x04\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -1079,7 +1087,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05reply\x18\r \x01(\v2!.weft.scheduler.v1.SchedulerReplyR\x05reply\x12\x14\n" +
 	"\x05first\x18\x0e \x01(\bR\x05first\x12\x14\n" +
 	"\x05agent\x18\x0f \x01(\tR\x05agent\x12\x1a\n" +
-	"\bhardware\x18\x10 \x01(\tR\bhardware\x120\n" +
+	"\bhardware\x18\x10 \x01(\tR\bhardware\x12\x1a\n" +
+	"\bunusable\x18\x12 \x03(\tR\bunusable\x120\n" +
 	"\x04told\x18\x11 \x01(\v2\x1c.weft.authority.v1.NodeReplyR\x04told\"n\n" +
 	"\tNodeReply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
