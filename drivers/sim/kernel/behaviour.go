@@ -35,6 +35,8 @@ type Behaviour struct {
 	MemberTypes     MemberType
 	OpenIgnore      bool // an Ignore member lets everybody in (mended by driver commit 3f0057f, which the 13.0 branch lacks)
 	AnyGroup        bool // a gid matches any group of the process, not only the effective one
+	RGIDAbove       bool // an LNI gets the RGID after the last one that was looked at (mended by commits c378abe and f41baad)
+	NoSharing       bool // the parameter enable_rgid_sharing=0: nothing sets LNIs per RGID
 	LEPoolByMax     bool // a service takes an LE pool for any LE max; else only for LEs reserved
 	LEPoolFirst     int8 // lowest LE pool that a service can have
 	PoolsInFailInfo bool // no_le_pools and no_tle_pools are set
@@ -50,6 +52,7 @@ var R120 = Behaviour{
 	NeedVNI:     true,
 	MemberTypes: NetNS,
 	AnyGroup:    true,
+	RGIDAbove:   true,
 	LEPoolByMax: true,
 }
 
@@ -64,6 +67,7 @@ var R130 = Behaviour{
 	MemberTypes:   NetNS,
 	OpenIgnore:    true,
 	OpenNamed:     true,
+	RGIDAbove:     true,
 	LEPoolByMax:   true,
 }
 

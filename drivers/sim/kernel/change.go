@@ -59,17 +59,21 @@ func (n *NIC) Enable(c Caller, id uint32, on bool) Errno {
 	return OK
 }
 
-// SetLPR sets how many LNIs share an RGID (cxil_set_svc_lpr): EINVAL above 8 or unknown, EBUSY in use. 0 counts as 1.
+// SetLPR sets how many LNIs share an RGID (cxil_set_svc_lpr): EINVAL above 8 or unknown, EBUSY in use. 0 works as 1 and is
+// read as 0.
 func (n *NIC) SetLPR(c Caller, id, lpr uint32) Errno {
 	if !c.Admin {
 		return EPERM
 	}
-	if lpr > MaxLPR {
+	switch {
+	case lpr > MaxLPR:
 		return EINVAL
+	case n.b.NoSharing:
+		return OK
 	}
 	s, err := n.idle(c, id)
 	if err == OK {
-		s.LPR = uint8(max(lpr, 1))
+		s.LPR = uint8(lpr)
 	}
 	return err
 }

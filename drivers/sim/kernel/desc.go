@@ -51,7 +51,7 @@ type Service struct {
 	Desc
 	VNIMin, VNIMax uint16                    // the VNI range; 0, 0: none
 	NetNS          uint32                    // inode of the network namespace; 0: none
-	LPR            uint8                     // LNIs per RGID, 1 to 8
+	LPR            uint8                     // LNIs per RGID, 0 to 8
 	LEPool         int8                      // 1 to 15; 0: the shared pool
 	TLEPool        int8                      // 0 to 3; -1: none
 	InUse          [core.NumResources]uint16 `json:"-"` // what LNIs have allocated; LE and TLE are counted by the hardware and stay 0 here

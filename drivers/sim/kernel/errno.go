@@ -17,11 +17,12 @@ const (
 	ENOSPC      Errno = 28
 	EBADR       Errno = 53
 	EKEYREVOKED Errno = 128
+	Oops        Errno = 4095 // no answer: the kernel dereferences a null pointer
 )
 
 var errnoNames = map[Errno]string{
 	OK: "ok", EPERM: "EPERM", ENOENT: "ENOENT", EIO: "EIO", EBUSY: "EBUSY", EEXIST: "EEXIST", EINVAL: "EINVAL",
-	ENOSPC: "ENOSPC", EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED",
+	ENOSPC: "ENOSPC", EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED", Oops: "oops",
 }
 
 // Error is the symbol of the number, as errno(3) lists it.

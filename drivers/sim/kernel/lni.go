@@ -12,6 +12,7 @@ type LNI struct {
 	Service uint32
 	RGID    uint16
 	InUse   [core.NumResources]uint16
+	counted uint16 // the RGID that counts it: see Behaviour.RGIDAbove
 }
 
 // AllocLNI opens an LNI of a service (cxil_alloc_lni): EINVAL unknown, EKEYREVOKED disabled, EPERM not a member (root has no bypass), ENOSPC no RGID.
@@ -26,7 +27,7 @@ func (n *NIC) AllocLNI(c Caller, service uint32) (uint32, Errno) {
 	case !n.b.admits(s, c):
 		return 0, EPERM
 	}
-	rgid := n.rgid(s)
+	rgid, counted := n.rgid(s)
 	if rgid == 0 {
 		return 0, ENOSPC
 	}
@@ -35,15 +36,19 @@ func (n *NIC) AllocLNI(c Caller, service uint32) (uint32, Errno) {
 		at, id = at+1, id+1
 	}
 	n.own()
-	n.lnis = slices.Insert(n.lnis, at, LNI{ID: id, Service: service, RGID: rgid})
+	n.lnis = slices.Insert(n.lnis, at, LNI{ID: id, Service: service, RGID: rgid, counted: counted})
 	return id, OK
 }
 
-// FreeLNI closes an LNI and gives back what was allocated in it, as the death of its application does once its queues have drained.
+// FreeLNI closes an LNI and gives back what was allocated in it, as the death of its application does once its queues have
+// drained. It is Oops for one whose RGID is not the one that counts it (cass_rgid_put in cass_rgid.c).
 func (n *NIC) FreeLNI(id uint32) Errno {
 	i, ok := slices.BinarySearchFunc(n.lnis, id, func(l LNI, id uint32) int { return int(int64(l.ID) - int64(id)) })
 	if !ok {
 		return EINVAL
+	}
+	if n.lnis[i].RGID != n.lnis[i].counted {
+		return Oops
 	}
 	n.own()
 	if s := n.find(n.lnis[i].Service); s != nil {
@@ -118,26 +123,4 @@ func (b *Behaviour) admits(s *Service, c Caller) bool {
 		}
 	}
 	return s.NetNS != 0 && s.NetNS == c.NetNS
-}
-
-// rgid finds an RGID of the service with room for one more LNI, or the lowest that is free; 0: none.
-func (n *NIC) rgid(s *Service) uint16 {
-	var taken [RGIDs + 1]uint8
-	for i := range n.lnis {
-		l := &n.lnis[i]
-		taken[l.RGID]++
-		if l.Service != s.ID {
-			taken[l.RGID] = MaxLPR
-		}
-	}
-	var free uint16
-	for id := uint16(1); id <= RGIDs; id++ {
-		if taken[id] > 0 && taken[id] < s.LPR {
-			return id
-		}
-		if taken[id] == 0 && free == 0 {
-			free = id
-		}
-	}
-	return free
 }

@@ -92,7 +92,7 @@ func Restore(b *Behaviour, services []Service) (n NIC, ok bool) {
 	n = NIC{b: b, services: slices.Clone(services)}
 	for i := range n.services {
 		s := &n.services[i]
-		if s.ID == 0 || s.LPR == 0 || n.find(s.ID) != s || s.NumVNIs > MaxVNIs {
+		if s.ID == 0 || s.LPR > MaxLPR || n.find(s.ID) != s || s.NumVNIs > MaxVNIs {
 			return NIC{}, false
 		}
 		for r := range s.Limits {

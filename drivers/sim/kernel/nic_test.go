@@ -86,7 +86,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"the shared LE pool":          func(s []kernel.Service) { s[3].LEPool = 0 },
 		"more reserved than there is": func(s []kernel.Service) { s[3].Limits[core.TXQ].Reserved = 1024 },
 		"five VNIs":                   func(s []kernel.Service) { s[3].NumVNIs = 5 },
-		"no LNI per RGID":             func(s []kernel.Service) { s[3].LPR = 0 },
+		"nine LNIs per RGID":          func(s []kernel.Service) { s[3].LPR = 9 },
 	} {
 		s := append([]kernel.Service(nil), n.Services()...)
 		spoil(s)

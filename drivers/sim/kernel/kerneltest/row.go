@@ -4,6 +4,7 @@
 package kerneltest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
@@ -47,9 +48,9 @@ type row struct {
 
 // Test runs every rule on NICs that a driver has just probed.
 func Test(t *testing.T, probed func(testing.TB, *kernel.Behaviour) NIC) {
-	for _, table := range [][]row{allocs, members, settings, namespaces, lnis} {
-		for _, r := range table {
-			for i, b := range Drivers {
+	for i, b := range Drivers {
+		test := func(b *kernel.Behaviour, tables ...[]row) {
+			for _, r := range slices.Concat(tables...) {
 				t.Run(r.rule+"/"+b.Release, func(t *testing.T) {
 					if got := r.do(t, probed(t, b)); got != r.want[i] {
 						t.Errorf("%s, want %s: see %s", got, r.want[i], r.source)
@@ -57,6 +58,10 @@ func Test(t *testing.T, probed func(testing.TB, *kernel.Behaviour) NIC) {
 				})
 			}
 		}
+		test(b, allocs, members, settings, namespaces, lnis)
+		unshared := *b
+		unshared.NoSharing = b.OpenDisabled // the parameter is new in 13.1
+		test(&unshared, withoutSharing)
 	}
 }
 

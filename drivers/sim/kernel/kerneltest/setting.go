@@ -53,6 +53,7 @@ var settings = []row{
 	}, from131(invalid, busy)},
 
 	{"lpr: 8", sharing, lpr(8), always("8")},
+	{"lpr: 0", sharing, lpr(0), always("0")},
 	{"lpr: 9", sharing, lpr(9), always(invalid)},
 	{"lpr: in use", sharing, func(t testing.TB, n NIC) string {
 		id, _ := opened(t, n)
@@ -131,6 +132,15 @@ var settings = []row{
 		_, lni := opened(t, n)
 		return n.Use(lni, core.TXQ, 17).Error()
 	}, always(nospace)},
+}
+
+// withoutSharing are rules of drivers that were loaded with enable_rgid_sharing=0.
+var withoutSharing = []row{
+	{"lpr: 8, without sharing", sharing, lpr(8), from131("8", "1")},
+	{"lpr: 9, without sharing", sharing, lpr(9), always(invalid)},
+	{"lpr: of an unknown service, without sharing", sharing, func(_ testing.TB, n NIC) string {
+		return n.SetLPR(kernel.Root, 99, 2).Error()
+	}, from131(invalid, ok)},
 }
 
 // lpr sets how many LNIs of a service share an RGID, and reads it.
