@@ -87,7 +87,7 @@ start the job, and with 126 or 127 when it cannot start COMMAND.`,
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(run.NewKeep())
+	root.AddCommand(run.NewKeep(), run.NewTry(o))
 	root.SetHelpCommandGroupID("work")
 	root.SetCompletionCommandGroupID("work")
 	root.InitDefaultCompletionCmd()

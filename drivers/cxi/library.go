@@ -23,6 +23,8 @@ type library struct {
 	freeSvcList func(list unsafe.Pointer)
 	allocLNI    func(dev unsafe.Pointer, lni *unsafe.Pointer, id uint32) int32
 	destroyLNI  func(lni unsafe.Pointer) int32
+	allocCP     func(lni unsafe.Pointer, vni, class, kind uint32, cp *unsafe.Pointer) int32
+	destroyCP   func(cp unsafe.Pointer) int32
 
 	getSvc      func(dev unsafe.Pointer, id uint32, d *desc) int32          // LIBCXI_1.2
 	useList     func(dev unsafe.Pointer, list *unsafe.Pointer) int32        // 1.5
@@ -55,6 +57,8 @@ func (l *library) symbols() []symbol {
 		{"cxil_free_svc_list", &l.freeSvcList, false},
 		{"cxil_alloc_lni", &l.allocLNI, false},
 		{"cxil_destroy_lni", &l.destroyLNI, false},
+		{"cxil_alloc_cp", &l.allocCP, false},
+		{"cxil_destroy_cp", &l.destroyCP, false},
 		{"cxil_get_svc", &l.getSvc, true},
 		{"cxil_get_svc_rsrc_list", &l.useList, true},
 		{"cxil_free_svc_rsrc_list", &l.freeUseList, true},

@@ -28,7 +28,7 @@ const (
 
 func NewDoctor(o *cli.Options) *cobra.Command {
 	var node, path string
-	var health, all bool
+	var health, all, trial bool
 	var limit time.Duration
 	cmd := o.Listing(&cobra.Command{
 		Use: "doctor", Short: "Look for faults of a node, and show their remedies", Args: cobra.NoArgs,
@@ -41,6 +41,11 @@ Exit codes:
   0  there is no fault
   1  the worst fault is a warning
   2  the worst fault is critical, or the agent does not answer
+
+With --deep, a process without any rights opens a service on each NIC, as an
+application does. The process is a job of the scheduler of type local. So the
+policy decides what it gets, the server gives it a VNI that no other job has,
+and Weft removes its services when it ends.
 
 With --health, it prints one line within --limit, for a scheduler's health
 check. It exits with 1 when a fault is critical or the agent does not answer,
@@ -60,13 +65,16 @@ node, the worst first. Only root and the members of admin_group may do this.`,
 				return cli.Misuse(cmd, "doctor: limit %s: it must be 1s to %s", limit, doctorMost)
 			}
 			if all {
-				if health || node != "" {
-					return cli.Misuse(cmd, "doctor: --all is of every node; leave out --node and --health")
+				if health || trial || node != "" {
+					return cli.Misuse(cmd, "doctor: --all is of every node; leave out --node, --health and --deep")
 				}
 				return doctorAll(cmd.Context(), o, limit)
 			}
 			if health && cmd.Flags().Changed("output") {
 				return cli.Misuse(cmd, "doctor: --health is one line; leave out --output")
+			}
+			if health && trial {
+				return cli.Misuse(cmd, "doctor: --deep starts a job, which a health check must not; leave out --health")
 			}
 			_, _, at, err := o.JobHere(nil, node)
 			if err != nil {
@@ -76,6 +84,9 @@ node, the worst first. Only root and the members of admin_group may do this.`,
 			switch {
 			case at != "":
 				rows, err = examine(cmd.Context(), o, at, limit, path)
+				if trial && err == nil && !slices.ContainsFunc(rows, func(r agent.FindingRow) bool { return r.Of == "agent" }) {
+					rows = append(rows, deep(cmd.Context(), o, at, limit, path)...)
+				}
 			case manyNodes(o):
 				return cli.Misuse(cmd, "doctor: no agent is here: --node is missing")
 			case !serverHere(o):
@@ -113,6 +124,7 @@ node, the worst first. Only root and the members of admin_group may do this.`,
 	cmd.Flags().BoolVar(&all, "all", false, "check every node")
 	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "configuration of a daemon that does not answer")
 	cmd.Flags().BoolVar(&health, "health", false, "print one line and exit with 0 or 1, for a health check")
+	cmd.Flags().BoolVar(&trial, "deep", false, "also open a service on each NIC, as a user's application does")
 	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health")
 	return cmd
 }

@@ -61,6 +61,7 @@ const (
 	opDevices
 	opOpenLNI
 	opCloseLNI
+	opOpenCP
 )
 
 // names of the commands that Refuse tells apart.
@@ -88,6 +89,8 @@ type Node struct {
 
 	lniAlloc  byte // size of struct cxi_lni_alloc_cmd
 	ignoreLPR bool
+	ops       kernel.Op
+	opener    uint32
 }
 
 // New makes a node with NICs of a release and a library of the given symbol version. It skips the test where there is no C compiler.
@@ -101,7 +104,7 @@ func New(t testing.TB, b *kernel.Behaviour, nics, libcxi int) *Node {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	n := &Node{
 		Dir: dir, admin: true, down: map[int]bool{}, dead: map[int]bool{}, gone: map[int]bool{}, hang: map[int]chan struct{}{}, calls: map[string]int{},
-		conns: map[net.Conn]bool{}, lniAlloc: 16,
+		conns: map[net.Conn]bool{}, lniAlloc: 16, ops: b.Ops,
 	}
 	for range nics {
 		n.nics = append(n.nics, kernel.New(b))
@@ -166,6 +169,13 @@ func (n *Node) Calls(op string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.calls[op]
+}
+
+// Opener is the effective uid of the process that asked for the last LNI.
+func (n *Node) Opener() uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.opener
 }
 
 // Set changes how the node behaves.
@@ -330,12 +340,20 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 		return number(k.NetNS(id))
 	case opOpenLNI:
 		n.calls["open LNI"]++
+		n.opener = a
 		if raw[0] != n.lniAlloc {
 			return -int32(kernel.EINVAL), nil // dispatch in cxi_user_core.c
 		}
 		return number(k.AllocLNI(kernel.Caller{EUID: a, EGID: b}, id))
 	case opCloseLNI:
 		return -int32(k.FreeLNI(id)), nil
+	case opOpenCP:
+		n.calls["open CP"]++
+		if kernel.Op(raw[0]) >= n.ops || raw[2] != 0 {
+			return -int32(kernel.EINVAL), nil
+		}
+		vni := binary.NativeEndian.Uint32(raw[4:])
+		return -int32(k.AllocCP(kernel.Caller{EUID: a, EGID: b}, id, uint16(vni), int(raw[1]))), nil
 	}
 	return -int32(kernel.EINVAL), nil
 }
@@ -475,7 +493,9 @@ func compile(cc string, libcxi int) (string, error) {
 	if err := os.WriteFile(c, source, 0o600); err != nil {
 		return "", err
 	}
-	out, err := exec.Command(cc, "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", fmt.Sprintf("-DLIBCXI=%d", libcxi), "-o", so, c, "-ldl", "-lpthread").CombinedOutput()
+	gcc := exec.Command(cc, "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", fmt.Sprintf("-DLIBCXI=%d", libcxi), "-o", so, c, "-ldl", "-lpthread")
+	gcc.Env = append(os.Environ(), "PATH="+filepath.Dir(cc)+":/usr/bin:/bin") // a test's own PATH may have another "as"
+	out, err := gcc.CombinedOutput()
 	if err != nil {
 		return "", errors.Join(err, errors.New(string(out)))
 	}

@@ -21,7 +21,7 @@ enum { DESC = 68, USE = 24, FAIL = 20, INFO = 152 };
 
 enum op {
 	OPEN = 1, ALLOC, DESTROY, LIST, GET, USE_LIST, USE_ONE, SET_LPR, GET_LPR, ENABLE,
-	SET_RANGE, GET_RANGE, SET_NETNS, GET_NETNS, DEVICES, OPEN_LNI, CLOSE_LNI
+	SET_RANGE, GET_RANGE, SET_NETNS, GET_NETNS, DEVICES, OPEN_LNI, CLOSE_LNI, OPEN_CP
 };
 
 struct request {
@@ -263,6 +263,27 @@ int cxil_destroy_lni(struct lni *l)
 	if (!code)
 		free(l);
 	return code;
+}
+
+/* A communication profile: libraries from 13.1 on ask for one by a command of their own, TRIG_CP_ALLOC. */
+int cxil_alloc_cp(struct lni *l, unsigned vni, unsigned class, unsigned kind, void **out)
+{
+	struct request r = {.op = OPEN_CP, .id = l->id, .a = geteuid(), .b = getegid()};
+	int code;
+
+	r.desc[0] = LIBCXI >= 9 ? 83 : 6; /* enum cxi_command_opcode */
+	r.desc[1] = class;
+	r.desc[2] = kind;
+	memcpy(r.desc + 4, &vni, sizeof(vni));
+	code = call(l->device, &r, NULL, 0);
+	*out = code ? NULL : malloc(1);
+	return code;
+}
+
+int cxil_destroy_cp(void *cp)
+{
+	free(cp);
+	return 0;
 }
 
 int cxil_get_svc(struct device *d, unsigned id, void *desc)

@@ -1,0 +1,113 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/cmd/weft/run"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/hostlist"
+)
+
+// trialUser is whose job a trial is: a user of each system, who has no rights.
+const trialUser = "nobody"
+
+// deep starts a job of a user without rights, which opens a service on each NIC, and gives the result of each.
+func deep(ctx context.Context, o *cli.Options, node string, limit time.Duration, path string) []agent.FindingRow {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	args := []string{"--dir", o.Dir, run.TryVerb, "--node", node, "--config", path}
+	if os.Geteuid() == 0 {
+		args = append(args, "--user", trialUser)
+	}
+	var out, said bytes.Buffer
+	child := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	child.Args[0], child.Stdout, child.Stderr, child.WaitDelay = "weft", &out, &said, time.Second
+	err := child.Run()
+	var tried run.Tried
+	if err == nil {
+		err = json.Unmarshal(out.Bytes(), &tried)
+	}
+	if err != nil {
+		return []agent.FindingRow{{
+			Severity: core.Critical.String(), Of: "deep", What: "no job can start on this node: a trial got no service",
+			Evidence: core.OneLine(said.String(), err.Error()), Remedy: "fix the fault in the evidence, and try again",
+		}}
+	}
+	return append(judge(tried), gone(ctx, o, node, tried)...)
+}
+
+// judge says what the trials show; NICs with the same result share a row.
+func judge(tried run.Tried) (rows []agent.FindingRow) {
+	nics := map[agent.FindingRow][]string{}
+	var order []agent.FindingRow
+	var slowest time.Duration
+	for _, t := range tried.Trials {
+		slowest = max(slowest, t.Took)
+		var found []agent.FindingRow
+		failed, all := t.Failed()
+		for _, s := range failed {
+			meaning, remedy := s.Meaning()
+			row := agent.FindingRow{
+				Severity: core.Warning.String(), Of: "deep", What: "NIC %s: an application cannot send in class " + s.Name,
+				Evidence: s.Name + ": " + s.Errno + ": " + meaning, Remedy: remedy,
+			}
+			if all {
+				row.Severity, row.What = core.Critical.String(), "NIC %s: no application can use it"
+			}
+			found = append(found, row)
+		}
+		if len(failed) == 0 {
+			var opened []string
+			for _, s := range t.Steps {
+				opened = append(opened, s.Name)
+			}
+			found = []agent.FindingRow{{
+				Severity: core.Good.String(), Of: "deep", What: "NIC %s: a user's application can use it",
+				Evidence: "opened by " + tried.User + ": " + strings.Join(opened, ", "),
+			}}
+		}
+		for _, f := range found {
+			if nics[f] == nil {
+				order = append(order, f)
+			}
+			nics[f] = append(nics[f], t.Device)
+		}
+	}
+	for _, f := range order {
+		names := nics[f]
+		if slices.SortFunc(names, hostlist.Compare); f.Severity == core.Good.String() {
+			f.Evidence += fmt.Sprintf("; at most %v a NIC", slowest.Round(time.Microsecond))
+		}
+		f.What = fmt.Sprintf(f.What, hostlist.Fold(names))
+		rows = append(rows, f)
+	}
+	return rows
+}
+
+// gone waits until the services of the trial's job are removed, and says so where some are left.
+func gone(ctx context.Context, o *cli.Options, node string, tried run.Tried) []agent.FindingRow {
+	for {
+		rows, err := cli.ListNode[agent.ServiceRow](ctx, o, node, "services", nil)
+		if err == nil && !slices.ContainsFunc(rows, func(r agent.ServiceRow) bool { return r.Job == tried.Job }) {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return []agent.FindingRow{{
+				Severity: core.Warning.String(), Of: "deep", What: "services of the trial are not removed yet",
+				Evidence: "job " + tried.Job, Remedy: "`weft doctor` shows what the job waits for; the node goes on trying",
+			}}
+		}
+	}
+}
