@@ -12,11 +12,18 @@ type Grant struct {
 	Classes    Classes
 	Limits     Limits               // to reserve on each NIC of this node
 	Floor      [NumResources]uint16 // Weft may not fit a reservation below this
+	Share      Share                // bounds Limits on each NIC
 	MinNICs    int                  // fewest NICs that must carry a service; 0: all of the node's inventory
 	Inventory  []string             // the node's accepted NICs
 	Collective *Collective
 	Warnings   []string
 	Head       Head // the store that made it
+}
+
+// Share is a job's part of a node on which other jobs may run. The zero value is all of it.
+type Share struct {
+	Cores int // the job's
+	Total int // the node's; 0: the scheduler does not say, so the node counts its processors
 }
 
 // Shown is g without its token, for an Annotator.

@@ -28,6 +28,9 @@ type Placement struct {
 	Hosts string // hostlist, in Weft's names of nodes
 	Nodes int    // how many hosts that is
 	Cores int    // the job's cores on each of them
+	// Total is the number of cores that jobs can have on each of them. Equal to Cores: no other job runs there.
+	// 0: the scheduler does not say.
+	Total int
 }
 
 // Request is a user's request, translated from the scheduler's words. The zero value asks for the default of each

@@ -121,8 +121,8 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 		Requeuers: d.adapters.Requeuers, Authority: d.link, Store: d.records, Environ: d.run.Environs(), Rundir: d.run, First: first,
 		HookTable: d.table.Hooks(), Log: d.Log, Audit: d.audit.Logger, Degrade: func() bool { return d.live.Site().Policy.Degrade() },
 		Machine: machine.Config{
-			SelfService: d.adapters.Own,
-			Served:      func(vnis []core.VNI) bool { return d.live.Site().Engine.Served(d.name, vnis) != "" },
+			SelfService: d.adapters.Own, Cores: d.host.Cores,
+			Served: func(vnis []core.VNI) bool { return d.live.Site().Engine.Served(d.name, vnis) != "" },
 		},
 	})
 	if err != nil {

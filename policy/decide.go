@@ -117,6 +117,7 @@ func (s *settings) take(r *settings) {
 	s.classes = cmp.Or(r.classes, s.classes)
 	s.limits = cmp.Or(r.limits, s.limits)
 	s.vnis = cmp.Or(r.vnis, s.vnis)
+	s.share = cmp.Or(r.share, s.share)
 	s.minNICs = cmp.Or(r.minNICs, s.minNICs)
 	s.floor = cmp.Or(r.floor, s.floor)
 	s.collectives = cmp.Or(r.collectives, s.collectives)
@@ -148,6 +149,7 @@ func (e *evaluation) grant() *core.Error {
 	if d.Limits, deny = e.limits(); deny != nil {
 		return deny
 	}
+	d.Greedy = e.set.share != nil && *e.set.share
 	if e.set.minNICs != nil {
 		d.MinNICs = *e.set.minNICs
 	}

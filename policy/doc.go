@@ -3,7 +3,7 @@
 // Load compiles the files into data that Decide reads and never changes, so that any number of goroutines may decide at once and a reload is the swap of
 // one pointer. Each kind of block has a file here that compiles it:
 //
-//	top-level attributes   settings.go  what every job gets: classes, limits, VNIs, floor, min_nics, on_failure
+//	top-level attributes   settings.go  what every job gets: classes, limits, VNIs, share, floor, min_nics, on_failure
 //	limits                 limits.go    resources of a NIC, evaluated once for each number of cores
 //	vni                    vni.go       names a pool or a service
 //	rule, deny             rule.go      a condition, and what it sets or says

@@ -69,7 +69,7 @@ func (e *evaluation) attributes() []Attribute {
 }
 
 // builtIn are the attributes that no file needs to set, as they would be written.
-var builtIn = [numAttributes]string{minNICsAttr: `"all"`, floorAttr: "{}", collectivesAttr: "{ addresses = 0 }"}
+var builtIn = [numAttributes]string{shareAttr: `"guaranteed"`, minNICsAttr: `"all"`, floorAttr: "{}", collectivesAttr: "{ addresses = 0 }"}
 
 // given is what the job gets of an attribute.
 func (e *evaluation) given(a attribute) string {
@@ -90,6 +90,11 @@ func (e *evaluation) given(a attribute) string {
 			names = append(names, fmt.Sprintf("%s of %s", v.Name, v.Pool))
 		}
 		return strings.Join(names, ", ")
+	case shareAttr:
+		if d.Greedy {
+			return "greedy"
+		}
+		return "guaranteed"
 	case minNICsAttr:
 		if d.MinNICs == 0 {
 			return "all"
@@ -142,7 +147,7 @@ func asks(a attribute, r core.Request) string {
 		say(r.SingleNode, "one even on a single node")
 	case collectivesAttr:
 		say(r.Collectives, "hardware collectives")
-	case minNICsAttr, floorAttr, numAttributes: // nobody asks for these
+	case shareAttr, minNICsAttr, floorAttr, numAttributes: // nobody asks for these
 	}
 	return strings.Join(words, ", ")
 }

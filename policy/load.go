@@ -82,7 +82,7 @@ func Load(files []hclfile.Source, env Env) (*Policy, []hclfile.Finding) {
 }
 
 var top = hclfile.Shape{
-	Attributes: []string{"traffic_classes", "limits", "vnis", "min_nics", "floor", "on_failure"},
+	Attributes: []string{"traffic_classes", "limits", "vnis", "share", "min_nics", "floor", "on_failure"},
 	Blocks: map[string]hclfile.BlockShape{
 		"limits": {Labels: []string{"NAME"}},
 		"vni":    {Labels: []string{"NAME"}},

@@ -18,6 +18,7 @@ type settings struct {
 	classes     *core.Classes
 	limits      *limits
 	vnis        *[]*vni
+	share       *bool // greedy
 	minNICs     *int
 	floor       *[core.NumResources]*number
 	collectives *number
@@ -32,19 +33,22 @@ const (
 	classesAttr attribute = iota
 	limitsAttr
 	vnisAttr
+	shareAttr
 	minNICsAttr
 	floorAttr
 	collectivesAttr
 	numAttributes
 )
 
-var attributeNames = [numAttributes]string{"traffic_classes", "limits", "vnis", "min_nics", "floor", "collectives"}
+var attributeNames = [numAttributes]string{"traffic_classes", "limits", "vnis", "share", "min_nics", "floor", "collectives"}
 
 // settable are those that may stand at the top and in rules.
 var settable = attributeNames[:collectivesAttr]
 
 func (s *settings) sets(a attribute) bool {
-	return [numAttributes]bool{s.classes != nil, s.limits != nil, s.vnis != nil, s.minNICs != nil, s.floor != nil, s.collectives != nil}[a]
+	return [numAttributes]bool{
+		s.classes != nil, s.limits != nil, s.vnis != nil, s.share != nil, s.minNICs != nil, s.floor != nil, s.collectives != nil,
+	}[a]
 }
 
 // all are the attributes that s sets.
@@ -78,12 +82,18 @@ func (c *compiler) defaults(file *hclfile.File) {
 }
 
 func (c *compiler) onFailure(file *hclfile.File, attr *hclsyntax.Attribute) {
-	text, findings := file.String(attr.Expr, "on_failure")
+	c.policy.degrade = c.either(file, attr, "on_failure", "refuse", "degrade")
+	c.policy.failure = written(file, attr, Place{Kind: "top"})
+}
+
+// either reads one of two words, and reports whether it is the second.
+func (c *compiler) either(file *hclfile.File, attr *hclsyntax.Attribute, what string, words ...string) bool {
+	text, findings := file.String(attr.Expr, what)
 	c.add(findings...)
-	if known := []string{"degrade", "refuse"}; findings == nil && !slices.Contains(known, text) {
-		c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("on_failure: %q is not one of its values", core.Clip(text)), text, known))
+	if findings == nil && !slices.Contains(words, text) {
+		c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("%s: %q is not one of its values", what, core.Clip(text)), text, words))
 	}
-	c.policy.degrade, c.policy.failure = text == "degrade", written(file, attr, Place{Kind: "top"})
+	return text == words[1]
 }
 
 // required says which defaults are missing: they are seen in the files, not hidden in a program.
@@ -117,6 +127,9 @@ func (c *compiler) set(s *settings, in Place, file *hclfile.File, attr *hclsynta
 	case "vnis":
 		list := c.vniList(file, attr.Expr, what)
 		s.vnis = &list
+	case "share":
+		greedy := c.either(file, attr, what, "guaranteed", "greedy")
+		s.share = &greedy
 	case "min_nics":
 		n, findings := c.minNICs(file, attr.Expr, what)
 		c.add(findings...)

@@ -31,7 +31,7 @@ type Place struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// Attribute is one attribute of the decision: traffic_classes, limits, vnis, min_nics, floor, collectives, on_failure.
+// Attribute is one attribute of the decision: traffic_classes, limits, vnis, share, min_nics, floor, collectives, on_failure.
 type Attribute struct {
 	Name     string    `json:"name"`
 	Value    string    `json:"value,omitempty"` // what the job gets; empty when it is denied

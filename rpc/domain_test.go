@@ -131,7 +131,8 @@ var (
 	genGrant = rapid.Custom(func(t *rapid.T) core.Grant {
 		g := core.Grant{
 			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs), Classes: genClass.Draw(t, "classes"),
-			Limits: genLimits.Draw(t, "limits"), Floor: genCounts.Draw(t, "floor"), MinNICs: genInt.Draw(t, "min nics"),
+			Limits: genLimits.Draw(t, "limits"), Floor: genCounts.Draw(t, "floor"),
+			Share: core.Share{Cores: genInt.Draw(t, "cores"), Total: genInt.Draw(t, "total")}, MinNICs: genInt.Draw(t, "min nics"),
 			Inventory: list(t, "inventory", genName, 4), Warnings: list(t, "warnings", genText, 3), Head: genHead.Draw(t, "head"),
 		}
 		if rapid.Bool().Draw(t, "collective") {
@@ -211,7 +212,9 @@ var (
 			GID: genUID.Draw(t, "gid"), User: genWord.Draw(t, "user"), Groups: list(t, "groups", genWord, 4), Account: genWord.Draw(t, "account"),
 			Queue: genWord.Draw(t, "queue"), Name: genText.Draw(t, "name"), Request: genRequest.Draw(t, "request"), Gone: rapid.Bool().Draw(t, "gone"),
 			Placements: list(t, "placements", rapid.Custom(func(t *rapid.T) core.Placement {
-				return core.Placement{Hosts: genWord.Draw(t, "hosts"), Nodes: genInt.Draw(t, "nodes"), Cores: genInt.Draw(t, "cores")}
+				return core.Placement{
+					Hosts: genWord.Draw(t, "hosts"), Nodes: genInt.Draw(t, "nodes"), Cores: genInt.Draw(t, "cores"), Total: genInt.Draw(t, "total"),
+				}
 			}), 3),
 		}
 		if !j.Gone || rapid.Bool().Draw(t, "with its run") {

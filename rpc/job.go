@@ -12,7 +12,7 @@ func encodeJob(j core.Job) *schedulerv1.Job {
 	p := &schedulerv1.Job{
 		Gid: j.GID, User: utf(j.User), Groups: every(j.Groups, utf), Account: utf(j.Account), Queue: utf(j.Queue), Name: text(j.Name),
 		Placements: every(j.Placements, func(s core.Placement) *schedulerv1.Placement {
-			return &schedulerv1.Placement{Hosts: utf(s.Hosts), Nodes: count(s.Nodes), Cores: count(s.Cores)}
+			return &schedulerv1.Placement{Hosts: utf(s.Hosts), Nodes: count(s.Nodes), Cores: count(s.Cores), Total: count(s.Total)}
 		}),
 		Request: encodeRequest(j.Request), Gone: j.Gone,
 	}
@@ -44,7 +44,10 @@ func (d *decoder) job(p *schedulerv1.Job) core.Job {
 		Groups:  each(d, "groups", p.GetGroups(), maxGroups, func(s string) string { return d.word("group", s) }),
 		Account: d.word("account", p.GetAccount()), Queue: d.word("queue", p.GetQueue()), Name: text(p.GetName()),
 		Placements: each(d, "placements", p.GetPlacements(), maxPlacements, func(s *schedulerv1.Placement) core.Placement {
-			return core.Placement{Hosts: d.fit("hosts", s.GetHosts(), maxHosts), Nodes: d.count("nodes", s.GetNodes()), Cores: d.count("cores", s.GetCores())}
+			return core.Placement{
+				Hosts: d.fit("hosts", s.GetHosts(), maxHosts), Nodes: d.count("nodes", s.GetNodes()),
+				Cores: d.count("cores", s.GetCores()), Total: d.count("cores", s.GetTotal()),
+			}
 		}),
 		Request: d.request(p.GetRequest()), Gone: p.GetGone(),
 	}

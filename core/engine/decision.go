@@ -39,6 +39,7 @@ type Decision struct {
 	Classes     core.Classes
 	Limits      []core.Limits // one a Placement of the job, in order
 	Floor       [core.NumResources]uint16
+	Greedy      bool // share = "greedy": the job's part of a shared node does not bound Limits
 	MinNICs     int  // 0: all of the node's inventory
 	Collectives int  // multicast addresses; 0: none
 	Degrade     bool // on_failure = "degrade": run without isolation when Weft cannot serve

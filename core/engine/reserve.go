@@ -249,6 +249,9 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Limits: r.limits(n, said), Floor: d.Floor, MinNICs: d.MinNICs,
 		Inventory: n.Inventory, Warnings: d.Warnings,
 	}
+	if !d.Greedy {
+		g.Share = r.share(n, said)
+	}
 	for i := range g.Floor {
 		g.Floor[i] = min(g.Floor[i], g.Limits[i].Reserved)
 	}
@@ -270,6 +273,18 @@ func (r *reservation) limits(n *node, said *Said) core.Limits {
 		return r.Grant.Limits[i]
 	}
 	return core.Limits{}
+}
+
+// share is the job's part of n.
+func (r *reservation) share(n *node, said *Said) core.Share {
+	p, i := r.Job.Placements, r.placement(n.Name)
+	if i < 0 && said != nil {
+		p, i = said.Job.Placements, said.placement(n.Name)
+	}
+	if i < 0 || p[i].Total > 0 && p[i].Cores >= p[i].Total {
+		return core.Share{}
+	}
+	return core.Share{Cores: p[i].Cores, Total: p[i].Total}
 }
 
 // refuse ends a Reserve, and tells the scheduler where the failure is the job's own: a node where the job is not placed has no say in it.

@@ -353,6 +353,31 @@ func TestReserveLimitsOfShares(t *testing.T) {
 }
 
 // A node that gave the job back does not get it again in this boot.
+// A job's part of a node goes with its grant, but where it has all of the node's cores, and where policy is greedy.
+func TestReserveOfShares(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2", "n3", "n4")
+	j := job("7", "n1")
+	j.Placements = []core.Placement{
+		{Hosts: "n1", Nodes: 1, Cores: 8, Total: 64}, {Hosts: "n2", Nodes: 1, Cores: 64, Total: 64}, {Hosts: "n3", Nodes: 1, Cores: 8},
+	}
+	d := app()
+	for node, want := range map[string]core.Share{"n1": {Cores: 8, Total: 64}, "n2": {}, "n3": {Cores: 8}} {
+		if g := w.granted(node, j, d); g.Share != want {
+			t.Errorf("%s: %+v, want %+v", node, g.Share, want)
+		}
+	}
+	j.Placements[1] = core.Placement{Hosts: "n4", Nodes: 1, Cores: 4, Total: 32}
+	if g := w.granted("n4", j, d); g.Share != (core.Share{Cores: 4, Total: 32}) {
+		t.Errorf("a node that came late: %+v", g.Share)
+	}
+	greedy := job("8", "n1")
+	greedy.Placements = []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 8, Total: 64}}
+	d.Greedy = true
+	if g := w.granted("n1", greedy, d); g.Share != (core.Share{}) {
+		t.Errorf("greedy: %+v", g.Share)
+	}
+}
+
 func TestReserveOfCleanJoin(t *testing.T) {
 	w := newWorld(t, 100, "n1", "n2")
 	j := job("7", "n[1-2]")

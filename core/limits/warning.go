@@ -14,11 +14,19 @@ type Warning struct {
 	Got      core.Limit
 	Pool     bool // a pool is missing, not the entries
 	Forced   bool // the device makes max equal to reserved
+	Share    bool // the job's share of the node is less
+	Unsure   bool // other services may use up the reservation
 }
 
 func (w Warning) String() string {
 	why := "the NIC has no more left"
 	switch {
+	case w.Unsure && w.Got.Reserved == w.Want.Reserved:
+		return fmt.Sprintf("NIC %s: %v: %d reserved, and other services may use them up", w.Device, w.Resource, w.Got.Reserved)
+	case w.Unsure:
+		why = "that is the job's share of the node, and other services may use it up"
+	case w.Share:
+		why = "that is the job's share of the node"
 	case w.Pool:
 		why = "the NIC has no pool left for them"
 	case w.Got.Reserved == w.Want.Max && w.Got.Reserved < w.Want.Reserved:
@@ -46,7 +54,9 @@ func Compare(want, got core.Limits, dev core.Device) []Warning {
 			ceiling = want[r].Max
 		}
 		if got[r].Reserved < want[r].Reserved || got[r].Max < ceiling {
-			out = append(out, Warning{dev.Name, r, want[r], got[r], noPool(has), has.MaxIsReserved})
+			out = append(out, Warning{
+				Device: dev.Name, Resource: r, Want: want[r], Got: got[r], Pool: noPool(has), Forced: has.MaxIsReserved,
+			})
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,20 +129,30 @@ func device(devices []core.Device, name string) *core.Device {
 	return nil
 }
 
-// fit makes the specs of a run. What other runs are about to make is not free.
+// fit makes the specs of a run. What other runs are about to make counts as made.
 func (m *Machine) fit(r *holding, there []core.Service) *core.Error {
 	specs := make([]core.ServiceSpec, 0, len(r.devices))
 	for _, d := range r.devices {
 		for _, o := range m.runs {
 			if s := o.plans(d.Name, there); s != nil {
 				limits.Take(&d, s.Limits)
+				there = append(slices.Clip(there), core.Service{Device: d.Name, Limits: s.Limits, Enabled: true})
 			}
 		}
-		got, warnings, err := limits.Fit(r.Grant.Limits, r.Grant.Floor, d)
+		part := r.Grant.Share
+		part.Total = cmp.Or(part.Total, m.cfg.Cores)
+		want, bounded := limits.Share(r.Grant.Limits, r.Grant.Floor, part, d, there)
+		got, short, err := limits.Fit(want, r.Grant.Floor, d)
 		if err != nil {
 			return core.AsError(err)
 		}
-		for _, w := range warnings {
+		for _, w := range bounded {
+			if !slices.ContainsFunc(short, func(s limits.Warning) bool { return s.Resource == w.Resource }) {
+				r.Warnings = append(r.Warnings, w.String())
+			}
+		}
+		for _, w := range short {
+			w.Want = r.Grant.Limits[w.Resource]
 			r.Warnings = append(r.Warnings, w.String())
 		}
 		specs = append(specs, core.ServiceSpec{Device: d.Name, Owner: core.UID(r.Grant.UID), VNIs: r.Grant.VNIs, Classes: r.Grant.Classes, Limits: got})

@@ -138,6 +138,47 @@ func TestRefitOfEachResource(t *testing.T) {
 	b.wantPhases(t, Ready)
 }
 
+// TestShare: a job's part of the node bounds its max, whose cores the node counts where the scheduler does not say.
+func TestShare(t *testing.T) {
+	for name, test := range map[string]struct {
+		share core.Share
+		max   uint16
+		warns []string
+	}{
+		"all of the node":             {max: 1000},
+		"as the scheduler counts":     {share: core.Share{Cores: 4, Total: 16}, max: 250},
+		"as the node counts":          {share: core.Share{Cores: 4}, max: 500},
+		"more than the node counts":   {share: core.Share{Cores: 9}, max: 1000},
+		"less than policy reserves":   {share: core.Share{Cores: 1, Total: 200}, max: 5, warns: []string{"5 reserved instead of 10: that is the job's share of the node"}},
+		"less than policy must leave": {share: core.Share{Cores: 1, Total: 2000}, max: 2, warns: []string{"2 reserved instead of 10: that is the job's share of the node"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(2)
+			b.cfg.Cores = 8
+			b.start()
+			b.grant = func(r Reserve) (core.Grant, *core.Error) {
+				g := grantOf(r, 4034)
+				g.Limits = core.Limits{core.TXQ: {Max: 1000, Reserved: 10}}
+				g.Floor[core.TXQ], g.Share = 2, test.share
+				return g, nil
+			}
+			call := b.prepare(job("7", 0), 1000, 10)
+			b.wantPhases(t, Ready)
+			for _, s := range b.ours() {
+				if got := s.Limits[core.TXQ].Max; got != test.max {
+					t.Errorf("%s: at most %d, want %d", s.Device, got, test.max)
+				}
+			}
+			for i, w := range test.warns {
+				test.warns[i] = "NIC cxi[0-1]: txqs: " + w
+			}
+			if out := b.replies[call]; !slices.Equal(out.Warnings, test.warns) {
+				t.Errorf("%v, warnings %q", out.Err, out.Warnings)
+			}
+		})
+	}
+}
+
 // TestStartsTogether: a run counts what another run is about to make as taken, so no NIC refuses either.
 func TestStartsTogether(t *testing.T) {
 	b := newBench(2)

@@ -85,6 +85,21 @@ func refused(device string, service uint32, errno kernel.Errno) *core.Error {
 	return core.Errorf(core.NotAllowed, "NIC %s: %s %d: %s: %w", device, what, service, why, errno)
 }
 
+// Use allocates more objects of a resource, as an application with more endpoints does. It fails as the kernel does. The
+// objects of an LNI that lies in a folder are not kept there.
+func (l *LNI) Use(ctx context.Context, r core.Resource, count uint16) error {
+	errno := kernel.EIO
+	err := l.driver.locked(ctx, false, func() {
+		if at := l.driver.index(l.device); at >= 0 && l.load == l.driver.bus.Loads {
+			errno = l.driver.nics[at].Use(l.id, r, count)
+		}
+	})
+	if err == nil && errno != kernel.OK {
+		return errno
+	}
+	return err
+}
+
 // Close gives the LNI back.
 func (l *LNI) Close() error {
 	if l.file != nil {

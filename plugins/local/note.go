@@ -46,12 +46,14 @@ func (n Note) job(key core.Key) (core.Job, error) {
 		return core.Job{}, err
 	}
 	return core.Job{
-		Run:        core.Run{Key: key, Fingerprint: core.Fingerprint{UID: n.UID, Submitted: n.Submitted}},
-		GID:        n.GID,
-		User:       n.User,
-		Groups:     n.Groups,
-		Placements: []core.Placement{{Hosts: strings.Join(n.Hosts, ","), Nodes: len(n.Hosts), Cores: n.Cores}},
-		Request:    r,
+		Run:    core.Run{Key: key, Fingerprint: core.Fingerprint{UID: n.UID, Submitted: n.Submitted}},
+		GID:    n.GID,
+		User:   n.User,
+		Groups: n.Groups,
+		Placements: []core.Placement{{ // local jobs have no cores of their own, so none has a share of a node
+			Hosts: strings.Join(n.Hosts, ","), Nodes: len(n.Hosts), Cores: n.Cores, Total: n.Cores,
+		}},
+		Request: r,
 	}, nil
 }
 

@@ -48,7 +48,7 @@ func TestDescribeGoesByTheTable(t *testing.T) {
 	}
 	want := core.Job{
 		Run: core.Run{Key: key(e.Job), Fingerprint: core.Fingerprint{UID: me(), Submitted: e.Submitted}},
-		GID: e.GID, User: e.User, Groups: e.Groups, Placements: []core.Placement{{Hosts: "login1.site", Nodes: 1, Cores: 4}}, Request: core.Request{VNIs: 2},
+		GID: e.GID, User: e.User, Groups: e.Groups, Placements: []core.Placement{{Hosts: "login1.site", Nodes: 1, Cores: 4, Total: 4}}, Request: core.Request{VNIs: 2},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

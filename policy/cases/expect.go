@@ -20,6 +20,7 @@ type Expect struct {
 	VNIs           *[]string        `json:"vnis"`            // names of vni blocks, in order; none: no network
 	TrafficClasses *[]string        `json:"traffic_classes"` //
 	Limits         map[string]Limit `json:"limits"`          // by resource: on each NIC of the job's first nodes
+	Share          *string          `json:"share"`           // guaranteed or greedy
 	MinNICs        *any             `json:"min_nics"`        // a number, or "all"
 	Floor          map[string]int   `json:"floor"`           // by resource
 	Collectives    *int             `json:"collectives"`     // multicast addresses
@@ -64,6 +65,9 @@ func (e *Expect) check() error {
 			}
 			(*e.TrafficClasses)[i] = c.String()
 		}
+	}
+	if e.Share != nil && *e.Share != "guaranteed" && *e.Share != "greedy" {
+		return errors.New("share must be guaranteed or greedy")
 	}
 	if e.MinNICs != nil {
 		if n, ok := (*e.MinNICs).(float64); !ok && *e.MinNICs != "all" || ok && (n < 1 || n != float64(int(n))) {
@@ -165,6 +169,13 @@ func (e *Expect) against(t *policy.Trace, o outcome) []Difference {
 		if n := e.Limits[name].Max; n != nil {
 			say(name+".max", fmt.Sprint(*n), fmt.Sprint(given[r].Max), by("limits"))
 		}
+	}
+	if e.Share != nil {
+		got := "guaranteed"
+		if d.Greedy {
+			got = "greedy"
+		}
+		say("share", *e.Share, got, by("share"))
 	}
 	if e.MinNICs != nil {
 		got := "all"

@@ -87,8 +87,8 @@ func alike(a, b *engine.Decision) bool {
 	if a.Deny != nil || b.Deny != nil {
 		return a.Deny != nil && b.Deny != nil
 	}
-	return slices.Equal(a.VNIs, b.VNIs) && a.Classes == b.Classes && slices.Equal(a.Limits, b.Limits) && a.Floor == b.Floor && a.MinNICs == b.MinNICs &&
-		a.Collectives == b.Collectives && a.Degrade == b.Degrade
+	return slices.Equal(a.VNIs, b.VNIs) && a.Classes == b.Classes && slices.Equal(a.Limits, b.Limits) && a.Floor == b.Floor &&
+		a.Greedy == b.Greedy && a.MinNICs == b.MinNICs && a.Collectives == b.Collectives && a.Degrade == b.Degrade
 }
 
 // differences are groups of one job each.

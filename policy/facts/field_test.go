@@ -17,6 +17,7 @@ var leftOut = map[string]string{
 	"Name":             "it is for people; policy never decides on it",
 	"Gone":             "policy is not asked about a job that is over",
 	"Placements.Nodes": "Hosts says how many they are",
+	"Placements.Total": "policy says whether a job's share of a node bounds it, and the node how much that is",
 }
 
 // Each field of core.Job is written down and read back, or leftOut says why not.

@@ -49,7 +49,7 @@ func TestFullJob(t *testing.T) {
 	job.Generation, job.Submitted, job.Name, job.Gone = 0, 0, "", false // leftOut says why
 	job.Request.Classes = core.LowLatency | core.BulkData
 	for i := range job.Placements {
-		job.Placements[i].Nodes, job.Placements[i].Cores = 1, i+2
+		job.Placements[i].Nodes, job.Placements[i].Cores, job.Placements[i].Total = 1, i+2, 0
 	}
 	text, err := json.Marshal(facts.Of(job))
 	if err != nil {

@@ -76,6 +76,15 @@ func reservation(c *coder, r *engine.Reservation) {
 	join(c, &r.First)
 	c.boolean(&r.Adopted)
 	c.boolean(&r.Unknown)
+	fact(c, 1, &r.Job.Placements, totals)
+	fact(c, 2, &r.Grant.Greedy, (*coder).boolean)
+}
+
+// totals are the Total of each placement.
+func totals(c *coder, v *[]core.Placement) {
+	for i := range *v {
+		signed(c, &(*v)[i].Total)
+	}
 }
 
 func phase(c *coder, r *engine.Transition) {

@@ -1369,6 +1369,7 @@ type Grant struct {
 	Collective    *Collective            `protobuf:"bytes,9,opt,name=collective,proto3" json:"collective,omitempty"`           // not set: none
 	Warnings      []string               `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Head          *Head                  `protobuf:"bytes,11,opt,name=head,proto3" json:"head,omitempty"`
+	Share         *Share                 `protobuf:"bytes,12,opt,name=share,proto3" json:"share,omitempty"` // not set: all of the node
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1480,6 +1481,66 @@ func (x *Grant) GetHead() *Head {
 	return nil
 }
 
+func (x *Grant) GetShare() *Share {
+	if x != nil {
+		return x.Share
+	}
+	return nil
+}
+
+// Share is a job's part of a node on which other jobs may run. It bounds the maxima of the job's services.
+type Share struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cores         uint32                 `protobuf:"varint,1,opt,name=cores,proto3" json:"cores,omitempty"` // the job's
+	Total         uint32                 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"` // the node's; 0: the node counts its processors
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Share) Reset() {
+	*x = Share{}
+	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Share) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Share) ProtoMessage() {}
+
+func (x *Share) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Share.ProtoReflect.Descriptor instead.
+func (*Share) Descriptor() ([]byte, []int) {
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Share) GetCores() uint32 {
+	if x != nil {
+		return x.Cores
+	}
+	return 0
+}
+
+func (x *Share) GetTotal() uint32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 // Collective is a job's multicast address reservation.
 type Collective struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1494,7 +1555,7 @@ type Collective struct {
 
 func (x *Collective) Reset() {
 	*x = Collective{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	mi := &file_weft_core_v1_core_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1567,7 @@ func (x *Collective) String() string {
 func (*Collective) ProtoMessage() {}
 
 func (x *Collective) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	mi := &file_weft_core_v1_core_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,7 +1580,7 @@ func (x *Collective) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collective.ProtoReflect.Descriptor instead.
 func (*Collective) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{14}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Collective) GetJobId() string {
@@ -1570,7 +1631,7 @@ type Jobs struct {
 
 func (x *Jobs) Reset() {
 	*x = Jobs{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[15]
+	mi := &file_weft_core_v1_core_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1582,7 +1643,7 @@ func (x *Jobs) String() string {
 func (*Jobs) ProtoMessage() {}
 
 func (x *Jobs) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[15]
+	mi := &file_weft_core_v1_core_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1595,7 +1656,7 @@ func (x *Jobs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Jobs.ProtoReflect.Descriptor instead.
 func (*Jobs) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{15}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Jobs) GetAsking() bool {
@@ -1639,7 +1700,7 @@ type JobStatus struct {
 
 func (x *JobStatus) Reset() {
 	*x = JobStatus{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[16]
+	mi := &file_weft_core_v1_core_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1712,7 @@ func (x *JobStatus) String() string {
 func (*JobStatus) ProtoMessage() {}
 
 func (x *JobStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[16]
+	mi := &file_weft_core_v1_core_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1725,7 @@ func (x *JobStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobStatus.ProtoReflect.Descriptor instead.
 func (*JobStatus) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{16}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *JobStatus) GetRun() *Run {
@@ -1707,7 +1768,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[17]
+	mi := &file_weft_core_v1_core_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1780,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[17]
+	mi := &file_weft_core_v1_core_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1793,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{17}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Drain) GetReason() string {
@@ -1844,7 +1905,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x04call\x18\t \x01(\tR\x04call\x12\x16\n" +
 	"\x06speaks\x18\n" +
 	" \x01(\bR\x06speaks\x12\x14\n" +
-	"\x05agent\x18\v \x01(\tR\x05agent\"\xfd\x02\n" +
+	"\x05agent\x18\v \x01(\tR\x05agent\"\xa8\x03\n" +
 	"\x05Grant\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -1859,7 +1920,11 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"collective\x12\x1a\n" +
 	"\bwarnings\x18\n" +
 	" \x03(\tR\bwarnings\x12&\n" +
-	"\x04head\x18\v \x01(\v2\x12.weft.core.v1.HeadR\x04head\"\x86\x01\n" +
+	"\x04head\x18\v \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12)\n" +
+	"\x05share\x18\f \x01(\v2\x13.weft.core.v1.ShareR\x05share\"3\n" +
+	"\x05Share\x12\x14\n" +
+	"\x05cores\x18\x01 \x01(\rR\x05cores\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\rR\x05total\"\x86\x01\n" +
 	"\n" +
 	"Collective\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x14\n" +
@@ -1937,7 +2002,7 @@ func file_weft_core_v1_core_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_core_v1_core_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_weft_core_v1_core_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_weft_core_v1_core_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_weft_core_v1_core_proto_goTypes = []any{
 	(Code)(0),          // 0: weft.core.v1.Code
 	(Resource)(0),      // 1: weft.core.v1.Resource
@@ -1958,10 +2023,11 @@ var file_weft_core_v1_core_proto_goTypes = []any{
 	(*Service)(nil),    // 16: weft.core.v1.Service
 	(*Intent)(nil),     // 17: weft.core.v1.Intent
 	(*Grant)(nil),      // 18: weft.core.v1.Grant
-	(*Collective)(nil), // 19: weft.core.v1.Collective
-	(*Jobs)(nil),       // 20: weft.core.v1.Jobs
-	(*JobStatus)(nil),  // 21: weft.core.v1.JobStatus
-	(*Drain)(nil),      // 22: weft.core.v1.Drain
+	(*Share)(nil),      // 19: weft.core.v1.Share
+	(*Collective)(nil), // 20: weft.core.v1.Collective
+	(*Jobs)(nil),       // 21: weft.core.v1.Jobs
+	(*JobStatus)(nil),  // 22: weft.core.v1.JobStatus
+	(*Drain)(nil),      // 23: weft.core.v1.Drain
 }
 var file_weft_core_v1_core_proto_depIdxs = []int32{
 	5,  // 0: weft.core.v1.Run.key:type_name -> weft.core.v1.Key
@@ -1986,16 +2052,17 @@ var file_weft_core_v1_core_proto_depIdxs = []int32{
 	7,  // 19: weft.core.v1.Grant.run:type_name -> weft.core.v1.Run
 	13, // 20: weft.core.v1.Grant.limits:type_name -> weft.core.v1.Limits
 	14, // 21: weft.core.v1.Grant.floor:type_name -> weft.core.v1.Counts
-	19, // 22: weft.core.v1.Grant.collective:type_name -> weft.core.v1.Collective
+	20, // 22: weft.core.v1.Grant.collective:type_name -> weft.core.v1.Collective
 	8,  // 23: weft.core.v1.Grant.head:type_name -> weft.core.v1.Head
-	21, // 24: weft.core.v1.Jobs.jobs:type_name -> weft.core.v1.JobStatus
-	7,  // 25: weft.core.v1.JobStatus.run:type_name -> weft.core.v1.Run
-	4,  // 26: weft.core.v1.JobStatus.state:type_name -> weft.core.v1.JobState
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	19, // 24: weft.core.v1.Grant.share:type_name -> weft.core.v1.Share
+	22, // 25: weft.core.v1.Jobs.jobs:type_name -> weft.core.v1.JobStatus
+	7,  // 26: weft.core.v1.JobStatus.run:type_name -> weft.core.v1.Run
+	4,  // 27: weft.core.v1.JobStatus.state:type_name -> weft.core.v1.JobState
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_weft_core_v1_core_proto_init() }
@@ -2009,7 +2076,7 @@ func file_weft_core_v1_core_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_core_v1_core_proto_rawDesc), len(file_weft_core_v1_core_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -397,6 +397,7 @@ type Placement struct {
 	Hosts         string                 `protobuf:"bytes,1,opt,name=hosts,proto3" json:"hosts,omitempty"`  // hostlist, in Weft's names of nodes
 	Nodes         uint32                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"` // how many hosts that is
 	Cores         uint32                 `protobuf:"varint,3,opt,name=cores,proto3" json:"cores,omitempty"` // the job's cores on each of them
+	Total         uint32                 `protobuf:"varint,4,opt,name=total,proto3" json:"total,omitempty"` // cores that jobs can have on each of them; equal to cores: no other job runs there; 0: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -448,6 +449,13 @@ func (x *Placement) GetNodes() uint32 {
 func (x *Placement) GetCores() uint32 {
 	if x != nil {
 		return x.Cores
+	}
+	return 0
+}
+
+func (x *Placement) GetTotal() uint32 {
+	if x != nil {
+		return x.Total
 	}
 	return 0
 }
@@ -867,11 +875,12 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"placements\x124\n" +
 	"\arequest\x18\t \x01(\v2\x1a.weft.scheduler.v1.RequestR\arequest\x12\x12\n" +
 	"\x04gone\x18\n" +
-	" \x01(\bR\x04gone\"M\n" +
+	" \x01(\bR\x04gone\"c\n" +
 	"\tPlacement\x12\x14\n" +
 	"\x05hosts\x18\x01 \x01(\tR\x05hosts\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
-	"\x05cores\x18\x03 \x01(\rR\x05cores\"\x97\x02\n" +
+	"\x05cores\x18\x03 \x01(\rR\x05cores\x12\x14\n" +
+	"\x05total\x18\x04 \x01(\rR\x05total\"\x97\x02\n" +
 	"\aRequest\x12\x10\n" +
 	"\x03off\x18\x01 \x01(\bR\x03off\x12\x12\n" +
 	"\x04vnis\x18\x02 \x01(\rR\x04vnis\x12\x17\n" +
