@@ -30,21 +30,33 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	}
 	module, version := s.sys.driver()
 	out := []core.Finding{{Severity: core.Good, What: "libcxi is loaded", Evidence: fmt.Sprintf("%s, %s; %s %s", file, lib.newest(), module, version)}}
-	cards, err := s.sys.cards()
+	cards, virtual, err := s.sys.cards()
 	if err != nil {
 		return append(out, trouble("no NIC can be used", err)), nil
 	}
-	each := make([][]core.Finding, len(cards))
+	each := make([][]core.Finding, len(cards), len(cards)+len(virtual))
 	parallel(len(cards), func(i int) {
 		found, err := once(ctx, d, lib, cards[i], "cannot check it", func(n *nic) []core.Finding {
 			return append(d.checkNIC(n), d.health(n.name)...)
 		})
-		if err != nil {
+		switch {
+		case err != nil && err.Reason == core.NICMissing:
+			found = []core.Finding{isVirtual}
+		case err != nil:
 			found = []core.Finding{trouble("it cannot be used", err)}
 		}
 		each[i] = found
 	})
-	return append(out, fold(cards, each)...), nil
+	for range virtual {
+		each = append(each, []core.Finding{isVirtual})
+	}
+	return append(out, fold(append(cards, virtual...), each)...), nil
+}
+
+var isVirtual = core.Finding{
+	Severity: core.Notice, What: "it is a virtual function, and no NIC of the node",
+	Evidence: "libcxi's is_vf, or device/physfn or device/resource0 in sysfs",
+	Remedy:   "none is needed; Weft makes no service on it, and its absence drains no node",
 }
 
 // fold says what several NICs have in common once.

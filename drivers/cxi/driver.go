@@ -3,6 +3,7 @@ package cxi
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/weft-hpc/weft/core"
@@ -92,7 +93,7 @@ func (d *Driver) begin(ctx context.Context, what string) (*library, []card, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	cards, err := d.now().sys.cards()
+	cards, _, err := d.now().sys.cards()
 	return lib, cards, err
 }
 
@@ -107,12 +108,12 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 	out := make([]core.Device, len(cards))
 	parallel(len(cards), func(i int) {
 		device, err := once(ctx, d, lib, cards[i], "cannot read it", d.device)
-		if err != nil {
+		if err != nil && err.Reason != core.NICMissing {
 			device = core.Device{Name: cards[i].name, Fault: err.What}
 		}
 		out[i] = device
 	})
-	return out, nil
+	return slices.DeleteFunc(out, func(d core.Device) bool { return d.Name == "" }), nil // virtual functions
 }
 
 func (d *Driver) device(n *nic) core.Device {
@@ -158,7 +159,9 @@ func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
 			l.services, l.err = n.services()
 			return l
 		})
-		l.err = cmp.Or(l.err, err)
+		if err != nil && err.Reason != core.NICMissing {
+			l.err = err
+		}
 		lists[i] = l
 	})
 	var all []core.Service

@@ -26,6 +26,7 @@ const (
 	eopnotsupp        = errno(unix.EOPNOTSUPP)
 	ekeyrevoked       = errno(unix.EKEYREVOKED)
 	ecanceled         = errno(unix.ECANCELED) // of ours: the call is over, see nic.over
+	evirtual    errno = 4096                  // of ours: it is a virtual function
 )
 
 // Error is the symbol of the number, as errno(3) lists it.

@@ -18,6 +18,8 @@ func failure(device, what string, id uint32, err errno) *core.Error {
 	case eperm, eacces:
 		return core.Errorf(core.NICFailed, "NIC %s: %s: the driver lets only root with CAP_SYS_ADMIN, on the host itself: %w", device, what, err).
 			WithRemedy(privilege)
+	case evirtual:
+		return core.Errorf(core.NICMissing, "NIC %s: %s: it is a virtual function, and no NIC of the node", device, what)
 	case enoent, enodev, enxio:
 		return core.Errorf(core.NICFailed, "NIC %s: %s: the device is not there any more: %w", device, what, err)
 	default:

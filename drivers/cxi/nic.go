@@ -33,6 +33,10 @@ func openNIC(ctx context.Context, d *Driver, l *library, c card) (*nic, errno) {
 		return nil, eio
 	}
 	n.info = *(*devinfo)(n.handle)
+	if n.info.vf != 0 {
+		n.close()
+		return nil, evirtual
+	}
 	return n, ok
 }
 

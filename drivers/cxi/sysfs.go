@@ -43,15 +43,19 @@ func (s sysfs) virtual(name string) bool {
 	return err == nil || none == nil && bar.Size() < physicalBAR
 }
 
-// cards lists the NICs as libcxi finds them (class cxi_user), in the order of their numbers. A virtual function is none.
-func (s sysfs) cards() ([]card, error) {
+// cards lists the NICs as libcxi finds them (class cxi_user), in the order of their numbers, and beside them the virtual
+// functions, which are none.
+func (s sysfs) cards() (out, virtual []card, err error) {
 	entries, err := os.ReadDir(filepath.Join(string(s), "class/cxi_user"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, core.Errorf(core.NICFailed, "NICs: %s/class/cxi_user: %w", s, err)
+		return nil, nil, core.Errorf(core.NICFailed, "NICs: %s/class/cxi_user: %w", s, err)
 	}
-	var out []card
 	for _, e := range entries {
-		if id, ok := number(e.Name()); ok && len(out) < maxNICs && !s.virtual(e.Name()) {
+		switch id, ok := number(e.Name()); {
+		case !ok || len(out) == maxNICs:
+		case s.virtual(e.Name()):
+			virtual = append(virtual, card{name: e.Name()})
+		default:
 			out = append(out, card{name: e.Name(), id: id})
 		}
 	}
@@ -60,13 +64,17 @@ func (s sysfs) cards() ([]card, error) {
 		out[i].of = len(out)
 	}
 	if len(out) > 0 {
-		return out, nil
+		return out, virtual, nil
+	}
+	if len(virtual) > 0 {
+		return nil, virtual, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: this node has virtual functions only, the first is %s", s, virtual[0].name).
+			WithRemedy("run Weft where the NICs themselves are: the driver makes no service on a virtual function")
 	}
 	if found, _ := filepath.Glob(filepath.Join(string(s), "class/cxi/cxi*")); len(found) > 0 {
-		return nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: it is empty, though the node has %d NICs: nobody can open one", s, len(found)).
+		return nil, nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: it is empty, though the node has %d NICs: nobody can open one", s, len(found)).
 			WithRemedy("load the driver's module for applications: `modprobe cxi-user`")
 	}
-	return nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: this node has no Slingshot NIC, or its driver is not loaded", s).
+	return nil, nil, core.Errorf(core.NICMissing, "NICs: %s/class/cxi_user: this node has no Slingshot NIC, or its driver is not loaded", s).
 		WithRemedy("load it, `modprobe cxi-ss1 cxi-user`; the kernel log says why a NIC is missing")
 }
 

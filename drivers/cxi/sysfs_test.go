@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
@@ -139,16 +141,18 @@ func TestVirtualFunction(t *testing.T) {
 	for name, c := range map[string]struct {
 		link bool
 		bar  int64 // 0: none is shown
+		isVF bool  // of libcxi
 		nics int
 	}{
-		"a physical function":               {false, 2 << 30, 2},
-		"a larger one":                      {false, 4 << 30, 2},
-		"a physical one without its memory": {false, 0, 2},
-		"a virtual function on a host":      {true, 16 << 20, 1},
-		"a virtual one without its memory":  {true, 0, 1},
-		"one in a virtual machine":          {false, 16 << 20, 1},
+		"a physical function":               {false, 2 << 30, false, 2},
+		"a larger one":                      {false, 4 << 30, false, 2},
+		"a physical one without its memory": {false, 0, false, 2},
+		"a virtual function on a host":      {true, 16 << 20, true, 1},
+		"a virtual one without its memory":  {true, 0, false, 1},
+		"one in a virtual machine":          {false, 16 << 20, true, 1},
+		"one that libcxi alone can tell":    {false, 0, true, 1},
 	} {
-		for _, b := range kernel.Behaviours() {
+		for _, b := range []*kernel.Behaviour{&kernel.R120, &kernel.R1401} {
 			d, n := on(t, b, 2, shim.LibraryOf(b))
 			device := filepath.Join(n.Sys(), "class/cxi_user/cxi1/device")
 			err := os.MkdirAll(device, 0o700)
@@ -161,9 +165,40 @@ func TestVirtualFunction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			n.Set(func(s *shim.State) { s.Virtual(1, c.isVF) })
 			got, err := d.Devices(t.Context())
 			if err != nil || len(got) != c.nics || got[0].Name != "cxi0" {
 				t.Errorf("SHS %s, %s: the NICs are %+v, %v, want %d", b.Release, name, got, err, c.nics)
+			}
+			services, err := d.Services(t.Context())
+			if err != nil || len(services) != 3*c.nics {
+				t.Errorf("SHS %s, %s: %d services, %v, want those of %d NICs", b.Release, name, len(services), err, c.nics)
+			}
+			if _, err := create(t, d, spec("cxi1", 1000, 4034)); c.nics == 1 && core.AsError(err).Reason != core.NICMissing {
+				t.Errorf("SHS %s, %s: create: %v", b.Release, name, err)
+			}
+			found, err := d.Check(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var listed []string
+			for _, f := range found {
+				if strings.Contains(f.What, "virtual function") {
+					listed = append(listed, f.Severity.String()+": "+f.What)
+				}
+			}
+			var want []string
+			if c.nics == 1 {
+				want = []string{"notice: NIC cxi1: it is a virtual function, and no NIC of the node"}
+			}
+			if diff := cmp.Diff(want, listed); diff != "" {
+				t.Errorf("SHS %s, %s: the doctor lists it: %s", b.Release, name, diff)
+			}
+			if err := os.RemoveAll(filepath.Join(n.Sys(), "class/cxi_user/cxi0")); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := d.Devices(t.Context()); c.nics == 1 && len(got) != 0 {
+				t.Errorf("SHS %s, %s: virtual functions alone are NICs %+v, %v", b.Release, name, got, err)
 			}
 		}
 	}

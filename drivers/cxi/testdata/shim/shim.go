@@ -89,6 +89,7 @@ type Node struct {
 
 	lniAlloc  byte // size of struct cxi_lni_alloc_cmd
 	ignoreLPR bool
+	virtual   map[int]bool // libcxi says so
 	ops       kernel.Op
 	opener    uint32
 }
@@ -104,7 +105,7 @@ func New(t testing.TB, b *kernel.Behaviour, nics, libcxi int) *Node {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	n := &Node{
 		Dir: dir, admin: true, down: map[int]bool{}, dead: map[int]bool{}, gone: map[int]bool{}, hang: map[int]chan struct{}{}, calls: map[string]int{},
-		conns: map[net.Conn]bool{}, lniAlloc: 16, ops: b.Ops,
+		conns: map[net.Conn]bool{}, lniAlloc: 16, virtual: map[int]bool{}, ops: b.Ops,
 	}
 	for range nics {
 		n.nics = append(n.nics, kernel.New(b))
@@ -206,6 +207,9 @@ func (s *State) Operstate(nic int, state string) {
 }
 func (s *State) Retry(nic int, run bool) { s.n.dead[nic] = !run }
 func (s *State) Opens(nic int, yes bool) { s.n.gone[nic] = !yes }
+
+// Virtual says whether libcxi calls a NIC a virtual function.
+func (s *State) Virtual(nic int, yes bool) { s.n.virtual[nic] = yes }
 
 // IgnoreLPR lets the driver ignore how many LNIs share an RGID.
 func (s *State) IgnoreLPR(yes bool) { s.n.ignoreLPR = yes }
@@ -377,6 +381,9 @@ func (n *Node) info(nic int) []byte {
 		put32(120, 2)
 	}
 	put32(124, 0x21)
+	if n.virtual[nic] {
+		b[144] = 1
+	}
 	return b
 }
 
