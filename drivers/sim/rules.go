@@ -124,5 +124,5 @@ func equal(spec core.ServiceSpec, want *kernel.Desc, s *kernel.Service) bool {
 	if len(spec.VNIs) > kernel.MaxVNIs {
 		from, to, d.NumVNIs = uint16(spec.VNIs[0]), uint16(spec.VNIs[len(spec.VNIs)-1]), s.NumVNIs
 	}
-	return d == s.Desc && s.NetNS == netns && s.VNIMin == from && s.VNIMax == to && s.ID != kernel.DefaultID
+	return d == s.Desc && namespace(s) == netns && s.VNIMin == from && s.VNIMax == to && s.ID != kernel.DefaultID
 }

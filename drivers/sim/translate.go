@@ -76,6 +76,14 @@ func View(b *kernel.Behaviour, device string, s kernel.Service) core.Service {
 	return v
 }
 
+// namespace is the network namespace of a service that has no other owner; 0: none.
+func namespace(s *kernel.Service) uint32 {
+	if s.Members != [kernel.MaxMembers]kernel.Member{} {
+		return 0
+	}
+	return s.Namespace()
+}
+
 func memberOwner(s kernel.Service) core.Owner {
 	for _, m := range s.Members {
 		switch m.Type {
@@ -87,8 +95,8 @@ func memberOwner(s kernel.Service) core.Owner {
 			// a namespace is never a member: it is set apart
 		}
 	}
-	if s.NetNS != 0 {
-		return core.Owner{Kind: core.OwnerNetNS, ID: s.NetNS}
+	if netns := namespace(&s); netns != 0 {
+		return core.Owner{Kind: core.OwnerNetNS, ID: netns}
 	}
 	return core.Owner{}
 }

@@ -61,13 +61,13 @@ func (n *NIC) validate(d *Desc) Errno {
 	return OK
 }
 
-// checkMembers is the driver entering the members into the service's access list, one by one. A NetNS member enters namespace 0, whatever its id says.
+// checkMembers is the driver that enters the members into the service's access list, one by one. See Service.namespaces.
 func (n *NIC) checkMembers(d *Desc) Errno {
 	if !d.RestrictedMembers {
 		return OK
 	}
 	for i, m := range d.Members {
-		if m.Type != UID && m.Type != GID {
+		if !m.isUser() {
 			continue
 		}
 		if m.ID == invalidID && n.b.CheckMemberID {

@@ -19,13 +19,18 @@ func (n *NIC) VNIRange(id uint32) (min, max uint16, err Errno) {
 	return s.VNIMin, s.VNIMax, OK
 }
 
-// NetNS is the network namespace that a service admits (cxil_svc_get_netns): EINVAL unknown, for none, and before SHS 14.0.
+// NetNS is the network namespace with the lowest number that a service admits (cxil_svc_get_netns): EINVAL unknown, for
+// none, and before SHS 14.0.
 func (n *NIC) NetNS(id uint32) (uint32, Errno) {
 	s := n.find(id)
-	if !n.b.knows(OpGetNetNS) || s == nil || s.NetNS == 0 {
+	if !n.b.knows(OpGetNetNS) || s == nil {
 		return 0, EINVAL
 	}
-	return s.NetNS, OK
+	all := s.namespaces()
+	if len(all) == 0 {
+		return 0, EINVAL
+	}
+	return all[0], OK
 }
 
 // ExclusiveCP reports whether a service's communication profiles are its own (cxil_svc_get_exclusive_cp): EINVAL unknown

@@ -107,8 +107,10 @@ func (n *NIC) SetVNIRange(c Caller, id, min, max uint32) Errno {
 	return OK
 }
 
-// SetNetNS lets the processes of a network namespace in (cxil_svc_set_netns): EINVAL unknown, EEXIST unless members are restricted and all are Ignore,
-// EBUSY while the service is enabled.
+// SetNetNS lets the processes of a network namespace in (cxil_svc_set_netns): EINVAL unknown, and before SHS 14.0; EEXIST
+// for a uid, a gid, a service for everybody, and a namespace that is let in; EBUSY while enabled; EBADR for 4294967295. It is
+// ENODATA where VNIs are named without restricted_vnis or a range was refused, and lets them open an LNI all the same. The
+// model keeps two.
 func (n *NIC) SetNetNS(c Caller, id, netns uint32) Errno {
 	s := n.find(id)
 	switch {
@@ -118,12 +120,24 @@ func (n *NIC) SetNetNS(c Caller, id, netns uint32) Errno {
 		return EPERM
 	case s == nil:
 		return EINVAL
-	case !s.RestrictedMembers || s.Members[0].Type != Ignore || s.Members[1].Type != Ignore:
+	case !s.RestrictedMembers || slices.ContainsFunc(s.Members[:], Member.isUser):
 		return EEXIST
 	case s.Enable:
 		return EBUSY
+	case netns == invalidID:
+		return EBADR
+	case slices.Contains(s.namespaces(), netns):
+		return EEXIST
 	}
 	n.own()
-	n.find(id).NetNS = netns
+	s = n.find(id)
+	if s.NetNS == 0 {
+		s.NetNS = netns
+	} else {
+		s.NetNS2 = netns
+	}
+	if !s.RestrictedVNIs && s.NumVNIs > 0 && s.VNIMin == 0 {
+		return ENODATA
+	}
 	return OK
 }

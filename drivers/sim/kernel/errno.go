@@ -16,13 +16,14 @@ const (
 	EINVAL      Errno = 22
 	ENOSPC      Errno = 28
 	EBADR       Errno = 53
+	ENODATA     Errno = 61
 	EKEYREVOKED Errno = 128
 	Oops        Errno = 4095 // no answer: the kernel dereferences a null pointer
 )
 
 var errnoNames = map[Errno]string{
 	OK: "ok", EPERM: "EPERM", ENOENT: "ENOENT", EIO: "EIO", EBUSY: "EBUSY", EEXIST: "EEXIST", EINVAL: "EINVAL",
-	ENOSPC: "ENOSPC", EBADR: "EBADR", EKEYREVOKED: "EKEYREVOKED", Oops: "oops",
+	ENOSPC: "ENOSPC", EBADR: "EBADR", ENODATA: "ENODATA", EKEYREVOKED: "EKEYREVOKED", Oops: "oops",
 }
 
 // Error is the symbol of the number, as errno(3) lists it.

@@ -119,8 +119,8 @@ func (b *Behaviour) admits(s *Service, c Caller) bool {
 			if m.ID == c.EGID || b.AnyGroup && c.Group != 0 && m.ID == c.Group {
 				return true
 			}
-		case NetNS, memberTypes: // of namespace 0, which no process is in; what no release knows
+		case NetNS, memberTypes: // see namespaces; what no release knows
 		}
 	}
-	return s.NetNS != 0 && s.NetNS == c.NetNS
+	return c.NetNS != 0 && slices.Contains(s.namespaces(), c.NetNS)
 }

@@ -11,6 +11,7 @@ var members = []row{
 		alloc(Everybody, Members(kernel.Member{Type: 4})), always(ok)},
 	{"alloc: a NET_NS member", validation, alloc(Members(netNS)), from140(invalid, ok)},
 	{"alloc: two NET_NS members", entries, alloc(Members(netNS, netNS)), from140(invalid, exists)},
+	{"alloc: a uid, then a NET_NS member", entries, alloc(Members(UID(5), netNS)), from140(invalid, ok)},
 	{"alloc: uid 4294967295", entries, alloc(Members(nobody)), from130(ok, badr)},
 	{"alloc: gid 4294967295", entries, alloc(Members(UID(5), GID(nobody.ID))), from130(ok, badr)},
 	{"alloc: uid 4294967295 twice", entries, alloc(Members(nobody, nobody)), from130(ok, badr)},

@@ -32,6 +32,45 @@ var namespaces = []row{
 	{"netns: of the default service", setNetNS, func(_ testing.TB, n NIC) string {
 		return inNetNS(n, kernel.DefaultID, 1)
 	}, from140(invalid, exists)},
+	{"netns: 4294967295", setNetNS, func(t testing.TB, n NIC) string {
+		return inNetNS(n, bare(t, n), nobody.ID)
+	}, from140(invalid, badr)},
+	{"netns: the same again", setNetNS, func(t testing.TB, n NIC) string {
+		id := bare(t, n)
+		_ = n.SetNetNS(kernel.Root, id, 7)
+		return inNetNS(n, id, 7)
+	}, from140(invalid, exists)},
+	{"netns: a higher one, too", setNetNS, func(t testing.TB, n NIC) string {
+		id := bare(t, n)
+		_ = n.SetNetNS(kernel.Root, id, 7)
+		return inNetNS(n, id, 8)
+	}, from140(invalid, "7")},
+	{"netns: a lower one, too", setNetNS, func(t testing.TB, n NIC) string {
+		id := bare(t, n)
+		_ = n.SetNetNS(kernel.Root, id, 7)
+		return inNetNS(n, id, 6)
+	}, from140(invalid, "6")},
+	{"netns: where VNIs are named without restricted_vnis", setNetNS, func(t testing.TB, n NIC) string {
+		id := Made(t, n, Open, Members())
+		return inNetNS(n, id, 7) + ", " + readNetNS(n, id)
+	}, from140("EINVAL, EINVAL", "ENODATA, 7")},
+	{"netns: of a service with a NET_NS member", setNetNS, func(_ testing.TB, n NIC) string {
+		id, _, err := n.Alloc(kernel.Root, Desc(Members(netNS)))
+		if err != kernel.OK {
+			return err.Error()
+		}
+		enabled := inNetNS(n, id, 7)
+		_ = n.Enable(kernel.Root, id, false)
+		return enabled + ", " + inNetNS(n, id, 7)
+	}, from140(invalid, "EBUSY, 0")},
+	{"netns: read of a service with a NET_NS member", getNetNS, func(_ testing.TB, n NIC) string {
+		id, _, _ := n.Alloc(kernel.Root, Desc(Members(netNS)))
+		return readNetNS(n, id)
+	}, from140(invalid, "0")},
+	{"netns: read of a service with a uid, then a NET_NS member", getNetNS, func(_ testing.TB, n NIC) string {
+		id, _, _ := n.Alloc(kernel.Root, Desc(Members(UID(5), netNS)))
+		return readNetNS(n, id)
+	}, from140(invalid, "5")},
 	{"netns: read where there is none", getNetNS, func(t testing.TB, n NIC) string {
 		return readNetNS(n, Made(t, n))
 	}, always(invalid)},
@@ -45,6 +84,11 @@ var namespaces = []row{
 	{"open: a process of another namespace", opening, func(t testing.TB, n NIC) string {
 		return enter(n, bare(t, n), 8)
 	}, Answers{perm, ok, perm, perm, perm}},
+	{"open: a process of the first of two namespaces", opening, func(t testing.TB, n NIC) string {
+		id := bare(t, n)
+		_ = n.SetNetNS(kernel.Root, id, 9)
+		return enter(n, id, 9)
+	}, Answers{perm, ok, perm, ok, ok}},
 	{"open: a process of a namespace, by a NET_NS member", opening, func(t testing.TB, n NIC) string {
 		id, _, err := n.Alloc(kernel.Root, Desc(Members(netNS)))
 		if err == kernel.OK {
