@@ -258,8 +258,11 @@ func evidence(t *core.Service) string {
 // self are findings about the agent.
 func (s *state) self() []core.Finding {
 	var found []core.Finding
-	if s.fault != "" {
-		found = append(found, core.Finding{Severity: core.Warning, What: "this node was taken out of service", Evidence: s.fault, Remedy: "mend that, then `weft resume NODE`, and in the scheduler"})
+	if s.drain.Reason != "" {
+		found = append(found, core.Finding{
+			Severity: core.Warning, What: "this node was taken out of service", Evidence: s.drain.String(),
+			Remedy: "mend that; then the node is in service again by itself or by `weft resume NODE`",
+		})
 	}
 	if s.twoHosts != "" {
 		found = append(found, core.Finding{

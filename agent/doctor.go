@@ -58,7 +58,7 @@ type state struct {
 	disabled   []core.Service // of jobs
 	stuck      []node.Stuck
 	users      map[uint32]bool // owners of runs here
-	fault      string
+	drain      core.Drain
 	linked     bool
 	outage     string // why the last session ended, or none began
 	twoHosts   string
@@ -168,7 +168,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 		s.services, s.servErr = a.needs.Driver.Services(ctx)
 	}
 	s.lookErr = a.Look(ctx, func(m *node.Machine) {
-		s.orphans, s.missing, s.stuck, s.fault = m.Orphans(s.services), m.Missing(s.services), m.Stuck(), m.Fault()
+		s.orphans, s.missing, s.stuck, s.drain = m.Orphans(s.services), m.Missing(s.services), m.Stuck(), m.Drain()
 		for _, e := range m.Entries() {
 			if e.State != node.Clean {
 				s.users[e.UID] = true

@@ -34,6 +34,10 @@ type Report struct {
 // UnreadPrefix begins the Fault of a node that cannot read its NICs. Such a node is drained until it can.
 const UnreadPrefix = "NICs cannot be read: "
 
+// StuckPrefix begins the Fault of a node whose NICs have kept a job's services for too long. Such a node is drained
+// until it is clean of that job, or until `weft resume`.
+const StuckPrefix = "a job is stuck on its NICs: "
+
 // TwinPrefix begins the reason of a node that is drained while two hosts have its certificate.
 const TwinPrefix = "two hosts have its certificate: "
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // SchedulerVerb names one method of an adapter: of Scheduler, or of an optional contract of this file. The wire
@@ -111,6 +112,18 @@ type Drain struct {
 	Reason string
 	By     string // a person; empty: Weft, or not known
 	Since  int64  // seconds since 1970; 0: not known
+}
+
+// String is for a person.
+func (d Drain) String() string {
+	text := d.Reason
+	if d.By != "" {
+		text += ", by " + d.By
+	}
+	if d.Since != 0 {
+		text += ", since " + time.Unix(d.Since, 0).UTC().Format(time.RFC3339)
+	}
+	return text
 }
 
 // NotDown is the error of Down for a node that scheduler does not call down.

@@ -235,7 +235,7 @@ func TestAnAdapterHasBothHalves(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for verb, want := range map[core.SchedulerVerb]core.Code{
-			core.CallFail: 0, core.CallDrain: core.Unsupported, core.CallAnnotate: core.Unsupported, core.CallResume: core.Unsupported, core.CallDown: core.Unsupported, core.CallRequeue: core.Unsupported,
+			core.CallFail: 0, core.CallDrain: core.Unsupported, core.CallAnnotate: core.Unsupported, core.CallResume: core.Unsupported, core.CallDown: core.Unsupported, core.CallRequeue: core.Unsupported, core.CallDrained: core.Unsupported,
 		} {
 			call := core.SchedulerCall{Scheduler: name, Verb: verb, Key: key, Node: "n1", Reason: "x", Grant: &core.Grant{Run: core.Run{Key: key}}}
 			_, err := p.Scheduler().Call(t.Context(), call)

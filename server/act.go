@@ -41,9 +41,9 @@ func (s *Server) act(d done) {
 		case engine.Over:
 			s.over(a)
 		case engine.Drain:
-			s.everywhere(core.SchedulerCall{Verb: core.CallDrain, Node: a.Node, Reason: a.Reason})
+			s.tellNode(core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallDrain, Node: a.Node, Reason: a.Reason})
 		case engine.Resume:
-			s.everywhere(core.SchedulerCall{Verb: core.CallResume, Node: a.Node})
+			s.tellNode(core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallResume, Node: a.Node})
 		case engine.Say:
 			s.say(d.in, a)
 		}
@@ -91,9 +91,11 @@ func (s *Server) failed(a engine.Fail) <-chan struct{} {
 	if a.Again {
 		call.Verb = core.CallRequeue
 	}
-	over := func(ok bool) { s.jobCalls.end(what, ok, s.now().Uptime) }
+	over := func(err error) {
+		s.jobCalls.end(what, err == nil || unsupported(err), s.now().Uptime)
+	}
 	if !s.tellScheduler(call, nil, told, over) {
-		over(false)
+		over(core.Errorf(core.SchedulerAway, "scheduler %s: the server knows none of that name", core.Clip(call.Scheduler)))
 		return nil
 	}
 	return told
@@ -123,24 +125,23 @@ func (s *Server) refused(a engine.Refused, told <-chan struct{}) {
 
 // tellScheduler makes a call beside the writer, with a few tries: it carries a reason to a person, and nothing depends
 // on it. It begins when after is closed, or at once where that is nil. It closes told after the first try, and calls
-// over in the end with whether the scheduler took it. False: this server knows no such scheduler.
-func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, told chan<- struct{}, over func(ok bool)) bool {
+// over in the end with why the scheduler did not take it. False: this server knows no such scheduler.
+func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, told chan<- struct{}, over func(error)) bool {
 	sched := s.schedulers[c.Scheduler]
 	if sched == nil || s.ctx == nil {
 		return false
 	}
 	s.beside.Go(func() {
-		ok := false
-		defer func() { over(ok) }()
+		var err error
+		defer func() { over(err) }()
 		for try := range 3 {
 			ctx, cancel := context.WithTimeout(s.ctx, s.limits.Describe)
-			err := callAfter(ctx, sched, c, after)
+			err = callAfter(ctx, sched, c, after)
 			cancel()
 			if try == 0 {
 				close(told)
 			}
-			if err == nil || core.AsError(err).Code == core.Unsupported {
-				ok = true
+			if err == nil || unsupported(err) {
 				return
 			}
 			if try == 2 {

@@ -43,10 +43,13 @@ func (s *system) half(ctx context.Context, node string) *half {
 	return h
 }
 
-// call is the next that the server wants of it, but for jobs that it is to put back into its queue and grants that it is to show.
+// call is the next that the server wants of it, but for jobs to put back into its queue, grants to show and the list of
+// drained nodes.
 func (h *half) call(t *testing.T) core.SchedulerCall {
 	t.Helper()
-	return h.find(t, func(c core.SchedulerCall) bool { return c.Verb != core.CallRequeue && c.Verb != core.CallAnnotate })
+	return h.find(t, func(c core.SchedulerCall) bool {
+		return c.Verb != core.CallRequeue && c.Verb != core.CallAnnotate && c.Verb != core.CallDrained
+	})
 }
 
 func (h *half) find(t *testing.T, is func(core.SchedulerCall) bool) core.SchedulerCall {

@@ -24,7 +24,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (an
 		return Count{Count: n}, err
 	}
 	var args NodeArgs
-	done, err := d.onNodes(ctx, req, &args)
+	done, err := d.onNodes(ctx, peer, req, &args)
 	by = append(by, core.LogNode, args.Nodes, core.LogCount, done.Count)
 	if req.Verb == "drain" {
 		by = append(by, core.LogWhy, args.Reason)
@@ -38,7 +38,7 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (an
 }
 
 // onNodes does a verb that names nodes.
-func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (done Count, err error) {
+func (d *Verbs) onNodes(ctx context.Context, peer core.Peer, req hook.Request, args *NodeArgs) (done Count, err error) {
 	if err := req.Decode(args); err != nil {
 		return done, err
 	}
@@ -88,14 +88,31 @@ func (d *Verbs) onNodes(ctx context.Context, req hook.Request, args *NodeArgs) (
 			if req.Verb == "accept" {
 				return engine.Accept{Call: call, Node: name}
 			}
-			return engine.SetDrain{Call: call, Node: name, Reason: args.Reason}
+			return engine.SetDrain{Call: call, Node: name, Reason: args.Reason, By: person(peer)}
 		})
 		if err != nil {
 			return done, err
 		}
 		done.Count += n
 	}
-	return done, nil
+	if req.Verb == "accept" {
+		return done, nil
+	}
+	if done.Told, err = d.Server.told(ctx, names, req.Verb == "drain"); err != nil || req.Verb == "drain" {
+		return done, err
+	}
+	var away []string
+	err = d.Server.Look(ctx, func(m *engine.Machine) { away = slices.DeleteFunc(names, m.Attached) })
+	done.Away = hostlist.Fold(away)
+	return done, err
+}
+
+// person is who made a call, as lists show it.
+func person(p core.Peer) string {
+	if p.Root() {
+		return "root"
+	}
+	return core.UID(p.UID).String()
 }
 
 // known refuses names that the system does not have, before anything is done to those that it has.

@@ -124,7 +124,8 @@ type NodeRow struct {
 	State     string   `json:"state"` // up, away, never seen
 	Away      string   `json:"away,omitempty"`
 	Drained   string   `json:"drained,omitempty"`
-	TwoHosts  string   `json:"two_hosts,omitempty"` // which hosts have its certificate
+	DrainedBy string   `json:"drained_by,omitempty"` // a person; empty: Weft
+	TwoHosts  string   `json:"two_hosts,omitempty"`  // which hosts have its certificate
 	NICs      []string `json:"nics"`
 	Unusable  []string `json:"unusable,omitempty"` // of NICs, those that no job can use
 	Inventory []string `json:"inventory"`
@@ -132,7 +133,18 @@ type NodeRow struct {
 	Boot      string   `json:"boot,omitempty"`
 	Awaited   bool     `json:"awaited,omitempty"`
 
+	DrainedSince time.Time  `json:"drained_since,omitzero"`
+	Schedulers   []ShownRow `json:"drained_in,omitempty"`
+
 	Expiry time.Time `json:"certificate_ends,omitzero"` // as the node showed it when it connected; not while it is away, unless it has ended
+}
+
+// ShownRow is a scheduler's drain of a node.
+type ShownRow struct {
+	Scheduler string    `json:"scheduler"`
+	Reason    string    `json:"reason"`
+	By        string    `json:"by,omitempty"` // empty: Weft, or the scheduler does not tell
+	Since     time.Time `json:"since,omitzero"`
 }
 
 func jobRow(v engine.View) JobRow {
@@ -172,8 +184,15 @@ func taken(of []engine.Taken, v core.VNI) int {
 
 func nodeRow(n engine.NodeStatus, expiry time.Time) NodeRow {
 	r := NodeRow{
-		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Unusable: n.Unusable, Inventory: n.Inventory, Jobs: n.Jobs, Boot: n.Boot,
-		Awaited: n.Awaited, Expiry: expiry, TwoHosts: n.TwoHosts,
+		Node: n.Name, State: "up", Drained: n.Drained, NICs: n.Devices, Unusable: n.Unusable,
+		Inventory: n.Inventory, Jobs: n.Jobs, Boot: n.Boot, Awaited: n.Awaited, Expiry: expiry, TwoHosts: n.TwoHosts, DrainedBy: n.DrainedBy, DrainedSince: n.DrainedAt,
+	}
+	for _, shown := range n.Shown {
+		row := ShownRow{Scheduler: shown.Scheduler, Reason: shown.Reason, By: shown.By}
+		if shown.Since != 0 {
+			row.Since = time.Unix(shown.Since, 0).UTC()
+		}
+		r.Schedulers = append(r.Schedulers, row)
 	}
 	if n.Trouble != n.Drained && n.Trouble != "" { // somebody has drained it for another reason, too
 		r.Drained += "; " + n.Trouble

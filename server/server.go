@@ -76,7 +76,7 @@ type Server struct {
 
 	mu          sync.Mutex
 	jobCalls    jobCalls
-	nodeCalls   map[nodeCall]<-chan struct{} // the writer's: closed when the newest word of a node is told, at most one a node and scheduler
+	nodeCalls   map[nodeCall]*nodeTold // the writer's: the newest word of a node, at most one a node and scheduler
 	firstStarts firstStarts
 	calls       map[uint64]*call
 	sessions    map[string]*session
@@ -95,7 +95,7 @@ type Server struct {
 func New(ctx context.Context, needs Needs) (*Server, error) {
 	s := &Server{
 		needs: needs, limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}),
-		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers), nodeCalls: map[nodeCall]<-chan struct{}{},
+		calls: map[uint64]*call{}, sessions: map[string]*session{}, flights: map[core.Key]*flight{}, schedulers: maps.Clone(needs.Schedulers), nodeCalls: map[nodeCall]*nodeTold{},
 		slots: map[string]chan struct{}{}, visits: &throttle.Lines{Burst: 100, Every: time.Second}, strangers: &throttle.Lines{Burst: 20, Every: 10 * time.Second},
 		unshown: &throttle.Lines{Burst: 20, Every: 10 * time.Second}, notes: map[string]chan core.Grant{},
 	}
@@ -142,6 +142,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
 		s.beside.Go(func() { s.reportAll(ctx, name, sched) })
 		s.beside.Go(func() { s.annotateAll(ctx, name, sched) })
+		s.beside.Go(func() { s.mirror(ctx, name) })
 	}
 	if s.needs.LeaveDown {
 		s.beside.Go(func() { s.leaveOut(ctx) })

@@ -58,6 +58,8 @@ type Count struct {
 	Count int    `json:"count"`
 	Nodes string `json:"nodes,omitempty"` // hostlist
 	Why   string `json:"why,omitempty"`   // no more
+	Told  []Told `json:"told,omitempty"`  // of a drain or a resume
+	Away  string `json:"away,omitempty"`  // hostlist of those whose agents are out of contact, of a resume
 }
 
 // Down stands in NodeArgs of the verb recover for the nodes that their schedulers call down.

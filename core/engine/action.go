@@ -51,15 +51,17 @@ type Over struct {
 	Enforce Enforce
 }
 
-// Drain takes a node out of service in every scheduler that lists it.
+// Drain takes a node out of service in a scheduler, or in every one that lists it.
 type Drain struct {
-	Node   string
-	Reason string
+	Node      string
+	Reason    string
+	Scheduler string // empty: every one
 }
 
-// Resume takes a node back into service in every scheduler that Drain was told of it.
+// Resume takes a node back into service in a scheduler, or in every one that Drain was told of it.
 type Resume struct {
-	Node string
+	Node      string
+	Scheduler string // empty: every one
 }
 
 // Done ends an operator's call. Count is how many reservations it touched.

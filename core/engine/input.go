@@ -87,6 +87,7 @@ type SetDrain struct {
 	Call   uint64
 	Node   string
 	Reason string
+	By     string // who says so
 }
 
 // Accept takes the NICs that a node reports now for its inventory.
@@ -115,6 +116,7 @@ func (Detach) input()    {}
 func (Answer) input()    {}
 func (Forget) input()    {}
 func (SetDrain) input()  {}
+func (Drained) input()   {}
 func (Accept) input()    {}
 func (Recover) input()   {}
 func (Configure) input() {}

@@ -93,6 +93,8 @@ type node struct {
 	stuck    int              // of these, how many are stuck
 	claims   int              // unknown heads that it has shown
 	strays   []core.Service   // its unknown services, as it reported them last
+	changes  uint64           // of Drained, in this process
+	changed  time.Duration    // when the newest of them came
 	crowd    string           // why it is out of service for strays, which are not held beyond the bound; empty: it is not
 }
 
@@ -100,6 +102,7 @@ type node struct {
 type watch struct {
 	active map[uint64]*reservation
 	blind  string // why its answers are not complete; empty: they are
+	drains mirror
 }
 
 // Start is what a machine begins with beside its store.
@@ -155,6 +158,8 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.forget(in)
 	case SetDrain:
 		m.setDrain(in)
+	case Drained:
+		m.drained(in)
 	case Accept:
 		m.accept(in)
 	case Recover:

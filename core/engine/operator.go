@@ -67,33 +67,6 @@ func (m *Machine) writeOff(r *reservation) bool {
 	return any
 }
 
-func (m *Machine) setDrain(in SetDrain) {
-	if !m.Named(in.Node) {
-		m.do(Done{Call: in.Call, Err: core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(in.Node)).WithRemedy("`weft nodes` lists them")})
-		return
-	}
-	n := m.node(in.Node)
-	resume := in.Reason == ""
-	if resume {
-		n.claims = 0
-		if n.paired() && m.alone(n) {
-			m.part(n)
-		}
-		in.Reason = n.trouble()
-	}
-	switch {
-	case n.Drained != in.Reason:
-		m.drainNode(n, in.Reason)
-	case in.Reason == "": // a scheduler may have missed it the first time, or had it drained by the node's own hook
-		m.do(Resume{n.Name})
-	}
-	if resume && in.Reason != "" {
-		m.do(Done{Call: in.Call, Err: n.refuses("it stays drained", in.Reason)})
-		return
-	}
-	m.do(Done{Call: in.Call, Count: 1})
-}
-
 // accept takes the NICs that the node has now for its inventory.
 func (m *Machine) accept(in Accept) {
 	n := m.nodes[in.Node]

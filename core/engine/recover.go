@@ -168,7 +168,7 @@ func (m *Machine) met(n *node, seen core.Head) {
 		return
 	}
 	if why := "it has shown unknown incarnations of the store " + strconv.Itoa(n.claims) + " times: see which other server it reaches"; n.Drained == "" {
-		m.drainNode(n, why)
+		m.drainNode(n, why, "")
 	}
 }
 

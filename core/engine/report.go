@@ -61,6 +61,7 @@ func (m *Machine) report(in Report) {
 		m.reads(n, rep)
 	}
 	m.faulty(n, rep.Fault)
+	m.loosened(n)
 	clean := m.late
 	m.late = nil
 	if rep.Full {
@@ -69,13 +70,14 @@ func (m *Machine) report(in Report) {
 	}
 	orders := core.Orders{Clean: clean, Forget: forget}
 	if rep.Full {
-		orders.Vouch = m.unanswered(n)
+		drain := n.Drain()
+		orders.Vouch, orders.Drain = m.unanswered(n), &drain
 	}
 	if rep.Full || first {
 		orders.Inventory = slices.Clone(n.Inventory)
 	}
 	if n.paired() {
-		orders = core.Orders{TwoHosts: n.Twin.Reason(), Vouch: orders.Vouch}
+		orders = core.Orders{TwoHosts: n.Twin.Reason(), Vouch: orders.Vouch, Drain: orders.Drain}
 	}
 	if len(orders.Clean) > 0 || len(orders.Forget) > 0 || rep.Full || first {
 		m.do(Order{n.Name, n.session, orders})
@@ -104,8 +106,10 @@ func (m *Machine) faulty(n *node, why string) {
 			n.Fault = why
 			m.write(n.Node)
 		}
+	case n.DrainedBy != "":
+		m.do(Say{Level: Warn, Node: n.Name, Text: "a fault of a node that is drained already: " + why})
 	case n.unread == "" || n.resumes():
-		m.drainNode(n, why)
+		m.drainNode(n, why, "")
 	}
 }
 
@@ -334,17 +338,4 @@ func (m *Machine) detach(in Detach) {
 		return
 	}
 	n.attached, n.lost = false, m.now.Uptime
-}
-
-// drainNode sets Weft's own flag, which goes to every scheduler that lists the node.
-func (m *Machine) drainNode(n *node, reason string) {
-	n.Drained = reason
-	m.write(n.Node)
-	if reason == "" {
-		m.do(Say{Node: n.Name, Text: "resumed"})
-		m.do(Resume{n.Name})
-		return
-	}
-	m.do(Say{Level: Warn, Node: n.Name, Text: "drained: " + reason})
-	m.do(Drain{n.Name, reason})
 }

@@ -253,16 +253,16 @@ func TestReserveDegradesForNothingElse(t *testing.T) {
 	w.refused("n1", job("1", "n1"), d, core.NotThere)
 	d = app()
 	d.Degrade = true
-	w.step(SetDrain{1, "n1", "cable"})
+	w.step(SetDrain{Call: 1, Node: "n1", Reason: "cable"})
 	w.refused("n1", job("1", "n1"), d, core.NodeDrained)
 }
 
 func TestReserveOfDrainedNode(t *testing.T) {
 	w := newWorld(t, 100, "n1", "n2")
-	w.step(SetDrain{1, "n1", "cable"})
+	w.step(SetDrain{Call: 1, Node: "n1", Reason: "cable"})
 	w.refused("n1", job("7", "n[1-2]"), app(), core.NodeDrained)
 	w.granted("n2", job("7", "n[1-2]"), app())
-	w.step(SetDrain{2, "n1", ""})
+	w.step(SetDrain{Call: 2, Node: "n1", Reason: ""})
 	w.granted("n1", job("8", "n1"), app())
 }
 

@@ -178,11 +178,11 @@ func TestDrainOfNodes(t *testing.T) {
 	w := newWorld(t, 100, "n1")
 	w.cfg.Nodes = []string{"n1", "n2"}
 	w.step(Configure{w.cfg})
-	acts := w.step(SetDrain{1, "n2", "cable"}) // it never reported
-	if d := all[Drain](acts); len(d) != 1 || d[0] != (Drain{"n2", "cable"}) {
+	acts := w.step(SetDrain{Call: 1, Node: "n2", Reason: "cable"}) // it never reported
+	if d := all[Drain](acts); len(d) != 1 || d[0] != (Drain{Node: "n2", Reason: "cable"}) {
 		t.Errorf("%v", acts)
 	}
-	if d := all[Done](w.step(SetDrain{2, "n3", "cable"})); len(d) != 1 || d[0].Err == nil || d[0].Err.Reason != core.NotThere {
+	if d := all[Done](w.step(SetDrain{Call: 2, Node: "n3", Reason: "cable"})); len(d) != 1 || d[0].Err == nil || d[0].Err.Reason != core.NotThere {
 		t.Errorf("%v", d)
 	}
 	if d := all[Drain](w.more("n1", core.Report{Fault: "cxi0: no link"})); len(d) != 1 || d[0].Node != "n1" {
@@ -200,7 +200,7 @@ func TestDrainOfNodes(t *testing.T) {
 		}
 	}
 	for range 2 { // the second for a scheduler that missed the first
-		if r := all[Resume](w.step(SetDrain{3, "n1", ""})); len(r) != 1 || r[0].Node != "n1" {
+		if r := all[Resume](w.step(SetDrain{Call: 3, Node: "n1", Reason: ""})); len(r) != 1 || r[0].Node != "n1" {
 			t.Errorf("%v", r)
 		}
 	}

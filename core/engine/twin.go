@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -152,17 +151,4 @@ func (n *node) refuses(what, why string) *core.Error {
 		return err.WithRemedy("remove that cause; then the node is in service again by itself")
 	}
 	return err
-}
-
-// redrain drains n for why, or ends a drain that ends by itself. A drain for another reason needs a person.
-func (m *Machine) redrain(n *node, why string) {
-	if n.Drained != why && n.resumes() {
-		m.drainNode(n, why)
-	}
-}
-
-// resumes reports whether n's drain, if any, ends by itself.
-func (n *node) resumes() bool {
-	return n.Drained == "" || strings.HasPrefix(n.Drained, core.UnreadPrefix) ||
-		strings.HasPrefix(n.Drained, core.TwinPrefix) || strings.HasPrefix(n.Drained, crowdPrefix)
 }

@@ -47,8 +47,15 @@ type NodeStatus struct {
 	Unusable []string // of Devices, those that no job can use
 	Jobs     int      // whose services it may hold
 	Awaited  bool
-	TwoHosts string // which hosts have its certificate; empty: one has it
-	Trouble  string // why it is out of service until that ends by itself, whatever Drained says; empty: nothing is
+	TwoHosts string  // which hosts have its certificate; empty: one has it
+	Shown    []Shown // which schedulers have it drained, by name
+	Trouble  string  // why it is out of service until that ends by itself, whatever Drained says; empty: nothing is
+}
+
+// Shown is a node's drain in a scheduler.
+type Shown struct {
+	Scheduler string
+	core.Drain
 }
 
 // Reservations gives those with a serial above after, in order of serials.
@@ -139,6 +146,11 @@ func (m *Machine) Nodes(after string) iter.Seq[NodeStatus] {
 				}
 			}
 			s.Trouble = n.trouble()
+			for _, scheduler := range slices.Sorted(maps.Keys(m.watches)) {
+				if d, is := m.watches[scheduler].drains.shown[name]; is {
+					s.Shown = append(s.Shown, Shown{scheduler, d})
+				}
+			}
 			if n.paired() {
 				s.TwoHosts = n.Twin.Reason()
 			}
@@ -151,6 +163,9 @@ func (m *Machine) Nodes(after string) iter.Seq[NodeStatus] {
 		}
 	}
 }
+
+// Attached reports whether the node has a session.
+func (m *Machine) Attached(node string) bool { return m.nodes[node] != nil && m.nodes[node].attached }
 
 // Named reports whether Nodes has a node of that name.
 func (m *Machine) Named(node string) bool {

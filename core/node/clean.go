@@ -189,7 +189,7 @@ func (m *Machine) cleaned(r *holding) {
 // stuck is what happens when the NICs have kept a run for too long; it goes on for ever all the same.
 func (m *Machine) stuck(r *holding) {
 	r.drained, r.drainAt = true, never
-	var what string
+	var what, prefix string
 	switch {
 	case r.State == Making && r.err != nil:
 		what = "it cannot create services: " + r.err.What
@@ -198,6 +198,9 @@ func (m *Machine) stuck(r *holding) {
 	default:
 		what = "the NIC driver has not answered"
 	}
-	m.blame(fmt.Sprintf("job %v of uid %d, VNIs %s: after %v %s; end what uses the NIC, or reboot the node",
-		r.Key, r.Grant.UID, core.VNIRanges(r.Grant.VNIs), (m.now - r.since).Round(time.Second), what))
+	if r.State == Cleaning { // the server sees when that is over
+		prefix = core.StuckPrefix
+	}
+	m.blame(prefix + fmt.Sprintf("job %v of uid %d, VNIs %s: after %v %s; end what uses the NIC, or reboot the node",
+		r.Key, r.Grant.UID, core.VNIRanges(r.Grant.VNIs), (m.now-r.since).Round(time.Second), what))
 }

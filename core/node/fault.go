@@ -21,6 +21,7 @@ func (m *Machine) blame(reason string) {
 		return
 	}
 	m.fault = fault{reason: reason, at: m.now, newest: m.id, untold: true}
+	m.session.drain = nil // until the server has heard of it
 	m.act(Drain{Reason: reason})
 	m.want()
 }

@@ -17,6 +17,12 @@ func (m *Machine) ordered(o core.Orders) {
 	if o.Head.Store != "" {
 		m.session.store = o.Head.Store
 	}
+	if o.Drain != nil {
+		m.session.drain = o.Drain
+		if o.Drain.Reason == "" && !m.fault.untold {
+			m.fault = fault{}
+		}
+	}
 	for _, c := range o.Clean {
 		m.orderClean(c)
 	}

@@ -9,11 +9,12 @@ import (
 // session is the link to the server, and what it is still to be told.
 type session struct {
 	up      bool
-	from    Attempt // surveys that began after the session did have higher numbers
-	ready   bool    // one of them is there
-	full    bool    // the full report has been told
-	number  uint64  // of the last report
-	store   string  // whose orders came in this session
+	from    Attempt     // surveys that began after the session did have higher numbers
+	ready   bool        // one of them is there
+	full    bool        // the full report has been told
+	number  uint64      // of the last report
+	store   string      // whose orders came in this session
+	drain   *core.Drain // why the node is out of service, by the server's word; nil: a server of an older release says none
 	dirty   []*holding
 	clean   []core.Held  // confirmed without a record
 	changed bool         // devices or unknown services

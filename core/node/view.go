@@ -75,8 +75,13 @@ func (m *Machine) Stuck() []Stuck {
 	return out
 }
 
-// Fault is why this process last took the node out of service; empty: it did not, or a job has got its services since.
-func (m *Machine) Fault() string { return m.fault.reason }
+// Drain is why the node is out of service, by the server's word in this session; before that, by the fault of this node.
+func (m *Machine) Drain() core.Drain {
+	if m.session.drain == nil {
+		return core.Drain{Reason: m.fault.reason}
+	}
+	return *m.session.drain
+}
 
 // Unread is why the NICs cannot be read; nil: they can, or it is not known yet.
 func (m *Machine) Unread() *core.Error { return m.survey.unread }

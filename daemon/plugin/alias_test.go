@@ -38,6 +38,10 @@ func (n *named) Parse(_ context.Context, call core.HookCall) (core.Intent, error
 	return core.Intent{}, nil
 }
 
+func (n *named) Drained(context.Context) ([]core.Drained, error) {
+	return []core.Drained{{Hosts: n.hosts}}, nil
+}
+
 func (n *named) Render(_ context.Context, call core.HookCall, _ core.Outcome) (core.HookReply, error) {
 	n.heard = append(n.heard, call.Node)
 	return core.HookReply{}, nil
@@ -65,6 +69,10 @@ func TestAliases(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	shown, err := s.Call(ctx, core.SchedulerCall{Verb: core.CallDrained})
+	if err != nil || len(shown.Drained) != 1 || shown.Drained[0].Hosts != "n[2-3],other" {
+		t.Errorf("drained nodes: %v %+v", err, shown.Drained)
+	}
 	_, err = h.Parse(ctx, core.HookCall{Node: "n3"})
 	_, err2 := h.Render(ctx, core.HookCall{Node: "n3"}, core.Outcome{})
 	if err != nil || err2 != nil {
@@ -81,6 +89,9 @@ func TestAliases(t *testing.T) {
 	}
 	if err := s.Watch(ctx, func(j core.Jobs) error { told = j; return nil }); err != nil || told.Jobs[0].Hosts != "" {
 		t.Errorf("%v %+v", err, told)
+	}
+	if _, err := s.Call(ctx, core.SchedulerCall{Verb: core.CallDrained}); core.ReasonOf(err) != core.SchedulerAway {
+		t.Errorf("a list that cannot be read: %v", err)
 	}
 
 	// What an adapter cannot do, it cannot do behind its aliases either.

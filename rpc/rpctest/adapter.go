@@ -92,6 +92,12 @@ func (a *Adapter) Down(ctx context.Context, node string) error {
 	return a.call(ctx, core.SchedulerCall{Verb: core.CallDown, Node: node})
 }
 
+// Drained implements core.DrainLister.
+func (a *Adapter) Drained(ctx context.Context) ([]core.Drained, error) {
+	reply, err := a.client.Call(ctx, core.SchedulerCall{Verb: core.CallDrained})
+	return reply.Drained, err
+}
+
 // Requeue implements core.Requeuer.
 func (a *Adapter) Requeue(ctx context.Context, key core.Key, reason string) error {
 	return a.call(ctx, core.SchedulerCall{Verb: core.CallRequeue, Scheduler: key.Scheduler, Key: key, Reason: reason})

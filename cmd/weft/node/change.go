@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -53,11 +54,31 @@ func NewNode(o *cli.Options) *cobra.Command {
 	})
 }
 
+// nodes does a verb and says what each scheduler made of it.
 func nodes(o *cli.Options, cmd *cobra.Command, verb string, in server.NodeArgs, done string) error {
-	n, err := o.Count(cmd.Context(), verb, in)
-	if err != nil {
+	var n server.Count
+	if err := o.Ask(cmd.Context(), verb, in, &n); err != nil {
 		return err
 	}
-	_, err = fmt.Println(cli.Plural(n, "node"), done)
-	return err
+	fmt.Println(cli.Plural(n.Count, "node"), done)
+	differ := ""
+	for _, t := range n.Told {
+		switch {
+		case !t.Done:
+			fmt.Printf("%s: %s: not %s: %s\n", t.Scheduler, t.Nodes, done, cmp.Or(t.Why, "the scheduler shows no drain"))
+			differ = t.Scheduler
+		case t.Why != "":
+			fmt.Printf("%s: %s: %s\n", t.Scheduler, t.Nodes, t.Why)
+		default:
+			fmt.Printf("%s: %s: %s\n", t.Scheduler, t.Nodes, done)
+		}
+	}
+	if n.Away != "" {
+		fmt.Printf("%s: no job starts there before its agent is in contact again\n", n.Away)
+	}
+	if differ != "" {
+		return core.Errorf(core.SchedulerAway, "%s: scheduler %s did not do it", verb, differ).
+			WithRemedy("Weft itself did; mend what the line above says, or use the scheduler's own command")
+	}
+	return nil
 }

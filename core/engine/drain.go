@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"strings"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Drained tells which nodes a scheduler shows as drained.
+type Drained struct {
+	Scheduler string
+	Asked     time.Duration         // when the question left, by this process's running time
+	Shown     map[string]core.Drain // by node; nil: the scheduler did not answer
+}
+
+// mirror compares a scheduler's drains with Weft's. Its maps have a node's count of changes, plus 1, by name.
+type mirror struct {
+	shown  map[string]core.Drain // by the newest list; nil: the scheduler does not answer
+	agreed map[string]uint64     // with this change: the scheduler's drain and Weft's were the same
+	again  map[string]uint64     // the server has repeated this change to the scheduler
+}
+
+// drainNode sets Weft's own flag, which goes to the node and to every scheduler that lists it. By is a person.
+func (m *Machine) drainNode(n *node, reason, by string) {
+	n.Drained, n.DrainedBy, n.DrainedAt = reason, by, m.now.Wall
+	if reason == "" {
+		n.DrainedBy, n.DrainedAt = "", time.Time{}
+	}
+	n.changes++
+	n.changed = m.now.Uptime
+	m.write(n.Node)
+	if n.attached {
+		drain := n.Drain()
+		m.do(Order{n.Name, n.session, core.Orders{Drain: &drain}})
+	}
+	if reason == "" {
+		m.do(Say{Node: n.Name, Text: "resumed"})
+		m.do(Resume{Node: n.Name})
+		return
+	}
+	m.do(Say{Level: Warn, Node: n.Name, Text: "drained: " + reason})
+	m.do(Drain{Node: n.Name, Reason: reason})
+}
+
+// drained compares a scheduler's list with Weft's own flags. Where they differ after they agreed, a person or a hook
+// has changed the scheduler's, and Weft follows. Where they have not agreed yet, the scheduler missed Weft's word.
+func (m *Machine) drained(in Drained) {
+	w := &m.watch(in.Scheduler).drains
+	w.shown = in.Shown
+	if w.shown == nil {
+		w.again = nil
+		return
+	}
+	if w.agreed == nil {
+		w.agreed = map[string]uint64{}
+	}
+	if w.again == nil {
+		w.again = map[string]uint64{}
+	}
+	for _, name := range m.names {
+		n := m.nodes[name]
+		if n == nil || n.changes > 0 && in.Asked <= n.changed {
+			continue
+		}
+		d, is := in.Shown[name]
+		if (n.Drained != "") == (core.Drained{Drain: d}).Ours() {
+			if n.changes > 0 || is {
+				w.agreed[name] = n.changes + 1
+			}
+			continue
+		}
+		agreed := w.agreed[name] == n.changes+1
+		switch {
+		case n.Drained != "" && is: // for another's reason, which stays
+		case n.Drained != "" && agreed:
+			m.do(Say{Node: name, Text: "scheduler " + in.Scheduler + " has it in service again"})
+			n.claims = 0
+			m.drainNode(n, n.trouble(), "")
+		case n.Drained != "" && w.again[name] != n.changes+1: // a scheduler that lacks the node never shows it
+			w.again[name] = n.changes + 1
+			m.do(Drain{Node: name, Reason: n.Drained, Scheduler: in.Scheduler})
+		case n.Drained == "" && (agreed || n.changes == 0) && !n.over(d.Reason):
+			m.drainNode(n, strings.TrimPrefix(d.Reason, core.DrainPrefix), "")
+			w.agreed[name] = n.changes + 1
+		case n.Drained == "":
+			m.do(Resume{Node: name, Scheduler: in.Scheduler})
+		}
+	}
+}
+
+// over reports whether a scheduler's reason is one of those that end by themselves, and has ended.
+func (n *node) over(reason string) bool {
+	return n.attached && n.told && n.trouble() == "" && endsItself(strings.TrimPrefix(reason, core.DrainPrefix))
+}
+
+// endsItself reports whether a drain for reason, if any, ends without a person.
+func endsItself(reason string) bool {
+	return reason == "" || strings.HasPrefix(reason, core.UnreadPrefix) ||
+		strings.HasPrefix(reason, core.TwinPrefix) || strings.HasPrefix(reason, crowdPrefix)
+}
+
+// redrain drains n for why, or ends a drain that ends by itself. A drain for another reason needs a person.
+func (m *Machine) redrain(n *node, why string) {
+	if n.Drained != why && n.resumes() {
+		m.drainNode(n, why, "")
+	}
+}
+
+// resumes reports whether n's drain, if any, ends by itself.
+func (n *node) resumes() bool { return n.DrainedBy == "" && endsItself(n.Drained) }
+
+// loosened ends the drain of a node whose NICs kept a job's services, once it cleans no job any more. A person may
+// resume such a node before: other jobs can use its NICs.
+func (m *Machine) loosened(n *node) {
+	if !strings.HasPrefix(n.Drained, core.StuckPrefix) || n.DrainedBy != "" || n.paired() {
+		return
+	}
+	for _, j := range n.open {
+		if !j.of.Unknown && (j.why != "" || j.of.state != Active) {
+			return
+		}
+	}
+	m.drainNode(n, n.trouble(), "")
+}
+
+func (m *Machine) setDrain(in SetDrain) {
+	if !m.Named(in.Node) {
+		err := core.Errorf(core.NotThere, "node %q: there is none of that name", core.Clip(in.Node))
+		m.do(Done{Call: in.Call, Err: err.WithRemedy("`weft nodes` lists them")})
+		return
+	}
+	n := m.node(in.Node)
+	resume := in.Reason == ""
+	if resume {
+		n.claims = 0
+		if n.paired() && m.alone(n) {
+			m.part(n)
+		}
+		in.Reason, in.By = n.trouble(), ""
+	}
+	switch {
+	case n.Drained != in.Reason:
+		m.drainNode(n, in.Reason, in.By)
+	case in.Reason == "": // a scheduler may have missed it the first time, or had it drained by the node's own hook
+		m.do(Resume{Node: n.Name})
+	}
+	if resume && in.Reason != "" {
+		m.do(Done{Call: in.Call, Err: n.refuses("it stays drained", in.Reason)})
+		return
+	}
+	m.do(Done{Call: in.Call, Count: 1})
+}

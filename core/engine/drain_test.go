@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// show has a scheduler show drains, by a question that begins now, and gives what Weft does to a scheduler.
+func (w *world) show(scheduler string, shown map[string]core.Drain) (done []string) {
+	w.t.Helper()
+	w.pass(time.Second)
+	for _, a := range w.step(Drained{Scheduler: scheduler, Asked: w.now.Uptime, Shown: shown}) {
+		switch a := a.(type) {
+		case Drain:
+			done = append(done, fmt.Sprintf("drain %s in %q: %s", a.Node, a.Scheduler, a.Reason))
+		case Resume:
+			done = append(done, fmt.Sprintf("resume %s in %q", a.Node, a.Scheduler))
+		}
+	}
+	return done
+}
+
+// TestDrainsAgree: Weft and a scheduler come to one state, and the newest word of a person counts in either.
+func TestDrainsAgree(t *testing.T) {
+	shows := func(reason string) map[string]core.Drain {
+		return map[string]core.Drain{"n1": {Reason: reason, By: "ann"}}
+	}
+	none, ours := map[string]core.Drain{}, shows("weft: fan")
+	drained := SetDrain{Call: 1, Node: "n1", Reason: "fan", By: "root"}
+	resumed := SetDrain{Call: 2, Node: "n1"}
+	type step struct {
+		in    Input                 // first
+		shown map[string]core.Drain // then; nil: the scheduler does not answer
+		does  []string
+		why   string // the node is drained then
+	}
+	again := []string{`drain n1 in "slurm": fan`}
+	back := []string{`resume n1 in ""`}
+	unread := core.UnreadPrefix + "EIO"
+	for name, steps := range map[string][]step{
+		"drained and resumed in Weft": {{in: drained, shown: ours, why: "fan"}, {in: resumed, shown: none}},
+		"resumed in the scheduler":    {{in: drained, shown: ours, why: "fan"}, {shown: none, does: back}},
+		"the scheduler missed the drain": {
+			{in: drained, shown: none, why: "fan", does: again}, {shown: ours, why: "fan"},
+		},
+		"the scheduler has not the node": {
+			{in: drained, shown: none, why: "fan", does: again}, {shown: none, why: "fan"}, {shown: none, why: "fan"},
+		},
+		"the scheduler was away": {
+			{in: drained, shown: none, why: "fan", does: again}, {why: "fan"}, {shown: none, why: "fan", does: again},
+		},
+		"the scheduler missed the resume": {
+			{in: drained, shown: ours, why: "fan"}, {in: resumed, shown: ours, does: []string{`resume n1 in "slurm"`}},
+			{shown: none},
+		},
+		"another's reason stays": {
+			{in: drained, shown: shows("memory"), why: "fan"}, {in: resumed, shown: shows("memory")}, {shown: none},
+		},
+		"another's reason ends before": {
+			{in: drained, shown: shows("memory"), why: "fan"}, {shown: none, why: "fan", does: again},
+		},
+		"drained by a hook in the scheduler": {
+			{shown: shows("weft: no answer"), why: "no answer", does: []string{`drain n1 in "": no answer`}},
+			{shown: none, does: back},
+		},
+		"an old drain that ends by itself": {{shown: shows("weft: " + unread), does: []string{`resume n1 in "slurm"`}}},
+		"unread, resumed in the scheduler": {
+			{in: unreadBy("n1"), shown: shows("weft: " + unread), why: unread},
+			{shown: none, why: unread, does: []string{`drain n1 in "": ` + unread}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 100, "n1")
+			for i, s := range steps {
+				switch in := s.in.(type) {
+				case nil:
+				case Report:
+					w.more("n1", in.Report)
+				default:
+					w.step(in)
+				}
+				if diff := cmp.Diff(s.does, w.show("slurm", s.shown)); diff != "" {
+					t.Errorf("step %d: %s", i, diff)
+				}
+				if got := w.m.nodes["n1"].Drained; got != s.why {
+					t.Errorf("step %d: drained for %q, want %q", i, got, s.why)
+				}
+			}
+		})
+	}
+}
+
+func unreadBy(node string) Input {
+	return Report{Node: node, Report: core.Report{Changed: true, Fault: core.UnreadPrefix + "EIO"}}
+}
+
+// A list whose question is older than Weft's own word proves nothing.
+func TestDrainsAgreeByANewerQuestion(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	w.step(SetDrain{Call: 1, Node: "n1", Reason: "fan"})
+	ours := map[string]core.Drain{"n1": {Reason: "weft: fan"}}
+	w.show("slurm", ours)
+	asked := w.now.Uptime
+	w.pass(time.Second)
+	w.step(SetDrain{Call: 2, Node: "n1"})
+	w.step(SetDrain{Call: 3, Node: "n1", Reason: "again", By: "root"})
+	w.step(Drained{Scheduler: "slurm", Asked: asked, Shown: map[string]core.Drain{}})
+	if got := w.m.nodes["n1"].Drain(); got.Reason != "again" || got.By != "root" || got.Since == 0 {
+		t.Errorf("drained: %v", got)
+	}
+}
+
+// The node learns of its drain, with its first orders and after each change.
+func TestNodeLearnsOfItsDrain(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	told := func(acts []Action) (reasons []string) {
+		for _, o := range all[Order](acts) {
+			if o.Orders.Drain != nil {
+				reasons = append(reasons, o.Orders.Drain.Reason)
+			}
+		}
+		return reasons
+	}
+	for _, step := range []struct {
+		acts []Action
+		want []string
+	}{
+		{w.attach("n1"), []string{""}},
+		{w.step(SetDrain{Call: 1, Node: "n1", Reason: "fan"}), []string{"fan"}},
+		{w.attach("n1"), []string{"fan"}},
+		{w.step(SetDrain{Call: 2, Node: "n1"}), []string{""}},
+	} {
+		if diff := cmp.Diff(step.want, told(step.acts)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// A drain for a job's services that did not go ends with the last of them, also after a restart of the server. A person
+// can end it before. A person's own drain stays.
+func TestStuckDrainEnds(t *testing.T) {
+	why := core.StuckPrefix + "job slurm/1"
+	for name, c := range map[string]struct {
+		then func(w *world, one, two core.Held)
+		want string
+	}{
+		"one of two goes": {func(w *world, one, _ core.Held) { w.tell("n1", gone(one)) }, why},
+		"both go":         {func(w *world, one, two core.Held) { w.tell("n1", gone(one), gone(two)) }, ""},
+		"both go after a restart": {func(w *world, one, two core.Held) {
+			w.restart()
+			w.attach("n1", one, two)
+			w.tell("n1", gone(one), gone(two))
+		}, ""},
+		"a restart":              {func(w *world, one, two core.Held) { w.restart(); w.attach("n1", one, two) }, why},
+		"the agent begins again": {func(w *world, one, two core.Held) { w.attach("n1", one, two) }, why},
+		"a reboot":               {func(w *world, _, _ core.Held) { w.boots["n1"] = "n1-boot2"; w.attach("n1") }, ""},
+		"a person resumes":       {func(w *world, _, _ core.Held) { w.step(SetDrain{Call: 1, Node: "n1"}) }, ""},
+		"a person drains": {func(w *world, one, two core.Held) {
+			w.step(SetDrain{Call: 1, Node: "n1", Reason: "fan", By: "root"})
+			w.more("n1", core.Report{Fault: why})
+			w.tell("n1", gone(one), gone(two))
+		}, "fan"},
+		"its NICs cannot be read then": {func(w *world, one, two core.Held) {
+			w.more("n1", core.Report{Changed: true, Fault: core.UnreadPrefix + "EIO"})
+			w.tell("n1", gone(one), gone(two))
+		}, core.UnreadPrefix + "EIO"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 100, "n1")
+			var held [2]core.Held
+			for i := range held {
+				run := w.granted("n1", job(fmt.Sprint(i+1), "n1"), app()).Run
+				held[i] = heldAs(core.HeldBusy, run, core.VNI(1024+i))
+				held[i].Why = "NIC cxi0: service 3 is still in use"
+			}
+			w.pass(time.Second)
+			w.final(held[0].Run, held[1].Run)
+			w.more("n1", core.Report{Held: held[:], Fault: why})
+			if got := w.m.nodes["n1"].Drained; got != why {
+				t.Fatalf("drained for %q", got)
+			}
+			c.then(w, held[0], held[1])
+			if got := w.m.nodes["n1"].Drained; got != c.want {
+				t.Errorf("drained for %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func gone(h core.Held) core.Held { return core.Held{Run: h.Run, VNIs: h.VNIs, State: core.HeldClean} }

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/poll"
+)
+
+// nodeCall names the calls to one scheduler about one node.
+type nodeCall struct{ scheduler, node string }
+
+// nodeTold is the newest of them.
+type nodeTold struct {
+	over chan struct{}
+	err  error // once over is closed: why the scheduler did not take it; nil: it did
+}
+
+// tellNode makes a call about a node to a scheduler, or to every scheduler where the call names none. An earlier call
+// about the node comes first, with all its tries: the newest word must be the last.
+func (s *Server) tellNode(c core.SchedulerCall) {
+	for name := range s.schedulers {
+		if c.Scheduler != "" && c.Scheduler != name {
+			continue
+		}
+		of, told := nodeCall{name, c.Node}, &nodeTold{over: make(chan struct{})}
+		var before <-chan struct{}
+		if t := s.nodeCalls[of]; t != nil {
+			before = t.over
+		}
+		this := c
+		this.Scheduler = name
+		if s.tellScheduler(this, before, make(chan struct{}), func(err error) { told.err = err; close(told.over) }) {
+			s.nodeCalls[of] = told
+		}
+	}
+}
+
+// mirrorEvery is between two questions which nodes a scheduler has drained.
+const mirrorEvery = 5 * time.Second
+
+// mirror keeps Weft's drains and a scheduler's equal.
+func (s *Server) mirror(ctx context.Context, name string) {
+	for poll.Pause(ctx, mirrorEvery) {
+		_, _ = s.shown(ctx, name) // the machine learns that there was no answer
+	}
+}
+
+// shown asks a scheduler which nodes it has drained, and tells the machine. Unsupported: it cannot tell.
+func (s *Server) shown(ctx context.Context, name string) (map[string]core.Drain, error) {
+	asked := s.now().Uptime
+	reply, err := s.drained(ctx, name)
+	if unsupported(err) {
+		return nil, err
+	}
+	var shown map[string]core.Drain
+	if err == nil {
+		shown, err = byNode(reply.Drained)
+	}
+	if gone := s.insist(ctx, work{in: engine.Drained{Scheduler: name, Asked: asked, Shown: shown}}); gone != nil {
+		return nil, gone
+	}
+	return shown, err
+}
+
+func (s *Server) drained(ctx context.Context, name string) (core.SchedulerReply, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Describe)
+	defer cancel()
+	return s.schedulers[name].Call(ctx, core.SchedulerCall{Scheduler: name, Verb: core.CallDrained})
+}
+
+func byNode(list []core.Drained) (map[string]core.Drain, error) {
+	shown := map[string]core.Drain{}
+	for _, d := range list {
+		hosts, err := hostlist.Parse(d.Hosts)
+		if err != nil {
+			return nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
+		}
+		names, err := hosts.ExpandMax(maxNamed)
+		if err != nil {
+			return nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
+		}
+		for _, n := range names {
+			shown[n] = d.Drain
+		}
+	}
+	return shown, nil
+}
+
+// Told is the effect of a drain or a resume in a scheduler, as its own list of drained nodes shows it afterwards.
+type Told struct {
+	Scheduler string `json:"scheduler"`
+	Nodes     string `json:"nodes"` // hostlist
+	Done      bool   `json:"done"`  // the scheduler shows what was wanted
+	Why       string `json:"why,omitempty"`
+}
+
+// told waits until the calls to every scheduler are over, and asks each for its list. It leaves out a scheduler that
+// has none of the nodes, or no such list.
+func (s *Server) told(ctx context.Context, names []string, drain bool) (all []Told, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*s.limits.Describe)
+	defer cancel()
+	var calls map[nodeCall]*nodeTold
+	if err := s.Look(ctx, func(*engine.Machine) { calls = maps.Clone(s.nodeCalls) }); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for scheduler := range s.schedulers {
+		asked.Go(func() {
+			failed := map[string]error{}
+			for _, n := range names {
+				if t := calls[nodeCall{scheduler, n}]; t != nil {
+					failed[n] = t.wait(ctx)
+				}
+			}
+			shown, err := s.shown(ctx, scheduler)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, judge(scheduler, names, drain, failed, shown, err)...)
+		})
+	}
+	asked.Wait()
+	slices.SortFunc(all, func(a, b Told) int {
+		return cmp.Or(cmp.Compare(a.Scheduler, b.Scheduler), hostlist.Compare(a.Nodes, b.Nodes))
+	})
+	return all, nil
+}
+
+// judge compares a scheduler's list with a drain or a resume, with one element for all nodes that have the same effect.
+func judge(
+	scheduler string, names []string, drain bool, failed map[string]error, shown map[string]core.Drain, err error,
+) (all []Told) {
+	if unsupported(err) {
+		return nil
+	}
+	nodes := map[Told][]string{}
+	for _, n := range names {
+		d, is := shown[n]
+		t := Told{Scheduler: scheduler, Done: err == nil && is == drain}
+		switch why := failed[n]; {
+		case err != nil:
+			t.Why = core.AsError(err).What
+		case is:
+			t.Why = "drained: " + d.String()
+		case unsupported(why): // it has no such node
+			continue
+		case why != nil && drain:
+			t.Why = core.AsError(why).What
+		}
+		nodes[t] = append(nodes[t], n)
+	}
+	for t, on := range nodes {
+		t.Nodes = hostlist.Fold(on)
+		all = append(all, t)
+	}
+	return all
+}
+
+func unsupported(err error) bool { return err != nil && core.AsError(err).Code == core.Unsupported }
+
+// wait gives why the scheduler did not take it.
+func (t *nodeTold) wait(ctx context.Context) error {
+	select {
+	case <-t.over:
+		return t.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,144 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/schedulertest"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/listener"
+	"github.com/weft-hpc/weft/server"
+)
+
+// mirrored is a scheduler that keeps drains and lists them.
+type mirrored struct {
+	scheduler
+	shown map[string]core.Drain
+	away  error
+	keeps bool // it takes a resume and changes nothing
+	lacks string
+}
+
+func (m *mirrored) Drain(_ context.Context, node, reason string) error {
+	return m.change(node, func() { m.shown[node] = core.Drain{Reason: core.DrainPrefix + reason} })
+}
+
+func (m *mirrored) Resume(_ context.Context, node string) error {
+	return m.change(node, func() {
+		if !m.keeps {
+			delete(m.shown, node)
+		}
+	})
+}
+
+func (m *mirrored) change(node string, change func()) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if node == m.lacks {
+		return core.Errorf(core.NotSupported, "node %s: it has none of that name", node)
+	}
+	if m.away == nil {
+		change()
+	}
+	return m.away
+}
+
+func (m *mirrored) Drained(context.Context) (all []core.Drained, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for node, d := range m.shown {
+		all = append(all, core.Drained{Hosts: node, Drain: d})
+	}
+	return all, m.away
+}
+
+// TestDrainSaysWhatSchedulersDid: the list that a scheduler shows afterwards counts, not its answer.
+func TestDrainSaysWhatSchedulersDid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := map[string]*mirrored{"good": {}, "silent": {}, "stuck": {keeps: true}, "without": {lacks: "n1"}}
+		s := start(t, func(n *server.Needs) {
+			n.Config.Nodes = []string{"n1"}
+			for name, m := range all {
+				m.scheduler, m.shown = scheduler{Script: make(schedulertest.Script)}, map[string]core.Drain{}
+				n.Schedulers[name] = core.Dispatcher{Of: m}
+				n.Config.Schedulers = append(n.Config.Schedulers, name)
+			}
+		})
+		defer s.stop()
+		verbs := &server.Verbs{Server: s.Server}
+		do := func(verb string, args server.NodeArgs) (n server.Count) {
+			t.Helper()
+			body, _ := json.Marshal(args)
+			got, err := verbs.Handle(t.Context(), core.Peer{}, hook.Request{Verb: verb, Body: body})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.(server.Count)
+		}
+		want := []server.Told{
+			{Scheduler: "good", Nodes: "n1", Done: true, Why: "drained: weft: fan"},
+			{Scheduler: "silent", Nodes: "n1", Why: "it is down"},
+			{Scheduler: "stuck", Nodes: "n1", Done: true, Why: "drained: weft: fan"},
+		}
+		all["silent"].away = core.Errorf(core.SchedulerAway, "it is down")
+		if diff := cmp.Diff(want, do("drain", server.NodeArgs{Nodes: "n1", Reason: "fan"}).Told); diff != "" {
+			t.Error(diff)
+		}
+		want = []server.Told{
+			{Scheduler: "good", Nodes: "n1", Done: true}, {Scheduler: "silent", Nodes: "n1", Why: "it is down"},
+			{Scheduler: "stuck", Nodes: "n1", Why: "drained: weft: fan"},
+		}
+		n := do("resume", server.NodeArgs{Nodes: "n1"})
+		if diff := cmp.Diff(want, n.Told); diff != "" || n.Away != "n1" {
+			t.Errorf("away %q: %s", n.Away, diff)
+		}
+
+		// They agree within 10 s after any change.
+		agree := func(drained string) {
+			t.Helper()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			for name, m := range all {
+				if got := strings.TrimPrefix(m.shown["n1"].Reason, core.DrainPrefix); got != drained && name != "without" {
+					t.Errorf("%s: n1 is drained for %q, want %q", name, got, drained)
+				}
+			}
+			if got := row(t, verbs, "n1"); got.Drained != drained {
+				t.Errorf("n1 is drained for %q, want %q", got.Drained, drained)
+			}
+		}
+		all["silent"].away, all["stuck"].keeps = nil, false
+		agree("")
+		do("drain", server.NodeArgs{Nodes: "n1", Reason: "cable"})
+		agree("cable")
+		_ = all["good"].Resume(t.Context(), "n1")
+		agree("")
+	})
+}
+
+func row(t *testing.T, verbs *server.Verbs, node string) server.NodeRow {
+	t.Helper()
+	got, err := verbs.Handle(t.Context(), core.Peer{}, hook.Request{Verb: "nodes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []server.NodeRow
+	text, _ := json.Marshal(got.(listener.Page).Body)
+	if err := json.Unmarshal(text, &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Node == node {
+			return r
+		}
+	}
+	t.Fatalf("%s is not among the nodes", node)
+	return server.NodeRow{}
+}
