@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,8 +35,7 @@ func diagnose(s state) []core.Finding {
 // nics are findings about the NICs themselves.
 func (s *state) nics() []core.Finding {
 	if s.devicesErr != nil {
-		return []core.Finding{unread("the NICs cannot be read", s.devicesErr,
-			"`weft plugin list` shows whether the driver runs; the agent's log says why not")}
+		return []core.Finding{unread("the NICs cannot be read", s.devicesErr)}
 	}
 	var found []core.Finding
 	want := 0
@@ -74,14 +74,19 @@ func (s *state) nics() []core.Finding {
 	return found
 }
 
-// unread is the driver's failure to read. The driver may know a better remedy than the usual one.
-func unread(what string, err error, usual string) core.Finding {
+// unread is the driver's failure to read: its plugin may be dead, or a NIC.
+func unread(what string, err error) core.Finding {
 	e := core.AsError(err)
-	if e.Remedy != e.Reason.Remedy() {
-		usual = e.Remedy
+	remedy := cmp.Or(e.Known(), nicRemedy)
+	if e.Reason == core.DriverAway {
+		what += ": the driver's plugin does not answer"
+		remedy = "`weft plugin list` shows its state and its last words, and `weft plugin restart` starts it again; services stay on the NICs"
 	}
-	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: usual}
+	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: remedy}
 }
+
+// nicRemedy is the usual remedy for a NIC.
+const nicRemedy = "look for the NIC in the kernel's log; a reboot of the node ends every service on it"
 
 // lacks are the NICs that were accepted and are not there.
 func (s *state) lacks() []string {
@@ -119,7 +124,7 @@ func (f fault) of(names []string) core.Finding {
 // nic is what is wrong with one NIC.
 func (s *state) nic(d *core.Device) (found []fault) {
 	if d.Fault != "" {
-		return []fault{{severity: core.Critical, evidence: d.Fault, remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it", words: "NIC %s cannot be used"}}
+		return []fault{{severity: core.Critical, evidence: d.Fault, remedy: cmp.Or(d.Remedy, nicRemedy), words: "NIC %s cannot be used"}}
 	}
 	if d.Open {
 		found = append(found, fault{
@@ -173,86 +178,6 @@ func (s *state) nic(d *core.Device) (found []fault) {
 		})
 	}
 	return found
-}
-
-// held are findings about the services.
-func (s *state) held() []core.Finding {
-	var found []core.Finding
-	if s.servErr != nil {
-		found = append(found, unread("the services cannot be read, so this node cannot be seen to be clean", s.servErr,
-			"look for the NIC in the kernel's log; a reboot of the node ends every service on it"))
-	}
-	for i := range s.orphans {
-		found = append(found, s.orphan(&s.orphans[i]))
-	}
-	if s.servErr == nil {
-		for i := range s.missing {
-			found = append(found, core.Finding{Severity: core.Warning, What: "a running job's service is gone", Evidence: evidence(&s.missing[i]) + " was made for it and is not on the NIC", Remedy: "somebody removed it by hand: end the job, which cannot use that NIC, and start it again"})
-		}
-	}
-	for i := range s.disabled {
-		t := &s.disabled[i]
-		found = append(found, core.Finding{
-			Severity: core.Warning, What: "a running job's service is disabled: its applications cannot open it", Evidence: evidence(t),
-			Remedy: fmt.Sprintf("`cxi_service enable -d %s -s %d`, unless somebody disabled it on purpose", t.Device, t.ID),
-		})
-	}
-	for _, r := range s.stuck {
-		found = append(found, core.Finding{Severity: core.Warning, What: "job " + r.Key.JobID.String() + " cannot be cleaned up yet", Evidence: r.Why, Remedy: "end the application that holds it; the node goes on trying, and a reboot ends it for certain"})
-	}
-	return found
-}
-
-// orphan is a service that no record explains.
-func (s *state) orphan(t *core.Service) core.Finding {
-	f := core.Finding{Severity: core.Warning, Evidence: evidence(t), Remedy: "`weft clean --dry-run` shows what would go, `weft clean` removes it"}
-	mine, some := s.site.ours(t.VNIs)
-	if !mine { // `weft clean` leaves it
-		f.Remedy = fmt.Sprintf("none, if you know it; else `cxi_service delete -d %s -s %d`", t.Device, t.ID)
-		f.Severity = core.Notice
-	}
-	if some && !mine {
-		f.Severity = core.Warning
-		f.Remedy = fmt.Sprintf("some of its VNIs are of Weft's pools and held for it: `cxi_service delete -d %s -s %d`, or take them out of config.hcl's pools", t.Device, t.ID)
-	}
-	job, lives := s.jobs[madeFor(t)]
-	switch {
-	case lives:
-		f.What = "a service is of job " + job.String() + ", of which this node lost its record"
-		f.Remedy = "let the job end; then `weft clean` removes it"
-	case t.Owner.Kind == core.OwnerNone && t.Enabled:
-		f.Severity, f.What = core.Warning, "a service belongs to nobody and lets every user of the node in"
-		if some {
-			f.Severity = core.Critical
-		}
-	case t.Owner.Kind == core.OwnerNone:
-		f.What = "a service belongs to nobody"
-	case t.Owner.Kind == core.OwnerUID && !s.users[t.Owner.ID]:
-		f.What = fmt.Sprintf("a service is of uid %d, who has no job on this node", t.Owner.ID)
-	default:
-		f.What = "a service is of no job that this node knows"
-	}
-	return f
-}
-
-// ours reports whether all, and whether some of the VNIs are of Weft's pools: a service with another one is somebody else's.
-func (s *Site) ours(vnis []core.VNI) (all, some bool) {
-	if s.Ours == nil || len(vnis) == 0 {
-		return false, false
-	}
-	all = true
-	for _, v := range vnis {
-		if s.Ours(v) {
-			some = true
-		} else {
-			all = false
-		}
-	}
-	return all, some
-}
-
-func evidence(t *core.Service) string {
-	return fmt.Sprintf("NIC %s: service %d of %s with VNIs %s", t.Device, t.ID, t.Owner, core.VNIRanges(t.VNIs))
 }
 
 // self are findings about the agent.

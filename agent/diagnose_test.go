@@ -209,10 +209,13 @@ func TestRemedyOfADriver(t *testing.T) {
 	}{
 		"a remedy of its own": {
 			core.Errorf(core.NICFailed, "libcxi: libcxi.so.1: cannot be loaded").WithRemedy("install libcxi"),
-			[]string{"install libcxi", "install libcxi"},
+			[]string{"install libcxi"},
 		},
 		"none": {
-			core.Errorf(core.NICFailed, "NIC cxi0: EIO"), []string{"`weft plugin list`", "look for the NIC in the kernel's log"},
+			core.Errorf(core.NICFailed, "NIC cxi0: EIO"), []string{"look for the NIC in the kernel's log"},
+		},
+		"a dead plugin": {
+			core.Errorf(core.DriverAway, "driver cxi: it ended"), []string{"`weft plugin list`"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

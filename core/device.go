@@ -9,6 +9,7 @@ type Device struct {
 	// Open says that the default service is enabled. Then every user of the node has VNIs 1 and 10, which voids isolation.
 	Open     bool
 	Fault    string // why the NIC cannot be used, in words; empty when it can
+	Remedy   string // of Fault, where the driver knows one
 	Capacity Capacity
 	// Classes of the fabric's active QoS profile. A service may name others, but its traffic in them fails. 0: not known.
 	Classes Classes

@@ -104,6 +104,14 @@ func (e *Error) WithShort(short ...Shortage) *Error {
 
 func (e *Error) Error() string { return e.What }
 
+// Known is the error's remedy; empty where it is the usual one of its reason.
+func (e *Error) Known() string {
+	if e.Remedy == e.Reason.Remedy() {
+		return ""
+	}
+	return e.Remedy
+}
+
 // Line is the error with its remedy, for a person.
 func (e *Error) Line() string {
 	if e.Remedy == "" {

@@ -85,7 +85,7 @@ var (
 	genDevice = rapid.Custom(func(t *rapid.T) core.Device {
 		d := core.Device{
 			Name: genName.Draw(t, "name"), Address: rapid.Uint32Max(1<<20-1).Draw(t, "address"), Up: rapid.Bool().Draw(t, "up"), Retry: rapid.Bool().Draw(t, "retry"),
-			Open: rapid.Bool().Draw(t, "open"), Fault: genText.Draw(t, "fault"),
+			Open: rapid.Bool().Draw(t, "open"), Fault: genText.Draw(t, "fault"), Remedy: genText.Draw(t, "remedy"),
 			Classes: genClass.Draw(t, "classes"), RGIDs: core.Stock{Total: rapid.Uint16().Draw(t, "rgids"), Free: rapid.Uint16().Draw(t, "free rgids")},
 		}
 		for r := range d.Capacity {

@@ -101,7 +101,7 @@ func (d *decoder) same(asked, answered int) {
 
 func encodeDevice(v core.Device) *nicv1.Device {
 	return &nicv1.Device{
-		Name: utf(v.Name), Address: v.Address, Up: v.Up, Retry: v.Retry, Open: v.Open, Fault: text(v.Fault), Capacity: encodeCapacity(v.Capacity),
+		Name: utf(v.Name), Address: v.Address, Up: v.Up, Retry: v.Retry, Open: v.Open, Fault: text(v.Fault), Remedy: text(v.Remedy), Capacity: encodeCapacity(v.Capacity),
 		Classes: uint32(v.Classes), RgidsTotal: uint32(v.RGIDs.Total), RgidsFree: uint32(v.RGIDs.Free),
 	}
 }
@@ -114,7 +114,7 @@ func (d *decoder) nic(p *nicv1.Device) core.Device {
 		d.fail("NIC %s: RGIDs: %d of %d are free, and there are at most %d", core.Clip(p.GetName()), p.GetRgidsFree(), p.GetRgidsTotal(), math.MaxUint16)
 	}
 	return core.Device{
-		Name: d.device(p.GetName()), Address: p.GetAddress(), Up: p.GetUp(), Retry: p.GetRetry(), Open: p.GetOpen(), Fault: text(p.GetFault()),
+		Name: d.device(p.GetName()), Address: p.GetAddress(), Up: p.GetUp(), Retry: p.GetRetry(), Open: p.GetOpen(), Fault: text(p.GetFault()), Remedy: text(p.GetRemedy()),
 		Capacity: d.capacity(p.GetCapacity()), Classes: d.classes(p.GetClasses(), core.AllClasses),
 		RGIDs: core.Stock{Total: uint16(p.GetRgidsTotal()), Free: uint16(p.GetRgidsFree())},
 	}

@@ -61,12 +61,19 @@ func Taken[E Errno](spec *core.ServiceSpec, services []core.Service, exact bool,
 		}
 		for _, v := range s.VNIs {
 			if slices.Contains(spec.VNIs, v) {
-				return core.Errorf(core.NICConflict, "NIC %s: %s: service %d of %s has VNI %d already: %w",
-					spec.Device, creation(spec), s.ID, s.Owner, v, errno)
+				return core.Errorf(core.NICConflict, "NIC %s: %s: %s has VNI %d already: %w",
+					spec.Device, creation(spec), holder(&s), v, errno)
 			}
 		}
 	}
 	return Error(spec.Device, creation(spec), 0, errno)
+}
+
+func holder(s *core.Service) string {
+	if s.Default {
+		return fmt.Sprintf("the default service (%d)", s.ID)
+	}
+	return fmt.Sprintf("service %d of %s", s.ID, s.Owner)
 }
 
 func creation(spec *core.ServiceSpec) string {

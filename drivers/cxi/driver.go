@@ -109,7 +109,7 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 	parallel(len(cards), func(i int) {
 		device, err := once(ctx, d, lib, cards[i], "cannot read it", d.device)
 		if err != nil && err.Reason != core.NICMissing {
-			device = core.Device{Name: cards[i].name, Fault: err.What}
+			device = core.Device{Name: cards[i].name, Fault: err.What, Remedy: err.Known()}
 		}
 		out[i] = device
 	})
@@ -120,7 +120,8 @@ func (d *Driver) device(n *nic) core.Device {
 	out := core.Device{Name: n.name, Address: n.info.nid & (1<<20 - 1)}
 	services, err := n.list()
 	if err != ok {
-		out.Fault = failure(n.name, "cannot list its services", 0, err).What
+		e := failure(n.name, "cannot list its services", 0, err)
+		out.Fault, out.Remedy = e.What, e.Known()
 		return out
 	}
 	out.Up, out.Retry = n.info.linkState != 0, n.info.pctEQ != 0

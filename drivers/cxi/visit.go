@@ -72,7 +72,7 @@ func visit[T any](
 			case len(got) == results:
 				return got, nil
 			case err != ok && err != ecanceled:
-				return got, failure(c.name, "cannot open it", 0, err)
+				return got, unopened(d.now().sys, c.name, err)
 			case ctx.Err() != nil:
 				return got, late(ctx, c.name, what, start, "it answered too late")
 			}

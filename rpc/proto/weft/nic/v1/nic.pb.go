@@ -117,6 +117,7 @@ type Device struct {
 	Classes       uint32                 `protobuf:"varint,8,opt,name=classes,proto3" json:"classes,omitempty"`                         // of the fabric's active QoS profile, as in Spec; 0: not known
 	RgidsTotal    uint32                 `protobuf:"varint,9,opt,name=rgids_total,json=rgidsTotal,proto3" json:"rgids_total,omitempty"` // resource group ids that there are, at most 65535; 0: not known
 	RgidsFree     uint32                 `protobuf:"varint,10,opt,name=rgids_free,json=rgidsFree,proto3" json:"rgids_free,omitempty"`   // those of them that nobody has, at most 65535
+	Remedy        string                 `protobuf:"bytes,11,opt,name=remedy,proto3" json:"remedy,omitempty"`                           // of fault, where the driver knows one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +220,13 @@ func (x *Device) GetRgidsFree() uint32 {
 		return x.RgidsFree
 	}
 	return 0
+}
+
+func (x *Device) GetRemedy() string {
+	if x != nil {
+		return x.Remedy
+	}
+	return ""
 }
 
 // Capacity is what a NIC has and the hardware's rules about it.
@@ -853,7 +861,7 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\x15weft/nic/v1/nic.proto\x12\vweft.nic.v1\x1a\x17weft/core/v1/core.proto\"\x10\n" +
 	"\x0eDevicesRequest\"=\n" +
 	"\fDevicesReply\x12-\n" +
-	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\x93\x02\n" +
+	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xab\x02\n" +
 	"\x06Device\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\rR\aaddress\x12\x0e\n" +
@@ -867,7 +875,8 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"rgidsTotal\x12\x1d\n" +
 	"\n" +
 	"rgids_free\x18\n" +
-	" \x01(\rR\trgidsFree\"\xca\x02\n" +
+	" \x01(\rR\trgidsFree\x12\x16\n" +
+	"\x06remedy\x18\v \x01(\tR\x06remedy\"\xca\x02\n" +
 	"\bCapacity\x12'\n" +
 	"\x04ptes\x18\x01 \x01(\v2\x13.weft.nic.v1.SupplyR\x04ptes\x12'\n" +
 	"\x04txqs\x18\x02 \x01(\v2\x13.weft.nic.v1.SupplyR\x04txqs\x12'\n" +

@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// TestManyStraysAreOneFinding: a foreign manager's services fill one line, and one alone has its own command.
+func TestManyStraysAreOneFinding(t *testing.T) {
+	s := state{site: Site{Ours: func(v core.VNI) bool { return v >= 1024 }}, users: map[uint32]bool{}}
+	add := func(device string, id uint32, v core.VNI, owner uint32) {
+		s.orphans = append(s.orphans, core.Service{
+			Device: device, ID: id, VNIs: []core.VNI{v}, Enabled: true, Owner: core.Owner{Kind: core.OwnerUID, ID: owner},
+		})
+	}
+	for i := range 300 {
+		add(fmt.Sprint("cxi", i%4), uint32(4+i/4), core.VNI(100+i), 4242)
+	}
+	add("cxi1", 99, 500, 7)
+	add("cxi2", 100, 1500, 4242)
+	const many = "none, if you know it; else `cxi_service delete -d NIC -s SERVICE` for each, as `weft services` shows"
+	const noJob = " who has no job on this node"
+	want := []core.Finding{
+		{
+			Severity: core.Notice, What: "300 services: each is of uid 4242," + noJob,
+			Evidence: "NIC cxi[0-3]: VNIs 100-399",
+			Remedy:   many,
+		},
+		{
+			Severity: core.Notice, What: "a service is of uid 7," + noJob,
+			Evidence: "NIC cxi1: service 99 of uid 7 with VNIs 500",
+			Remedy:   "none, if you know it; else `cxi_service delete -d cxi1 -s 99`",
+		},
+		{
+			Severity: core.Warning, What: "a service is of uid 4242," + noJob,
+			Evidence: "NIC cxi2: service 100 of uid 4242 with VNIs 1500",
+			Remedy:   "`weft clean --dry-run` shows what would go, `weft clean` removes it",
+		},
+	}
+	if d := cmp.Diff(want, s.held()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestAMissingDeviceFileHasItsOwnRemedy: the driver's remedy of a NIC comes before the usual one.
+func TestAMissingDeviceFileHasItsOwnRemedy(t *testing.T) {
+	for name, d := range map[string]core.Device{
+		nicRemedy:             {Name: "cxi1", Fault: "NIC cxi1: EIO"},
+		"`modprobe cxi-user`": {Name: "cxi1", Fault: "NIC cxi1: /dev/cxi1 is missing", Remedy: "`modprobe cxi-user`"},
+	} {
+		s := state{devices: []core.Device{d}, servErr: core.Errorf(core.NICFailed, "%s", d.Fault)}
+		found := append(s.nics(), s.held()...)
+		if len(found) != 1 || found[0].Remedy != name || found[0].Evidence != d.Fault {
+			t.Errorf("got %+v", found)
+		}
+	}
+}
