@@ -13,15 +13,27 @@ import (
 // Placements groups the nodes of a job by its cores on each of them, most cores first. A node without a core has one:
 // a job may ask for GPUs alone.
 func Placements(cores map[string]int) []core.Placement {
-	by := map[int][]string{}
+	shares := make(map[string]core.Share, len(cores))
 	for node, n := range cores {
-		n = max(n, 1)
-		by[n] = append(by[n], node)
+		shares[node] = core.Share{Cores: n}
 	}
+	return Shares(shares)
+}
+
+// Shares are Placements where the scheduler tells the nodes' cores, too.
+func Shares(nodes map[string]core.Share) []core.Placement {
+	by := map[core.Share][]string{}
+	for node, s := range nodes {
+		s.Cores = max(s.Cores, 1)
+		by[s] = append(by[s], node)
+	}
+	most := func(a, b core.Share) int { return cmp.Or(cmp.Compare(b.Cores, a.Cores), cmp.Compare(a.Total, b.Total)) }
 	var all []core.Placement
-	for _, n := range slices.SortedFunc(maps.Keys(by), func(a, b int) int { return cmp.Compare(b, a) }) {
-		slices.SortFunc(by[n], hostlist.Compare)
-		all = append(all, core.Placement{Hosts: hostlist.Fold(by[n]), Nodes: len(by[n]), Cores: n})
+	for _, s := range slices.SortedFunc(maps.Keys(by), most) {
+		slices.SortFunc(by[s], hostlist.Compare)
+		all = append(all, core.Placement{
+			Hosts: hostlist.Fold(by[s]), Nodes: len(by[s]), Cores: s.Cores, Total: s.Total,
+		})
 	}
 	return all
 }

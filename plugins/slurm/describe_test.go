@@ -110,6 +110,11 @@ func TestSharesWithoutANote(t *testing.T) {
 		"node gone":   {note{Job: "7", Nodes: "n[1-4]", CPUs: "4(x2),2,8"}, []string{"NumCPUs", "10"}, []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}, {Hosts: "n3", Nodes: 1, Cores: 2}}},
 		"claims much": {note{Job: "7", Nodes: "n[1-3]", CPUs: "1000(x3)"}, nil, []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
 		"no CPUs":     {note{Job: "7"}, []string{"NumCPUs", "0"}, []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 1}}},
+		"exclusive": {
+			note{Job: "7", Nodes: "n[1-3]", CPUs: "4(x2),2"}, []string{"NumCPUs", "10", "OverSubscribe", "NO"},
+			[]core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4, Total: 4}, {Hosts: "n3", Nodes: 1, Cores: 2, Total: 2}},
+		},
+		"of one user": {note{Job: "7"}, []string{"OverSubscribe", "USER"}, []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{}

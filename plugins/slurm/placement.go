@@ -11,7 +11,7 @@ const maxNodes = 100_000
 
 // shares are the nodes that a job has now, by its CPUs on them.
 func shares(parts []row, n note) ([]core.Placement, error) {
-	on := map[string]int{}
+	on := map[string]core.Share{}
 	for _, r := range parts {
 		if !lives(r) {
 			continue
@@ -32,13 +32,17 @@ func shares(parts []row, n note) ([]core.Placement, error) {
 			if s, ok := said[name]; ok && s <= r.cpus {
 				cpus = s
 			}
-			on[name] += cpus
+			s := on[name]
+			if s.Cores += cpus; r.alone {
+				s.Total = s.Cores
+			}
+			on[name] = s
 		}
 	}
 	if len(on) > maxNodes {
 		return nil, core.Errorf(core.NotSupported, "job %s: it has more than %d nodes", n.Job, maxNodes)
 	}
-	return scheduler.Placements(on), nil
+	return scheduler.Shares(on), nil
 }
 
 // spread is how many CPUs the note says the job has on each node; nothing where its lists do not match.

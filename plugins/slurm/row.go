@@ -26,7 +26,8 @@ type row struct {
 	restarts  uint32
 	batch     bool
 	requeue   bool
-	cpus      int // on all of them
+	cpus      int  // on all of them
+	alone     bool // no other job runs on its nodes
 	nodes     string
 	user      string
 	group     string
@@ -51,6 +52,7 @@ const (
 	colBatch     = "BatchFlag"
 	colRequeue   = "Requeue"
 	colCPUs      = "NumCPUs"
+	colShared    = "OverSubscribe"
 	colNodes     = "NodeList"
 	colUser      = "UserName"
 	colGroup     = "GroupName"
@@ -58,6 +60,10 @@ const (
 	colAccount   = "Account"
 	colNetwork   = "Network"
 )
+
+// exclusive is OverSubscribe of a job by --exclusive or in a partition with OverSubscribe=EXCLUSIVE, which has all CPUs of
+// its nodes (_pack_default_job_details in slurmctld/job_mgr.c and job_share_string of 22.05.8 and 25.11).
+const exclusive = "NO"
 
 const (
 	narrow = 4 << 10   // bytes of a list of nodes
@@ -68,7 +74,7 @@ const (
 func about(nodes int) table {
 	return table{
 		{colJob, 12}, {colLeader, 12}, {colArray, 12}, {colTask, 24}, {colUID, 12}, {colGID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12},
-		{colBatch, 4}, {colRequeue, 4}, {colCPUs, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
+		{colBatch, 4}, {colRequeue, 4}, {colCPUs, 12}, {colShared, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
 	}
 }
 
@@ -90,6 +96,7 @@ var columns = map[string]func(r *row, v string) error{
 	colBatch:     func(r *row, v string) error { r.batch = v == "1"; return nil },
 	colRequeue:   func(r *row, v string) error { r.requeue = v == "1"; return nil },
 	colCPUs:      func(r *row, v string) (err error) { r.cpus, err = amount(v); return err },
+	colShared:    func(r *row, v string) error { r.alone = v == exclusive; return nil },
 	colNodes:     text(func(r *row) *string { return &r.nodes }),
 	colUser:      text(func(r *row) *string { return &r.user }),
 	colGroup:     text(func(r *row) *string { return &r.group }),
