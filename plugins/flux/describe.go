@@ -70,9 +70,11 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 			return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s %q is no name", key.JobID, what, core.Clip(name))
 		}
 	}
-	if job.Placements, err = f.R.shares(); err != nil {
+	cores, err := f.R.cores()
+	if err != nil {
 		return core.Job{}, core.Errorf(core.SchedulerAway, "job %s: %w", key.JobID, err)
 	}
+	job.Placements = shares(cores, p.all(ctx, cores))
 	if job.Request, err = ParseOptions(s.Shell.Options); err != nil {
 		return core.Job{}, err
 	}

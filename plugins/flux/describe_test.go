@@ -24,7 +24,7 @@ func TestDescribe(t *testing.T) {
 	want := core.Job{
 		Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: brokertest.First}},
 		GID: 100, User: "alice", Groups: []string{"ops", "users"}, Account: "physics", Queue: "batch", Name: "mpi?hello",
-		Placements: []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4}, {Hosts: "node02", Nodes: 1, Cores: 2}},
+		Placements: []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4, Total: 4}, {Hosts: "node02", Nodes: 1, Cores: 2, Total: 4}},
 		Request:    core.Request{VNIs: 2},
 	}
 	for range 2 { // the second over the connection of the first

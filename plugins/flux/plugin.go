@@ -1,6 +1,8 @@
 package flux
 
 import (
+	"sync"
+
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
@@ -14,6 +16,9 @@ type Plugin struct {
 	settings settings
 	link     *link
 	people   *people.Database
+
+	mu    sync.Mutex
+	cores map[string]int // of the instance's nodes, as it last said; never changed in place
 }
 
 var (

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,8 +33,40 @@ var errVersion = errors.New("it is of a version that this release does not read"
 // hosts is the job's list of nodes, as it stands there.
 func (r *resources) hosts() string { return strings.Join(r.Execution.Nodes, ",") }
 
-// shares are the job's nodes by its cores on them. The names in nodelist belong to the ranks in ascending order.
-func (r *resources) shares() ([]core.Placement, error) {
+// shares are a job's nodes by its cores and all cores on them.
+func shares(job, all map[string]int) []core.Placement {
+	nodes := make(map[string]core.Share, len(job))
+	for name, n := range job {
+		nodes[name] = core.Share{Cores: n, Total: all[name]}
+	}
+	return scheduler.Shares(nodes)
+}
+
+// all are the cores of the instance's nodes: those of an earlier answer while it has each node of the job. An instance
+// that does not answer leaves them out.
+func (p *Plugin) all(ctx context.Context, job map[string]int) map[string]int {
+	p.mu.Lock()
+	all := p.cores
+	p.mu.Unlock()
+	for name := range job {
+		if all[name] > 0 {
+			continue
+		}
+		var s status
+		if p.link.call(ctx, "resource.status", 0, struct{}{}, &s) != nil {
+			return all
+		}
+		all, _ = s.R.cores()
+		p.mu.Lock()
+		p.cores = all
+		p.mu.Unlock()
+		break
+	}
+	return all
+}
+
+// cores are those on each node. The names in nodelist belong to the ranks in ascending order.
+func (r *resources) cores() (map[string]int, error) {
 	if r.Version != 1 {
 		return nil, fmt.Errorf("R: %w: %d", errVersion, r.Version)
 	}
@@ -75,5 +108,5 @@ func (r *resources) shares() ([]core.Placement, error) {
 	for i, rank := range slices.Sorted(maps.Keys(cores)) {
 		on[names[i]] += cores[rank]
 	}
-	return scheduler.Placements(on), nil
+	return on, nil
 }

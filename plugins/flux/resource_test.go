@@ -25,7 +25,8 @@ func TestShares(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.shares()
+		cores, err := r.cores()
+		got := shares(cores, nil)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -48,7 +49,7 @@ func TestResourcesThatAreNone(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := r.shares(); err == nil {
+		if got, err := r.cores(); err == nil {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -70,7 +71,8 @@ func FuzzShares(f *testing.F) {
 		if json.Unmarshal(text, &r) != nil {
 			return
 		}
-		shares, err := r.shares()
+		cores, err := r.cores()
+		shares := shares(cores, nil)
 		if err != nil {
 			return
 		}

@@ -310,8 +310,8 @@ func TestARecordedEventlog(t *testing.T) {
 	if want := (life{uid: 0, submitted: 1795817828, started: 1795817828, state: core.JobRunning, doomed: true}); err != nil || l != want {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if s, err := f.R.shares(); err != nil || !cmp.Equal(s, []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4}}) {
-		t.Errorf("%+v, %v", s, err)
+	if cores, err := f.R.cores(); err != nil || !cmp.Equal(shares(cores, nil), []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4}}) {
+		t.Errorf("%+v, %v", cores, err)
 	}
 }
 
