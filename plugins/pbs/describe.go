@@ -49,9 +49,11 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err := checkWords(r.id, r.queue, r.account); err != nil {
 		return core.Job{}, err
 	}
-	if job.Placements, err = shares(r.id, r.hosts); err != nil {
+	chunks, err := placed(r.id, r.hosts)
+	if err != nil {
 		return core.Job{}, err
 	}
+	job.Placements = p.shares(ctx, chunks, r.place)
 	job.Request, err = parseWanted(r.wanted)
 	return job, err
 }

@@ -12,7 +12,11 @@ import (
 )
 
 // vnode is what pbsnodes tells of one.
-type vnode struct{ state, comment string }
+type vnode struct {
+	state, comment string
+	host, sharing  string
+	cores          int
+}
 
 func (n vnode) offline() bool { return strings.Contains(n.state, "offline") }
 
@@ -79,7 +83,7 @@ func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
 	for line := range strings.Lines(string(text)) {
 		host, rest, _ := strings.Cut(line, " ")
 		state, comment, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-		if n := (vnode{state, strings.TrimSpace(comment)}); n.offline() {
+		if n := (vnode{state: state, comment: strings.TrimSpace(comment)}); n.offline() {
 			all = append(all, core.Drained{Hosts: host, Drain: core.Drain{Reason: n.comment}})
 		}
 	}
@@ -135,6 +139,12 @@ func parseVnodes(text []byte) (all []vnode) {
 			n.state = value
 		case "comment":
 			n.comment = value
+		case "resources_available.host":
+			n.host = value
+		case "resources_available.ncpus":
+			n.cores = amount(value)
+		case "sharing":
+			n.sharing = value
 		}
 	}
 	return all

@@ -12,13 +12,13 @@ import (
 // maxNodes bounds a job.
 const maxNodes = 100_000
 
-// shares groups the hosts of exec_host by the job's cores there.
-func shares(job, hosts string) ([]core.Placement, error) {
+// placed are the hosts of exec_host with the job's cores there.
+func placed(job, hosts string) ([]hostlist.Chunk, error) {
 	chunks, err := hostlist.ParseExecHost(hosts)
 	if err != nil || len(chunks) > maxNodes {
 		return nil, core.Errorf(core.SchedulerAway, "job %s: qstat shows no exec_host that can be read: %v", job, err)
 	}
-	return grouped(chunks), nil
+	return chunks, nil
 }
 
 func grouped(chunks []hostlist.Chunk) []core.Placement {

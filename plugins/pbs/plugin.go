@@ -1,6 +1,9 @@
 package pbs
 
 import (
+	"sync"
+	"time"
+
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
@@ -15,6 +18,10 @@ type Plugin struct {
 	run      command.Runner
 	fixed    bool // run is not PBS's own commands, and no block changes that
 	people   *people.Database
+
+	mu      sync.Mutex
+	hosts   map[string]host // as pbsnodes last told; never changed in place
+	hostsAt time.Time
 }
 
 var (

@@ -29,6 +29,7 @@ type row struct {
 	runs      uint32
 	hosts     string // exec_host
 	rerunable bool
+	place     string            // of Resource_List
 	wanted    map[string]string // of Resource_List, by what stands behind the prefix
 	odd       string            // what its user wrote and cannot be read; "" where all can
 }
@@ -223,6 +224,7 @@ func (r *row) readResources(raw json.RawMessage) error {
 	if json.Unmarshal(raw, &all) != nil {
 		return errValue
 	}
+	r.place, _ = scalar(all["place"])
 	for name, v := range all {
 		key, ours := strings.CutPrefix(name, prefix)
 		if !ours {

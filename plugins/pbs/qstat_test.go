@@ -137,7 +137,7 @@ func FuzzQstat(f *testing.F) {
 				t.Errorf("job %+v", r)
 			}
 			seen[r.id] = true
-			_, _ = shares(r.id, r.hosts)
+			_, _ = placed(r.id, r.hosts)
 			_, _ = parseWanted(r.wanted)
 		}
 	})

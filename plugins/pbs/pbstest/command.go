@@ -2,6 +2,7 @@ package pbstest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -161,6 +162,13 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 	if slices.Contains(args, "-l") {
 		return c.marked(), nil
 	}
+	if slices.Contains(args, "-a") {
+		var out bytes.Buffer
+		for _, h := range c.hosts {
+			out.Write(h.shown())
+		}
+		return out.Bytes(), nil
+	}
 	host := args[len(args)-1]
 	i := slices.IndexFunc(c.hosts, func(h *Host) bool { return h.Name == host })
 	if slices.Contains(args, "-o") {
@@ -182,15 +190,23 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 	if i < 0 {
 		return nil, &command.Failure{Command: "pbsnodes", Says: "Node: " + host + ",  Error: Unknown node", Code: 1}
 	}
+	return c.hosts[i].shown(), nil
+}
+
+// shown is the host as pbsnodes shows its vnodes.
+func (h *Host) shown() []byte {
 	var out bytes.Buffer
-	for _, v := range c.hosts[i].Vnodes {
-		fmt.Fprintf(&out, "%s\n     Mom = %s\n     state = %s\n     resources_available.host = %s\n", v.Name, host, v.state(), host)
+	for _, v := range h.Vnodes {
+		fmt.Fprintf(&out, "%s\n     Mom = %s\n     state = %s\n     resources_available.host = %s\n", v.Name, h.Name, v.state(), h.Name)
+		if v.Cores > 0 {
+			fmt.Fprintf(&out, "     resources_available.ncpus = %d\n", v.Cores)
+		}
 		if v.Comment != "" {
 			fmt.Fprintf(&out, "     comment = %s\n", shown(v.Comment))
 		}
-		out.WriteByte('\n')
+		fmt.Fprintf(&out, "     sharing = %s\n\n", cmp.Or(v.Sharing, "default_shared"))
 	}
-	return out.Bytes(), nil
+	return out.Bytes()
 }
 
 // marked lists hosts that are offline or down as pbsnodes -l does: by pbs_stathost, which puts "<various>" where the

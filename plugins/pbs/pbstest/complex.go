@@ -31,6 +31,8 @@ type Vnode struct {
 	Offline bool
 	Down    bool
 	Comment string
+	Sharing string // "": default_shared
+	Cores   int    // 0: it shows none
 }
 
 // Host is one with a MOM.
