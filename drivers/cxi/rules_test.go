@@ -131,6 +131,11 @@ func (x called) FreeLNI(lni uint32) (err kernel.Errno) {
 	return err
 }
 
+func (x called) AllocCP(c kernel.Caller, lni uint32, vni uint16, class int) (err kernel.Errno) {
+	x.node.Do(0, func(k *kernel.NIC) { err = k.AllocCP(c, lni, vni, class) })
+	return err
+}
+
 func (x called) Use(lni uint32, r core.Resource, count uint16) (err kernel.Errno) {
 	x.node.Do(0, func(k *kernel.NIC) { err = k.Use(lni, r, count) })
 	return err

@@ -127,16 +127,19 @@ func (n *NIC) overlaps(min, max uint16) bool {
 // Entries is how many profiles of a NIC can be enabled (cxi_rx_profile_enable in cxi_rx_profile.c of 13.0.0 and newer).
 const Entries = 256
 
-// entries counts the profiles that are enabled. On 13.0 nothing disables one.
+// entries counts the profiles that are enabled.
 func (n *NIC) entries() int {
 	count := 0
 	for i := range n.services {
-		if s := &n.services[i]; s.Enable || n.b.VNIsFirst {
+		if s := &n.services[i]; n.b.enabled(s) {
 			count += n.b.profiles(s)
 		}
 	}
 	return count
 }
+
+// enabled reports whether the profiles of a service are. On 13.0 they always are, those of the default service too.
+func (b *Behaviour) enabled(s *Service) bool { return s.Enable || b.VNIsFirst }
 
 func (b *Behaviour) profiles(s *Service) int {
 	if s.VNIMin != 0 {

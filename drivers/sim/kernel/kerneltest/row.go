@@ -28,6 +28,7 @@ type NIC interface {
 
 	AllocLNI(kernel.Caller, uint32) (uint32, kernel.Errno)
 	FreeLNI(uint32) kernel.Errno
+	AllocCP(c kernel.Caller, lni uint32, vni uint16, class int) kernel.Errno
 	Use(lni uint32, r core.Resource, count uint16) kernel.Errno
 }
 
@@ -58,7 +59,7 @@ func Test(t *testing.T, probed func(testing.TB, *kernel.Behaviour) NIC) {
 				})
 			}
 		}
-		test(b, allocs, members, settings, namespaces, lnis)
+		test(b, allocs, members, settings, namespaces, lnis, sends)
 		unshared := *b
 		unshared.NoSharing = b.OpenDisabled // the parameter is new in 13.1
 		test(&unshared, withoutSharing)

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	enabling  = "cxi_svc_enable, cass_svc.c"
-	sharing   = "cxi_svc_set_lpr, cass_svc.c"
-	ranging   = "cxi_svc_set_vni_range, cass_svc.c"
-	reading   = "cxi_svc_get_vni_range, cass_svc.c"
-	profiling = "cxi_svc_get_exclusive_cp, cass_svc.c"
+	enabling    = "cxi_svc_enable, cass_svc.c"
+	sharing     = "cxi_svc_set_lpr, cass_svc.c"
+	ranging     = "cxi_svc_set_vni_range, cass_svc.c"
+	reading     = "cxi_svc_get_vni_range, cass_svc.c"
+	exclusivity = "cxi_svc_get_exclusive_cp, cass_svc.c"
 )
 
 // settings are the rules of calls that change or read one thing of a service.
@@ -115,8 +115,8 @@ var settings = []row{
 		return readRange(n, Made(t, n, Open, VNIs()))
 	}, always(invalid)},
 
-	{"exclusive_cp: of the default service", profiling, exclusive(), from131(invalid, "false")},
-	{"exclusive_cp: of a service without VNIs", profiling, exclusive(Open, VNIs()), from131(invalid, noent)},
+	{"exclusive_cp: of the default service", exclusivity, exclusive(), from131(invalid, "false")},
+	{"exclusive_cp: of a service without VNIs", exclusivity, exclusive(Open, VNIs()), from131(invalid, noent)},
 
 	{"use: up to max, which another service has reserved", "cass_alloc_resource, cass_rgroup.c",
 		func(t testing.TB, n NIC) string {
