@@ -29,6 +29,7 @@ const (
 func NewDoctor(o *cli.Options) *cobra.Command {
 	var node, path string
 	var health, all, trial bool
+	var report reportArgs
 	var limit time.Duration
 	cmd := o.Listing(&cobra.Command{
 		Use: "doctor", Short: "Look for faults of a node, and show their remedies", Args: cobra.NoArgs,
@@ -47,6 +48,13 @@ application does. The process is a job of the scheduler of type local. So the
 policy decides what it gets, the server gives it a VNI that no other job has,
 and Weft removes its services when it ends.
 
+With --report FILE --nic NIC, make services on a NIC, try them, remove them, and
+compare each answer with the sources of the driver's release. The VNIs are ones
+that no pool and no service of config.hcl has. FILE names no user and no host.
+Send it to the makers of Weft on the first day with real NICs. The agent need
+not run. A NIC with jobs is refused without --with-jobs. The exit code is 1 when
+an answer differs, or when a service could not be removed.
+
 With --health, it prints one line within --limit, for a scheduler's health
 check. It exits with 1 when a fault is critical or the agent does not answer,
 and otherwise with 0. A warning does not fail the check, because it must not
@@ -63,6 +71,15 @@ node, the worst first. Only root and the members of admin_group may do this.`,
 			}
 			if limit < time.Second || limit > doctorMost {
 				return cli.Misuse(cmd, "doctor: limit %s: it must be 1s to %s", limit, doctorMost)
+			}
+			if report.file != "" || report.nic != "" || report.jobs {
+				if report.file == "" || report.nic == "" || health || trial || all || node != "" {
+					return cli.Misuse(cmd, "doctor: --report FILE and --nic NIC go together, with --with-jobs and --config alone")
+				}
+				report.config = path
+				ctx, cancel := context.WithTimeout(cmd.Context(), limit)
+				defer cancel()
+				return report.write(ctx, o)
 			}
 			if all {
 				if health || trial || node != "" {
@@ -125,6 +142,7 @@ node, the worst first. Only root and the members of admin_group may do this.`,
 	cmd.Flags().StringVar(&path, "config", cli.DefaultConfig, "configuration of a daemon that does not answer")
 	cmd.Flags().BoolVar(&health, "health", false, "print one line and exit with 0 or 1, for a health check")
 	cmd.Flags().BoolVar(&trial, "deep", false, "also open a service on each NIC, as a user's application does")
+	report.flags(cmd)
 	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health")
 	return cmd
 }
