@@ -24,7 +24,8 @@ type nodeTold struct {
 }
 
 // tellNode makes a call about a node to a scheduler, or to every scheduler where the call names none. An earlier call
-// about the node comes first, with all its tries: the newest word must be the last.
+// about the node comes first, with all its tries: the newest word must be the last. The machine repeats a call to one
+// scheduler for as long as it has no effect: in vain where the scheduler lacks the node.
 func (s *Server) tellNode(c core.SchedulerCall) {
 	for name := range s.schedulers {
 		if c.Scheduler != "" && c.Scheduler != name {
@@ -33,6 +34,9 @@ func (s *Server) tellNode(c core.SchedulerCall) {
 		of, told := nodeCall{name, c.Node}, &nodeTold{over: make(chan struct{})}
 		var before <-chan struct{}
 		if t := s.nodeCalls[of]; t != nil {
+			if c.Scheduler != "" && t.lacks() {
+				continue
+			}
 			before = t.over
 		}
 		this := c
@@ -40,6 +44,16 @@ func (s *Server) tellNode(c core.SchedulerCall) {
 		if s.tellScheduler(this, before, make(chan struct{}), func(err error) { told.err = err; close(told.over) }) {
 			s.nodeCalls[of] = told
 		}
+	}
+}
+
+// lacks reports whether the scheduler has answered that it lacks the node, or cannot do such a thing.
+func (t *nodeTold) lacks() bool {
+	select {
+	case <-t.over:
+		return unsupported(t.err)
+	default:
+		return false
 	}
 }
 

@@ -14,11 +14,10 @@ type Drained struct {
 	Shown     map[string]core.Drain // by node; nil: the scheduler did not answer
 }
 
-// mirror compares a scheduler's drains with Weft's. Its maps have a node's count of changes, plus 1, by name.
+// mirror compares a scheduler's drains with Weft's.
 type mirror struct {
 	shown  map[string]core.Drain // by the newest list; nil: the scheduler does not answer
-	agreed map[string]uint64     // with this change: the scheduler's drain and Weft's were the same
-	again  map[string]uint64     // the server has repeated this change to the scheduler
+	agreed map[string]uint64     // by node: its changes, plus 1, when the drain here and there were the same
 }
 
 // drainNode sets Weft's own flag, which goes to the node and to every scheduler that lists it. By is a person.
@@ -30,10 +29,7 @@ func (m *Machine) drainNode(n *node, reason, by string) {
 	n.changes++
 	n.changed = m.now.Uptime
 	m.write(n.Node)
-	if n.attached {
-		drain := n.Drain()
-		m.do(Order{n.Name, n.session, core.Orders{Drain: &drain}})
-	}
+	m.tellDrain(n)
 	if reason == "" {
 		m.do(Say{Node: n.Name, Text: "resumed"})
 		m.do(Resume{Node: n.Name})
@@ -43,20 +39,23 @@ func (m *Machine) drainNode(n *node, reason, by string) {
 	m.do(Drain{Node: n.Name, Reason: reason})
 }
 
+func (m *Machine) tellDrain(n *node) {
+	if n.attached {
+		drain := n.Drain()
+		m.do(Order{n.Name, n.session, core.Orders{Drain: &drain}})
+	}
+}
+
 // drained compares a scheduler's list with Weft's own flags. Where they differ after they agreed, a person or a hook
 // has changed the scheduler's, and Weft follows. Where they have not agreed yet, the scheduler missed Weft's word.
 func (m *Machine) drained(in Drained) {
 	w := &m.watch(in.Scheduler).drains
 	w.shown = in.Shown
 	if w.shown == nil {
-		w.again = nil
 		return
 	}
 	if w.agreed == nil {
 		w.agreed = map[string]uint64{}
-	}
-	if w.again == nil {
-		w.again = map[string]uint64{}
 	}
 	for _, name := range m.names {
 		n := m.nodes[name]
@@ -77,8 +76,7 @@ func (m *Machine) drained(in Drained) {
 			m.do(Say{Node: name, Text: "scheduler " + in.Scheduler + " has it in service again"})
 			n.claims = 0
 			m.drainNode(n, n.trouble(), "")
-		case n.Drained != "" && w.again[name] != n.changes+1: // a scheduler that lacks the node never shows it
-			w.again[name] = n.changes + 1
+		case n.Drained != "":
 			m.do(Drain{Node: name, Reason: n.Drained, Scheduler: in.Scheduler})
 		case n.Drained == "" && (agreed || n.changes == 0) && !n.over(d.Reason):
 			m.drainNode(n, strings.TrimPrefix(d.Reason, core.DrainPrefix), "")
@@ -113,7 +111,7 @@ func (n *node) resumes() bool { return n.DrainedBy == "" && endsItself(n.Drained
 // loosened ends the drain of a node whose NICs kept a job's services, once it cleans no job any more. A person may
 // resume such a node before: other jobs can use its NICs.
 func (m *Machine) loosened(n *node) {
-	if !strings.HasPrefix(n.Drained, core.StuckPrefix) || n.DrainedBy != "" || n.paired() {
+	if !strings.HasPrefix(n.Drained, core.StuckPrefix) || n.DrainedBy != "" || n.paired() || !n.attached || !n.told {
 		return
 	}
 	for _, j := range n.open {

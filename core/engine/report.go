@@ -61,7 +61,6 @@ func (m *Machine) report(in Report) {
 		m.reads(n, rep)
 	}
 	m.faulty(n, rep.Fault)
-	m.loosened(n)
 	clean := m.late
 	m.late = nil
 	if rep.Full {
@@ -97,10 +96,13 @@ func (m *Machine) reads(n *node, rep core.Report) {
 	m.redrain(n, n.trouble())
 }
 
-// faulty drains n for what it told of itself, if anything, and notes that for later while it has two hosts.
+// faulty drains n for a fault that it reports, and notes that for later while it has two hosts. The node learns what
+// came of it.
 func (m *Machine) faulty(n *node, why string) {
 	switch {
-	case why == "" || why == n.Drained:
+	case why == "":
+		return
+	case why == n.Drained:
 	case n.paired():
 		if why != n.Fault && why != n.unread {
 			n.Fault = why
@@ -110,7 +112,9 @@ func (m *Machine) faulty(n *node, why string) {
 		m.do(Say{Level: Warn, Node: n.Name, Text: "a fault of a node that is drained already: " + why})
 	case n.unread == "" || n.resumes():
 		m.drainNode(n, why, "")
+		return
 	}
+	m.tellDrain(n)
 }
 
 // unstick looks again at what n, which has just reported, held up.

@@ -13,6 +13,11 @@ func (m *Machine) tick() {
 	m.finishRecovery()
 	m.thaw()
 	m.heal()
+	for _, name := range m.names {
+		if n := m.nodes[name]; n != nil {
+			m.loosened(n)
+		}
+	}
 	var due []*reservation
 	for _, r := range m.closing {
 		if !r.Unknown && m.due(r) {

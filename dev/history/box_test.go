@@ -250,6 +250,9 @@ func (b *box) act(a node.Action) {
 		w.say("%s says: %v %s", b.name, a.Run, a.Text)
 	case node.Drain:
 		w.say("%s: to be drained: %s", b.name, a.Reason)
+		if w.half == b.name {
+			w.told(b.name, a.Reason)
+		}
 	}
 }
 

@@ -275,6 +275,8 @@ func (w *world) operate() {
 			w.law.without(b)
 			w.srv.input(engine.Recover{Call: w.calls, Without: []string{b.name}})
 		}
+	case p < 80:
+		w.inScheduler(b.name)
 	case !w.knows(b.name):
 		w.srv.input(engine.SetDrain{Call: w.calls, Node: b.name})
 	}

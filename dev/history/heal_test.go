@@ -50,6 +50,9 @@ func (w *world) heal() {
 			w.end(j)
 		}
 	}
+	if w.odds(300) {
+		w.resumeOne()
+	}
 	if w.odds(400) { // no Epilog comes at all
 		w.hooks = nil
 	}
@@ -188,6 +191,9 @@ func (w *world) left() string {
 		if strings.HasPrefix(n.Drained, core.UnreadPrefix) {
 			return n.Name + " is drained though its NICs can be read: " + n.Drained
 		}
+	}
+	if text := w.agree(); text != "" {
+		return text
 	}
 	for _, b := range w.boxes {
 		if len(b.agent.waits) > 0 {

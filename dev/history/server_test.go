@@ -222,6 +222,10 @@ func (s *server) act(a engine.Action) {
 				w.unlink(l)
 			}
 		}
+	case engine.Drain:
+		w.told(a.Node, a.Reason)
+	case engine.Resume:
+		w.told(a.Node, "")
 	case engine.Say:
 		if a.Level == engine.Alarm {
 			w.say("ALARM %s", a.Text)

@@ -41,7 +41,9 @@ type world struct {
 
 	reloaded bool   // the agent of dataServer knows that it is one, too
 	half     string // the node where the scheduler's half runs; empty: it runs in the server
-	hidden   uint32 // uid whose jobs complete answers lack; 0: they have all
+	question *question
+	shown    map[string]core.Drain // the scheduler's drains, by node
+	hidden   uint32                // uid whose jobs complete answers lack; 0: they have all
 	trace    *trace
 
 	cfg     engine.Config
@@ -80,7 +82,7 @@ func (w *world) chance(n int) bool { return !w.calm && w.rng.IntN(1000) < n }
 func (w *world) odds(n int) bool { return w.rng.IntN(1000) < n }
 
 func newWorld(seed uint64, t *trace) *world {
-	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5765_6674)), trace: t, now: time.Millisecond, copies: map[string]int{}}
+	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5765_6674)), trace: t, now: time.Millisecond, copies: map[string]int{}, shown: map[string]core.Drain{}}
 	size := 4 + w.rng.IntN(8)
 	w.pool = allocator.Pool{Name: poolName, Ranges: []allocator.Range{{First: firstVNI, Last: core.VNI(firstVNI + size - 1)}}}
 	w.rest = rests[w.rng.IntN(len(rests))]
@@ -196,6 +198,7 @@ func (w *world) jump() time.Duration {
 // pass lets time pass; the wall clock may jump, both ways. What is due is noticed, but each process in its own time.
 func (w *world) pass(d time.Duration) {
 	w.srv.flush() // no batch waits as long as that
+	w.mirror()
 	w.now += d
 	if w.chance(150) {
 		w.skew += time.Duration(w.rng.IntN(7200)-3600) * time.Second
