@@ -73,13 +73,30 @@ func (x called) Destroy(c kernel.Caller, id uint32) kernel.Errno {
 	return kernel.Errno(x.n.destroy(id, false))
 }
 
-func (x called) Get(id uint32) (s kernel.Service, err kernel.Errno) {
-	d, no := x.n.get(id)
+func (x called) Get(id uint32) (kernel.Service, kernel.Errno) {
+	d, err := x.n.get(id)
+	return service(&d), kernel.Errno(err)
+}
+
+func service(d *desc) (s kernel.Service) {
 	s.ID, s.NumVNIs, s.VNIs = d.id, d.numVNIs, d.vnis
 	s.RestrictedVNIs, s.RestrictedMembers = d.has(restrictedVNIs), d.has(restrictedMembers)
 	s.Enable, s.System = d.has(enabled), d.has(systemService)
-	return s, kernel.Errno(no)
+	for r, l := range d.limits {
+		s.Limits[r] = core.Limit{Max: l.max, Reserved: l.reserved}
+	}
+	return s
 }
+
+func (x called) Services() (all []kernel.Service) {
+	list, _ := x.n.list()
+	for i := range list {
+		all = append(all, service(&list[i]))
+	}
+	return all
+}
+
+func (x called) SetEthernet(up bool) { x.node.Do(0, func(k *kernel.NIC) { k.SetEthernet(up) }) }
 
 func (x called) Enable(c kernel.Caller, id uint32, on bool) kernel.Errno {
 	x.as(c)

@@ -67,24 +67,32 @@ func (d *Driver) index(name string) int {
 
 func (d *Driver) gone(device int) bool { return device < len(d.bus.Cards) && d.bus.Cards[device].Gone }
 
-// settle removes the NICs that have the fault Vanish, and brings those back that have it no more. Either way their
-// services are gone. It reports whether there were any. The folder is locked.
+// settle makes the NICs what the faults Vanish and NetDown say, and reports whether they were something else. A NIC has
+// lost its services when it is removed. The folder is locked.
 func (d *Driver) settle() (changed bool) {
 	for i := range d.nics {
-		gone := d.faulty(Vanish, i)
-		if gone == d.gone(i) {
-			continue
+		if gone := d.faulty(Vanish, i); gone != d.gone(i) {
+			changed = true
+			d.plug(i, !gone)
 		}
-		changed = true
-		for len(d.bus.Cards) < len(d.nics) {
-			d.bus.Cards = append(d.bus.Cards, card{Number: d.number()})
+		if down := d.faulty(NetDown, i); down == d.nics[i].Ethernet() {
+			changed = true
+			d.nics[i].SetEthernet(!down)
 		}
-		if d.bus.Cards[i].Gone = gone; !gone {
-			d.bus.Cards[i].Number = d.number()
-		}
-		d.probe(i)
 	}
 	return changed
+}
+
+// plug removes a NIC or brings it back.
+func (d *Driver) plug(device int, in bool) {
+	for len(d.bus.Cards) < len(d.nics) {
+		d.bus.Cards = append(d.bus.Cards, card{Number: d.number()})
+	}
+	c := &d.bus.Cards[device]
+	if c.Gone = !in; in {
+		c.Number = d.number()
+	}
+	d.probe(device)
 }
 
 func (d *Driver) number() int {

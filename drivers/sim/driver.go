@@ -71,7 +71,7 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 			out[i] = core.Device{
 				Name: works[i].name, Address: d.options.Address + uint32(i), Capacity: n.Capacity(),
 				Classes: d.profile(i), RGIDs: d.rgids(n, i),
-				Up: !d.faulty(LinkDown, i), Retry: !d.faulty(NoRetry, i), Open: def.Enable || d.faulty(Open, i),
+				Up: !d.faulty(LinkDown, i) && n.Ethernet(), Retry: !d.faulty(NoRetry, i), Open: def.Enable || d.faulty(Open, i),
 			}
 		}, fail: func(err *core.Error) {
 			there[i] = err.Reason != core.NICMissing

@@ -22,6 +22,7 @@ const (
 	Vanish   FaultKind = "vanish"    // the NIC is removed with its services; once that is over it is back under another name
 	Reload   FaultKind = "reload"    // the driver is loaded again, at once and once: all services end, names and ids start anew
 	LinkDown FaultKind = "link-down" // the link is down
+	NetDown  FaultKind = "net-down"  // so is the network interface: its service ends, and its id is free
 	NoRetry  FaultKind = "no-retry"  // the retry handler does not run
 	Open     FaultKind = "open"      // the default service shows as enabled
 	Profile  FaultKind = "profile"   // the active QoS profile has BEST_EFFORT alone
@@ -30,7 +31,7 @@ const (
 
 // FaultKinds lists the kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{Latency, Busy, Fail, Hang, Vanish, Reload, LinkDown, NoRetry, Open, Profile, NoRGIDs}
+	return []FaultKind{Latency, Busy, Fail, Hang, Vanish, Reload, LinkDown, NetDown, NoRetry, Open, Profile, NoRGIDs}
 }
 
 // Call names a method of the driver, for Fault.
@@ -208,7 +209,7 @@ func (d *Driver) consult(device int, call Call) (delay time.Duration, hang, fail
 			counted = true
 			f.Nth--
 			failed = failed || f.Nth == 0
-		case Busy, Vanish, Reload, LinkDown, NoRetry, Open, Profile, NoRGIDs:
+		case Busy, Vanish, Reload, LinkDown, NetDown, NoRetry, Open, Profile, NoRGIDs:
 			// these are no matter of a call
 		}
 	}

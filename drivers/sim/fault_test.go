@@ -198,6 +198,38 @@ func TestLink(t *testing.T) {
 	})
 }
 
+// TestNetDown: hw_setup and hw_cleanup in cxi_eth_ops.c of SHS 12.0 to 14.0.1.
+func TestNetDown(t *testing.T) {
+	bubbles(t, func(t *testing.T, d *sim.Driver) {
+		system := func() (ids []uint32) {
+			all, err := d.Services(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range all {
+				if s.Device == "cxi0" && s.System {
+					ids = append(ids, s.ID)
+				}
+			}
+			return ids
+		}
+		set(t, d, sim.Fault{Kind: sim.NetDown, Device: "cxi0", For: time.Minute})
+		if diff := cmp.Diff([]uint32{3}, system()); diff != "" {
+			t.Error("the retry handler's service stays:", diff)
+		}
+		if devices, err := d.Devices(t.Context()); err != nil || devices[0].Up || !devices[1].Up {
+			t.Errorf("%v, %+v: want no link on cxi0", err, devices)
+		}
+		if s := create(t, d, spec("cxi0", 1000, 100)); s.ID != 2 {
+			t.Errorf("a job's service is %d: want the free 2", s.ID)
+		}
+		time.Sleep(time.Minute)
+		if diff := cmp.Diff([]uint32{3, 4}, system()); diff != "" {
+			t.Error("once it is up again:", diff)
+		}
+	})
+}
+
 func TestFaultIsChecked(t *testing.T) {
 	d := sim.New(sim.Options{})
 	for _, f := range []sim.Fault{

@@ -18,10 +18,6 @@ const (
 // Total is what the device has of each resource. LE is per processing engine; there are four, and each service reserves alike in all of them.
 var Total = [core.NumResources]uint16{core.PTE: 2048, core.TXQ: 1024, core.TGQ: 512, core.EQ: 2047, core.CT: 2047, core.LE: 16384, core.TLE: 2048, core.AC: 1022}
 
-// EthernetLEs is what the ethernet service reserves in each processing engine. The driver computes it from its receive queues' credits; 1024 is what it
-// falls back to.
-const EthernetLEs = 1024
-
 // NIC is one NIC's services and LNIs. It is a value: Clone it to keep a state. The zero value is no NIC; use New or Restore.
 type NIC struct {
 	b        *Behaviour
@@ -56,34 +52,6 @@ func New(b *Behaviour) NIC {
 		}
 	}
 	return probe(b)
-}
-
-func probe(b *Behaviour) NIC {
-	n := NIC{b: b}
-	def := Desc{ResourceLimits: true, RestrictedVNIs: true, NumVNIs: 2, VNIs: [MaxVNIs]uint16{1, 10}, TCs: [NumTCs]bool{true, true, true, true}}
-	for r, t := range Total {
-		def.Limits[r].Max = t
-	}
-	def.Limits[core.TLE] = core.Limit{Max: 512, Reserved: 512} // parameter default_svc_num_tles
-	eth := Desc{ResourceLimits: true, RestrictedVNIs: true, RestrictedMembers: true, System: true, Members: [MaxMembers]Member{{Type: UID}}}
-	eth.Limits = core.Limits{
-		core.AC: {Max: 1, Reserved: 1}, core.EQ: {Max: 49, Reserved: 1}, core.PTE: {Max: 17, Reserved: 8}, core.TXQ: {Max: 32, Reserved: 1},
-		core.TGQ: {Max: 18, Reserved: 1}, core.LE: {Max: Total[core.LE], Reserved: EthernetLEs},
-	}
-	retry := Desc{ResourceLimits: true, RestrictedVNIs: true, RestrictedMembers: true, System: true, Members: [MaxMembers]Member{{Type: UID}}}
-	retry.Limits = core.Limits{core.EQ: {Max: 1, Reserved: 1}, core.AC: {Max: 1, Reserved: 1}}
-	for _, d := range []Desc{def, eth, retry} {
-		id, _, err := n.add(&d)
-		if err != OK {
-			panic("kernel: a bare NIC has no room for the driver's own services: " + err.Error())
-		}
-		if d.System {
-			if _, err := n.AllocLNI(Caller{}, id); err != OK {
-				panic("kernel: the driver cannot use its own service: " + err.Error())
-			}
-		}
-	}
-	return n
 }
 
 // Restore is a NIC with the services of a Services call and the driver's own LNIs. ok is false for services that could not stand on one NIC: a pool

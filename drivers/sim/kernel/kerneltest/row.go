@@ -17,6 +17,7 @@ type NIC interface {
 	Alloc(kernel.Caller, *kernel.Desc) (uint32, refusal.FailInfo, kernel.Errno)
 	Destroy(kernel.Caller, uint32) kernel.Errno
 	Get(uint32) (kernel.Service, kernel.Errno)
+	Services() []kernel.Service
 	Enable(kernel.Caller, uint32, bool) kernel.Errno
 	SetLPR(c kernel.Caller, id, lpr uint32) kernel.Errno
 	LPR(uint32) (uint32, kernel.Errno)
@@ -29,6 +30,7 @@ type NIC interface {
 	AllocLNI(kernel.Caller, uint32) (uint32, kernel.Errno)
 	FreeLNI(uint32) kernel.Errno
 	AllocCP(c kernel.Caller, lni uint32, vni uint16, class int) kernel.Errno
+	SetEthernet(bool)
 	Use(lni uint32, r core.Resource, count uint16) kernel.Errno
 }
 
@@ -59,7 +61,7 @@ func Test(t *testing.T, probed func(testing.TB, *kernel.Behaviour) NIC) {
 				})
 			}
 		}
-		test(b, allocs, members, settings, namespaces, lnis, sends)
+		test(b, system, allocs, members, settings, namespaces, lnis, sends)
 		unshared := *b
 		unshared.NoSharing = b.OpenDisabled // the parameter is new in 13.1
 		test(&unshared, withoutSharing)
