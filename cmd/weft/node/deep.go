@@ -38,10 +38,15 @@ func deep(ctx context.Context, o *cli.Options, node string, limit time.Duration,
 		err = json.Unmarshal(out.Bytes(), &tried)
 	}
 	if err != nil {
-		return []agent.FindingRow{{
+		row := agent.FindingRow{
 			Severity: core.Critical.String(), Of: "deep", What: "no job can start on this node: a trial got no service",
 			Evidence: core.OneLine(said.String(), err.Error()), Remedy: "fix the fault in the evidence, and try again",
-		}}
+		}
+		if ctx.Err() != nil {
+			row.What, row.Evidence = "a trial did not end", fmt.Sprintf("it was killed after %v", limit)
+			row.Remedy = "`weft doctor` shows what the node waits for; the kernel's log, whether a NIC hangs"
+		}
+		return []agent.FindingRow{row}
 	}
 	return append(judge(tried), gone(ctx, o, node, tried)...)
 }

@@ -34,7 +34,7 @@ func (a *reportArgs) flags(cmd *cobra.Command) {
 // write makes the report. It asks no agent, since it is for the first day, too.
 func (a *reportArgs) write(ctx context.Context, o *cli.Options) error {
 	if os.Geteuid() != 0 {
-		return core.Errorf(core.NotAllowed, "report: only root may make services on a NIC")
+		return core.Errorf(core.NotAllowed, "report: only root may make services on a NIC").WithRemedy("be root")
 	}
 	site, findings := config.Load(a.config)
 	if hclfile.Failed(findings) {
