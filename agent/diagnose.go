@@ -150,8 +150,9 @@ func (s *state) nic(d *core.Device) (found []fault) {
 		if lacks := s.site.Classes() &^ d.Classes; lacks != 0 {
 			found = append(found, fault{
 				severity: core.Warning, evidence: "the profile has " + strings.Join(d.Classes.Names(), ", "),
-				remedy: "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
-				words:  "NIC %s: the fabric's QoS profile lacks " + strings.Join(lacks.Names(), ", ") + ", which policy gives to jobs: their traffic in it fails",
+				remedy: core.ProfileRemedy + "; or take it out of traffic_classes in the policy",
+				words: "NIC %s: its QoS profile lacks " + strings.Join(lacks.Names(), ", ") +
+					", which policy gives to jobs that do not ask: their traffic in it fails",
 			})
 		}
 	}

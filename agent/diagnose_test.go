@@ -252,8 +252,8 @@ func TestFindingsOfSeveralNICsAreOne(t *testing.T) {
 		"QoS profile": {
 			func(d *core.Device) { d.Classes = core.BestEffort }, []agent.FindingRow{{
 				Severity: "warning", Of: "node", Evidence: "the profile has BEST_EFFORT",
-				What:   "NIC cxi[0-1]: the fabric's QoS profile lacks LOW_LATENCY, which policy gives to jobs: their traffic in it fails",
-				Remedy: "choose a QoS profile at the fabric manager that has them, or take them out of traffic_classes in the policy",
+				What:   "NIC cxi[0-1]: its QoS profile lacks LOW_LATENCY, which policy gives to jobs that do not ask: their traffic in it fails",
+				Remedy: core.ProfileRemedy + "; or take it out of traffic_classes in the policy",
 			}},
 		},
 		"another fault each": {

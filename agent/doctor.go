@@ -19,7 +19,7 @@ import (
 type Site struct {
 	Checks  map[string]core.Checker // plugins that look for trouble by themselves, by kind and label: "driver cxi"
 	Ours    func(core.VNI) bool     // is it of a pool or service of config.hcl
-	Classes func() core.Classes     // that policy gives to some job
+	Classes func() core.Classes     // that policy gives to some job that asks for none
 	// Service is the data service of which the node is a server and whose block has all of the VNIs, or empty.
 	Service func(node string, vnis []core.VNI) string
 	NICs    func() int // that each node has by config.hcl; 0: it does not say

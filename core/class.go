@@ -21,6 +21,11 @@ const (
 // AllClasses is every class that a job can have.
 const AllClasses = DedicatedAccess | LowLatency | BulkData | BestEffort
 
+// ProfileRemedy says how an administrator brings a class to NICs whose QoS profile lacks it. The profile is a parameter
+// of the driver that nothing changes while it is loaded (module_param in cass_tc.c of 12.0.0 to 14.0.1).
+const ProfileRemedy = "an administrator can set the parameter active_qos_profile of module cxi_ss1 to a profile that " +
+	"has it, which must be that of the fabric, and load the driver again"
+
 var classNames = [4]string{"DEDICATED_ACCESS", "LOW_LATENCY", "BULK_DATA", "BEST_EFFORT"}
 
 // ClassNames are the names of the classes in bit order.

@@ -11,7 +11,7 @@ type Device struct {
 	Fault    string // why the NIC cannot be used, in words; empty when it can
 	Remedy   string // of Fault, where the driver knows one
 	Capacity Capacity
-	// Classes of the fabric's active QoS profile. A service may name others, but its traffic in them fails. 0: not known.
+	// Classes of the driver's active QoS profile. A service may name others, but its traffic in them fails. 0: not known.
 	Classes Classes
 	// RGIDs are resource group ids. Each application that opens a service takes one; several may share one where the
 	// service allows it.

@@ -10,6 +10,7 @@ type Grant struct {
 	// service.
 	VNIs       []VNI
 	Classes    Classes
+	Asked      bool                 // the user asked for Classes by name
 	Limits     Limits               // to reserve on each NIC of this node
 	Floor      [NumResources]uint16 // Weft may not fit a reservation below this
 	Share      Share                // bounds Limits on each NIC

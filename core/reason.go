@@ -23,6 +23,7 @@ const (
 	BadRequest   Reason = "bad-request"
 	OverQuota    Reason = "over-quota"
 	BelowFloor   Reason = "below-floor"
+	ClassMissing Reason = "class-missing"
 	JobLimit     Reason = "job-limit"
 	JobUnknown   Reason = "job-unknown"
 	JobEnded     Reason = "job-ended"
@@ -88,6 +89,9 @@ var reasons = []About{
 	{BelowFloor, Exhausted, ScopeJob,
 		"the NICs have less left than the floor that policy sets, because other jobs share the node",
 		"ask for nodes without other jobs, or wait until those end"},
+	{ClassMissing, Unsupported, ScopeJob,
+		"the job asked for a traffic class that the QoS profile of a node's NICs lacks, so its traffic would fail",
+		"ask for classes that the NICs have; `weft doctor` on the node tells administrators how to give them another"},
 	{JobLimit, Denied, ScopeJob,
 		"the user has as many jobs on this node as the local scheduler's `jobs_per_user` allows",
 		"wait for one of them to end"},

@@ -26,6 +26,11 @@ type need struct {
 	tree hclsyntax.Expression
 }
 
+// constantly reports whether a rule's when gives value for every job.
+func (r *rule) constantly(value bool) bool {
+	return r.when != nil && r.when.constant != cty.NilVal && r.when.constant.True() == value
+}
+
 // idle warns of rules that no job can be for, and of those that change nothing for any job. It claims that only where it is certain.
 func (c *compiler) idle() {
 	for i, r := range c.policy.rules {
@@ -36,7 +41,7 @@ func (c *compiler) idle() {
 	}
 	for i, r := range c.policy.rules {
 		b := &c.blocks[i]
-		if r.when != nil && r.when.constant != cty.NilVal && r.when.constant.False() {
+		if r.constantly(false) {
 			continue // that is said already
 		}
 		warn := func(format string, args ...any) {

@@ -72,6 +72,7 @@ func Load(files []hclfile.Source, env Env) (*Policy, []hclfile.Finding) {
 	c.policy.index()
 	if !hclfile.Failed(c.findings) {
 		c.idle()
+		c.policy.classes = c.given()
 	}
 	c.policy.seal(files)
 	findings := hclfile.Sort(c.findings)

@@ -9,8 +9,9 @@ import (
 type Policy struct {
 	defaults settings
 	degrade  bool
-	failure  Setting // on_failure
-	rules    []*rule // rules, denies and quotas in the order they are read
+	failure  Setting      // on_failure
+	classes  core.Classes // that jobs get without asking
+	rules    []*rule      // rules, denies and quotas in the order they are read
 	by       index
 	text     string
 	hash     string

@@ -42,18 +42,6 @@ func TestSpreadIsKnown(t *testing.T) {
 	}
 }
 
-// The classes that a policy may give are those of its top and of all its rules.
-func TestClassesThatMayBeGiven(t *testing.T) {
-	if got := load(t, base).Classes(); got != load(t, base).Decide(facts(nil)).Classes {
-		t.Errorf("of the top: %v", got)
-	}
-	before := load(t, base).Classes()
-	p := load(t, base, "rule \"r\" {\n  when            = job.nodes > 99\n  traffic_classes = [\"DEDICATED_ACCESS\"]\n}\n")
-	if got := p.Classes(); got != before|core.DedicatedAccess {
-		t.Errorf("with a rule: %v, before %v", got, before)
-	}
-}
-
 // The trace shows the figure.
 func TestSpreadIsExplained(t *testing.T) {
 	p := load(t, base, rule("job.spread > 2"))

@@ -132,7 +132,7 @@ var (
 		g := core.Grant{
 			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs), Classes: genClass.Draw(t, "classes"),
 			Limits: genLimits.Draw(t, "limits"), Floor: genCounts.Draw(t, "floor"),
-			Share: core.Share{Cores: genInt.Draw(t, "cores"), Total: genInt.Draw(t, "total")}, MinNICs: genInt.Draw(t, "min nics"),
+			Asked: rapid.Bool().Draw(t, "asked"), Share: core.Share{Cores: genInt.Draw(t, "cores"), Total: genInt.Draw(t, "total")}, MinNICs: genInt.Draw(t, "min nics"),
 			Inventory: list(t, "inventory", genName, 4), Warnings: list(t, "warnings", genText, 3), Head: genHead.Draw(t, "head"),
 		}
 		if rapid.Bool().Draw(t, "collective") {

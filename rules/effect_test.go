@@ -52,6 +52,7 @@ var effects = map[string]string{
 	"Grant.GID":        "core/node Machine.publish",
 	"Grant.VNIs":       "core/node Machine.fit",
 	"Grant.Classes":    "core/node Machine.fit",
+	"Grant.Asked":      "core/node holding.carried",
 	"Grant.Limits":     "core/node Machine.fit",
 	"Grant.Floor":      "core/node Machine.fit",
 	"Grant.Share":      "core/node Machine.fit",

@@ -246,7 +246,7 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 		d = &said.Decision
 	}
 	g := core.Grant{
-		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Limits: r.limits(n, said), Floor: d.Floor, MinNICs: d.MinNICs,
+		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Asked: r.Job.Request.Classes != 0, Limits: r.limits(n, said), Floor: d.Floor, MinNICs: d.MinNICs,
 		Inventory: n.Inventory, Warnings: d.Warnings,
 	}
 	if !d.Greedy {

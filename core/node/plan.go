@@ -43,6 +43,10 @@ func (m *Machine) plan(r *holding, in Read) {
 		return
 	}
 	r.devices = usable
+	if err := r.carried(); err != nil {
+		m.fail(r, err)
+		return
+	}
 	if len(r.Specs) == 0 {
 		err = m.fit(r, in.Services)
 	} else {
@@ -103,6 +107,23 @@ func (m *Machine) usable(r *holding, devices []core.Device) ([]core.Device, *cor
 		r.Warnings = warnings
 	}
 	return usable, nil
+}
+
+// carried warns of granted classes that a NIC's QoS profile lacks. Classes that the user asked for must all be there.
+func (r *holding) carried() *core.Error {
+	for _, d := range r.devices {
+		lacks := r.Grant.Classes &^ d.Classes
+		switch {
+		case len(r.Specs) > 0 || d.Classes == 0 || lacks == 0:
+		case r.Grant.Asked:
+			return core.Errorf(core.ClassMissing, "NIC %s: %s: the job asked for it, and the NIC's QoS profile has only %s",
+				d.Name, lacks, d.Classes)
+		default:
+			r.Warnings = append(r.Warnings, fmt.Sprintf(
+				"NIC %s: traffic in %s will fail: its QoS profile has only %s", d.Name, lacks, d.Classes))
+		}
+	}
+	return nil
 }
 
 // unusable says why a job cannot have the NIC; empty when it can.

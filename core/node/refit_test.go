@@ -179,6 +179,40 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestClassThatANICLacks: a job is told at its start. It does not start if it asked for the class.
+func TestClassThatANICLacks(t *testing.T) {
+	for name, test := range map[string]struct {
+		asked bool
+		has   core.Classes
+		why   core.Reason
+		warns []string
+	}{
+		"all are there":     {true, core.AllClasses, "", nil},
+		"nobody knows":      {true, 0, "", nil},
+		"given, not asked":  {false, core.BestEffort | core.BulkData, "", []string{"NIC cxi1: traffic in LOW_LATENCY will fail: its QoS profile has only BULK_DATA,BEST_EFFORT"}},
+		"asked for by name": {true, core.BestEffort, core.ClassMissing, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(2)
+			b.nics.devices[0].Classes, b.nics.devices[1].Classes = core.AllClasses, test.has
+			b.grant = func(r Reserve) (core.Grant, *core.Error) {
+				g := grantOf(r, 4034)
+				g.Classes, g.Asked = core.BestEffort|core.LowLatency, test.asked
+				return g, nil
+			}
+			call := b.prepare(job("7", 0), 1000, 10)
+			b.pass(time.Minute)
+			b.wantErr(t, call, test.why)
+			if out := b.replies[call]; !slices.Equal(out.Warnings, test.warns) {
+				t.Errorf("warnings %q, want %q", out.Warnings, test.warns)
+			}
+			if len(b.ours()) > 0 != (test.why == "") || count[Drain](b) > 0 {
+				t.Errorf("it left %+v, and drained %d times", b.ours(), count[Drain](b))
+			}
+		})
+	}
+}
+
 // TestStartsTogether: a run counts what another run is about to make as taken, so no NIC refuses either.
 func TestStartsTogether(t *testing.T) {
 	b := newBench(2)
