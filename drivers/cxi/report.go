@@ -50,7 +50,7 @@ const ReportVNIs = 32
 
 // Report makes services on a NIC, opens some of them, and removes them. They have root as their member and VNIs from
 // first on. Where the NIC has services of others it is Conflict, unless shared allows that; trials that would take all
-// of a resource are left out then.
+// of a resource are left out then. Once ctx is over no trial begins, and the last one's services are removed.
 func (d *Driver) Report(ctx context.Context, name string, first core.VNI, shared bool) (Report, error) {
 	lib, cards, err := d.begin(ctx, "cannot try it")
 	if err != nil {
@@ -64,8 +64,13 @@ func (d *Driver) Report(ctx context.Context, name string, first core.VNI, shared
 		r   Report
 		err *core.Error
 	}
-	got, failed := once(ctx, d, lib, cards[at], "cannot try it", func(n *nic) (out result) {
-		out.r, out.err = n.report(first, shared)
+	visit, stop := context.WithoutCancel(ctx), func() {}
+	if end, bounded := ctx.Deadline(); bounded {
+		visit, stop = context.WithDeadline(visit, end.Add(2*clearing))
+	}
+	defer stop()
+	got, failed := once(visit, d, lib, cards[at], "cannot try it", func(n *nic) (out result) {
+		out.r, out.err = n.report(ctx, first, shared)
 		return out
 	})
 	if failed == nil {
@@ -77,7 +82,7 @@ func (d *Driver) Report(ctx context.Context, name string, first core.VNI, shared
 	return got.r, nil
 }
 
-func (n *nic) report(first core.VNI, shared bool) (r Report, _ *core.Error) {
+func (n *nic) report(ctx context.Context, first core.VNI, shared bool) (r Report, _ *core.Error) {
 	before, err := n.list()
 	if err != ok {
 		return r, failure(n.name, "cannot list its services", 0, err)
@@ -113,6 +118,9 @@ func (n *nic) report(first core.VNI, shared bool) (r Report, _ *core.Error) {
 	}
 	want := expected(t.release)
 	for _, row := range rows {
+		if ctx.Err() != nil {
+			return r, ended(ctx, "NIC "+n.name+": cannot try it")
+		}
 		if row.takesAll && shared {
 			continue
 		}
@@ -121,9 +129,6 @@ func (n *nic) report(first core.VNI, shared bool) (r Report, _ *core.Error) {
 		took := time.Since(start).Microseconds()
 		r.Left = append(r.Left, b.clear()...)
 		r.Rows = append(r.Rows, Row{row.rule, want[row.rule], seen, seen == want[row.rule], took})
-	}
-	if n.over() {
-		return r, failure(n.name, "cannot try it", 0, ecanceled)
 	}
 	return r, nil
 }

@@ -1,6 +1,7 @@
 package cxi_test
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -111,6 +112,30 @@ func TestReportLeavesJobsAlone(t *testing.T) {
 	n.Do(0, func(k *kernel.NIC) {
 		if s, err := k.Get(job.ID); err != kernel.OK || len(k.Services()) != 4 {
 			t.Errorf("the job's service: %+v, %v; %d services", s, err, len(k.Services()))
+		}
+	})
+}
+
+// TestReportThatIsEnded removes its services before it returns.
+func TestReportThatIsEnded(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+	ctx, end := context.WithCancel(t.Context())
+	allocs := 0
+	n.Set(func(s *shim.State) {
+		s.Tamper(func(op string, _ []byte) {
+			if op == "alloc" {
+				if allocs++; allocs == 5 {
+					end()
+				}
+			}
+		})
+	})
+	if _, err := d.Report(ctx, "cxi0", 32, false); core.AsError(err).Reason != core.Cancelled || allocs > 6 {
+		t.Errorf("%v after %d allocs", err, allocs)
+	}
+	n.Do(0, func(k *kernel.NIC) {
+		if len(k.Services()) != 3 {
+			t.Errorf("%d services are left", len(k.Services())-3)
 		}
 	})
 }

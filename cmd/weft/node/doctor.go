@@ -77,6 +77,9 @@ node, the worst first. Only root and the members of admin_group may do this.`,
 					return cli.Misuse(cmd, "doctor: --report FILE and --nic NIC go together, with --with-jobs and --config alone")
 				}
 				report.config = path
+				if !cmd.Flags().Changed("limit") {
+					limit = doctorMost // the queues of an LNI may drain for seconds
+				}
 				ctx, cancel := context.WithTimeout(cmd.Context(), limit)
 				defer cancel()
 				return report.write(ctx, o)
@@ -143,7 +146,7 @@ node, the worst first. Only root and the members of admin_group may do this.`,
 	cmd.Flags().BoolVar(&health, "health", false, "print one line and exit with 0 or 1, for a health check")
 	cmd.Flags().BoolVar(&trial, "deep", false, "also open a service on each NIC, as a user's application does")
 	report.flags(cmd)
-	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health")
+	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health, 5m with --report")
 	return cmd
 }
 
