@@ -18,12 +18,13 @@ vnis            = ["app"]
 # What one core has: with less of these no endpoint opens, so a job that would get less does not start on that node.
 floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 }
 
+# share      = "greedy"    # let a job take more of a NIC than its part of a shared node, also what is reserved for others
 # min_nics   = "all"       # fewest NICs of a node that must work for a job to start there
 # on_failure = "degrade"   # while Weft is down: run jobs without isolation instead of not at all
 
-# Resources of each NIC on a node. reserved is guaranteed to the job, max is its ceiling, and nothing is reserved above it. ask is the most
-# that its user may have reserved instead, by depth, def_ and res_: on a shared node that is taken from the neighbours. share.cores is the job's cores on
-# that node, or the depth that its user asked for, but in ask. The numbers are those of Slurm's switch/hpe_slingshot.
+# Resources of each NIC on a node. reserved is guaranteed to the job, max is its ceiling, and nothing is reserved above it. Where jobs share a node, a job has
+# at most its part of the NIC, which is its part of the node's cores. ask is the most that its user may have reserved instead, by depth, def_ and res_.
+# share.cores is the job's cores on that node, or the depth that its user asked for, but in ask. The numbers are those of Slurm's switch/hpe_slingshot.
 limits "per_core" {
   txqs = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1024 }
   tgqs = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 512 }

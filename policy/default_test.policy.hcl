@@ -22,6 +22,10 @@ case "a job gets a VNI of its own, two classes, and resources for each core" {
   }
 }
 
+case "a job takes no more of a shared node than its part" {
+  expect { share = "guaranteed" }
+}
+
 case "a depth stands in for the cores" {
   job {
     request { depth = 4 }

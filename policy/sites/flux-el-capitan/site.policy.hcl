@@ -9,6 +9,8 @@ vnis            = ["app"]
 # What one core has: with less of these no endpoint opens, so a job that would get less does not start on that node.
 floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 }
 
+# A job has its nodes alone, all cores of them, so its max is all of each NIC. Where jobs share nodes, max is a job's part of the node at most.
+
 # The system instance does not know how many tasks a sub-instance will start, so the number of cores stands for it.
 limits "guide" {
   txqs = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 2048 }

@@ -8,6 +8,7 @@ vnis            = ["app", "job"]
 # What one core has: with less of these no endpoint opens, so a job that would get less does not start on that node.
 floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 }
 
+# A job has its part of a node that others share at most, and all of max where place or the vnode's sharing give it the node alone.
 limits "per_core" {
   txqs = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1024 }
   tgqs = { reserved = 1 * share.cores, ask = 2 * share.cores, max = 512 }

@@ -10,6 +10,8 @@
 # - With the plugin a user may reserve up to what the NIC has (res_), and so take it from the neighbours. Here ask and max are the bounds, and more is
 #   refused by name, as is a depth of more than twice the job's cores.
 # - With the plugin a job starts with less than one core has. Here the floor refuses it.
+# - With the plugin a job on a shared node may take what is reserved for the others there. Here its max is its part of the node at most; share = "greedy"
+#   leaves it as with the plugin.
 
 traffic_classes = ["LOW_LATENCY", "BEST_EFFORT"]
 limits          = "per_cpu"

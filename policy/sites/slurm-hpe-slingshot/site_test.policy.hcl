@@ -97,6 +97,10 @@ case "a depth beyond the job's own cores" {
   expect { deny = "depth: 1024 was asked for" }
 }
 
+case "a job takes no more of a shared node than its part" {
+  expect { share = "guaranteed" }
+}
+
 case "no job starts with less than one core has" {
   expect { floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 2 } }
 }
