@@ -119,7 +119,7 @@ type Told struct {
 // told waits until the calls to every scheduler are over, and asks each for its list. It leaves out a scheduler that
 // has none of the nodes, or no such list.
 func (s *Server) told(ctx context.Context, names []string, drain bool) (all []Told, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*s.limits.Describe)
+	patience, cancel := context.WithTimeout(ctx, s.limits.Describe)
 	defer cancel()
 	var calls map[nodeCall]*nodeTold
 	if err := s.Look(ctx, func(*engine.Machine) { calls = maps.Clone(s.nodeCalls) }); err != nil {
@@ -132,7 +132,7 @@ func (s *Server) told(ctx context.Context, names []string, drain bool) (all []To
 			failed := map[string]error{}
 			for _, n := range names {
 				if t := calls[nodeCall{scheduler, n}]; t != nil {
-					failed[n] = t.wait(ctx)
+					failed[n] = t.wait(patience)
 				}
 			}
 			shown, err := s.shown(ctx, scheduler)
@@ -161,7 +161,7 @@ func judge(
 		t := Told{Scheduler: scheduler, Done: err == nil && is == drain}
 		switch why := failed[n]; {
 		case err != nil:
-			t.Why = core.AsError(err).What
+			t.Why = "it does not answer: " + core.AsError(err).What
 		case is:
 			t.Why = "drained: " + d.String()
 		case unsupported(why): // it has no such node
@@ -186,6 +186,6 @@ func (t *nodeTold) wait(ctx context.Context) error {
 	case <-t.over:
 		return t.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return core.Errorf(core.SchedulerAway, "the scheduler has not answered yet; Weft goes on to tell it")
 	}
 }

@@ -84,7 +84,7 @@ func TestDrainSaysWhatSchedulersDid(t *testing.T) {
 		}
 		want := []server.Told{
 			{Scheduler: "good", Nodes: "n1", Done: true, Why: "drained: weft: fan"},
-			{Scheduler: "silent", Nodes: "n1", Why: "it is down"},
+			{Scheduler: "silent", Nodes: "n1", Why: "it does not answer: it is down"},
 			{Scheduler: "stuck", Nodes: "n1", Done: true, Why: "drained: weft: fan"},
 		}
 		all["silent"].away = core.Errorf(core.SchedulerAway, "it is down")
@@ -92,7 +92,8 @@ func TestDrainSaysWhatSchedulersDid(t *testing.T) {
 			t.Error(diff)
 		}
 		want = []server.Told{
-			{Scheduler: "good", Nodes: "n1", Done: true}, {Scheduler: "silent", Nodes: "n1", Why: "it is down"},
+			{Scheduler: "good", Nodes: "n1", Done: true},
+			{Scheduler: "silent", Nodes: "n1", Why: "it does not answer: it is down"},
 			{Scheduler: "stuck", Nodes: "n1", Why: "drained: weft: fan"},
 		}
 		n := do("resume", server.NodeArgs{Nodes: "n1"})
