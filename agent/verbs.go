@@ -50,6 +50,7 @@ type ServiceRow struct {
 	Kind    string            `json:"kind"`   // job, system, default, service (a data service's own, on its server), unknown
 	Job     string            `json:"job,omitempty"`
 	Enabled bool              `json:"enabled"`
+	LNIs    uint16            `json:"lnis_per_rgid,omitempty"`
 }
 
 // Handle is a listener.Handler.
@@ -144,7 +145,7 @@ func (d *Verbs) services(ctx context.Context, req hook.Request) (listener.Page, 
 	}
 	rows := make([]ServiceRow, 0, len(services))
 	for at, s := range services {
-		r := ServiceRow{Device: s.Device, Service: s.ID, Owner: s.Owner.String(), VNIs: s.VNIs, Classes: s.Classes.Names(), Limits: map[string][3]int{}, Enabled: s.Enabled, Kind: "unknown"}
+		r := ServiceRow{Device: s.Device, Service: s.ID, Owner: s.Owner.String(), VNIs: s.VNIs, Classes: s.Classes.Names(), Limits: map[string][3]int{}, Enabled: s.Enabled, LNIs: s.LNIs, Kind: "unknown"}
 		for i, l := range s.Limits {
 			r.Limits[core.Resource(i).String()] = [3]int{int(l.Reserved), int(l.Max), int(s.InUse[i])}
 		}

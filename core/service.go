@@ -52,6 +52,9 @@ type Service struct {
 	System  bool // the driver's own (ethernet, retry handler)
 	Default bool // service 1
 	Enabled bool
+	// LNIs is how many LNIs share an RGID (cxil_get_svc_lpr), in a list of services that are not the driver's own. 0: not
+	// known.
+	LNIs uint16
 }
 
 // Same reports whether s and t are the same service: device, id, owner and VNIs.

@@ -76,6 +76,7 @@ func TestDriversAlike(t *testing.T) {
 				same("create", shown(err1), shown(err2))
 				same("create: results", len(want), len(got))
 				for i := range want {
+					want[i].Service.LNIs = 0 // only a list of the cxi driver has them
 					same("created", want[i].Service, got[i].Service)
 					same("not created", shown(want[i].Err), shown(got[i].Err))
 					if want[i].Err == nil {

@@ -74,6 +74,7 @@ var (
 			Device: genName.Draw(t, "device"), ID: rapid.Uint32().Draw(t, "id"), Owner: genOwner.Draw(t, "owner"),
 			VNIs: list(t, "vnis", genVNI, 6), Classes: core.Classes(rapid.Uint8Max(31).Draw(t, "classes")), Limits: genLimits.Draw(t, "limits"),
 			InUse: genCounts.Draw(t, "in use"), System: rapid.Bool().Draw(t, "system"), Default: rapid.Bool().Draw(t, "default"), Enabled: rapid.Bool().Draw(t, "enabled"),
+			LNIs: rapid.Uint16().Draw(t, "lnis"),
 		}
 	})
 	genSpec = rapid.Custom(func(t *rapid.T) core.ServiceSpec {

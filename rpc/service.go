@@ -50,6 +50,7 @@ func encodeService(s core.Service) *corev1.Service {
 	return &corev1.Service{
 		Device: utf(s.Device), Id: s.ID, Owner: encodeOwner(s.Owner), Vnis: encodeVNIs(s.VNIs), Classes: uint32(s.Classes),
 		Limits: encodeLimits(s.Limits), InUse: encodeCounts(s.InUse), System: s.System, Default: s.Default, Enabled: s.Enabled,
+		Lnis: uint32(s.LNIs),
 	}
 }
 
@@ -58,6 +59,6 @@ func (d *decoder) service(p *corev1.Service) core.Service {
 	return core.Service{
 		Device: d.device(p.GetDevice()), ID: p.GetId(), Owner: d.owner(p.GetOwner()), VNIs: d.vnis(p.GetVnis(), maxOnNIC),
 		Classes: d.classes(p.GetClasses(), core.AllClasses|eth), Limits: d.limits(p.GetLimits()), InUse: d.counts(p.GetInUse()),
-		System: p.GetSystem(), Default: p.GetDefault(), Enabled: p.GetEnabled(),
+		System: p.GetSystem(), Default: p.GetDefault(), Enabled: p.GetEnabled(), LNIs: d.u16("LNIs", p.GetLnis()),
 	}
 }

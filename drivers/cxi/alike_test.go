@@ -81,6 +81,7 @@ func (p *pair) create(t fataler, s core.ServiceSpec) (core.Service, error) {
 	if d := cmp.Diff(show(want.Err), show(made[0].Err)); d != "" {
 		t.Fatalf("create %+v: sim and cxi fail differently: %s", s, d)
 	}
+	want.Service.LNIs = 0 // only a list of the cxi driver has them
 	if d := cmp.Diff(want.Service, made[0].Service); d != "" {
 		t.Fatalf("create %+v: sim and cxi made different services: %s", s, d)
 	}

@@ -189,7 +189,13 @@ func (n *nic) services() ([]core.Service, *core.Error) {
 	}
 	out := make([]core.Service, 0, len(list))
 	for i := range list {
-		out = append(out, view(n.name, &list[i], n.extras(&list[i]), uses[list[i].id]))
+		seen := view(n.name, &list[i], n.extras(&list[i]), uses[list[i].id])
+		if !seen.System && !seen.Default {
+			if lnis, err := n.lpr(seen.ID); err == ok {
+				seen.LNIs = uint16(lnis)
+			}
+		}
+		out = append(out, seen)
 	}
 	if n.over() {
 		return nil, failure(n.name, "cannot list its services", 0, ecanceled)

@@ -142,7 +142,10 @@ func (n *nic) setLPR(id, lpr uint32) errno {
 
 // lpr is how many LNIs of a service share an RGID.
 func (n *nic) lpr(id uint32) (uint32, errno) {
-	if n.over() {
+	switch {
+	case n.lib.getLPR == nil:
+		return 0, eopnotsupp
+	case n.over():
 		return 0, ecanceled
 	}
 	return code(n.lib.getLPR(n.handle, id))

@@ -44,7 +44,7 @@ func TestCreateReadsBack(t *testing.T) {
 		s := spec("cxi1", 1000, 4034, 4035)
 		s.Limits[core.TLE] = core.Limit{Max: 4, Reserved: 1}
 		got := create(t, d, s)
-		want := core.Service{Device: "cxi1", ID: 4, Owner: core.UID(1000), VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits, Enabled: true}
+		want := core.Service{Device: "cxi1", ID: 4, Owner: core.UID(1000), VNIs: s.VNIs, Classes: s.Classes, Limits: s.Limits, Enabled: true, LNIs: 1}
 		want.Limits[core.TLE] = core.Limit{Max: 8, Reserved: 8} // the device raises it
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

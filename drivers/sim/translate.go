@@ -73,6 +73,9 @@ func View(b *kernel.Behaviour, device string, s kernel.Service) core.Service {
 	if s.RestrictedMembers {
 		v.Owner = memberOwner(s)
 	}
+	if !v.System && !v.Default {
+		v.LNIs = uint16(s.LPR)
+	}
 	return v
 }
 

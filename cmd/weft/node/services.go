@@ -97,7 +97,7 @@ func printAll(w io.Writer, nodes []asked[agent.ServiceRow]) {
 	})
 }
 
-const serviceHead = "NIC SERVICE JOB OWNER VNIS CLASSES RESERVED/MAX IN-USE"
+const serviceHead = "NIC SERVICE JOB OWNER VNIS CLASSES LNIS/RGID RESERVED/MAX IN-USE"
 
 func serviceLines(rows []agent.ServiceRow) (out [][]string) {
 	var lines folded
@@ -112,8 +112,12 @@ func serviceLines(rows []agent.ServiceRow) (out [][]string) {
 				used = append(used, fmt.Sprintf("%s %d", name, l[2]))
 			}
 		}
+		lnis := ""
+		if r.LNIs > 0 {
+			lnis = fmt.Sprint(r.LNIs)
+		}
 		lines.add(r.Device, []string{
-			fmt.Sprint(r.Service), whose(r), r.Owner, core.VNIRanges(r.VNIs), strings.Join(r.Classes, ","),
+			fmt.Sprint(r.Service), whose(r), r.Owner, core.VNIRanges(r.VNIs), strings.Join(r.Classes, ","), lnis,
 			strings.Join(limits, " "), strings.Join(used, " "),
 		})
 	}

@@ -1126,6 +1126,7 @@ type Service struct {
 	System        bool                   `protobuf:"varint,8,opt,name=system,proto3" json:"system,omitempty"`   // the driver's own
 	Default       bool                   `protobuf:"varint,9,opt,name=default,proto3" json:"default,omitempty"` // service 1
 	Enabled       bool                   `protobuf:"varint,10,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	Lnis          uint32                 `protobuf:"varint,11,opt,name=lnis,proto3" json:"lnis,omitempty"` // that share an RGID; 0: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1228,6 +1229,13 @@ func (x *Service) GetEnabled() bool {
 		return x.Enabled
 	}
 	return false
+}
+
+func (x *Service) GetLnis() uint32 {
+	if x != nil {
+		return x.Lnis
+	}
+	return 0
 }
 
 // Intent is a hook's call understood.
@@ -1888,7 +1896,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x03acs\x18\b \x01(\rR\x03acs\"D\n" +
 	"\x05Owner\x12+\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x17.weft.core.v1.OwnerKindR\x04kind\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\rR\x02id\"\xb1\x02\n" +
+	"\x02id\x18\x02 \x01(\rR\x02id\"\xc5\x02\n" +
 	"\aService\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\tR\x06device\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\rR\x02id\x12)\n" +
@@ -1900,7 +1908,8 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x06system\x18\b \x01(\bR\x06system\x12\x18\n" +
 	"\adefault\x18\t \x01(\bR\adefault\x12\x18\n" +
 	"\aenabled\x18\n" +
-	" \x01(\bR\aenabled\"\xaa\x02\n" +
+	" \x01(\bR\aenabled\x12\x12\n" +
+	"\x04lnis\x18\v \x01(\rR\x04lnis\"\xaa\x02\n" +
 	"\x06Intent\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
