@@ -297,7 +297,7 @@ func TestRandomAlike(t *testing.T) {
 				id, who := rapid.Uint32Range(1, 8).Draw(t, "id"), rapid.SampledFrom([]uint32{0, 1000, 1001}).Draw(t, "uid")
 				p.both(rapid.IntRange(0, 1).Draw(t, "nic"), func(n *kernel.NIC) {
 					if lni, err := n.AllocLNI(kernel.Caller{EUID: who, EGID: who}, id); err == kernel.OK {
-						_ = n.Use(lni, core.TXQ, 1)
+						_, _ = n.Use(lni, core.TXQ, 1), n.Use(lni, core.TLE, 1)
 					}
 				})
 			},

@@ -96,6 +96,11 @@ func (x called) Services() (all []kernel.Service) {
 	return all
 }
 
+func (x called) InUse(id uint32) [core.NumResources]uint16 {
+	all, _ := x.n.uses()
+	return all[id].inUse
+}
+
 func (x called) SetEthernet(up bool) { x.node.Do(0, func(k *kernel.NIC) { k.SetEthernet(up) }) }
 
 func (x called) Enable(c kernel.Caller, id uint32, on bool) kernel.Errno {

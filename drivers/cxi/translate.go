@@ -104,7 +104,7 @@ func view(device string, d *desc, e extras, u use) core.Service {
 	}
 	for r, l := range d.limits {
 		v.Limits[r] = core.Limit{Max: l.max, Reserved: l.reserved}
-		if u.inUse[r] != notCounted {
+		if l.max > 0 && u.inUse[r] != notCounted { // without TLEs 14.0.1 tells those of the default service
 			v.InUse[r] = u.inUse[r]
 		}
 	}

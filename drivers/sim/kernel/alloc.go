@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -172,7 +173,11 @@ func (n *NIC) add(d *Desc) (uint32, refusal.FailInfo, Errno) {
 		return 0, fail, ENOSPC
 	}
 	n.own()
-	n.services = append(n.services, s)
+	at := len(n.services)
+	if n.b.ByID {
+		at, _ = slices.BinarySearchFunc(n.services, s, func(a, b Service) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	n.services = slices.Insert(n.services, at, s)
 	return s.ID, refusal.FailInfo{}, OK
 }
 

@@ -1,5 +1,29 @@
 package kernel
 
+import "github.com/weft-hpc/weft/core"
+
+// InUse is what LNIs of a service have allocated, as the driver tells it (cxil_get_svc_rsrc_list): none for an unknown
+// service.
+func (n *NIC) InUse(id uint32) (used [core.NumResources]uint16) {
+	s := n.find(id)
+	if s == nil {
+		return used
+	}
+	used = s.InUse
+	if s.TLEPool < 0 {
+		switch {
+		case n.b.DefaultTLEs:
+			used[core.TLE] = n.find(DefaultID).InUse[core.TLE]
+		case n.b.NotCounted:
+			used[core.TLE] = notCounted
+		}
+	}
+	if n.b.NotCounted && !s.takesLEPool(n.b) {
+		used[core.LE] = notCounted
+	}
+	return used
+}
+
 // LPR is how many LNIs share an RGID (cxil_get_svc_lpr): EINVAL unknown.
 func (n *NIC) LPR(id uint32) (uint32, Errno) {
 	s, err := n.Get(id)

@@ -40,6 +40,9 @@ type Behaviour struct {
 	LEPoolByMax     bool // a service takes an LE pool for any LE max; else only for LEs reserved
 	LEPoolFirst     int8 // lowest LE pool that a service can have
 	PoolsInFailInfo bool // no_le_pools and no_tle_pools are set
+	DefaultTLEs     bool // a service without TLEs reads what those of the default pool are (copy_rsrc_use in cass_svc.c of 14.0.1)
+	NotCounted      bool // LEs and TLEs without a pool of the service's own read 65535 (the same in main)
+	ByID            bool // services are listed by their ids (cxi_svc_list_get in main)
 	OpenNamed       bool // without restricted_vnis a service has the VNIs that it names (alloc_rxtx_profiles in cass_svc.c of 13.0.0)
 	OpenDisabled    bool // without restricted_vnis a service is made disabled: a VNI range must be set first
 }
@@ -106,6 +109,22 @@ var R1401 = Behaviour{
 	CheckMemberID:   true,
 	MemberTypes:     memberTypes,
 	LEPoolFirst:     1,
+	DefaultTLEs:     true,
+	PoolsInFailInfo: true,
+	OpenDisabled:    true,
+}
+
+// Main is the driver's branch main as of commit 9ce667e, which is no release yet.
+var Main = Behaviour{
+	Release:         "main",
+	Ops:             110,
+	Overlap:         OverlapExact,
+	DuplicateMember: true,
+	CheckMemberID:   true,
+	MemberTypes:     memberTypes,
+	LEPoolFirst:     1,
+	NotCounted:      true,
+	ByID:            true,
 	PoolsInFailInfo: true,
 	OpenDisabled:    true,
 }

@@ -13,6 +13,7 @@ const (
 	NumTCs     = 5 // dedicated access, low latency, bulk data, best effort, ETH
 	DefaultID  = 1 // CXI_DEFAULT_SVC_ID
 	invalidID  = 0xffffffff
+	notCounted = 0xffff
 )
 
 // MemberType is enum cxi_svc_member_type.

@@ -63,10 +63,11 @@ func (n *NIC) FreeLNI(id uint32) Errno {
 // Use allocates count objects of a resource in an LNI: EBADR for one whose max is 0, ENOSPC above the service's max or above
 // what the device has left. What others have reserved and not taken is not kept for them (cxi_rgroup_alloc_resource and
 // cass_alloc_resource in cass_rgroup.c of 13.0.0 to 14.0.1, cxi_alloc_resource in cass_svc.c of 12.0). LE and TLE are
-// counted by the hardware, which does keep reservations; they are EINVAL here.
+// counted by the hardware, which does keep reservations. Here they are ENOSPC above what a service has reserved, and
+// EINVAL for LE.
 func (n *NIC) Use(lni uint32, r core.Resource, count uint16) Errno {
 	i, ok := slices.BinarySearchFunc(n.lnis, lni, func(l LNI, id uint32) int { return int(int64(l.ID) - int64(id)) })
-	if !ok || r >= core.NumResources || r == core.LE || r == core.TLE {
+	if !ok || r >= core.NumResources || r == core.LE {
 		return EINVAL
 	}
 	s := n.find(n.lnis[i].Service)

@@ -21,7 +21,7 @@ var Total = [core.NumResources]uint16{core.PTE: 2048, core.TXQ: 1024, core.TGQ: 
 // NIC is one NIC's services and LNIs. It is a value: Clone it to keep a state. The zero value is no NIC; use New or Restore.
 type NIC struct {
 	b        *Behaviour
-	services []Service // in the order of creation, which is the order of the driver's list
+	services []Service // in the order of the driver's list
 	lnis     []LNI     // by id
 	reserved [core.NumResources]uint16
 	lePools  uint16 // bit i: pool i is taken
@@ -109,7 +109,7 @@ func (n *NIC) own() {
 // Behaviour is the release that the NIC follows.
 func (n *NIC) Behaviour() *Behaviour { return n.b }
 
-// Services is the driver's list, in the order of creation. It must not be changed and is good until the next call that changes the NIC.
+// Services is the driver's list, in the order of creation or of ids (Behaviour.ByID). It must not be changed and is good until the next call that changes the NIC.
 func (n *NIC) Services() []Service { return n.services }
 
 // Get is one service (cxil_get_svc): EINVAL for an unknown id.

@@ -318,12 +318,12 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 		return 0, tell("get", encode(s.Desc))
 	case opUseList:
 		for _, s := range k.Services() {
-			more = append(more, tell("use", encodeUse(s))...)
+			more = append(more, tell("use", encodeUse(k, s))...)
 		}
 		return 0, more
 	case opUse:
 		s, err := k.Get(id)
-		return -int32(err), encodeUse(s)
+		return -int32(err), encodeUse(k, s)
 	case opSetLPR:
 		if n.ignoreLPR {
 			return 0, nil
@@ -453,11 +453,11 @@ func encodeFail(f refusal.FailInfo) []byte {
 }
 
 // encodeUse is struct cxi_rsrc_use.
-func encodeUse(s kernel.Service) []byte {
+func encodeUse(k *kernel.NIC, s kernel.Service) []byte {
 	b := make([]byte, 24)
 	binary.NativeEndian.PutUint32(b, s.ID)
 	binary.NativeEndian.PutUint32(b[4:], uint32(s.TLEPool))
-	for i, v := range s.InUse {
+	for i, v := range k.InUse(s.ID) {
 		binary.NativeEndian.PutUint16(b[8+2*i:], v)
 	}
 	return b

@@ -16,15 +16,17 @@ var sends = []row{
 	{"cp: the class of ethernet", profiling, send(owner, 7, 4), always(invalid)},
 	{"cp: VNI 0", profiling, send(owner, 0, 1), always(invalid)},
 	{"cp: a VNI of the user's other service", profiling, send(owner, 8, 1), from130(invalid, ok)},
-	{"cp: a VNI of another user's service", profiling, send(owner, 9, 1), Answers{invalid, noent, perm, perm, perm}},
+	{"cp: a VNI of another user's service", profiling, send(owner, 9, 1),
+		Answers{invalid, noent, perm, perm, perm, perm}},
 	{"cp: nobody's VNI", profiling, send(owner, 11, 1), from130(invalid, noent)},
-	{"cp: the default service's VNI", profiling, send(owner, 1, 1), Answers{invalid, ok, noent, noent, noent}},
-	{"cp: a VNI named without restricted_vnis", profiling, send(owner, 12, 1), Answers{invalid, ok, noent, noent, noent}},
-	{"cp: a VNI of a range", profiling, send(owner, 66, 1), Answers{invalid, noent, ok, ok, ok}},
-	{"cp: another user, in the owner's LNI", profiling, send(stranger, 7, 1), Answers{ok, noent, perm, perm, perm}},
+	{"cp: the default service's VNI", profiling, send(owner, 1, 1), Answers{invalid, ok, noent, noent, noent, noent}},
+	{"cp: a VNI named without restricted_vnis", profiling, send(owner, 12, 1),
+		Answers{invalid, ok, noent, noent, noent, noent}},
+	{"cp: a VNI of a range", profiling, send(owner, 66, 1), Answers{invalid, noent, ok, ok, ok, ok}},
+	{"cp: another user, in the owner's LNI", profiling, send(stranger, 7, 1), Answers{ok, noent, perm, perm, perm, perm}},
 	{"cp: root, nobody's VNI", profiling, send(kernel.Root, 11, 1), from130(invalid, ok)},
 	{"cp: root, a VNI of another user's service", profiling, send(kernel.Root, 9, 1),
-		Answers{invalid, exists, perm, perm, perm}},
+		Answers{invalid, exists, perm, perm, perm, perm}},
 	{"cp: of an unknown LNI", profiling, func(_ testing.TB, n NIC) string {
 		return n.AllocCP(owner, 99, 7, 1).Error()
 	}, always(invalid)},
@@ -35,7 +37,7 @@ var sends = []row{
 			return err.Error()
 		}
 		return n.AllocCP(owner, lni, 77, 1).Error()
-	}, Answers{ok, noent, revoked, revoked, revoked}},
+	}, Answers{ok, noent, revoked, revoked, revoked, revoked}},
 }
 
 // send asks for a profile in an LNI of a service with VNI 7, on a NIC with services of several kinds.

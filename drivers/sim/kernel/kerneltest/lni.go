@@ -15,14 +15,16 @@ const (
 // lnis are the rules about users of a service.
 var lnis = []row{
 	{"open: the uid", opening, open(owner), always(ok)},
-	{"open: another uid, the second member ignored", opening, open(stranger), Answers{perm, ok, perm, perm, perm}},
+	{"open: another uid, the second member ignored", opening, open(stranger),
+		Answers{perm, ok, perm, perm, perm, perm}},
 	{"open: another uid, the second member uid 0", opening, open(stranger, Members(UID(1000), UID(0))), always(perm)},
 	{"open: root has no bypass", opening, open(kernel.Root, Members(UID(1000), GID(50))), always(perm)},
 	{"open: the effective gid", opening,
 		open(kernel.Caller{EUID: 7, EGID: 50}, Members(GID(50), UID(0))), always(ok)},
 	{"open: a uid that equals the gid", opening, open(kernel.Caller{EUID: 50}, Members(GID(50), UID(1))), always(perm)},
 	{"open: a supplementary group", opening,
-		open(kernel.Caller{EUID: 7, EGID: 7, Group: 50}, Members(GID(50), UID(0))), Answers{ok, perm, perm, perm, perm}},
+		open(kernel.Caller{EUID: 7, EGID: 7, Group: 50}, Members(GID(50), UID(0))),
+		Answers{ok, perm, perm, perm, perm, perm}},
 	{"open: anybody without restricted_members", opening, open(stranger, Everybody), always(ok)},
 	{"open: an unknown service", opening, openID(99), always(invalid)},
 	{"open: the default service, which is disabled", opening, openID(kernel.DefaultID), always(revoked)},

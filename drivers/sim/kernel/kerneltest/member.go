@@ -18,5 +18,5 @@ var members = []row{
 	{"alloc: a member twice", entries, alloc(Members(UID(5), UID(5))), from131(ok, exists)},
 	{"alloc: a uid and a gid of one number", entries, alloc(Members(UID(5), GID(5))), always(ok)},
 	{"alloc: a VNI of another service, and uid 4294967295", "cxi_svc_alloc, cass_svc.c",
-		next([]Change{VNIs(100), Members(nobody)}, 1), Answers{ok, exists, badr, badr, badr}},
+		next([]Change{VNIs(100), Members(nobody)}, 1), Answers{ok, exists, badr, badr, badr, badr}},
 }

@@ -80,15 +80,15 @@ var namespaces = []row{
 
 	{"open: a process of the namespace", opening, func(t testing.TB, n NIC) string {
 		return enter(n, bare(t, n), 7)
-	}, Answers{perm, ok, perm, ok, ok}}, // 13.0 lets everybody in for an ignored member
+	}, Answers{perm, ok, perm, ok, ok, ok}}, // 13.0 lets everybody in for an ignored member
 	{"open: a process of another namespace", opening, func(t testing.TB, n NIC) string {
 		return enter(n, bare(t, n), 8)
-	}, Answers{perm, ok, perm, perm, perm}},
+	}, Answers{perm, ok, perm, perm, perm, perm}},
 	{"open: a process of the first of two namespaces", opening, func(t testing.TB, n NIC) string {
 		id := bare(t, n)
 		_ = n.SetNetNS(kernel.Root, id, 9)
 		return enter(n, id, 9)
-	}, Answers{perm, ok, perm, ok, ok}},
+	}, Answers{perm, ok, perm, ok, ok, ok}},
 	{"open: a process of a namespace, by a NET_NS member", opening, func(t testing.TB, n NIC) string {
 		id, _, err := n.Alloc(kernel.Root, Desc(Members(netNS)))
 		if err == kernel.OK {

@@ -18,6 +18,7 @@ type NIC interface {
 	Destroy(kernel.Caller, uint32) kernel.Errno
 	Get(uint32) (kernel.Service, kernel.Errno)
 	Services() []kernel.Service
+	InUse(uint32) [core.NumResources]uint16
 	Enable(kernel.Caller, uint32, bool) kernel.Errno
 	SetLPR(c kernel.Caller, id, lpr uint32) kernel.Errno
 	LPR(uint32) (uint32, kernel.Errno)
@@ -34,12 +35,14 @@ type NIC interface {
 	Use(lni uint32, r core.Resource, count uint16) kernel.Errno
 }
 
-// Answers are an error or a reading for each release: the tags release/shs-12.0.0 (12.0.1 and 12.0.2 do not differ
-// here), 13.0.0, 13.1.0, 14.0.0 and 14.0.1.
-type Answers [5]string
+// Answers are an error or a reading for each release: the tags release/shs-12.0.0, 13.0.0, 13.1.0, 14.0.0 and 14.0.1,
+// and the branch main as of 9ce667e. 12.0.1 and 12.0.2 do not differ from 12.0.0 here.
+type Answers [6]string
 
 // Drivers are the releases that have Answers, in their order.
-var Drivers = [len(Answers{})]*kernel.Behaviour{&kernel.R120, &kernel.R130, &kernel.R131, &kernel.R1400, &kernel.R1401}
+var Drivers = [len(Answers{})]*kernel.Behaviour{
+	&kernel.R120, &kernel.R130, &kernel.R131, &kernel.R1400, &kernel.R1401, &kernel.Main,
+}
 
 // row is one rule.
 type row struct {
@@ -61,7 +64,7 @@ func Test(t *testing.T, probed func(testing.TB, *kernel.Behaviour) NIC) {
 				})
 			}
 		}
-		test(b, system, allocs, members, settings, namespaces, lnis, sends)
+		test(b, system, allocs, members, settings, namespaces, lnis, sends, uses)
 		unshared := *b
 		unshared.NoSharing = b.OpenDisabled // the parameter is new in 13.1
 		test(&unshared, withoutSharing)
@@ -80,12 +83,15 @@ const (
 	revoked = "EKEYREVOKED"
 )
 
-func always(answer string) Answers { return Answers{answer, answer, answer, answer, answer} }
+func always(answer string) Answers { return Answers{answer, answer, answer, answer, answer, answer} }
 
 // from130 is an answer of 13.0 and newer, from131 one of 13.1 and newer, and so on.
-func from130(old, answer string) Answers { return Answers{old, answer, answer, answer, answer} }
-func from131(old, answer string) Answers { return Answers{old, old, answer, answer, answer} }
-func from140(old, answer string) Answers { return Answers{old, old, old, answer, answer} }
+func from130(old, answer string) Answers { return Answers{old, answer, answer, answer, answer, answer} }
+func from131(old, answer string) Answers { return Answers{old, old, answer, answer, answer, answer} }
+func from140(old, answer string) Answers { return Answers{old, old, old, answer, answer, answer} }
+
+// inOrder is an answer that depends on the order of services: of their creation, or of their ids.
+func inOrder(made, ids string) Answers { return Answers{made, made, made, made, made, ids} }
 
 // within is an answer of 13.0 to 14.0.0, where each VNI was one service's alone.
-func within(answer string) Answers { return Answers{ok, answer, answer, answer, ok} }
+func within(answer string) Answers { return Answers{ok, answer, answer, answer, ok, ok} }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -81,11 +80,11 @@ var settings = []row{
 	{"range: one VNI, which another service names", ranging, func(t testing.TB, n NIC) string {
 		Made(t, n)
 		return ranged(4034, 4034)(t, n)
-	}, Answers{invalid, invalid, exists, exists, "4034-4034"}},
+	}, Answers{invalid, invalid, exists, exists, "4034-4034", "4034-4034"}},
 	{"range: a second one", ranging, twice(2048, 2055, 4096, 4103), from131(invalid, "4096-4103")},
 	{"range: a second one, over the first", ranging, twice(2048, 2055, 2048, 2051), from131(invalid, "EEXIST, ENOENT")},
 	{"range: one VNI twice", ranging, twice(2048, 2048, 2048, 2048),
-		Answers{invalid, invalid, "EEXIST, ENOENT", "EEXIST, ENOENT", "2048-2048"}},
+		Answers{invalid, invalid, "EEXIST, ENOENT", "EEXIST, ENOENT", "2048-2048", "2048-2048"}},
 	{"range: the first of two keeps its VNIs, also once its service is gone", ranging, func(t testing.TB, n NIC) string {
 		id := Made(t, n, Open, VNIs())
 		n.SetVNIRange(kernel.Root, id, 2048, 2055)
@@ -117,21 +116,6 @@ var settings = []row{
 
 	{"exclusive_cp: of the default service", exclusivity, exclusive(), from131(invalid, "false")},
 	{"exclusive_cp: of a service without VNIs", exclusivity, exclusive(Open, VNIs()), from131(invalid, noent)},
-
-	{"use: up to max, which another service has reserved", "cass_alloc_resource, cass_rgroup.c",
-		func(t testing.TB, n NIC) string {
-			_, lni := opened(t, n, Limit(core.TXQ, 1000, 0))
-			Made(t, n, VNIs(7), Limit(core.TXQ, 1000, 1000))
-			return n.Use(lni, core.TXQ, 1000).Error()
-		}, always(ok)},
-	{"use: an object with max 0", "cxi_rgroup_alloc_resource, cxi_rgroup.c", func(t testing.TB, n NIC) string {
-		_, lni := opened(t, n)
-		return n.Use(lni, core.EQ, 1).Error()
-	}, always(badr)},
-	{"use: above max", "cass_alloc_resource, cass_rgroup.c", func(t testing.TB, n NIC) string {
-		_, lni := opened(t, n)
-		return n.Use(lni, core.TXQ, 17).Error()
-	}, always(nospace)},
 }
 
 // withoutSharing are rules of drivers that were loaded with enable_rgid_sharing=0.
