@@ -169,7 +169,7 @@ func (s *state) nic(d *core.Device) (found []fault) {
 	if has := d.Capacity[core.LE]; has.Pooled && has.PooledByMax && has.PoolsLeft == 0 {
 		found = append(found, fault{
 			severity: core.Warning, evidence: "no LE pool is left, and this driver takes one for each service",
-			remedy: "`weft services --all` shows who has them; `weft clean` removes those of nobody", words: "NIC %s can take no further job",
+			remedy: "`weft services` shows who has them; `weft clean` removes those of nobody", words: "NIC %s can take no further job",
 		})
 	}
 	if has := d.Capacity[core.TLE]; has.Pooled && has.PoolsLeft == 0 {

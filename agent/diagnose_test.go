@@ -96,7 +96,7 @@ func TestFindings(t *testing.T) {
 		"no LE pool, and each service takes one": {
 			shows(func(d *core.Device) {
 				d.Capacity[core.LE] = core.Supply{Total: 100, Free: 100, Pooled: true, PooledByMax: true}
-			}), "warning", "NIC cxi1 can take no further job", "no LE pool is left", "`weft services --all`",
+			}), "warning", "NIC cxi1 can take no further job", "no LE pool is left", "`weft services`",
 		},
 		"no LE pool, and only a reservation takes one": {
 			shows(func(d *core.Device) { d.Capacity[core.LE] = core.Supply{Total: 100, Free: 100, Pooled: true} }), "", "", "", "",
