@@ -140,7 +140,7 @@ func (b *box) start() {
 	if b.w.trace != nil {
 		b.w.say("%s: agent %d starts with %d records", b.name, b.agent.proc, len(records))
 	}
-	cfg := node.Config{Node: b.name, Boot: b.boot}
+	cfg := node.Config{Node: b.name, Boot: b.boot, Cores: numCores}
 	if b.name == dataServer && b.w.reloaded {
 		cfg.Served = allServed
 	}

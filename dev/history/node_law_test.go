@@ -8,6 +8,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
 func entryVNIs(r node.Record) []core.VNI {
@@ -103,10 +104,28 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 			if got := own.service.Limits[core.TXQ].Reserved; got < leastTXQs {
 				l.w.fail("R5: %s: %v was prepared on %s with %d txqs, below policy's floor", b.name, e.Grant.Run, d, got)
 			}
+			l.shared(b, n)
 		}
 		return
 	}
 	l.w.fail("R3: %s: %v was prepared with VNIs %s, and no record says so", b.name, h.Key, vnis)
+}
+
+// shared: jobs that have cores of their own cannot take from each other what is reserved. Services of others may.
+func (l *law) shared(b *box, n *nic) {
+	foreign := func(o *owned) bool { return o.foreign }
+	if len(n.owned) > fewJobs || slices.ContainsFunc(n.owned, foreign) {
+		return
+	}
+	for r, total := range kernel.Total {
+		all := 0
+		for _, o := range n.owned {
+			all += int(o.service.Limits[r].Max)
+		}
+		if res := core.Resource(r); res != core.LE && all > int(total) {
+			l.w.fail("R5: %s: the %d jobs on %s may have %d %v of %d", b.name, len(n.owned), n.name, all, res, total)
+		}
+	}
 }
 
 // cleaned: what the node held of the job is gone, whatever count the hook showed.

@@ -325,7 +325,7 @@ func decide(j core.Job) engine.Decision {
 	}
 	var l core.Limits
 	for _, r := range []core.Resource{core.TXQ, core.TGQ, core.EQ, core.CT, core.PTE, core.AC} {
-		l[r] = core.Limit{Max: 64, Reserved: 8}
+		l[r] = core.Limit{Max: 2048, Reserved: 8}
 	}
 	l[core.LE] = core.Limit{Max: 1024, Reserved: 64}
 	d.Floor[core.TXQ] = leastTXQs

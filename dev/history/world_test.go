@@ -15,6 +15,8 @@ import (
 const (
 	numNodes = 3
 	numNICs  = 2
+	numCores = 16 // of a node
+	fewJobs  = 4  // as many as have cores of their own on a node
 	label    = "tioga"
 	poolName = "jobs"
 	firstVNI = 100
@@ -97,7 +99,8 @@ func newWorld(seed uint64, t *trace) *world {
 		Rules:      engine.Rules{VanishCount: 2, Unknown: unknownVNIs},
 	}
 	w.reloaded = w.odds(500)
-	w.sched = schedulertest.New(label, 4)
+	w.sched = schedulertest.New(label, numCores/fewJobs)
+	w.sched.Total = numCores * w.rng.IntN(2) // or the node counts
 	w.law = newLaw(w)
 	for i := range numNodes {
 		b := newBox(w, i)

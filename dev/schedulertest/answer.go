@@ -71,7 +71,7 @@ func (m *Model) Describe(key core.Key, lie Lie, r *rand.Rand) (core.Job, *core.E
 	if j == nil || lie == Empty || lie == Lacking && r.IntN(2) == 0 {
 		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: the scheduler does not know it", key)
 	}
-	out := core.Job{Run: j.Run, GID: j.GID, Placements: j.shares(m.Cores), Request: j.Request, Gone: j.State != core.JobRunning || j.Key != key}
+	out := core.Job{Run: j.Run, GID: j.GID, Placements: j.shares(m.Cores, m.Total), Request: j.Request, Gone: j.State != core.JobRunning || j.Key != key}
 	switch lie {
 	case Stale, Doubled:
 		for _, s := range slices.Backward(m.past) {

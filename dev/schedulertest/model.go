@@ -11,7 +11,8 @@ import (
 // Model is a scheduler's state. It is not safe for concurrent use.
 type Model struct {
 	Label string // the instance's name in config.hcl
-	Cores int    // of each node
+	Cores int    // of each job on each node
+	Total int    // of each node; 0: it does not say
 
 	jobs []*Job // what it remembers, oldest first
 	next int
@@ -141,7 +142,7 @@ func (j *Job) leave(state core.JobState, shown uint32) []Hook {
 	return hooks
 }
 
-func (j *Job) shares(cores int) []core.Placement {
+func (j *Job) shares(cores, total int) []core.Placement {
 	hosts := j.Hosts
 	if len(hosts) == 0 {
 		hosts = j.last
@@ -149,5 +150,5 @@ func (j *Job) shares(cores int) []core.Placement {
 	if len(hosts) == 0 {
 		return nil
 	}
-	return []core.Placement{{Hosts: strings.Join(hosts, ","), Nodes: len(hosts), Cores: cores}}
+	return []core.Placement{{Hosts: strings.Join(hosts, ","), Nodes: len(hosts), Cores: cores, Total: total}}
 }
