@@ -36,7 +36,7 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	}
 	each := make([][]core.Finding, len(cards), len(cards)+len(virtual))
 	parallel(len(cards), func(i int) {
-		found, err := once(ctx, d, lib, cards[i], "cannot check it", func(n *nic) []core.Finding {
+		found, err := once(ctx, d, lib, cards[i], true, "cannot check it", func(n *nic) []core.Finding {
 			return append(d.checkNIC(n), d.health(n.name)...)
 		})
 		switch {

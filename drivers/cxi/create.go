@@ -19,9 +19,8 @@ func (d *Driver) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.C
 // maker makes services on one NIC in one visit.
 type maker struct {
 	n        *nic
-	read     bool
-	services []desc
 	traits   traits
+	services []desc // as the driver listed them last
 }
 
 func (m *maker) create(spec *core.ServiceSpec) core.Created {
@@ -37,22 +36,19 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 	if bad != nil {
 		return core.Service{}, bad
 	}
-	if !m.read {
-		list, err := m.n.list()
-		if err != ok {
-			return core.Service{}, failure(spec.Device, "cannot list its services", 0, err)
-		}
-		m.services, m.traits, m.read = list, m.n.traits(), true
-	}
+	m.traits = m.n.traits()
 	if bad := m.able(spec); bad != nil {
 		return core.Service{}, bad
 	}
-	id, have, whole := m.find(spec, &want)
-	if whole { // it is somebody's already: what cannot be read of it stays
-		if err := m.share(id, 0); err != ok && err != ebusy { // whoever made it may have been killed before this; in use it stays as it is
-			return core.Service{}, failure(spec.Device, "cannot set how many LNIs share an RGID of service", id, err)
-		}
-		return m.readBack(spec, &want, id)
+	if extrasOf(spec) == (extras{}) && m.traits.exact {
+		return m.plain(spec, &want)
+	}
+	if err := m.list(); err != ok {
+		return core.Service{}, failure(spec.Device, "cannot list its services", 0, err)
+	}
+	id, have, whole := m.find(spec, &want, 0)
+	if whole {
+		return m.found(spec, &want, id)
 	}
 	if id == 0 {
 		var fail failInfo
@@ -65,7 +61,6 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 		if !ranged(spec) || !m.traits.ranges {
 			have.flags |= enabled
 		}
-		m.services = append(m.services, have)
 	}
 	if err := m.finish(spec, &have); err != ok {
 		return core.Service{}, m.undo(spec, id, m.refused(spec, nil, err))
@@ -75,6 +70,58 @@ func (m *maker) make(spec *core.ServiceSpec) (core.Service, *core.Error) {
 		bad = m.undo(spec, id, bad)
 	}
 	return s, bad
+}
+
+// plain makes a service that its descriptor tells whole, where a NIC may have two equal ones. It makes the service before
+// it looks for an equal one: then one list reads the service back and shows whether another stood already.
+func (m *maker) plain(spec *core.ServiceSpec, want *desc) (core.Service, *core.Error) {
+	id, fail, err := m.n.alloc(want)
+	if err != ok {
+		if m.list() == ok {
+			if other, _, whole := m.find(spec, want, 0); whole {
+				return m.found(spec, want, other)
+			}
+		}
+		return core.Service{}, m.refused(spec, &fail, err)
+	}
+	if err := m.share(id, 1); err != ok {
+		return core.Service{}, m.undo(spec, id, m.refused(spec, nil, err))
+	}
+	if err := m.list(); err != ok {
+		return core.Service{}, m.undo(spec, id, failure(spec.Device, "cannot read back service", id, err))
+	}
+	if other, _, whole := m.find(spec, want, id); whole {
+		if err := m.n.destroy(id, true); err != ok {
+			return core.Service{}, failure(spec.Device, "cannot remove the second service", id, err)
+		}
+		return m.found(spec, want, other)
+	}
+	for i := range m.services {
+		if m.services[i].id == id {
+			s, bad := m.judge(spec, want, &m.services[i], id)
+			if bad != nil {
+				bad = m.undo(spec, id, bad)
+			}
+			return s, bad
+		}
+	}
+	return core.Service{}, core.Errorf(core.NICFailed, "NIC %s: cannot create service: VNIs %s: service %d, just made, is not in the driver's list",
+		spec.Device, core.VNIRanges(spec.VNIs), id)
+}
+
+// found is a service that stood already: what cannot be read of it stays.
+func (m *maker) found(spec *core.ServiceSpec, want *desc, id uint32) (core.Service, *core.Error) {
+	// Whoever made it may have been killed before this. In use it stays as it is.
+	if err := m.share(id, 0); err != ok && err != ebusy {
+		return core.Service{}, failure(spec.Device, "cannot set how many LNIs share an RGID of service", id, err)
+	}
+	return m.readBack(spec, want, id)
+}
+
+// list reads the services that stand.
+func (m *maker) list() (err errno) {
+	m.services, err = m.n.list()
+	return err
 }
 
 // able refuses what the driver or the library cannot do, before anything is made.
@@ -106,12 +153,12 @@ func (m *maker) able(spec *core.ServiceSpec) *core.Error {
 	return nil
 }
 
-// find looks for a service that equals the spec; or for one that is half made, because whoever made it was killed between two calls: it is finished.
-func (m *maker) find(spec *core.ServiceSpec, want *desc) (id uint32, have desc, whole bool) {
+// find looks for a service but this one that equals the spec; or for one that is half made, because whoever made it was killed between two calls: it is finished.
+func (m *maker) find(spec *core.ServiceSpec, want *desc, but uint32) (id uint32, have desc, whole bool) {
 	full, extra := stands(*want), extrasOf(spec)
 	for i := range m.services {
 		s := m.services[i]
-		if s.id == defaultID || s.has(systemService) {
+		if s.id == defaultID || s.id == but || s.has(systemService) {
 			continue
 		}
 		as := s
@@ -166,9 +213,14 @@ func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Se
 	if err != ok {
 		return core.Service{}, failure(spec.Device, "cannot read back service", id, err)
 	}
+	return m.judge(spec, want, &have, id)
+}
+
+// judge compares a service with what was asked for.
+func (m *maker) judge(spec *core.ServiceSpec, want, have *desc, id uint32) (core.Service, *core.Error) {
 	full := stands(*want)
-	differ := differences(&full, &have)
-	e := m.n.extras(&have)
+	differ := differences(&full, have)
+	e := m.n.extras(have)
 	if m.n.over() {
 		return core.Service{}, failure(spec.Device, "cannot read back service", id, ecanceled)
 	}
@@ -182,12 +234,7 @@ func (m *maker) readBack(spec *core.ServiceSpec, want *desc, id uint32) (core.Se
 		return core.Service{}, core.Errorf(core.NICFailed, "NIC %s: cannot create service: VNIs %s: service %d, read back, has other %s than were asked for",
 			spec.Device, core.VNIRanges(spec.VNIs), id, strings.Join(differ, ", "))
 	}
-	for i := range m.services {
-		if m.services[i].id == id {
-			m.services[i] = have
-		}
-	}
-	return view(spec.Device, &have, e, use{}), nil
+	return view(spec.Device, have, e, use{}), nil
 }
 
 // undo removes a service that must not stand: one that is not finished, that is another than was asked for, since nobody knows whom it lets in, or whose
@@ -196,12 +243,6 @@ func (m *maker) undo(spec *core.ServiceSpec, id uint32, why *core.Error) *core.E
 	if err := m.n.destroy(id, true); err != ok {
 		return core.Errorf(why.Reason, "%w; and it could not be removed: %w", why, failure(spec.Device, "cannot remove service", id, err)).WithShort(why.Short...)
 	}
-	for i := range m.services {
-		if m.services[i].id == id {
-			m.services = append(m.services[:i], m.services[i+1:]...)
-			break
-		}
-	}
 	return why
 }
 
@@ -209,11 +250,11 @@ func (m *maker) undo(spec *core.ServiceSpec, id uint32, why *core.Error) *core.E
 func (m *maker) refused(spec *core.ServiceSpec, fail *failInfo, err errno) *core.Error {
 	switch {
 	case err == enospc && fail != nil:
-		list, unread := m.n.list()
-		if unread != ok { // as they were read before
-			list = m.services
+		var left core.Capacity // unread, nothing is known to be left
+		if m.list() == ok {
+			left = capacity(m.n.info.totals(), m.services, m.traits)
 		}
-		return refusal.Short(spec, capacity(m.n.info.totals(), list, m.traits), fail.report(), err)
+		return refusal.Short(spec, left, fail.report(), err)
 	case err == eexist:
 		all, _ := m.n.services() // what cannot be read now is not named
 		return refusal.Taken(spec, all, m.traits.exact, err)

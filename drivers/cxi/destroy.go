@@ -41,8 +41,11 @@ func (n *nic) remove(s *core.Service) error {
 	return nil
 }
 
-// look finds a service in the driver's list, which alone tells one that is gone from a call that is refused.
+// look reads a service. EINVAL is an unknown one, or a call that is refused: the driver's list tells which.
 func (n *nic) look(id uint32) (have desc, there bool, err errno) {
+	if have, err = n.get(id); err != einval {
+		return have, err == ok, err
+	}
 	list, err := n.list()
 	for i := range list {
 		if list[i].id == id {

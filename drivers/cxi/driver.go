@@ -10,7 +10,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/cxi/health"
 )
 
-// Driver is the NIC driver of the node that it runs on. It is safe for concurrent use and keeps nothing of the NICs but what release they behave as.
+// Driver is the NIC driver of the node that it runs on. It is safe for concurrent use and keeps nothing of the NICs but what release they behave as, and for a second their handles.
 type Driver struct {
 	lanes   lanes
 	loading chan struct{} // who loads the library
@@ -107,7 +107,7 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 	}
 	out := make([]core.Device, len(cards))
 	parallel(len(cards), func(i int) {
-		device, err := once(ctx, d, lib, cards[i], "cannot read it", d.device)
+		device, err := once(ctx, d, lib, cards[i], true, "cannot read it", d.device)
 		if err != nil && err.Reason != core.NICMissing {
 			device = core.Device{Name: cards[i].name, Fault: err.What, Remedy: err.Known()}
 		}
@@ -156,7 +156,7 @@ func (d *Driver) Services(ctx context.Context) ([]core.Service, error) {
 	}
 	lists := make([]listed, len(cards))
 	parallel(len(cards), func(i int) {
-		l, err := once(ctx, d, lib, cards[i], "cannot list its services", func(n *nic) (l listed) {
+		l, err := once(ctx, d, lib, cards[i], false, "cannot list its services", func(n *nic) (l listed) {
 			l.services, l.err = n.services()
 			return l
 		})

@@ -139,11 +139,14 @@ func TestReadBack(t *testing.T) {
 		"a class more":      {func(d []byte) { d[10] = 1 }, "classes"},
 		"a higher limit":    {func(d []byte) { d[36] ^= 0x40 }, "limits"},
 	} {
-		for _, op := range []string{"get", "alloc"} { // the kernel shows another than it made; it makes another than was asked for
+		for op, b := range map[string]*kernel.Behaviour{
+			"get": &kernel.R1400, "list": &kernel.R1401, // the kernel shows another than it made
+			"alloc": &kernel.R1401, // it makes another than was asked for
+		} {
 			if op == "alloc" && (name == "disabled") {
 				continue // which the kernel decides itself
 			}
-			d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+			d, n := on(t, b, 1, shim.Lib10)
 			if _, err := d.Devices(t.Context()); err != nil { // so that the release is known
 				t.Fatal(err)
 			}
@@ -163,6 +166,60 @@ func TestReadBack(t *testing.T) {
 					t.Errorf("%s (%s): the service still stands: %+v", name, op, k.Services()[3:])
 				}
 			})
+		}
+	}
+}
+
+// TestCalls: a job takes few calls of a NIC, and visits within a second open it once. libcxi's list is two calls.
+func TestCalls(t *testing.T) {
+	ops := []string{"open", "alloc", "list", "get", "destroy"}
+	for b, want := range map[*kernel.Behaviour][]int{&kernel.R1401: {0, 1, 2, 1, 1}, &kernel.R1400: {0, 1, 2, 2, 1}} {
+		d, n := on(t, b, 1, shim.Lib10)
+		if _, err := d.Devices(t.Context()); err != nil { // it asks for the release, and leaves the NIC open
+			t.Fatal(err)
+		}
+		var before, got []int
+		for _, op := range ops {
+			before = append(before, n.Calls("call "+op))
+		}
+		if err := destroy(t, d, must(t, d, spec("cxi0", 1000, 4034))); err != nil {
+			t.Fatal(err)
+		}
+		for i, op := range ops {
+			got = append(got, n.Calls("call "+op)-before[i])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("SHS %s: calls of %v: %s", b.Release, ops, diff)
+		}
+	}
+}
+
+// TestSecondOfTwo: where a NIC may have two equal services, a job's start leaves one, whoever made the first.
+func TestSecondOfTwo(t *testing.T) {
+	for _, b := range kernel.Behaviours() {
+		d, n := on(t, b, 1, shim.LibraryOf(b))
+		first := must(t, driver(t, n), spec("cxi0", 1000, 4034))
+		if again := must(t, d, spec("cxi0", 1000, 4034)); again.ID != first.ID {
+			t.Errorf("SHS %s: service %d, want %d again", b.Release, again.ID, first.ID)
+		}
+		n.Do(0, func(k *kernel.NIC) {
+			if len(k.Services()) != 4 {
+				t.Errorf("SHS %s: %d services beside the driver's, want one", b.Release, len(k.Services())-3)
+			}
+		})
+		if lost := leaks(n, b); lost != 0 {
+			t.Errorf("SHS %s: %d allocs that leak", b.Release, lost)
+		}
+		n.Do(0, func(k *kernel.NIC) { // no room for a second one, for a moment
+			d := kernel.Desc{RestrictedVNIs: true, NumVNIs: 1, VNIs: [kernel.MaxVNIs]uint16{9}, ResourceLimits: true}
+			left := k.Capacity()[core.TXQ].Free
+			d.Limits[core.TXQ] = core.Limit{Max: left, Reserved: left}
+			if _, _, err := k.Alloc(kernel.Root, &d); err != kernel.OK {
+				t.Fatal(err)
+			}
+		})
+		if again := must(t, d, spec("cxi0", 1000, 4034)); again.ID != first.ID {
+			t.Errorf("SHS %s, on a full NIC: service %d, want %d again", b.Release, again.ID, first.ID)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// nic is a NIC whose handle is open, for one visit: a handle that stayed open would show the link as it was and keep the driver from being unloaded.
+// nic is a NIC whose handle is open.
 type nic struct {
 	ctx    context.Context // of the visit: once it is over nothing more is begun
 	d      *Driver

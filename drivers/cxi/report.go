@@ -69,7 +69,7 @@ func (d *Driver) Report(ctx context.Context, name string, first core.VNI, shared
 		visit, stop = context.WithDeadline(visit, end.Add(2*clearing))
 	}
 	defer stop()
-	got, failed := once(visit, d, lib, cards[at], "cannot try it", func(n *nic) (out result) {
+	got, failed := once(visit, d, lib, cards[at], true, "cannot try it", func(n *nic) (out result) {
 		out.r, out.err = n.report(ctx, first, shared)
 		return out
 	})

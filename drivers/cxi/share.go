@@ -10,9 +10,15 @@ import (
 // share lets LNIs share RGIDs where there are too few and they can, and reads it back. has tells how many share one
 // now. 0 makes share read that.
 func (m *maker) share(id, has uint32) errno {
+	if m.n.lnisPerRGID(1) <= 1 || m.n.lib.setLPR == nil {
+		return ok
+	}
 	free, known := m.n.d.now().sys.rgids(m.n.name)
-	want := min(m.n.lnisPerRGID(free), m.n.canShare())
-	if !known || want <= 1 || m.n.lib.setLPR == nil {
+	want := m.n.lnisPerRGID(free)
+	if !known || want <= 1 {
+		return ok
+	}
+	if want = min(want, m.n.canShare()); want <= 1 {
 		return ok
 	}
 	if has == 0 {

@@ -38,9 +38,11 @@ const physicalBAR = 2 << 30
 // physical one; in a virtual machine, where that one is not, only its range of memory tells it.
 func (s sysfs) virtual(name string) bool {
 	device := filepath.Join(string(s), "class/cxi_user", name, "device")
+	if bar, err := os.Stat(filepath.Join(device, "resource0")); err == nil {
+		return bar.Size() < physicalBAR
+	}
 	_, err := os.Lstat(filepath.Join(device, "physfn"))
-	bar, none := os.Stat(filepath.Join(device, "resource0"))
-	return err == nil || none == nil && bar.Size() < physicalBAR
+	return err == nil
 }
 
 // cards lists the NICs as libcxi finds them (class cxi_user), in the order of their numbers, and beside them the virtual

@@ -159,7 +159,9 @@ func TestVirtualFunction(t *testing.T) {
 			if c.link {
 				err = errors.Join(err, os.Symlink("../cxi0", filepath.Join(device, "physfn")))
 			}
-			if bar := filepath.Join(device, "resource0"); c.bar > 0 {
+			bar := filepath.Join(device, "resource0")
+			err = errors.Join(err, os.Remove(bar))
+			if c.bar > 0 {
 				err = errors.Join(err, os.WriteFile(bar, nil, 0o600), os.Truncate(bar, c.bar))
 			}
 			if err != nil {

@@ -11,36 +11,18 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// lanes let one thread at a time into each NIC. A call that hangs in the driver cannot be ended: it keeps its thread and its lane until it returns, the
-// other NICs' go on, and so one stuck NIC costs one thread.
-type lanes struct {
-	mu sync.Mutex
-	of map[string]chan struct{}
-}
-
-func (l *lanes) lane(name string) chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of == nil {
-		l.of = map[string]chan struct{}{}
-	}
-	if l.of[name] == nil {
-		l.of[name] = make(chan struct{}, 1)
-	}
-	return l.of[name]
-}
-
 // visit runs do on a NIC in a thread of its own and gathers what it tells, each of the results once by its place. The
 // error is for those that did not come: the NIC cannot be opened, or did not answer before ctx was over. visit returns
 // then; do goes on until its call returns and begins no other.
 func visit[T any](
-	ctx context.Context, d *Driver, lib *library, c card, what string, results int, do func(n *nic, tell func(int, T)),
+	ctx context.Context, d *Driver, lib *library, c card, fresh bool, what string, results int,
+	do func(n *nic, tell func(int, T)),
 ) (map[int]T, *core.Error) {
 	start := time.Now()
 	lane := d.lanes.lane(c.name)
 	got := make(map[int]T, results)
 	select {
-	case lane <- struct{}{}:
+	case lane.turn <- struct{}{}:
 	case <-ctx.Done():
 		return got, late(ctx, c.name, what, start, "an earlier call still waits for it")
 	}
@@ -50,14 +32,13 @@ func visit[T any](
 	}
 	out, opened := make(chan told, results), make(chan errno, 1) // neither ever blocks
 	go func() {
-		defer func() { <-lane }()
+		defer lane.leave()
 		defer close(out)
-		n, err := openNIC(ctx, d, lib, c)
+		n, err := lane.enter(ctx, d, lib, c, fresh)
 		opened <- err
 		if err != ok {
 			return
 		}
-		defer n.close()
 		do(n, func(i int, v T) { out <- told{i, v} })
 	}()
 	over, last := ctx.Done(), (<-chan time.Time)(nil)
@@ -87,9 +68,9 @@ func visit[T any](
 
 // once is a visit with one result.
 func once[T any](
-	ctx context.Context, d *Driver, lib *library, c card, what string, do func(*nic) T,
+	ctx context.Context, d *Driver, lib *library, c card, fresh bool, what string, do func(*nic) T,
 ) (T, *core.Error) {
-	got, err := visit(ctx, d, lib, c, what, 1, func(n *nic, tell func(int, T)) { tell(0, do(n)) })
+	got, err := visit(ctx, d, lib, c, fresh, what, 1, func(n *nic, tell func(int, T)) { tell(0, do(n)) })
 	if len(got) > 0 {
 		err = nil
 	}
@@ -162,7 +143,7 @@ func each[I, T any](
 		if len(mine) == 0 {
 			return
 		}
-		got, err := visit(ctx, d, lib, cards[at], what, len(mine), func(n *nic, tell func(int, T)) {
+		got, err := visit(ctx, d, lib, cards[at], false, what, len(mine), func(n *nic, tell func(int, T)) {
 			do := begin(n)
 			for place, i := range mine {
 				tell(place, do(&items[i]))

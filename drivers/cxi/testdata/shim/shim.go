@@ -165,7 +165,8 @@ func (n *Node) Do(nic int, f func(*kernel.NIC)) {
 	f(&n.nics[nic])
 }
 
-// Calls is how often a command ran, by its name; "alloc EEXIST" is how often alloc ended so.
+// Calls is how often a command ran, by its name; "alloc EEXIST" is how often alloc ended so, and "call list" how often the
+// driver was called.
 func (n *Node) Calls(op string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -275,6 +276,7 @@ func (n *Node) answer(op uint32, nic int, id, a, b uint32, raw []byte) (code int
 	if nic < 0 || nic >= len(n.nics) || n.gone[nic] {
 		return -int32(kernel.EIO), nil
 	}
+	n.calls["call "+names[op]]++
 	if n.refuse != nil {
 		if err := n.refuse(names[op]); err != kernel.OK {
 			return -int32(err), nil
@@ -583,6 +585,11 @@ func Tree(t testing.TB, root string, b *kernel.Behaviour, nics int, profile stri
 		put(fmt.Sprintf("kernel/debug/cxi/cxi%d/services", i), "Resources\n"+groups)
 		put(fmt.Sprintf("class/cxi_user/cxi%d/dev", i), fmt.Sprintf("235:%d\n", i))
 		put(device+"properties/driver_rev", "[unknown]\n")
+		bar := fmt.Sprintf("class/cxi_user/cxi%d/device/resource0", i)
+		put(bar, "")
+		if err := os.Truncate(filepath.Join(root, bar), 2<<30); err != nil {
+			t.Fatal(err)
+		}
 		put(device+"properties/rgids_avail", "253\n")
 		put(device+"traffic_classes/active_qos_profile", profile+"\n")
 		put(device+"traffic_classes/untagged_eth_pcp", "6\n")

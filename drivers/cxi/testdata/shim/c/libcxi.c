@@ -127,7 +127,7 @@ static int call(struct device *d, struct request *r, void *out, uint32_t want)
 	return code;
 }
 
-/* A list as libcxi returns it: a count, then the items. */
+/* A list as libcxi returns it: a count, then the items. libcxi asks twice: how many there are, and for so many. */
 static int list(struct device *d, enum op op, uint32_t item, uint32_t head, void **out)
 {
 	struct request r = {.op = op};
@@ -140,7 +140,9 @@ static int list(struct device *d, enum op op, uint32_t item, uint32_t head, void
 		return -EINVAL;
 	r.device = d->id;
 	pthread_mutex_lock(&d->turn);
-	code = ask(d->socket, &r, &data, &length);
+	code = ask(d->socket, &r, NULL, NULL);
+	if (!code)
+		code = ask(d->socket, &r, &data, &length);
 	pthread_mutex_unlock(&d->turn);
 	if (code) {
 		free(data);
