@@ -29,8 +29,8 @@ func (f FailInfo) First(limits core.Limits) (r core.Resource, pool, shown bool) 
 }
 
 // Short is ENOSPC of a creation, and names the resource that was short. The NIC still has the capacity left, by a list
-// that is newer than the refusal. Where it has enough, something else was short. So SHS 13.0 refuses the 257th VNI of a
-// NIC, for which it fills no report: cxi_svc_alloc in cass_svc.c of 13.0.0 makes RX profiles before it reserves.
+// that is newer than the refusal. Where it has enough, something else was short. So releases from 13.0 on refuse the
+// 257th VNI of a NIC: 13.0 before it fills a report, later ones after (cxi_svc_alloc in cass_svc.c).
 func Short[E Errno](spec *core.ServiceSpec, left core.Capacity, fail FailInfo, errno E) *core.Error {
 	r, pool, shown := fail.First(spec.Limits)
 	if !shown {
@@ -60,5 +60,7 @@ func hidden(l *core.Limits, left core.Capacity) (r core.Resource, pool bool) {
 	if le := l[core.LE]; left[core.LE].PoolsLeft == 0 && (le.Reserved > 0 || left[core.LE].PooledByMax && le.Max > 0) {
 		return core.LE, true
 	}
-	return core.TLE, max(l[core.TLE].Reserved, left[core.TLE].Least) <= left[core.TLE].Free
+	tle := left[core.TLE]
+	pool = l[core.TLE] != core.Limit{} && tle.PoolsLeft == 0
+	return core.TLE, pool && max(l[core.TLE].Reserved, tle.Least) <= tle.Free
 }

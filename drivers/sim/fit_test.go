@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
@@ -32,4 +34,27 @@ func TestFittedLimitsStand(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoEntryLeft: a NIC enables 256 profiles (see kerneltest). Where none is left, Weft blames no resource that the
+// NIC has. 12.0 has no profiles.
+func TestNoEntryLeft(t *testing.T) {
+	for _, b := range kernel.Behaviours() {
+		n := kernel.New(b)
+		var refused error
+		for vni := core.VNI(100); vni < 360 && refused == nil; vni += 4 {
+			s := spec("cxi0", 1000, vni, vni+1, vni+2, vni+3)
+			s.Limits = core.Limits{core.TXQ: {Max: 1, Reserved: 1}}
+			refused = sim.CreateOn(&n, s).Err
+		}
+		if b == &kernel.R120 {
+			if refused != nil {
+				t.Errorf("SHS 12.0: %v", refused)
+			}
+			continue
+		}
+		if !errors.Is(refused, core.Exhausted) || !strings.Contains(refused.Error(), "no entry for its VNIs is left") {
+			t.Errorf("SHS %s: %v: want that no entry is left", b.Release, refused)
+		}
+	}
 }
