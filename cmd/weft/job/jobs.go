@@ -4,6 +4,8 @@ package job
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,10 +91,11 @@ func printJob(w io.Writer, j server.JobDetail) {
 		fmt.Fprintf(w, "  on %s, %d cores each: reserved/max on each NIC: %s\n", s.Hosts, s.Cores, limits(s.Limits))
 	}
 	for _, g := range j.Got {
-		if len(g.Warnings) == 0 {
-			continue
-		}
 		for _, n := range g.NICs {
+			granted := func(s server.Share) bool { return maps.Equal(s.Limits, n.Limits) }
+			if len(g.Warnings) == 0 && slices.ContainsFunc(j.Shares, granted) {
+				continue
+			}
 			fmt.Fprintf(w, "  got on %s, NIC %s: reserved/max: %s\n", g.Nodes, n.NICs, limits(n.Limits))
 		}
 		for _, text := range g.Warnings {

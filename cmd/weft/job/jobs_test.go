@@ -26,14 +26,18 @@ func TestPrintJob(t *testing.T) {
 	}
 }
 
-// A job that has less than it was granted on some nodes is shown with what it has there, and why.
+// A job that has less than it was granted on some nodes is shown with its limits there, and why. Its part of a shared node
+// needs no reason.
 func TestPrintJobThatGotLess(t *testing.T) {
 	var out strings.Builder
 	nics := []server.NICGot{{NICs: "cxi[0-3]", Limits: map[string][2]int{"cts": {1, 2047}}}}
-	printJob(&out, server.JobDetail{Got: []server.Got{
+	part := []server.NICGot{{NICs: "cxi0", Limits: map[string][2]int{"cts": {1, 500}}}}
+	printJob(&out, server.JobDetail{Shares: []server.Share{{Hosts: "n[1-4]", Limits: nics[0].Limits}}, Got: []server.Got{
+		{Nodes: "n4", NICs: part},
 		{Nodes: "n[1-2]", NICs: nics, Warnings: []string{"NIC cxi[0-3]: cts: 1 reserved instead of 64: the NIC has no more left"}}, {Nodes: "n3", NICs: nics},
 	}})
-	want := "  got on n[1-2], NIC cxi[0-3]: reserved/max: cts 1/2047\n" +
+	want := "  got on n4, NIC cxi0: reserved/max: cts 1/500\n" +
+		"  got on n[1-2], NIC cxi[0-3]: reserved/max: cts 1/2047\n" +
 		"  warning          n[1-2]: NIC cxi[0-3]: cts: 1 reserved instead of 64: the NIC has no more left\n"
 	if got := out.String(); !strings.HasSuffix(got, want) || strings.Contains(got, "n3") {
 		t.Errorf("%q, want at its end %q", got, want)
