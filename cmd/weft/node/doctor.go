@@ -60,8 +60,9 @@ check. It exits with 1 when a fault is critical or the agent does not answer,
 and otherwise with 0. A warning does not fail the check, because it must not
 drain a whole system.
 
-With --all, the server asks every node, and the table has one line for each
-node, the worst first. Only root and the members of admin_group may do this.`,
+With --all, the server asks every node. The table has one line for nodes with
+the same worst finding, the worst first. Only root and the members of
+admin_group may do this.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("limit") {
 				limit = doctorTime

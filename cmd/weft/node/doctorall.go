@@ -48,18 +48,22 @@ func first(rows []agent.FindingRow) int {
 	return rank(rows[0])
 }
 
+// printNodeFindings prints one line for nodes with the same worst finding.
 func printNodeFindings(w io.Writer, nodes []asked[agent.FindingRow]) {
-	cli.Table(w, "NODE WORST FINDING", nodes, func(n asked[agent.FindingRow]) []string {
-		if len(n.Rows) == 0 {
-			return []string{n.Node, "", ""}
+	var lines folded
+	for _, n := range nodes {
+		line := []string{"", ""}
+		if len(n.Rows) > 0 {
+			line[0], line[1] = n.Rows[0].Severity, n.Rows[0].What
 		}
-		what, bad := n.Rows[0].What, 0
+		bad := 0
 		for _, r := range n.Rows {
 			bad += min(1, worst([]agent.FindingRow{r}))
 		}
 		if bad > 1 {
-			what += fmt.Sprintf(", and %d more", bad-1)
+			line[1] += fmt.Sprintf(", and %d more", bad-1)
 		}
-		return []string{n.Node, n.Rows[0].Severity, what}
-	})
+		lines.add(n.Node, line)
+	}
+	cli.Table(w, "NODE WORST FINDING", lines.order, lines.line)
 }

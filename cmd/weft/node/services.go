@@ -92,9 +92,7 @@ func printAll(w io.Writer, nodes []asked[agent.ServiceRow]) {
 			lines.add(n.Node, line)
 		}
 	}
-	cli.Table(w, "NODE "+serviceHead, lines.order, func(key string) []string {
-		return append([]string{lines.of(key)}, strings.Split(key, "\t")...)
-	})
+	cli.Table(w, "NODE "+serviceHead, lines.order, lines.line)
 }
 
 const serviceHead = "NIC SERVICE JOB OWNER VNIS CLASSES LNIS/RGID RESERVED/MAX IN-USE"
@@ -122,7 +120,7 @@ func serviceLines(rows []agent.ServiceRow) (out [][]string) {
 		})
 	}
 	for _, key := range lines.order {
-		out = append(out, append([]string{lines.of(key)}, strings.Split(key, "\t")...))
+		out = append(out, lines.line(key))
 	}
 	return out
 }
@@ -147,10 +145,10 @@ func (f *folded) add(name string, line []string) {
 	f.names[key] = append(f.names[key], name)
 }
 
-// of is the hostlist of the names that have a line.
-func (f *folded) of(key string) string {
+// line is a line behind the hostlist of the names that have it.
+func (f *folded) line(key string) []string {
 	slices.SortFunc(f.names[key], hostlist.Compare)
-	return hostlist.Fold(f.names[key])
+	return append([]string{hostlist.Fold(f.names[key])}, strings.Split(key, "\t")...)
 }
 
 // unowned is what newer drivers tell as in use of list entries of which the service has no pool of its own.
