@@ -70,7 +70,7 @@ func TestTrialIsAUsers(t *testing.T) {
 		t.Error(said)
 	}
 	d.kill(theServer)
-	if said := deep(2, "--limit", "2s"); !strings.Contains(said, "no job can start on this node") || left() != 0 {
+	if said := deep(2, "--limit", "2s"); !strings.Contains(said, "critical  a trial did not end") || left() != 0 {
 		t.Error(said)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // makes the file is tested against the sources by package kerneltest.
 func TestReport(t *testing.T) {
 	answers := map[string][]string{}
-	var order []string
+	var order, told []string
 	for i, b := range kerneltest.Drivers {
 		d, n := on(t, b, 1, shim.LibraryOf(b))
 		r, err := d.Report(t.Context(), "cxi0", 32, false)
@@ -31,7 +31,13 @@ func TestReport(t *testing.T) {
 				t.Errorf("SHS %s: %d services and %d LNIs are left", b.Release, len(k.Services())-3, len(k.LNIs())-2)
 			}
 		})
-		if r.Release != b.Release || r.Format != cxi.ReportFormat || len(r.State) != 1 || len(r.System) != 3 {
+		release := b.Release
+		if b == &kernel.Main {
+			release = "newer than 14.0.1"
+		}
+		first, _, _ := strings.Cut(r.Release, " ")
+		told = append(told, first)
+		if r.Release != release || r.Format != cxi.ReportFormat || len(r.State) != 1 || len(r.System) != 3 {
 			t.Errorf("SHS %s: %+v", b.Release, r)
 		}
 		for _, row := range r.Rows {
@@ -44,10 +50,7 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
-	file := "rule"
-	for _, b := range kerneltest.Drivers {
-		file += "\t" + b.Release
-	}
+	file := "rule\t" + strings.Join(told, "\t")
 	for _, rule := range order {
 		file += "\n" + rule + "\t" + strings.Join(answers[rule], "\t")
 	}

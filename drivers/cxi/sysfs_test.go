@@ -86,15 +86,11 @@ func TestSysfsThatLacks(t *testing.T) {
 // TestLinkIsThatOfTheNetworkDevice: libfabric asks operstate, and so does Weft; without it, the device's link_state.
 func TestLinkIsThatOfTheNetworkDevice(t *testing.T) {
 	d, n := on(t, &kernel.R1401, 4, shim.Lib10)
-	n.Set(func(s *shim.State) {
-		s.Link(1, false)
-		s.Operstate(1, "up")
-		s.Operstate(2, "down")
-		s.Link(3, false)
-	})
-	if err := os.RemoveAll(filepath.Join(n.Sys(), "class/net/hsn3")); err != nil {
-		t.Fatal(err)
+	for nic := range 3 {
+		shim.Healthy(t, n.Sys(), nic)
 	}
+	n.Set(func(s *shim.State) { s.Link(1, false); s.Link(3, false) })
+	shim.Operstate(t, n.Sys(), 2, "down")
 	got, err := d.Devices(t.Context())
 	if err != nil || len(got) != 4 {
 		t.Fatalf("%+v, %v", got, err)
@@ -109,6 +105,7 @@ func TestLinkIsThatOfTheNetworkDevice(t *testing.T) {
 // TestRatesAreOfTwoChecks: a check compares with the one before it.
 func TestRatesAreOfTwoChecks(t *testing.T) {
 	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+	shim.Healthy(t, n.Sys(), 0)
 	counter := filepath.Join(n.Sys(), "class/cxi/cxi0/device/telemetry/hni_pcs_uncorrected_cw")
 	for _, c := range []struct {
 		text string

@@ -44,6 +44,9 @@ func deep(ctx context.Context, o *cli.Options, node string, limit time.Duration,
 		}
 		if ctx.Err() != nil {
 			row.What, row.Evidence = "a trial did not end", fmt.Sprintf("it was killed after %v", limit)
+			if text := core.OneLine(said.String(), ""); text != "" {
+				row.Evidence += ": " + text
+			}
 			row.Remedy = "`weft doctor` shows what the node waits for; the kernel's log, whether a NIC hangs"
 		}
 		return []agent.FindingRow{row}

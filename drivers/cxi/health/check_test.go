@@ -27,6 +27,7 @@ func tree(t *testing.T) string {
 	t.Helper()
 	sys := filepath.Join(t.TempDir(), "sys")
 	shim.Tree(t, sys, &kernel.R1401, 1, "LL_BE_BD_ET")
+	shim.Healthy(t, sys, 0)
 	return sys
 }
 

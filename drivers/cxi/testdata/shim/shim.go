@@ -38,6 +38,8 @@ func LibraryOf(b *kernel.Behaviour) int {
 		return Lib8
 	case &kernel.R131:
 		return Lib9
+	case &kernel.Main:
+		return Lib11
 	}
 	return Lib10
 }
@@ -106,6 +108,9 @@ func New(t testing.TB, b *kernel.Behaviour, nics, libcxi int) *Node {
 	n := &Node{
 		Dir: dir, admin: true, down: map[int]bool{}, dead: map[int]bool{}, gone: map[int]bool{}, hang: map[int]chan struct{}{}, calls: map[string]int{},
 		conns: map[net.Conn]bool{}, lniAlloc: 16, virtual: map[int]bool{}, ops: b.Ops,
+	}
+	if b == &kernel.Main {
+		n.lniAlloc = 24
 	}
 	for range nics {
 		n.nics = append(n.nics, kernel.New(b))
@@ -194,18 +199,7 @@ type State struct{ n *Node }
 func (s *State) Admin(yes bool) { s.n.admin = yes }
 
 // Link says whether a NIC's link is up, Retry whether its retry handler runs, Opens whether it can be opened.
-func (s *State) Link(nic int, up bool) {
-	s.n.down[nic] = !up
-	s.Operstate(nic, map[bool]string{true: "up", false: "down"}[up])
-}
-
-// Operstate is the state of a NIC's network device.
-func (s *State) Operstate(nic int, state string) {
-	file := filepath.Join(s.n.Sys(), fmt.Sprintf("class/net/hsn%d/operstate", nic))
-	if err := os.WriteFile(file, []byte(state+"\n"), 0o600); err != nil {
-		panic(err)
-	}
-}
+func (s *State) Link(nic int, up bool)   { s.n.down[nic] = !up }
 func (s *State) Retry(nic int, run bool) { s.n.dead[nic] = !run }
 func (s *State) Opens(nic int, yes bool) { s.n.gone[nic] = !yes }
 
@@ -540,6 +534,9 @@ func Parameters(b *kernel.Behaviour) []string {
 	if b.LEPoolFirst > 0 {
 		names = append(names, "cass_sl_pml_rec_timeout_ms")
 	}
+	if b == &kernel.Main {
+		names = append(names, "rmu_pf_max_clients")
+	}
 	return names
 }
 
@@ -547,29 +544,7 @@ func Parameters(b *kernel.Behaviour) []string {
 // has no MODULE_VERSION), but what it was built from.
 func Tree(t testing.TB, root string, b *kernel.Behaviour, nics int, profile string) {
 	t.Helper()
-	put := func(path, text string) {
-		t.Helper()
-		path = filepath.Join(root, path)
-		err := os.MkdirAll(filepath.Dir(path), 0o700)
-		if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	linked := func(path, to string) {
-		t.Helper()
-		path = filepath.Join(root, path)
-		err := os.MkdirAll(filepath.Dir(path), 0o700)
-		if err == nil {
-			_ = os.Remove(path)
-			err = os.Symlink(to, path)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	put := func(path, text string) { t.Helper(); put(t, filepath.Join(root, path), text) }
 	put("module/cxi_ss1/srcversion", "0A1B2C3D4E5F60718293A4B\n")
 	for _, name := range Parameters(b) {
 		put("module/cxi_ss1/parameters/"+name, "Y\n")
@@ -579,9 +554,7 @@ func Tree(t testing.TB, root string, b *kernel.Behaviour, nics int, profile stri
 		groups = "Rgroups:\nID: 1 (default)\n  LNIs/RGID:1\n"
 	}
 	for i := range nics {
-		device, link := fmt.Sprintf("devices/0000:%02x:00.0/", 0x21+i), fmt.Sprintf("../../../devices/0000:%02x:00.0", 0x21+i)
-		linked(fmt.Sprintf("class/cxi/cxi%d/device", i), link)
-		linked(fmt.Sprintf("class/net/hsn%d/device", i), link)
+		device := fmt.Sprintf("class/cxi/cxi%d/device/", i)
 		put(fmt.Sprintf("kernel/debug/cxi/cxi%d/services", i), "Resources\n"+groups)
 		put(fmt.Sprintf("class/cxi_user/cxi%d/dev", i), fmt.Sprintf("235:%d\n", i))
 		put(device+"properties/driver_rev", "[unknown]\n")
@@ -596,18 +569,6 @@ func Tree(t testing.TB, root string, b *kernel.Behaviour, nics int, profile stri
 		for _, c := range Profiles[profile] {
 			put(device+"traffic_classes/"+c+"/assured_bw", "10\n")
 			put(device+"traffic_classes/"+c+"/ceiling_bw", "100\n")
-		}
-		for file, text := range healthy {
-			put(device+file, text+"\n")
-		}
-		put(fmt.Sprintf("../dev/cxi%d", i), "")
-		if err := os.Chmod(filepath.Join(root, fmt.Sprintf("../dev/cxi%d", i)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		net := fmt.Sprintf("class/net/hsn%d/", i)
-		put(net+"address", fmt.Sprintf("02:00:00:00:01:%02x\n", i))
-		for file, text := range map[string]string{"addr_assign_type": "3", "operstate": "up", "carrier": "1", "mtu": "9000"} {
-			put(net+file, text+"\n")
 		}
 	}
 }
