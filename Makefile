@@ -91,6 +91,7 @@ fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 
 golden: ## write the golden files and generated documents anew; look at the diff before you commit
 	go test ./docs ./metrics ./hclfile ./config ./policy ./rpc -update
+	go test ./drivers/cxi -run 'TestCheck|TestReport$$' -update
 	go test ./cmd/weft -run 'TestDemo|TestScripts/help|TestPermissionsPage' -update
 
 pictures: $(TOOLS)/d2-$(D2) ## draw docs/pictures/*.d2 anew

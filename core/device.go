@@ -4,7 +4,7 @@ package core
 type Device struct {
 	Name    string // as libfabric compares it: cxi0
 	Address uint32 // the NIC's 20-bit fabric address (NID)
-	Up      bool   // link state
+	Up      bool   // the link, as libfabric sees it
 	Retry   bool   // the retry handler is running; libfabric does not use a NIC without it
 	// Open says that the default service is enabled. Then every user of the node has VNIs 1 and 10, which voids isolation.
 	Open     bool

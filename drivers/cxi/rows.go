@@ -158,6 +158,15 @@ var rows = []trial{
 		all := b.info.tles
 		return allocs(limits(core.TLE, all, all))(b)
 	}},
+	{"order: a VNI of another service, and nobody as member", false, with(func(b *bench, _ uint32) string {
+		return allocs(owners(member{0, uid}, member{core.NoUID, uid}))(b)
+	})},
+	{"order: a VNI of another service, and all TLEs", false, with(func(b *bench, _ uint32) string {
+		all := b.info.tles
+		return allocs(limits(core.TLE, all, all))(b)
+	})},
+	{"order: max below reserved, and nobody as member", false,
+		allocs(limits(core.TXQ, 1, 2), owners(member{0, uid}, member{core.NoUID, uid}))},
 	{"alloc: an id is used again", false, with(func(b *bench, id uint32) string {
 		_ = b.destroy(id, true)
 		again, _, _ := b.alloc()
@@ -194,10 +203,25 @@ var rows = []trial{
 		}
 		return said(b.destroy(id, true))
 	})},
+	{"destroy: once the LNI is closed", false, with(func(b *bench, id uint32) string {
+		if err := b.open(id); err != ok {
+			return said(err)
+		}
+		left := b.clear()
+		return fmt.Sprintf("left: %d", len(left))
+	})},
 
 	{"open: a member", false, with(func(b *bench, id uint32) string { return said(b.open(id)) })},
 	{"open: root, who is no member", false, with(func(b *bench, id uint32) string { return said(b.open(id)) },
 		owners(member{core.NoUID - 1, uid}, member{core.NoUID - 1, gid}))},
+	{"open: root, the second member ignored", false,
+		with(func(b *bench, id uint32) string { return said(b.open(id)) }, owners(member{core.NoUID - 1, uid}, member{}))},
+	{"open: root, who is no member, of one that is disabled", false, with(func(b *bench, id uint32) string {
+		if err := b.enable(id, false); err != ok {
+			return "not disabled: " + said(err)
+		}
+		return said(b.open(id))
+	}, owners(member{core.NoUID - 1, uid}, member{core.NoUID - 1, gid}))},
 	{"open: an unknown service", false, func(b *bench) string { return said(b.open(unknown)) }},
 	{"open: a service that is disabled", false, with(func(b *bench, id uint32) string {
 		if err := b.enable(id, false); err != ok {
@@ -217,6 +241,7 @@ var rows = []trial{
 		return said(b.enable(id, false))
 	})},
 
+	{"lpr: 0", false, lprs(0)},
 	{"lpr: 8", false, lprs(8)},
 	{"lpr: 9", false, lprs(9)},
 	{"lpr: never set", false, with(func(b *bench, id uint32) string { return b.readLPR(id) })},
