@@ -165,3 +165,17 @@ func TestReservationsHold(t *testing.T) {
 		}
 	})
 }
+
+// TestTake: a service takes its reservation, and a pool where it needs one.
+func TestTake(t *testing.T) {
+	d := core.Device{}
+	d.Capacity[core.TXQ] = core.Supply{Total: 100, Free: 10}
+	d.Capacity[core.LE] = core.Supply{Total: 100, Free: 100, Pooled: true, PoolsLeft: 2}
+	d.Capacity[core.TLE] = core.Supply{Total: 100, Free: 100, Pooled: true, PooledByMax: true, PoolsLeft: 1}
+	Take(&d, core.Limits{core.TXQ: {Max: 50, Reserved: 20}, core.LE: {Max: 50}, core.TLE: {Max: 8}})
+	Take(&d, core.Limits{core.LE: {Max: 50, Reserved: 5}, core.TLE: {Max: 8, Reserved: 8}})
+	if txq, le, tle := d.Capacity[core.TXQ], d.Capacity[core.LE], d.Capacity[core.TLE]; txq.Free != 0 ||
+		le.Free != 95 || le.PoolsLeft != 1 || tle.Free != 92 || tle.PoolsLeft != 0 {
+		t.Errorf("%+v %+v %+v", txq, le, tle)
+	}
+}

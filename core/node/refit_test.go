@@ -241,6 +241,28 @@ func TestStartsTogether(t *testing.T) {
 	}
 }
 
+// TestSharesTogether: the room that a run finds is without that of a run that is about to be made.
+func TestSharesTogether(t *testing.T) {
+	b := newBench(1)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		g := grantOf(r, core.VNI(4034+r.Ask.UID))
+		g.Limits = core.Limits{core.TXQ: {Max: 700, Reserved: 10}}
+		if r.Ask.UID == 1001 {
+			g.Share = core.Share{Cores: 1, Total: 2}
+		}
+		return g, nil
+	}
+	b.hold = func(a Action) bool { _, ok := a.(Create); return ok }
+	b.prepare(job("7", 0), 1000, 10)
+	b.prepare(job("8", 0), 1001, 10)
+	b.release()
+	for i, want := range []uint16{700, 300} {
+		if got := b.ours()[i].Limits[core.TXQ].Max; got != want {
+			t.Errorf("job %d: at most %d, want %d", i, got, want)
+		}
+	}
+}
+
 // eachNIC gives a line for each NIC of those that share one.
 func eachNIC(t *rapid.T, warnings []string) []string {
 	var out []string
