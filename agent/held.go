@@ -115,6 +115,8 @@ func (s *state) stray(t *core.Service) stray {
 	}
 	job, lives := s.jobs[madeFor(t)]
 	switch {
+	case t.System:
+		y.is, y.remedy, y.delete = "has VNIs and is marked as the system's, whose services have none", "", true
 	case lives:
 		y.is, y.delete = "is of job "+job.String()+", of which this node lost its record", false
 		y.remedy = "let the job end; then `weft clean` removes it"

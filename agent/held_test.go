@@ -22,6 +22,8 @@ func TestManyStraysAreOneFinding(t *testing.T) {
 	}
 	add("cxi1", 99, 500, 7)
 	add("cxi2", 100, 1500, 4242)
+	add("cxi3", 101, 1501, 4242)
+	s.orphans[len(s.orphans)-1].System = true
 	const many = "none, if you know it; else `cxi_service delete -d NIC -s SERVICE` for each, as `weft services` shows"
 	const noJob = " who has no job on this node"
 	want := []core.Finding{
@@ -39,6 +41,10 @@ func TestManyStraysAreOneFinding(t *testing.T) {
 			Severity: core.Warning, What: "a service is of uid 4242," + noJob,
 			Evidence: "NIC cxi2: service 100 of uid 4242 with VNIs 1500",
 			Remedy:   "`weft clean --dry-run` shows what would go, `weft clean` removes it",
+		},
+		{
+			Severity: core.Warning, What: "a service has VNIs and is marked as the system's, whose services have none",
+			Evidence: "NIC cxi3: service 101 of uid 4242 with VNIs 1501", Remedy: "`cxi_service delete -d cxi3 -s 101`",
 		},
 	}
 	if d := cmp.Diff(want, s.held()); d != "" {

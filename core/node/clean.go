@@ -48,12 +48,9 @@ func alike(r *holding, s *core.Service) bool {
 	return s.Owner == core.UID(r.Grant.UID) && slices.Equal(s.VNIs, r.Grant.VNIs)
 }
 
-// foreign reports whether s holds a VNI of r and was not made for it, or is like r's and shown as the system's.
+// foreign reports whether s holds a VNI of r and was not made for it, whatever its mark: any root can set that.
 func (m *Machine) foreign(r *holding, s *core.Service) bool {
-	if s.System || s.Default {
-		return alike(r, s)
-	}
-	return m.strange(s) && sharesVNI(s.VNIs, r.Grant.VNIs) && !mine(r, s)
+	return !m.served(s) && sharesVNI(s.VNIs, r.Grant.VNIs) && !mine(r, s)
 }
 
 func sharesVNI(a, b []core.VNI) bool {
@@ -95,7 +92,7 @@ func (m *Machine) prove(r *holding, in Read) {
 	if other != nil {
 		why := " holds a VNI of the job and was not made for it; `weft clean` removes it"
 		if other.System || other.Default {
-			why = " is the job's, and the NIC shows it as the system's, which Weft never removes; a reboot of the node ends it"
+			why = " holds a VNI of the job, and the NIC shows it as the system's, which Weft never removes; a reboot of the node ends it"
 		}
 		m.stay(r, false, describe(other)+why)
 		return

@@ -43,7 +43,7 @@ func TestNICs(t *testing.T) {
 		}, want: core.NICConflict, drain: true},
 		{name: "a system service with the job's VNI", nics: func(n *nics) {
 			n.services = append(n.services, core.Service{Device: "cxi1", ID: 9, VNIs: []core.VNI{4034}, System: true})
-		}, on: 3},
+		}, want: core.NICConflict, drain: true},
 		{name: "short of a resource", nics: func(n *nics) {
 			n.make(core.ServiceSpec{Device: "cxi0", Owner: core.UID(5), VNIs: []core.VNI{77}, Limits: core.Limits{core.CT: {Max: 995, Reserved: 995}}})
 		}, on: 3, warn: "NIC cxi0: cts: 5 reserved instead of 10"},

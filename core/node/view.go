@@ -34,9 +34,11 @@ func (m *Machine) stray(s *core.Service) bool {
 	return !ours && m.strange(s)
 }
 
-// strange reports whether s is neither the system's, nor a default service, nor a data service's own on its server.
+// strange reports whether s is neither the system's, nor a default service, nor a data service's own on its server. The
+// driver's and the retry handler's own services have no VNI in any release (hw_setup in cxi_eth_ops.c, main.c of
+// libcxi's retry_handler, SHS 12.0 to 14.0.1), so one that has is not believed to be the system's.
 func (m *Machine) strange(s *core.Service) bool {
-	return !s.System && !s.Default && !m.served(s)
+	return (!s.System || len(s.VNIs) > 0) && !s.Default && !m.served(s)
 }
 
 // served reports whether s is a data service's own on its server.

@@ -237,6 +237,7 @@ func (w *world) plant() {
 	}
 	w.say("%s: somebody makes %s/%d with VNIs %v owner %v", b.name, n.name, c.Service.ID, spec.VNIs, spec.Owner)
 	own := &owned{id: c.Service.ID, vnis: spec.VNIs, foreign: true, service: c.Service}
+	own.system = w.odds(150) // any root can mark it so
 	n.owned = append(n.owned, own)
 	w.law.planted(b, own)
 }
