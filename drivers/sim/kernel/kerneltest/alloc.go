@@ -9,6 +9,7 @@ import (
 )
 
 const (
+	privileges      = "dispatch, cxi_user_core.c"
 	validation      = "validate_descriptor, cass_svc.c"
 	profiles        = "alloc_rxtx_profiles, cass_svc.c"
 	destroying      = "cxi_svc_destroy, cass_svc.c"
@@ -18,7 +19,7 @@ const (
 
 // allocs are the rules of cxil_alloc_svc and cxil_destroy_svc, in the order of the checks.
 var allocs = []row{
-	{"alloc: without CAP_SYS_ADMIN", "dispatch, cxi_user_core.c", func(_ testing.TB, n NIC) string {
+	{"alloc: without CAP_SYS_ADMIN", privileges, func(_ testing.TB, n NIC) string {
 		_, _, err := n.Alloc(owner, Desc(VNIs(0)))
 		return err.Error()
 	}, always(perm)},
@@ -79,7 +80,7 @@ var allocs = []row{
 		return n.Enable(kernel.Root, id, true).Error()
 	}, from131(invalid, nospace)},
 
-	{"destroy: without CAP_SYS_ADMIN", destroying, func(t testing.TB, n NIC) string {
+	{"destroy: without CAP_SYS_ADMIN", privileges, func(t testing.TB, n NIC) string {
 		return n.Destroy(owner, Made(t, n)).Error()
 	}, always(perm)},
 	{"destroy: the default service", destroying, destroy(kernel.DefaultID), always(invalid)},

@@ -26,6 +26,9 @@ var namespaces = []row{
 	{"netns: without restricted_members", setNetNS, func(t testing.TB, n NIC) string {
 		return inNetNS(n, Made(t, n, Everybody, Members()), 7)
 	}, from140(invalid, exists)},
+	{"netns: without CAP_SYS_ADMIN", privileges, func(t testing.TB, n NIC) string {
+		return n.SetNetNS(owner, bare(t, n), 7).Error()
+	}, from140(invalid, perm)},
 	{"netns: of an unknown service", setNetNS, func(_ testing.TB, n NIC) string {
 		return inNetNS(n, 99, 7)
 	}, always(invalid)},

@@ -26,7 +26,7 @@ var settings = []row{
 	{"enable: the default service", enabling, func(_ testing.TB, n NIC) string {
 		return n.Enable(kernel.Root, kernel.DefaultID, true).Error()
 	}, from131(invalid, ok)},
-	{"enable: without CAP_SYS_ADMIN", "dispatch, cxi_user_core.c", func(t testing.TB, n NIC) string {
+	{"enable: without CAP_SYS_ADMIN", privileges, func(t testing.TB, n NIC) string {
 		return n.Enable(owner, Made(t, n), true).Error()
 	}, from131(invalid, perm)},
 	{"enable: without restricted_vnis and VNIs", enabling, func(t testing.TB, n NIC) string {
@@ -54,6 +54,9 @@ var settings = []row{
 	{"lpr: 8", sharing, lpr(8), always("8")},
 	{"lpr: 0", sharing, lpr(0), always("0")},
 	{"lpr: 9", sharing, lpr(9), always(invalid)},
+	{"lpr: without CAP_SYS_ADMIN", privileges, func(t testing.TB, n NIC) string {
+		return n.SetLPR(owner, Made(t, n), 8).Error()
+	}, always(perm)},
 	{"lpr: in use", sharing, func(t testing.TB, n NIC) string {
 		id, _ := opened(t, n)
 		return n.SetLPR(kernel.Root, id, 8).Error()
@@ -72,6 +75,9 @@ var settings = []row{
 	{"range: of a service with restricted_vnis", ranging, func(t testing.TB, n NIC) string {
 		return n.SetVNIRange(kernel.Root, Made(t, n), 2048, 2055).Error()
 	}, always(invalid)},
+	{"range: without CAP_SYS_ADMIN", privileges, func(t testing.TB, n NIC) string {
+		return n.SetVNIRange(owner, Made(t, n, Open, VNIs()), 2048, 2055).Error()
+	}, from131(invalid, perm)},
 	{"range: over the default service's VNI 10", ranging, ranged(8, 15), from131(invalid, exists)},
 	{"range: over another service's range", ranging, func(t testing.TB, n NIC) string {
 		n.SetVNIRange(kernel.Root, Made(t, n, Open, VNIs()), 2048, 2051)
