@@ -60,6 +60,18 @@ func TestTrialIsAUsers(t *testing.T) {
 		t.Errorf("%d services and LNIs are left", n)
 	}
 
+	// Without a scheduler of type local nothing is tried. The node has no fault then.
+	text, err := os.ReadFile(d.path("n1.hcl"))
+	d.must(err)
+	local := "scheduler \"local\" \"local\" {\n  jobs_per_user = 100\n}"
+	slurm := strings.Replace(string(text), local, "scheduler \"slurm\" \"s\" {\n}", 1)
+	d.must(os.WriteFile(d.path("slurm.hcl"), []byte(slurm), 0o644))
+	said = deep(1, "--config", d.path("slurm.hcl"))
+	if !strings.Contains(said, "warning   a trial cannot be made here") ||
+		!strings.Contains(said, "no scheduler of type local") {
+		t.Error(said)
+	}
+
 	// A user cannot open the device file, and a server that is away gives no VNI: the trial fails, and nothing is made.
 	d.must(os.Chmod(filepath.Join(nics.Dir, "nic.sock"), 0o600))
 	if said := deep(2); !strings.Contains(said, "NIC cxi[0-1]: no application can use it") {

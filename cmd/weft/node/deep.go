@@ -42,6 +42,10 @@ func deep(ctx context.Context, o *cli.Options, node string, limit time.Duration,
 			Severity: core.Critical.String(), Of: "deep", What: "no job can start on this node: a trial got no service",
 			Evidence: core.OneLine(said.String(), err.Error()), Remedy: "fix the fault in the evidence, and try again",
 		}
+		if child.ProcessState != nil && child.ProcessState.ExitCode() == run.TryNone {
+			row.Severity, row.What = core.Warning.String(), "a trial cannot be made here"
+			row.Remedy = "change config.hcl as the evidence says; the NICs were not tried"
+		}
 		if ctx.Err() != nil {
 			row.What, row.Evidence = "a trial did not end", fmt.Sprintf("it was killed after %v", limit)
 			if text := core.OneLine(said.String(), ""); text != "" {

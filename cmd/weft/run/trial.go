@@ -29,6 +29,10 @@ import (
 // TryVerb is the verb of the process that `weft doctor --deep` starts.
 const TryVerb = "try"
 
+// TryNone is the exit code where a trial cannot be made here, which says nothing of the node. It is EX_CONFIG of
+// sysexits.h; a panic ends a process with 2.
+const TryNone = 78
+
 // Tried is the JSON that a trial prints.
 type Tried struct {
 	Job    string          `json:"job"`
@@ -50,6 +54,9 @@ func NewTry(o *cli.Options) *cobra.Command {
 		Use: TryVerb, Short: "Try a node's services as a user, for weft doctor --deep", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tried, err := r.try(cmd.Context(), o, path)
+			if reason := core.ReasonOf(err); reason == core.BadConfig || reason == core.NotSupported {
+				return cli.Exit(TryNone, err)
+			}
 			if err != nil {
 				return cli.Exit(cli.ExitRun, err)
 			}
