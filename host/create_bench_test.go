@@ -61,30 +61,36 @@ func BenchmarkCreateDestroy(b *testing.B) {
 
 func createDestroy(b *testing.B, d core.NICDriver, nics int) {
 	b.ReportAllocs()
+	for b.Loop() {
+		job(b, d, nics)
+	}
+}
+
+// job makes and removes a job's services.
+func job(b *testing.B, d core.NICDriver, nics int) {
+	b.Helper()
 	specs, services := make([]core.ServiceSpec, nics), make([]core.Service, nics)
 	for i := range specs {
 		specs[i] = core.ServiceSpec{Device: fmt.Sprintf("cxi%d", i), Owner: core.UID(1000), VNIs: []core.VNI{4034}, Classes: core.LowLatency}
 		specs[i].Limits[core.TXQ] = core.Limit{Max: 16, Reserved: 8}
 	}
-	for b.Loop() {
-		made, err := d.Create(b.Context(), specs)
+	made, err := d.Create(b.Context(), specs)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range made {
+		if made[i].Err != nil {
+			b.Fatal(made[i].Err)
+		}
+		services[i] = made[i].Service
+	}
+	errs, err := d.Destroy(b.Context(), services)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, err := range errs {
 		if err != nil {
 			b.Fatal(err)
-		}
-		for i := range made {
-			if made[i].Err != nil {
-				b.Fatal(made[i].Err)
-			}
-			services[i] = made[i].Service
-		}
-		errs, err := d.Destroy(b.Context(), services)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, err := range errs {
-			if err != nil {
-				b.Fatal(err)
-			}
 		}
 	}
 }

@@ -106,8 +106,11 @@ func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 // parallel runs f for each of n at the same time and waits for all.
 func parallel(n int, f func(int)) {
 	var all sync.WaitGroup
-	for i := range n {
+	for i := range n - 1 {
 		all.Go(func() { f(i) })
+	}
+	if n > 0 {
+		f(n - 1)
 	}
 	all.Wait()
 }
