@@ -41,9 +41,12 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err := leader.readable(); err != nil {
 		return core.Job{}, err
 	}
-	if job.Placements, err = shares(parts, n); err != nil {
+	nodes, err := shares(parts, n)
+	if err != nil {
 		return core.Job{}, err
 	}
+	p.totals(ctx, nodes)
+	job.Placements = scheduler.Shares(nodes)
 	if job.Request, err = requested(parts, leader); err != nil {
 		return core.Job{}, err
 	}

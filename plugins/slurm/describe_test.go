@@ -130,6 +130,44 @@ func TestSharesWithoutANote(t *testing.T) {
 	}
 }
 
+// sinfo tells the CPUs of nodes that a job shares, once for many jobs. A list that is cut or cannot be read tells none.
+func TestTotals(t *testing.T) {
+	f := &fake{}
+	for nodes, cpus := range map[string]string{"n[1-2]": "64", "n3": "128", "n[": "9", strings.Repeat("n1,", 64<<10): "7", "n5": "many"} {
+		f.nodes = append(f.nodes, map[string]string{"NodeList": nodes, "CPUs": cpus})
+	}
+	f.job("7", "NumCPUs", "12")
+	f.job("8", "NodeList", "n1", "NumCPUs", "1")
+	f.job("9", "NumCPUs", "12", "OverSubscribe", "NO")
+	f.job("10", "NodeList", "n4", "NumCPUs", "1")
+	p := f.adapter(t)
+	describe := func(job string, want ...core.Placement) {
+		t.Helper()
+		got, err := p.Describe(t.Context(), key(job, 0), noteOf(t, note{Job: job}), root)
+		if diff := cmp.Diff(want, got.Placements); diff != "" || err != nil {
+			t.Error(err, diff)
+		}
+	}
+	asked := func() (n int) {
+		for _, call := range f.calls {
+			if strings.HasPrefix(call, "sinfo") {
+				n++
+			}
+		}
+		return n
+	}
+	describe("9", core.Placement{Hosts: "n[1-3]", Nodes: 3, Cores: 4, Total: 4})
+	if asked() > 0 {
+		t.Error("a job that is alone had sinfo asked")
+	}
+	describe("7", core.Placement{Hosts: "n[1-2]", Nodes: 2, Cores: 4, Total: 64}, core.Placement{Hosts: "n3", Nodes: 1, Cores: 4, Total: 128})
+	describe("8", core.Placement{Hosts: "n1", Nodes: 1, Cores: 1, Total: 64})
+	if asked() != 1 {
+		t.Errorf("sinfo was asked %d times", asked())
+	}
+	describe("10", core.Placement{Hosts: "n4", Nodes: 1, Cores: 1})
+}
+
 // A list of nodes that does not fit is asked for again, never believed half.
 func TestDescribeOfALongList(t *testing.T) {
 	var names []string
@@ -139,7 +177,7 @@ func TestDescribeOfALongList(t *testing.T) {
 	f := &fake{}
 	f.job("7", "NodeList", strings.Join(names, ","), "NumNodes", "2000", "NumCPUs", "8000")
 	got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
-	if err != nil || got.Nodes() != 2000 || len(f.calls) != 4 { // squeue twice, getent, id
+	if err != nil || got.Nodes() != 2000 || len(f.calls) != 5 { // squeue twice, sinfo, getent, id
 		t.Errorf("%d nodes after %d commands: %v", got.Nodes(), len(f.calls), err)
 	}
 	f = &fake{}

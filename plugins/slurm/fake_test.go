@@ -86,7 +86,7 @@ func (f *fake) run(ctx context.Context, name string, args ...string) ([]byte, er
 	case name == "sinfo":
 		var some []map[string]string
 		for _, n := range f.nodes {
-			if n["NodeList"] == after(args, "-n") || after(args, "-t") == "drain" && strings.HasPrefix(n["StateLong"], "drain") {
+			if n["NodeList"] == after(args, "-n") || slices.Contains(args, "-e") || after(args, "-t") == "drain" && strings.HasPrefix(n["StateLong"], "drain") {
 				some = append(some, n)
 			}
 		}

@@ -3,14 +3,13 @@ package slurm
 import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
-	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // maxNodes bounds a job.
 const maxNodes = 100_000
 
-// shares are the nodes that a job has now, by its CPUs on them.
-func shares(parts []row, n note) ([]core.Placement, error) {
+// shares are the nodes that a job has now, with its CPUs on them. They have no total where other jobs may run.
+func shares(parts []row, n note) (map[string]core.Share, error) {
 	on := map[string]core.Share{}
 	for _, r := range parts {
 		if !lives(r) {
@@ -42,7 +41,7 @@ func shares(parts []row, n note) ([]core.Placement, error) {
 	if len(on) > maxNodes {
 		return nil, core.Errorf(core.NotSupported, "job %s: it has more than %d nodes", n.Job, maxNodes)
 	}
-	return scheduler.Shares(on), nil
+	return on, nil
 }
 
 // spread is how many CPUs the note says the job has on each node; nothing where its lists do not match.

@@ -2,6 +2,8 @@ package slurm
 
 import (
 	"os"
+	"sync"
+	"time"
 
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
@@ -18,6 +20,10 @@ type Plugin struct {
 	questions questions
 	people    *people.Database
 	uid       uint32 // as whom Slurm's commands ask
+
+	mu   sync.Mutex
+	cpus map[string]int // of the cluster's nodes, as sinfo last told; never changed in place
+	at   time.Time      // when that was
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // Whatever stands in one field, it stays in it: what squeue prints of some rows is read as these rows.
@@ -95,7 +96,7 @@ func FuzzRows(f *testing.F) {
 				t.Errorf("a command would be told %q", n)
 			}
 			if s, err := shares(all, note{Job: r.job, Nodes: r.nodes, CPUs: "1"}); err == nil {
-				for _, share := range s {
+				for _, share := range scheduler.Shares(s) {
 					if share.Nodes <= 0 || share.Cores <= 0 {
 						t.Errorf("%+v", s)
 					}
