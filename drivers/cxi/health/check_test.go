@@ -135,7 +135,10 @@ var cases = map[string]struct {
 		want:     "min_free_shift is set",
 		evidence: "min_free_shift: 8",
 	},
-	"a closed device": {now: files{"dev": "0660"}, want: "users cannot open", evidence: "its mode is 0660"},
+	"a closed device": {
+		now: files{"dev": "0660"}, want: "users cannot open", evidence: "its mode is 0660",
+	},
+	"a device that all may execute, too": {now: files{"dev": "0777"}},
 	"a slow link": {
 		now:      files{"port/speed": "BJ_100G"},
 		want:     "its link is slower",
@@ -183,12 +186,16 @@ var cases = map[string]struct {
 		want:     "restarts again and again",
 		evidence: "restarts: 0 in the last hour, 10 in ten hours",
 	},
-	// 2.125e11 bits a second: 42,500,000 codewords in ten seconds are a rate of 2e-5.
-	"codewords at the goal": {now: files{"telemetry/hni_pcs_corrected_cw": "42501000@110.000000000"}},
-	"corrected codewords": {
-		now:      files{"telemetry/hni_pcs_corrected_cw": "43001000@110.000000000"},
-		want:     "corrects too many codewords",
-		evidence: "bit error rate 2.0e-05",
+	// 2.125e11 bits a second: 5,312,500 codewords in ten seconds are a rate of 2.5e-6.
+	"codewords below a bad run": {now: files{"telemetry/hni_pcs_corrected_cw": "5000000@110.000000000"}},
+	"a bad run": {
+		now:  files{"telemetry/hni_pcs_corrected_cw": "5313500@110.000000000"},
+		want: "corrects too many codewords", evidence: "bit error rate 2.5e-06",
+	},
+	"a Cassini 2 at its goal": {before: cassini2(), now: cassini2("telemetry/hni_pcs_corrected_cw", "85001000@110.0")},
+	"a Cassini 2 above its goal": {
+		before: cassini2(), now: cassini2("telemetry/hni_pcs_corrected_cw", "86001000@110.0"),
+		want: "corrects too many codewords", evidence: "bit error rate 2.0e-05",
 	},
 	"lost codewords": {
 		now:      files{"telemetry/hni_pcs_uncorrected_cw": "220@110.000000000"},
@@ -209,7 +216,7 @@ var cases = map[string]struct {
 	"errors that the driver counts": {
 		now:      files{"properties/pcie_uncorr_err": "1"},
 		want:     "cannot be corrected",
-		evidence: "driver's count 1, AER fatal 0, nonfatal 0",
+		evidence: "driver's count 1, AER fatal 0",
 	},
 	"a fatal error": {
 		now:      files{"aer_dev_fatal": "DLP 2\nTOTAL_ERR_FATAL 2"},
@@ -218,14 +225,14 @@ var cases = map[string]struct {
 	},
 	"a nonfatal error": {
 		now:      files{"aer_dev_nonfatal": "DLP 3\nTOTAL_ERR_NONFATAL 3"},
-		want:     "cannot be corrected",
+		want:     "the NIC survived",
 		evidence: "nonfatal 3",
 	},
 	"corrected errors": {now: files{"aer_dev_correctable": "BadTLP 9\nTOTAL_ERR_COR 9"}},
 	"minutes of corrected errors": {
 		now:      files{"properties/pcie_corr_err": "32"},
-		want:     "all corrected",
-		evidence: "errors of such minutes: 32",
+		want:     "the NIC survived",
+		evidence: "corrected in such minutes: 32",
 	},
 	"Cassini 2": {now: cassini2()},
 	"a slow Cassini 2": {
