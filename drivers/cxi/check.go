@@ -169,7 +169,7 @@ func (t traits) lacks() (out []lack) {
 	}
 	if t.named {
 		out = append(out, lack{
-			"VNIs 1 and 10 are open to every job, also while the default service is disabled",
+			"VNIs 1 and 10 are open to every user, also while the default service is disabled",
 			"keep them out of the pools; SHS 13.1 closes them",
 		})
 	}
