@@ -44,6 +44,9 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 			found = []core.Finding{isVirtual}
 		case err != nil:
 			found = []core.Finding{trouble("it cannot be used", err)}
+			if ctx.Err() == nil { // its files may tell why; those of a NIC that hangs may hang, too
+				found = append(found, d.health(cards[i].name)...)
+			}
 		}
 		each[i] = found
 	})

@@ -125,6 +125,21 @@ func TestRatesAreOfTwoChecks(t *testing.T) {
 	}
 }
 
+// TestFilesOfANICThatDoesNotOpen are judged, since they may tell why.
+func TestFilesOfANICThatDoesNotOpen(t *testing.T) {
+	d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+	shim.Healthy(t, n.Sys(), 0)
+	fatal := filepath.Join(n.Sys(), "class/cxi/cxi0/device/aer_dev_fatal")
+	if err := os.WriteFile(fatal, []byte("DLP 1\nTOTAL_ERR_FATAL 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.Set(func(s *shim.State) { s.Opens(0, false) })
+	found, err := d.Check(t.Context())
+	if err != nil || len(found) != 4 || !strings.Contains(found[3].What, "PCIe errors that cannot be corrected") {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
 // TestVirtualFunction: a virtual function is no NIC.
 //
 // The driver tells one from a physical function in cass_probe: of shs-cxi-driver release/shs-12.0.0 (cxi/cass_core.c) by
