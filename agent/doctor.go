@@ -54,7 +54,7 @@ type state struct {
 	lookErr    error
 	orphans    []core.Service
 	jobs       map[node.Process]core.JobID // that have an environment here
-	missing    []core.Service
+	missing    []node.Gone
 	disabled   []core.Service // of jobs
 	stuck      []node.Stuck
 	users      map[uint32]bool // owners of runs here
@@ -157,7 +157,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	s := state{now: time.Now(), site: site, users: map[uint32]bool{}}
 	var before []core.Service
 	var unread *core.Error
-	s.lookErr = a.Look(ctx, func(m *node.Machine) { before, unread = m.Missing(nil), m.Unread() })
+	s.lookErr = a.Look(ctx, func(m *node.Machine) { before, unread = m.Standing(), m.Unread() })
 	if s.lookErr != nil {
 		return s
 	}
@@ -168,7 +168,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 		s.services, s.servErr = a.needs.Driver.Services(ctx)
 	}
 	s.lookErr = a.Look(ctx, func(m *node.Machine) {
-		s.orphans, s.missing, s.stuck, s.drain = m.Orphans(s.services), m.Missing(s.services), m.Stuck(), m.Drain()
+		s.orphans, s.missing, s.stuck, s.drain = m.Orphans(s.services), m.Missing(s.services, s.devices), m.Stuck(), m.Drain()
 		for _, e := range m.Entries() {
 			if e.State != node.Clean {
 				s.users[e.UID] = true
@@ -181,7 +181,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 		}
 	})
 	s.jobs = a.unrecorded()
-	s.missing = slices.DeleteFunc(s.missing, func(t core.Service) bool { return !slices.ContainsFunc(before, t.Same) })
+	s.missing = slices.DeleteFunc(s.missing, func(g node.Gone) bool { return !slices.ContainsFunc(before, g.Same) })
 	told := a.devices.Load()
 	news := s.devicesErr == nil && told != nil && !slices.Equal(*told, s.devices)
 	if (news || len(s.orphans)+len(s.missing) > 0) && s.lookErr == nil { // the server is to know as soon as who asked does

@@ -17,11 +17,17 @@ func (s *state) held() []core.Finding {
 	found = append(found, s.strays()...)
 	if s.servErr == nil {
 		for i := range s.missing {
-			found = append(found, core.Finding{
+			f := core.Finding{
 				Severity: core.Warning, What: "a running job's service is gone",
-				Evidence: evidence(&s.missing[i]) + " was made for it and is not on the NIC",
+				Evidence: evidence(&s.missing[i].Service) + " was made for it and is not on the NIC",
 				Remedy:   "a person or another program removed it: end the job, which cannot use that NIC, and start it again",
-			})
+			}
+			if s.missing[i].Restarted {
+				f.What = "a running job lost a service by a restart of the NIC"
+				f.Remedy = "the NIC was removed, or its driver was loaded again, which ends every service: end the job, which " +
+					"cannot use that NIC, and start it again"
+			}
+			found = append(found, f)
 		}
 	}
 	for i := range s.disabled {

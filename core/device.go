@@ -2,7 +2,10 @@ package core
 
 // Device is the present state of a NIC, from its driver.
 type Device struct {
-	Name    string // as libfabric compares it: cxi0
+	Name string // as libfabric compares it: cxi0
+	Bus  string // the NIC's PCI address, which stays when the NIC comes back under another name; empty: not known
+	// Probed changes each time the kernel's driver begins with the NIC. That ends every service on it. Empty: not known.
+	Probed  string
 	Address uint32 // the NIC's 20-bit fabric address (NID)
 	Up      bool   // the link, as libfabric sees it
 	Retry   bool   // the retry handler is running; libfabric does not use a NIC without it

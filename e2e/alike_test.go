@@ -118,6 +118,7 @@ func TestDriversAlike(t *testing.T) {
 				same("devices", shown(err1), shown(err2))
 				for i := range nics { // addresses, classes and RGIDs are the stand-in's sysfs's
 					nics[i].Address, nics[i].Classes, nics[i].RGIDs = others[i].Address, others[i].Classes, others[i].RGIDs
+					nics[i].Bus, nics[i].Probed = others[i].Bus, others[i].Probed
 				}
 				same("devices", nics, others)
 			},

@@ -80,6 +80,8 @@ func (m *Machine) accept(in Accept) {
 	}
 	n.Inventory = slices.Clone(n.devices)
 	m.write(n.Node)
+	m.unknown(n, n.strays) // what stood on a NIC that is accepted as gone is gone
+	m.redrain(n, n.trouble())
 	m.do(Order{n.Name, n.session, core.Orders{Inventory: slices.Clone(n.Inventory)}})
 	m.do(Done{Call: in.Call, Count: len(n.Inventory)})
 }

@@ -84,7 +84,7 @@ func (m *Machine) prove(r *holding, in Read) {
 	}
 	for i := range r.Specs {
 		// A NIC at fault may not show what it holds.
-		if d := device(in.Devices, r.Specs[i].Device); d == nil || d.Fault != "" {
+		if d := r.place(r.Specs[i].Device).now(in.Devices); d == nil || d.Fault != "" {
 			m.stay(r, false, "NIC "+r.Specs[i].Device+" "+unusable(d)+", so it cannot be seen to be clean; a reboot of the node ends it for certain")
 			return
 		}
@@ -169,7 +169,7 @@ func (m *Machine) cleaned(r *holding) {
 		m.answer(r, err)
 	}
 	r.State = Clean
-	r.Specs, r.Services, r.Warnings, r.Grant.Collective, r.Grant.Warnings = nil, nil, nil, nil, nil
+	r.Specs, r.Places, r.Services, r.Warnings, r.Grant.Collective, r.Grant.Warnings = nil, nil, nil, nil, nil, nil
 	r.rest()
 	m.bury(r.Grant.Run)
 	if !r.networked() {

@@ -394,7 +394,7 @@ func TestReadingOfWhatIsMadeMeanwhile(t *testing.T) {
 			b.wantErr(t, call, "")
 			said := count[Say](b)
 			b.step(old)
-			if count[Say](b) != said || b.m.find(b.m.Entries()[0].Grant.Run).lost {
+			if count[Say](b) != said || b.m.find(b.m.Entries()[0].Grant.Run).unfit != "" {
 				t.Errorf("said of a service that stands: %+v", all[Say](b)[said:])
 			}
 		})

@@ -74,6 +74,11 @@ func serviceLists(services []core.Service) (string, string) {
 // environment tells a job's variables to its owner, and to nobody else but root.
 func (m *Machine) environment(h Hook) {
 	for _, r := range slices.Backward(m.jobs[h.Ask.Key.JobID]) {
+		if r.State == Ready && r.unfit != "" && (h.Peer.Root() || r.UID == h.Peer.UID) {
+			m.refuse(h, core.Errorf(core.NICMissing, "environment of %v: %s", h.Ask.Key.JobID, r.unfit).
+				WithRemedy("start the job again: this one cannot use that NIC any more"))
+			return
+		}
 		if r.State == Ready && (h.Peer.Root() || r.UID == h.Peer.UID) {
 			m.reply(h.Call, core.Outcome{Action: core.Environment, Key: r.Key, Environment: StepEnvironment(r.Entry, h.Ask.Step)})
 			return

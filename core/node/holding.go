@@ -51,7 +51,8 @@ type holding struct {
 	drained  bool
 	dirty    bool      // the server is to be told
 	readyAt  Attempt   // Ready: surveys after it should show the services
-	lost     bool      // Ready: one did not
+	unfit    string    // Ready: why its tasks cannot begin
+	lost     string    // Ready: why one did not; empty: all did
 	unlisted int64     // Making, Ready: when the list began that did not have it; 0: the last had it
 	life     core.Life // not told yet
 	later    *Hook     // Asking: who waits longer than the present Reserve

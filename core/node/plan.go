@@ -65,6 +65,9 @@ func (m *Machine) usable(r *holding, devices []core.Device) ([]core.Device, *cor
 	var missing, warnings []string
 	take := func(name string, d *core.Device) {
 		why := unusable(d)
+		if back := byPlace(devices, m.survey.names[name]); d == nil && back != nil {
+			why = "is back as " + back.Name
+		}
 		if why != "" {
 			missing = append(missing, name+" "+why)
 			return
@@ -178,7 +181,10 @@ func (m *Machine) fit(r *holding, there []core.Service) *core.Error {
 		}
 		specs = append(specs, core.ServiceSpec{Device: d.Name, Owner: core.UID(r.Grant.UID), VNIs: r.Grant.VNIs, Classes: r.Grant.Classes, Limits: got})
 	}
-	r.Specs = specs
+	r.Specs, r.Places = specs, make([]Place, len(specs))
+	for i, d := range r.devices {
+		r.Places[i] = Place{Device: d.Name, Bus: d.Bus, Probed: d.Probed}
+	}
 	return nil
 }
 

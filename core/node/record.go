@@ -46,9 +46,17 @@ type Entry struct {
 	State    State
 	Grant    core.Grant // from Making on; its Run is the entry's
 	Specs    []core.ServiceSpec
+	Places   []Place // the NICs of Specs, as they were then; none in a record of an older release
 	Services []core.Service
 	Warnings []string
 	Why      string // Cleaning: why it is cleaned
+}
+
+// Place is a NIC as its driver knew it.
+type Place struct {
+	Device string
+	Bus    string
+	Probed string
 }
 
 // Tombstone remembers a run that is over on this node, so that a late prepare of it is refused. At most MaxTombstones are kept, the oldest go first.

@@ -24,9 +24,10 @@ type survey struct {
 	done    bool    // at least once
 	proved  Attempt // the newest, of whomever, when a survey succeeded last
 	devices []string
-	blind   []string // of devices, those that could not be read
-	useless []string // of devices, those that no job can use
-	sound   []string // NICs ever seen without fault by this process; all must be seen again before an order without record is confirmed
+	blind   []string          // of devices, those that could not be read
+	useless []string          // of devices, those that no job can use
+	sound   []string          // NICs (by same) ever seen without fault by this process; all must be seen again before an order without record is confirmed
+	names   map[string]string // of NICs that this process has seen: same by the name
 	unknown []core.Service
 	suspect []core.Service // seen, but perhaps only because its run was being cleaned meanwhile
 	checks  []check
@@ -96,7 +97,7 @@ func (m *Machine) surveyed(in Read) {
 	m.takeDevices(in.Devices)
 	m.takeUnknown(in.Services)
 	s.done = true
-	m.missed(attempt, in.Services)
+	m.missed(attempt, in)
 	m.answerChecks(attempt, in)
 	if len(s.suspect) == 0 || !s.wanted {
 		m.readable()
@@ -128,7 +129,7 @@ func (m *Machine) amiss(devices []core.Device) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(m.survey.sound, func(name string) bool { return device(devices, name) == nil })
+	return slices.ContainsFunc(m.survey.sound, func(nic string) bool { return byPlace(devices, nic) == nil })
 }
 
 func (m *Machine) surveyAt(t time.Duration) {
@@ -149,9 +150,13 @@ func (m *Machine) takeDevices(devices []core.Device) {
 		switch {
 		case d.Fault != "":
 			blind = append(blind, d.Name)
-		case !slices.Contains(s.sound, d.Name):
-			s.sound = append(s.sound, d.Name)
+		case !slices.Contains(s.sound, same(d)):
+			s.sound = append(s.sound, same(d))
 		}
+		if s.names == nil {
+			s.names = map[string]string{}
+		}
+		s.names[d.Name] = same(d)
 	}
 	if !s.done || !slices.Equal(names, s.devices) || !slices.Equal(blind, s.blind) || !slices.Equal(useless, s.useless) {
 		s.devices, s.blind, s.useless = names, blind, useless
@@ -187,30 +192,14 @@ func (m *Machine) takeUnknown(services []core.Service) {
 	}
 }
 
-// missed says when somebody else removed a service of a run that is ready.
-func (m *Machine) missed(attempt Attempt, services []core.Service) {
-	for _, r := range m.runs {
-		if r.State != Ready || r.lost || r.readyAt >= attempt {
-			continue
-		}
-		for i := range r.Services {
-			if !slices.ContainsFunc(services, r.Services[i].Same) {
-				r.lost = true
-				m.say(true, r.Grant.Run, describe(&r.Services[i])+" is gone, though its job was not cleaned up; somebody else removed it, or the NIC vanished")
-				break
-			}
-		}
-	}
-}
-
 // answerChecks confirms the orders that the reading proves done. The others wait for the server to repeat them.
 func (m *Machine) answerChecks(attempt Attempt, in Read) {
 	s := &m.survey
 	if len(s.checks) == 0 {
 		return
 	}
-	whole := !slices.ContainsFunc(s.sound, func(name string) bool {
-		d := device(in.Devices, name)
+	whole := !slices.ContainsFunc(s.sound, func(nic string) bool {
+		d := byPlace(in.Devices, nic)
 		return d == nil || d.Fault != ""
 	})
 	s.checks = slices.DeleteFunc(s.checks, func(c check) bool {

@@ -1,8 +1,6 @@
 package node
 
 import (
-	"slices"
-
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -44,17 +42,21 @@ func (m *Machine) strange(s *core.Service) bool {
 // served reports whether s is a data service's own on its server.
 func (m *Machine) served(s *core.Service) bool { return m.cfg.Served != nil && m.cfg.Served(s.VNIs) }
 
-// Missing are the services of ready runs that are not among services, which were read from the NICs after the runs became ready: somebody else removed them.
-func (m *Machine) Missing(services []core.Service) []core.Service {
-	var out []core.Service
+// Standing are the services of runs that are ready.
+func (m *Machine) Standing() (out []core.Service) {
 	for _, r := range m.runs {
-		if r.State != Ready {
-			continue
+		if r.State == Ready {
+			out = append(out, r.Services...)
 		}
-		for i := range r.Services {
-			if !slices.ContainsFunc(services, r.Services[i].Same) {
-				out = append(out, r.Services[i])
-			}
+	}
+	return out
+}
+
+// Missing are those of Standing that are not among services. Both were read from the NICs after the runs became ready.
+func (m *Machine) Missing(services []core.Service, devices []core.Device) (out []Gone) {
+	for _, r := range m.runs {
+		if r.State == Ready {
+			out = append(out, r.gone(services, devices)...)
 		}
 	}
 	return out

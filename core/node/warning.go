@@ -27,6 +27,9 @@ func (r *holding) warnings() []string {
 		}
 		nics[text] = append(nics[text], name)
 	}
+	if r.unfit != "" {
+		out = append(out, r.unfit)
+	}
 	for _, text := range said {
 		slices.SortFunc(nics[text], hostlist.Compare)
 		out = append(out, aboutNIC+hostlist.Fold(nics[text])+": "+text)

@@ -30,6 +30,8 @@ type box struct {
 	mute     bool // its agent answers no Orders.Vouch
 	deaf     bool // what it sends arrives, and nothing comes back: half of a link, or a process that hardly gets its turn
 	nics     [numNICs]nic
+	names    int // number of the next NIC
+	probes   int
 	records  map[string]node.Record // in the run directory: gone with the boot
 	env      map[core.Run]bool      // files that prepare left
 	agent    agent
@@ -43,6 +45,7 @@ type box struct {
 // nic is a NIC and who made what on it.
 type nic struct {
 	name   string
+	probed string
 	k      kernel.NIC
 	hidden bool // off the bus; its services stand all the same
 	fault  bool // seen, and not usable
@@ -107,8 +110,9 @@ func (b *box) power() {
 	b.boots++
 	b.boot, b.bootAt, b.powered = fmt.Sprintf("%s-boot%d", b.name, b.boots), b.w.now-time.Millisecond, true
 	for i := range b.nics {
-		b.nics[i] = nic{name: fmt.Sprintf("cxi%d", i), k: kernel.New(&kernel.R1401)}
+		b.probe(i, i)
 	}
+	b.names = numNICs
 	b.records, b.env, b.ended, b.newest, b.apps = map[string]node.Record{}, map[core.Run]bool{}, map[core.Run]bool{}, map[core.JobID]int64{}, nil
 }
 

@@ -91,14 +91,15 @@ func (w *world) agree() string {
 func (w *world) resumeOne() {
 	b := w.boxes[w.rng.IntN(numNodes)]
 	w.again()
-	if d := w.shown[b.name]; !(core.Drained{Drain: d}).Ours() {
+	was := core.Drained{Drain: w.shown[b.name]}
+	if !was.Ours() {
 		return
 	}
 	w.say("a person resumes %s in the scheduler", b.name)
 	delete(w.shown, b.name)
 	w.again()
 	for n := range w.srv.m.Nodes("") {
-		if n.Name == b.name && n.Drained != n.Trouble {
+		if n.Name == b.name && core.DrainPrefix+n.Drained == was.Reason && n.Drained != n.Trouble {
 			w.fail("liveness: %s was resumed in the scheduler, and is drained: %q", n.Name, n.Drained)
 		}
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
@@ -94,10 +95,12 @@ func (b *box) read(o *op) {
 	case n.hidden:
 		return
 	case n.fault:
-		o.devices = append(o.devices, core.Device{Name: n.name, Fault: "it does not answer"})
+		o.devices = append(o.devices, core.Device{Name: n.name, Fault: "it does not answer", Bus: fmt.Sprint(o.at)})
 		return
 	}
-	o.devices = append(o.devices, core.Device{Name: n.name, Up: true, Retry: true, Capacity: n.k.Capacity()})
+	o.devices = append(o.devices, core.Device{
+		Name: n.name, Up: true, Retry: true, Capacity: n.k.Capacity(), Bus: fmt.Sprint(o.at), Probed: n.probed,
+	})
 	for _, own := range n.owned {
 		s := own.service
 		s.System = own.system && !b.w.calm
@@ -114,8 +117,7 @@ func (b *box) nic(name string) *nic {
 			return &b.nics[i]
 		}
 	}
-	b.w.fail("%s: there is no NIC %s", b.name, name)
-	return nil
+	return &nic{name: name, hidden: true} // it came back under another name
 }
 
 func (n *nic) find(id uint32) *owned {

@@ -59,6 +59,8 @@ func (w *world) hurt() {
 		n.hidden = true
 	case p < 78 && w.odds(300):
 		b.blind()
+	case p < 78 && w.odds(400):
+		b.restart(w.rng.IntN(numNICs))
 	case p < 78:
 		w.say("%s: NIC %s is at fault", b.name, n.name)
 		n.fault = true

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
@@ -62,7 +63,8 @@ func (l *law) untold(n engine.Node) {
 	if n.Name != l.w.half || n.Twin.Since.IsZero() {
 		return
 	}
-	for serial, r := range l.live {
+	for _, serial := range slices.Sorted(maps.Keys(l.live)) {
+		r := l.live[serial]
 		if l.hearsay[serial] && r.state != engine.Active && len(r.holding) > 0 {
 			l.w.fail("R8: %v stays over, and only %s said so, whose certificate two hosts have", r.run, n.Name)
 		}

@@ -42,6 +42,10 @@ func (w *world) heal() {
 	w.pass(10 * time.Second) // a node whose NICs could not be read tries again
 	w.settle()
 	w.short()
+	w.unserved()
+	if w.restarted {
+		w.acceptAll()
+	}
 	if w.odds(200) {
 		w.mute(w.boxes[w.rng.IntN(numNodes)])
 	}

@@ -41,12 +41,13 @@ type world struct {
 	skew time.Duration // by which the wall clock is wrong
 	calm bool          // healing: no more faults, no more lies
 
-	reloaded bool   // the agent of dataServer knows that it is one, too
-	half     string // the node where the scheduler's half runs; empty: it runs in the server
-	question *question
-	shown    map[string]core.Drain // the scheduler's drains, by node
-	hidden   uint32                // uid whose jobs complete answers lack; 0: they have all
-	trace    *trace
+	restarted bool   // a NIC has
+	reloaded  bool   // the agent of dataServer knows that it is one, too
+	half      string // the node where the scheduler's half runs; empty: it runs in the server
+	question  *question
+	shown     map[string]core.Drain // the scheduler's drains, by node
+	hidden    uint32                // uid whose jobs complete answers lack; 0: they have all
+	trace     *trace
 
 	cfg     engine.Config
 	pool    allocator.Pool

@@ -55,6 +55,12 @@ func (d *Driver) name(device int) string {
 	return nicName(device)
 }
 
+// slot is the PCI address of a place of the bus.
+func (d *Driver) slot(device int) string { return fmt.Sprintf("0000:%02x:00.0", device+1) }
+
+// probed tells which probe of the NIC by the driver was the newest. The folder is locked.
+func (d *Driver) probed(device int) string { return fmt.Sprintf("%d/%s", d.bus.Loads, d.name(device)) }
+
 // index is the place of the NIC that has the name and is there; -1: none. The folder is locked.
 func (d *Driver) index(name string) int {
 	for i := range min(len(d.nics), d.options.NICs) {

@@ -32,6 +32,9 @@ func TestDevices(t *testing.T) {
 			{Name: "cxi0", Address: 0x100, Up: true, Retry: true, Capacity: fresh, Classes: core.AllClasses, RGIDs: core.Stock{Total: 255, Free: 253}},
 			{Name: "cxi1", Address: 0x101, Up: true, Retry: true, Capacity: taken, Classes: core.AllClasses, RGIDs: core.Stock{Total: 255, Free: 253}},
 		}
+		for i := range want {
+			want[i].Bus, want[i].Probed = fmt.Sprintf("0000:0%d:00.0", i+1), "0/"+want[i].Name
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

@@ -118,6 +118,8 @@ type Device struct {
 	RgidsTotal    uint32                 `protobuf:"varint,9,opt,name=rgids_total,json=rgidsTotal,proto3" json:"rgids_total,omitempty"` // resource group ids that there are, at most 65535; 0: not known
 	RgidsFree     uint32                 `protobuf:"varint,10,opt,name=rgids_free,json=rgidsFree,proto3" json:"rgids_free,omitempty"`   // those of them that nobody has, at most 65535
 	Remedy        string                 `protobuf:"bytes,11,opt,name=remedy,proto3" json:"remedy,omitempty"`                           // of fault, where the driver knows one
+	Bus           string                 `protobuf:"bytes,12,opt,name=bus,proto3" json:"bus,omitempty"`                                 // PCI address, which stays when the NIC comes back under another name; empty: not known
+	Probed        string                 `protobuf:"bytes,13,opt,name=probed,proto3" json:"probed,omitempty"`                           // changes each time the kernel's driver begins with the NIC; empty: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -225,6 +227,20 @@ func (x *Device) GetRgidsFree() uint32 {
 func (x *Device) GetRemedy() string {
 	if x != nil {
 		return x.Remedy
+	}
+	return ""
+}
+
+func (x *Device) GetBus() string {
+	if x != nil {
+		return x.Bus
+	}
+	return ""
+}
+
+func (x *Device) GetProbed() string {
+	if x != nil {
+		return x.Probed
 	}
 	return ""
 }
@@ -861,7 +877,7 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\x15weft/nic/v1/nic.proto\x12\vweft.nic.v1\x1a\x17weft/core/v1/core.proto\"\x10\n" +
 	"\x0eDevicesRequest\"=\n" +
 	"\fDevicesReply\x12-\n" +
-	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xab\x02\n" +
+	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xd5\x02\n" +
 	"\x06Device\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\rR\aaddress\x12\x0e\n" +
@@ -876,7 +892,9 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\n" +
 	"rgids_free\x18\n" +
 	" \x01(\rR\trgidsFree\x12\x16\n" +
-	"\x06remedy\x18\v \x01(\tR\x06remedy\"\xca\x02\n" +
+	"\x06remedy\x18\v \x01(\tR\x06remedy\x12\x10\n" +
+	"\x03bus\x18\f \x01(\tR\x03bus\x12\x16\n" +
+	"\x06probed\x18\r \x01(\tR\x06probed\"\xca\x02\n" +
 	"\bCapacity\x12'\n" +
 	"\x04ptes\x18\x01 \x01(\v2\x13.weft.nic.v1.SupplyR\x04ptes\x12'\n" +
 	"\x04txqs\x18\x02 \x01(\v2\x13.weft.nic.v1.SupplyR\x04txqs\x12'\n" +
