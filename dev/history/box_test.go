@@ -36,6 +36,8 @@ type box struct {
 	env      map[core.Run]bool      // files that prepare left
 	agent    agent
 
+	reading []core.Service // that the agent takes in now
+
 	// what only the harness knows
 	ended  map[core.Run]bool // cleaned in this boot, durably
 	newest map[core.JobID]int64

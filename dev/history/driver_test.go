@@ -66,7 +66,9 @@ func (b *box) proceed(o *op) {
 	}
 	switch o.kind {
 	case looking:
+		b.reading = o.seen
 		b.input(node.Read{Attempt: o.attempt, Devices: o.devices, Services: o.seen, Err: err})
+		b.reading = nil
 	case witnessing:
 		b.input(node.Witnessed{Attempt: o.attempt, Processes: b.processes(o.uids), Err: err})
 	case creating:

@@ -27,11 +27,29 @@ func (l *law) recorded(b *box, records []node.Record) {
 				l.nodeClean(b, rec)
 				b.ended[rec.Grant.Run] = true
 			}
+			if old, _ := b.entry(rec.Grant.Run); rec.State == node.Ready && old.State != node.Ready {
+				l.alone(b, rec.Grant)
+			}
 		case node.Tombstone:
 			b.ended[rec.Run] = true
 		case node.Delete:
 			if e, ok := b.records[rec.Of].(node.Entry); ok && e.State != node.Asking {
 				l.nodeClean(b, e)
+			}
+		}
+	}
+}
+
+// alone: no job becomes ready by a reading that shows its VNI on a foreign service, whatever the mark of that one.
+func (l *law) alone(b *box, g core.Grant) {
+	for i := range b.reading {
+		s := &b.reading[i]
+		if own := b.nic(s.Device).find(s.ID); own == nil || !own.foreign || !own.service.Same(*s) || served(s.VNIs[0]) {
+			continue
+		}
+		for _, v := range s.VNIs {
+			if slices.Contains(g.VNIs, v) {
+				l.w.fail("R5: %s: %v is ready, and service %s/%d of another has its VNI %d", b.name, g.Run, s.Device, s.ID, v)
 			}
 		}
 	}
