@@ -3,6 +3,7 @@ package flux
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"syscall"
 	"unicode"
@@ -74,7 +75,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 	if err != nil {
 		return core.Job{}, core.Errorf(core.SchedulerAway, "job %s: %w", key.JobID, err)
 	}
-	job.Placements = shares(cores, p.all(ctx, cores))
+	job.Placements = shares(cores, p.cores.About(ctx, maps.Keys(cores), p.askCores))
 	if job.Request, err = ParseOptions(s.Shell.Options); err != nil {
 		return core.Job{}, err
 	}

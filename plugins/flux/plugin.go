@@ -1,12 +1,11 @@
 package flux
 
 import (
-	"sync"
-
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
 	"github.com/weft-hpc/weft/people"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // Plugin is the adapter of one Flux instance: both halves, of which an agent uses the hooks, and a server, or the agent of a broker's host, the rest.
@@ -16,9 +15,7 @@ type Plugin struct {
 	settings settings
 	link     *link
 	people   *people.Database
-
-	mu    sync.Mutex
-	cores map[string]int // of the instance's nodes, as it last said; never changed in place
+	cores    *poll.Kept[int]
 }
 
 var (
@@ -39,7 +36,7 @@ func New(name string) *Plugin { return NewWith(name, nil) }
 
 // NewWith is New with another way to run getent and id: that of a simulated host.
 func NewWith(name string, run command.Runner) *Plugin {
-	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(run)}
+	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(run), cores: poll.NewKept[int]()}
 	p.link = newLink(p.dial)
 	return p
 }

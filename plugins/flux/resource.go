@@ -42,26 +42,13 @@ func shares(job, all map[string]int) []core.Placement {
 	return scheduler.Shares(nodes)
 }
 
-// all are the cores of the instance's nodes: those of an earlier answer while it has each node of the job. An instance
-// that does not answer leaves them out.
-func (p *Plugin) all(ctx context.Context, job map[string]int) map[string]int {
-	p.mu.Lock()
-	all := p.cores
-	p.mu.Unlock()
-	for name := range job {
-		if all[name] > 0 {
-			continue
-		}
-		var s status
-		if p.link.call(ctx, "resource.status", 0, struct{}{}, &s) != nil {
-			return all
-		}
-		all, _ = s.R.cores()
-		p.mu.Lock()
-		p.cores = all
-		p.mu.Unlock()
-		break
+// askCores asks for the cores of the instance's nodes.
+func (p *Plugin) askCores(ctx context.Context) map[string]int {
+	var s status
+	if p.link.call(ctx, "resource.status", 0, struct{}{}, &s) != nil {
+		return nil
 	}
+	all, _ := s.R.cores()
 	return all
 }
 

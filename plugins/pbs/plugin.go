@@ -1,13 +1,11 @@
 package pbs
 
 import (
-	"sync"
-	"time"
-
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
 	"github.com/weft-hpc/weft/people"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // Plugin is the adapter of one PBS complex: both halves, of which an agent uses the hooks and a server the rest.
@@ -18,10 +16,7 @@ type Plugin struct {
 	run      command.Runner
 	fixed    bool // run is not PBS's own commands, and no block changes that
 	people   *people.Database
-
-	mu      sync.Mutex
-	hosts   map[string]host // as pbsnodes last told; never changed in place
-	hostsAt time.Time
+	hosts    *poll.Kept[host]
 }
 
 var (
@@ -39,12 +34,15 @@ var (
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(nil)}
-	p.run = commands(p.settings)
+	p := NewWith(name, nil)
+	p.run, p.fixed = commands(p.settings), false
 	return p
 }
 
 // NewWith is New with another way to run PBS's commands, and getent and id: that of a simulated complex.
 func NewWith(name string, run command.Runner) *Plugin {
-	return &Plugin{Dialect: dialect, name: name, settings: defaults(), run: run, fixed: true, people: people.New(run)}
+	return &Plugin{
+		Dialect: dialect, name: name, settings: defaults(), run: run, fixed: true, people: people.New(run),
+		hosts: poll.NewKept[host](),
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
@@ -18,12 +17,16 @@ type host struct {
 	sharing string // of the last of them
 }
 
-// hostsFor is how long an answer about hosts is good. PBS learns the attribute sharing from MOM alone, when she starts.
-const hostsFor = 10 * time.Minute
-
 // shares groups a job's hosts by its cores there and theirs. The cores of a host that PBS does not tell are 0.
 func (p *Plugin) shares(ctx context.Context, chunks []hostlist.Chunk, place string) []core.Placement {
-	hosts := p.sharing(ctx, chunks)
+	names := func(yield func(string) bool) {
+		for _, c := range chunks {
+			if !yield(c.Host) {
+				return
+			}
+		}
+	}
+	hosts := p.hosts.About(ctx, names, p.askHosts)
 	nodes := make(map[string]core.Share, len(chunks))
 	for _, c := range chunks {
 		s := core.Share{Cores: c.Cores, Total: hosts[c.Host].cores}
@@ -59,35 +62,21 @@ func (h host) alone(place string) bool {
 	return h.sharing == "default_excl" && !asks["shared"]
 }
 
-// sharing tells about the hosts of a job: by an earlier answer, if it is not old and has them all. A PBS that does not
-// answer leaves them out.
-func (p *Plugin) sharing(ctx context.Context, chunks []hostlist.Chunk) map[string]host {
-	p.mu.Lock()
-	hosts, at := p.hosts, p.hostsAt
-	p.mu.Unlock()
-	known := time.Since(at) < hostsFor
-	for _, c := range chunks {
-		known = known && hosts[c.Host].vnodes > 0
-	}
-	if known {
-		return hosts
-	}
+// askHosts asks for all hosts that have cores.
+func (p *Plugin) askHosts(ctx context.Context) map[string]host {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
 	text, err := p.run(ctx, "pbsnodes", "-a")
 	if err != nil {
-		return hosts
+		return nil
 	}
-	hosts = map[string]host{}
+	hosts := map[string]host{}
 	for _, v := range parseVnodes(text) {
 		if v.cores > 0 {
 			h := hosts[v.host]
 			hosts[v.host] = host{h.cores + v.cores, h.vnodes + 1, v.sharing}
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hosts, p.hostsAt = hosts, time.Now()
 	return hosts
 }
 

@@ -2,13 +2,12 @@ package slurm
 
 import (
 	"os"
-	"sync"
-	"time"
 
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
 	"github.com/weft-hpc/weft/people"
+	"github.com/weft-hpc/weft/poll"
 )
 
 // Plugin is the adapter of one Slurm cluster: both halves, of which an agent uses the hooks and a server the rest.
@@ -20,10 +19,7 @@ type Plugin struct {
 	questions questions
 	people    *people.Database
 	uid       uint32 // as whom Slurm's commands ask
-
-	mu   sync.Mutex
-	cpus map[string]int // of the cluster's nodes, as sinfo last told; never changed in place
-	at   time.Time      // when that was
+	cpus      *poll.Kept[int]
 }
 
 var (
@@ -41,7 +37,10 @@ var (
 
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
-	p := &Plugin{Dialect: dialect, name: name, settings: defaults(), people: people.New(nil), uid: uint32(os.Geteuid())}
+	p := &Plugin{
+		Dialect: dialect, name: name, settings: defaults(), people: people.New(nil), uid: uint32(os.Geteuid()),
+		cpus: poll.NewKept[int](),
+	}
 	p.run = commands(p.settings)
 	p.questions.ask = p.jobs
 	return p

@@ -2,40 +2,25 @@ package slurm
 
 import (
 	"context"
-	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// totalsFor is how long an answer about the CPUs of nodes is good: slurm.conf changes them.
-const totalsFor = 10 * time.Minute
-
 // cpuTable is a list of nodes with equally many CPUs. A list that is cut is left out.
 var cpuTable = table{{"NodeList", 64 << 10}, {"CPUs", 12}}
 
-// totals gives each node without a total its CPUs, by an earlier answer if it is not old and has them all. Where sinfo
-// does not tell them, the node counts its processors.
+// totals gives each node without a total its CPUs. Where sinfo does not tell them, the node counts its processors.
 func (p *Plugin) totals(ctx context.Context, nodes map[string]core.Share) {
-	p.mu.Lock()
-	cpus, at := p.cpus, p.at
-	p.mu.Unlock()
-	ask, old := false, time.Since(at) >= totalsFor
-	for name, s := range nodes {
-		ask = ask || s.Total == 0 && (old || cpus[name] == 0)
-	}
-	if ask {
-		if cpus = p.askCPUs(ctx); cpus == nil {
-			return
+	shared := func(yield func(string) bool) {
+		for name, s := range nodes {
+			if s.Total == 0 && !yield(name) {
+				return
+			}
 		}
-		p.mu.Lock()
-		p.cpus, p.at = cpus, time.Now()
-		p.mu.Unlock()
 	}
-	for name, s := range nodes {
-		if s.Total == 0 {
-			s.Total = cpus[name]
-			nodes[name] = s
-		}
+	cpus := p.cpus.About(ctx, shared, p.askCPUs)
+	for name := range shared {
+		nodes[name] = core.Share{Cores: nodes[name].Cores, Total: cpus[name]}
 	}
 }
 
