@@ -94,6 +94,30 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// TestCommit: a driver that was built from the commit of a release's tag says which it is, without a call.
+func TestCommit(t *testing.T) {
+	for _, b := range kernel.Behaviours() {
+		for commit, known := range map[string]bool{
+			map[string]string{
+				"12.0": "27f7be5", "13.0": "f62ae06", "13.1": "a1d91b2a", "14.0.0": "021715b", "14.0.1": "bb11c85",
+			}[b.Release]: true, "0123456": false, "[unknown]": false, "": false,
+		} {
+			d, n := on(t, b, 1, shim.LibraryOf(b))
+			rev := filepath.Join(n.Sys(), "class/cxi/cxi0/device/properties/driver_rev")
+			if err := os.WriteFile(rev, []byte(commit+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := tellsOf(t, d)
+			if !strings.Contains(got, "SHS "+b.Release+":") || strings.Contains(got, "told by the commit") != known {
+				t.Errorf("SHS %s, commit %s: %s", b.Release, commit, got)
+			}
+			if known && n.Calls("alloc") > 0 {
+				t.Errorf("SHS %s, commit %s: %d allocs", b.Release, commit, n.Calls("alloc"))
+			}
+		}
+	}
+}
+
 // TestSevenJobs: whatever jobs a node runs, the driver asks a NIC for its release once at most.
 func TestSevenJobs(t *testing.T) {
 	for _, b := range kernel.Behaviours() {

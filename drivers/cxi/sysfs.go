@@ -146,14 +146,22 @@ func (s sysfs) driver() (module, is string) {
 		}
 		devices, _ := filepath.Glob(filepath.Join(string(s), "class/cxi/cxi*"))
 		if len(devices) > 0 {
-			rev := s.read("class/cxi", filepath.Base(devices[0]), "device/properties/driver_rev")
-			if rev != "" && rev != "[unknown]" {
+			if rev := s.commit(filepath.Base(devices[0])); rev != "" {
 				is = strings.TrimSpace(is + " of commit " + rev)
 			}
 		}
 		return module, cmp.Or(is, "(tells no version)")
 	}
 	return "the driver's module", "is not loaded"
+}
+
+// commit is what a NIC's driver was built from, the first seven digits.
+func (s sysfs) commit(nic string) string {
+	rev := s.read("class/cxi", nic, "device/properties/driver_rev")
+	if rev == "[unknown]" {
+		return ""
+	}
+	return rev[:min(len(rev), 7)]
 }
 
 // load tells one load of the driver's module from another, also of the same build: its folder's inode is a new one.
