@@ -111,7 +111,7 @@ func TestReportFile(t *testing.T) {
 		})
 	})
 	said = report(1, "1024-65535", filepath.Join(dir, "third.json"), "--with-jobs")
-	if !strings.Contains(said, "lpr: 8: EIO, and the sources of SHS 14.0.1 say ok, 8\n") {
+	if !strings.Contains(said, "lpr: 8: EIO, and the sources of SHS 14.0.1 say 8\n") {
 		t.Errorf("of a NIC that differs it says %q", said)
 	}
 }

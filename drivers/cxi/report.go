@@ -116,19 +116,20 @@ func (n *nic) report(ctx context.Context, first core.VNI, shared bool) (r Report
 			r.System = append(r.System, before[i].text())
 		}
 	}
-	want := expected(t.release)
-	for _, row := range rows {
+	want, all := expected(t.release), rows
+	if !shared {
+		all = slices.Concat(rows, poolRows)
+	}
+	for _, row := range all {
 		if ctx.Err() != nil {
 			return r, ended(ctx, "NIC "+n.name+": cannot try it")
 		}
-		if row.takesAll && shared {
-			continue
-		}
-		b, start := &bench{nic: n, first: uint16(first)}, time.Now()
-		seen := row.try(b)
-		took := time.Since(start).Microseconds()
-		r.Left = append(r.Left, b.clear()...)
-		r.Rows = append(r.Rows, Row{row.rule, want[row.rule], seen, seen == want[row.rule], took})
+		start := time.Now()
+		seen, left := row.try(n, uint16(first))
+		r.Left = append(r.Left, left...)
+		r.Rows = append(r.Rows, Row{
+			row.rule, want[row.rule], seen, seen == want[row.rule], time.Since(start).Microseconds(),
+		})
 	}
 	return r, nil
 }
