@@ -40,16 +40,23 @@ func TestClassesThatAreGiven(t *testing.T) {
 	if got := load(t, base, rule("")).Classes(); got != core.DedicatedAccess {
 		t.Errorf("a rule for every job leaves of the top: %v", got)
 	}
-	files, _, findings := policy.Gather([]string{"."})
-	if findings != nil {
-		t.Fatal(text(findings))
-	}
-	shipped, findings := policy.Load(files, policy.Env{Pools: []string{"jobs"}})
-	if findings != nil {
-		t.Fatal(text(findings))
-	}
-	if got := shipped.Classes(); got != top {
-		t.Errorf("the shipped policy: %v, and a stock NIC has no more than %v", got, top)
+}
+
+// TestShippedPoliciesFitAStockNIC: no job of a shipped policy gets a class without asking that is not in LL_BE_BD_ET.
+// That is profile 2, which the driver has by default (active_qos_profile in cass_tc.c of 12.0.0 to 14.0.1).
+func TestShippedPoliciesFitAStockNIC(t *testing.T) {
+	for _, folder := range []string{".", "sites/slurm-hpe-slingshot", "sites/flux-el-capitan", "sites/pbs-daos"} {
+		files, _, findings := policy.Gather([]string{folder})
+		if findings != nil {
+			t.Fatal(text(findings))
+		}
+		p, findings := policy.Load(files, policy.Env{Pools: []string{"jobs"}, Services: []string{"daos"}})
+		if findings != nil {
+			t.Fatal(text(findings))
+		}
+		if lacks := p.Classes() &^ (core.LowLatency | core.BestEffort | core.BulkData); lacks != 0 {
+			t.Errorf("%s: a stock NIC lacks %v", folder, lacks)
+		}
 	}
 }
 
