@@ -133,24 +133,6 @@ func (d *Driver) health(nic string) []core.Finding {
 	return r.Judge(before, time.Now())
 }
 
-// open warns of a service that opens every VNI. SHS 12.0 checks no VNI of one without restricted_vnis (valid_svc_vni in
-// cass_svc.c), and makes it enabled.
-func (n *nic) open(s *desc) []core.Finding {
-	who := "every user"
-	if s.has(restrictedMembers) {
-		who = memberOwner(s, extras{}).String()
-	}
-	if s.has(restrictedVNIs) || !s.has(enabled) || s.has(restrictedMembers) && memberOwner(s, extras{}).Kind == core.OwnerNone {
-		return nil
-	}
-	return []core.Finding{{
-		Severity: core.Critical,
-		What:     fmt.Sprintf("service %d lets %s use every VNI without a job, which voids isolation", s.id, who),
-		Evidence: "it does not restrict its VNIs, and SHS 12.0 checks none then",
-		Remedy:   fmt.Sprintf("`cxi_service delete -d %s -s %d`, and let its owner make one that names its VNIs", n.name, s.id),
-	}}
-}
-
 // lack is something that a release cannot do, or does in its own way.
 type lack struct{ what, remedy string }
 

@@ -38,8 +38,8 @@ func TestEveryVNI(t *testing.T) {
 		change func(*kernel.Desc)
 		says   string // empty: the doctor finds no fault
 	}{
-		"open to a user":  {nil, "lets uid 1001 use every VNI"},
-		"open to a group": {func(d *kernel.Desc) { d.Members[0].Type = kernel.GID }, "lets gid 1001 use every VNI"},
+		"open to a user":  {nil, "lets uid 1001 and uid 0 use every VNI"},
+		"open to a group": {func(d *kernel.Desc) { d.Members[0].Type = kernel.GID }, "lets gid 1001 and uid 0 use every VNI"},
 		"open to all":     {func(d *kernel.Desc) { d.RestrictedMembers = false }, "lets every user use every VNI"},
 		"without members": {func(d *kernel.Desc) { d.Members = [kernel.MaxMembers]kernel.Member{} }, ""},
 		"restricted":      {func(d *kernel.Desc) { d.RestrictedVNIs = true }, ""},
