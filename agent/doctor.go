@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,6 +90,10 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	}
 	all.Go(func() { add(ofNode, diagnose(a.examine(ctx, site))) })
 	all.Wait()
+	unusable := func(r FindingRow) bool { return strings.HasPrefix(r.Of, "driver ") }
+	if slices.ContainsFunc(by[core.Critical], unusable) { // what the agent saw of the NICs is not all then
+		by[core.Good] = slices.DeleteFunc(by[core.Good], func(r FindingRow) bool { return r.Of == ofNode })
+	}
 	for _, rows := range by { // the checks end in any order
 		slices.SortStableFunc(rows, func(a, b FindingRow) int {
 			return cmp.Or(-cmp.Compare(own(a), own(b)), cmp.Compare(a.Of, b.Of))

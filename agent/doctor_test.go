@@ -236,6 +236,19 @@ func TestDoctorNamesTheNICsThatAreAway(t *testing.T) {
 	})
 }
 
+// TestDoctorIsNotGood: where the driver finds that no application can use a NIC, the NICs are not called good.
+func TestDoctorIsNotGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		for of, good := range map[string]bool{"driver cxi": false, "scheduler tioga": true} {
+			site := agent.Site{Checks: map[string]core.Checker{of: checker{[]core.Finding{{Severity: core.Critical, What: "a fault"}}}}}
+			if rows := r.Doctor(t.Context(), site, 0); (finding(rows, "the NICs can be used") != nil) != good {
+				t.Errorf("%s has a critical finding: %+v", of, rows)
+			}
+		}
+	})
+}
+
 func TestDoctorAndCleanAreRootsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
