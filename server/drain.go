@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
@@ -57,12 +56,9 @@ func (t *nodeTold) lacks() bool {
 	}
 }
 
-// mirrorEvery is between two questions which nodes a scheduler has drained.
-const mirrorEvery = 5 * time.Second
-
 // mirror keeps Weft's drains and a scheduler's equal.
 func (s *Server) mirror(ctx context.Context, name string) {
-	for poll.Pause(ctx, mirrorEvery) {
+	for poll.Pause(ctx, s.limits.Mirror) {
 		_, _ = s.shown(ctx, name) // the machine learns that there was no answer
 	}
 }

@@ -45,12 +45,13 @@ type Limits struct {
 	Tick      time.Duration
 	Retry     time.Duration // least pause before a scheduler that failed is watched again
 	RetryMost time.Duration
+	Mirror    time.Duration // between two questions which nodes a scheduler has drained
 }
 
 // DefaultLimits suit a system of 11,136 nodes.
 var DefaultLimits = Limits{
 	Queue: 65536, Batch: 4096, Commit: 30 * time.Second, Describe: 6 * time.Second, Describes: 64, Tick: time.Second,
-	Retry: 200 * time.Millisecond, RetryMost: 30 * time.Second,
+	Retry: 200 * time.Millisecond, RetryMost: 30 * time.Second, Mirror: 5 * time.Second,
 }
 
 // Server is the authority. It implements core.Authority.

@@ -222,6 +222,9 @@ func (s *fluxSite) mend(node string) {
 	s.gone = slices.DeleteFunc(s.gone, func(n string) bool { return n == node })
 }
 
+// undrain is flux resource undrain.
+func (s *fluxSite) undrain(node string) { s.broker.Undrain(slices.Index(names, node)) }
+
 func (s *fluxSite) drained(node string) string {
 	why, _ := s.broker.Drained(slices.Index(names, node))
 	return why

@@ -144,6 +144,12 @@ func (s *pbsSite) state(job string) string {
 	return all.Jobs[job].State
 }
 
+func (s *pbsSite) undrain(node string) {
+	if _, err := s.Command(s.w.Context(), "pbsnodes", "-r", node); err != nil {
+		s.w.Error(err)
+	}
+}
+
 func (s *pbsSite) drained(node string) string {
 	text, err := s.Command(s.w.Context(), "pbsnodes", "-H", node)
 	if err != nil {

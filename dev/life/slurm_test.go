@@ -67,6 +67,16 @@ func (s *slurmSite) command(ctx context.Context, name string, args ...string) ([
 	case name == "sinfo":
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if after("-t") == "drain" {
+			var out []byte
+			for node, why := range s.why {
+				if why != "" {
+					row := map[string]string{"NodeList": node, "User": "root", "Timestamp": "1795836284", "Reason": why}
+					out = append(out, record(after("-O"), row)...)
+				}
+			}
+			return out, nil
+		}
 		state := "idle"
 		if s.why[after("-n")] != "" {
 			state = "drained"
@@ -76,11 +86,16 @@ func (s *slurmSite) command(ctx context.Context, name string, args ...string) ([
 		s.group.Go(s.end(last, "CANCELLED"))
 	case name == "scontrol" && args[0] == "requeue":
 		s.group.Go(s.end(last, "PENDING"))
+	case name == "scontrol" && last == "State=UNDRAIN":
+		s.undrain(strings.TrimPrefix(args[1], "NodeName="))
 	case name == "scontrol" && strings.HasPrefix(args[1], "NodeName="):
 		s.drain(strings.TrimPrefix(args[1], "NodeName="), strings.TrimPrefix(last, "Reason="))
 	}
 	return nil, nil
 }
+
+// undrain is scontrol update State=RESUME.
+func (s *slurmSite) undrain(node string) { s.drain(node, "") }
 
 func (s *slurmSite) drain(node, why string) {
 	s.mu.Lock()

@@ -164,7 +164,10 @@ func (w *world) start() {
 			a, err := allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: firstVNI, Last: last}}}})
 			return w.allocating(a), err
 		},
-		Limits: server.Limits{Tick: 10 * time.Millisecond, Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
+		Limits: server.Limits{
+			Tick: 10 * time.Millisecond, Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond,
+			Mirror: 20 * time.Millisecond,
+		},
 		Config: engine.Config{
 			Schedulers: labels, System: engine.System{Nodes: len(names)}, Rules: engine.Rules{Quarantine: time.Millisecond, Repeat: 50 * time.Millisecond},
 			Pools: []engine.Pool{{Name: "jobs", Quarantine: time.Millisecond, Contains: func(v core.VNI) bool { return v >= firstVNI && v <= last }}},

@@ -183,7 +183,10 @@ func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 	}
 	if slices.Contains(args, "-r") && i >= 0 {
 		for _, v := range c.hosts[i].Vnodes {
-			v.Offline, v.Comment = false, args[slices.Index(args, "-C")+1]
+			v.Offline = false
+			if at := slices.Index(args, "-C"); at >= 0 { // else the comment stays
+				v.Comment = args[at+1]
+			}
 		}
 		return nil, nil
 	}

@@ -94,6 +94,9 @@ func (b *Broker) Drain(rank int, reason string) {
 	b.locked(func() { b.instance.drained[rank] = reason })
 }
 
+// Undrain brings a rank back as an administrator does.
+func (b *Broker) Undrain(rank int) { b.locked(func() { delete(b.instance.drained, rank) }) }
+
 // Offline says which ranks have no broker.
 func (b *Broker) Offline(ranks string) { b.locked(func() { b.instance.offline = ranks }) }
 
