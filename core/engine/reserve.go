@@ -245,12 +245,13 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	if r.Adopted && said != nil { // the decision that made it is lost
 		d = &said.Decision
 	}
+	at := r.placement(n.Name)
 	g := core.Grant{
-		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Asked: r.Job.Request.Classes != 0, Limits: r.limits(n, said), Floor: d.Floor, MinNICs: d.MinNICs,
+		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Asked: r.Job.Request.Classes != 0, Limits: r.limits(at, n, said), Floor: d.Floor, MinNICs: d.MinNICs,
 		Inventory: n.Inventory, Warnings: d.Warnings,
 	}
 	if !d.Greedy {
-		g.Share = r.share(n, said)
+		g.Share = r.share(at, n, said)
 	}
 	for i := range g.Floor {
 		g.Floor[i] = min(g.Floor[i], g.Limits[i].Reserved)
@@ -258,9 +259,8 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	return g
 }
 
-// limits are those of n's placement. A node that came late gets what the first placement with as many cores got; failing that, what policy says now.
-func (r *reservation) limits(n *node, said *Said) core.Limits {
-	i := r.placement(n.Name)
+// limits are those of n's placement, which is the job's i-th. A node that came late gets what the first placement with as many cores got; failing that, what policy says now.
+func (r *reservation) limits(i int, n *node, said *Said) core.Limits {
 	if i < 0 && said != nil {
 		if k := said.placement(n.Name); k >= 0 {
 			i = slices.IndexFunc(r.Job.Placements, func(o core.Placement) bool { return o.Cores == said.Job.Placements[k].Cores })
@@ -275,9 +275,9 @@ func (r *reservation) limits(n *node, said *Said) core.Limits {
 	return core.Limits{}
 }
 
-// share is the job's part of n.
-func (r *reservation) share(n *node, said *Said) core.Share {
-	p, i := r.Job.Placements, r.placement(n.Name)
+// share is the job's part of n, which is in the job's i-th placement.
+func (r *reservation) share(i int, n *node, said *Said) core.Share {
+	p := r.Job.Placements
 	if i < 0 && said != nil {
 		p, i = said.Job.Placements, said.placement(n.Name)
 	}
