@@ -131,7 +131,7 @@ func TestLedgerIsLost(t *testing.T) {
 	d.start("n1")
 	d.attached()
 	d.says("n1", "clean", "^cxi0 +[0-9]+ .* kept +job local/"+k.job)
-	d.says("n1", "doctor", "a service is of job local/"+k.job)
+	d.says("n1", "doctor", "services: each is of job local/"+k.job)
 	if diff := cmp.Diff(before, d.services("n1")); diff != "" {
 		t.Errorf("the services of the job that runs: (-before +now):\n%s", diff)
 	}
