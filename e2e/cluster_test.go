@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// cpus is how many cores Slurm takes each node to have.
+const cpus = 64
+
 // cluster is a Slurm of its own on this machine: one controller, some slurmds, its own munge, ports and state.
 type cluster struct {
 	t     testing.TB
@@ -127,7 +130,7 @@ CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmdParameters=config_overrides
 `, c.dir, host, c.ports[0])
 	for i, n := range c.nodes {
-		fmt.Fprintf(&text, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=64 State=UNKNOWN\n", n, host, c.ports[1+i])
+		fmt.Fprintf(&text, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=%d State=UNKNOWN\n", n, host, c.ports[1+i], cpus)
 	}
 	fmt.Fprintln(&text, "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO")
 	for _, l := range c.lines {

@@ -201,7 +201,7 @@ func TestGrow(t *testing.T) {
 		tasks := read(t, text)
 		for _, s := range tasks {
 			w.isolated(s)
-			w.holds(s, alice.uid, 64)
+			w.holds(s, alice.uid, cpus)
 		}
 		switch {
 		case w.alloc:

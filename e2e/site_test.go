@@ -292,12 +292,18 @@ func (w *site) rows() ([]server.VNIRow, error) {
 	return hook.List[server.VNIRow](w.t.Context(), w.socket(), "vnis", nil)
 }
 
-// services are those of jobs that a node's NICs hold, read from the NICs' own state: no daemon is asked.
+// services are those of jobs that a node's NICs hold.
 func (w *site) services(node string) []core.Service {
+	w.t.Helper()
+	return slices.DeleteFunc(w.everyService(node), func(s core.Service) bool { return s.System || s.Default })
+}
+
+// everyService lists the services that a node's NICs hold, read from the NICs' own state: no daemon is asked.
+func (w *site) everyService(node string) []core.Service {
 	w.t.Helper()
 	all, err := sim.At(w.path(node + ".nic")).Services(w.t.Context())
 	must(w.t, err)
-	return slices.DeleteFunc(all, func(s core.Service) bool { return s.System || s.Default })
+	return all
 }
 
 // allServices counts the services of jobs on all nodes.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
 // both runs a scenario with and without PrologFlags=Alloc, side by side.
@@ -54,10 +55,27 @@ func (w *site) holds(s seen, owner uint32, cores int) {
 		if x.Owner != core.UID(owner) || core.FormatVNIs(x.VNIs) != s.VNIs || x.Classes != want || !x.Enabled {
 			w.t.Errorf("node %s: %+v is not the service that %+v was told of", s.Node, x, s)
 		}
-		if got := x.Limits[core.TXQ]; got.Reserved != uint16(2*cores) || got.Max != 1024 {
-			w.t.Errorf("node %s: service %d has TXQs %+v, and the job has %d cores", s.Node, id, got, cores)
+		limit := core.Limit{Reserved: uint16(2 * cores), Max: w.part(s.Node, device, cores)}
+		if got := x.Limits[core.TXQ]; got != limit {
+			w.t.Errorf("node %s: service %d has TXQs %+v, and %+v are due to %d cores", s.Node, id, got, limit, cores)
 		}
 	}
+}
+
+// part counts the TXQs of a NIC that a job with so many of its node's cores may take: all with all of them, else its
+// part of those that the system's services leave.
+func (w *site) part(node, device string, cores int) uint16 {
+	w.t.Helper()
+	left := int(kernel.Total[core.TXQ])
+	if cores == cpus {
+		return uint16(left)
+	}
+	for _, s := range w.everyService(node) {
+		if s.Device == device && s.Enabled && (s.System || s.Default) {
+			left -= int(s.Limits[core.TXQ].Max)
+		}
+	}
+	return uint16(left * cores / cpus)
 }
 
 func TestStart(t *testing.T) {
