@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/weft-hpc/weft/drivers/cxi"
@@ -94,7 +95,8 @@ func TestReportFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if said := report(1, "1024-65535", other); !strings.Contains(said, "it has service 4 of a job") {
+	if said := report(1, "1024-65535", other); !strings.Contains(said, "service 4 is of a job") ||
+		!strings.Contains(said, "`cxi_service delete -d cxi0 -s 4` removes it if it is left from a report") {
 		t.Errorf("with a job it says %q", said)
 	}
 	if _, err := os.Stat(other); err == nil {
@@ -113,5 +115,51 @@ func TestReportFile(t *testing.T) {
 	said = report(1, "1024-65535", filepath.Join(dir, "third.json"), "--with-jobs")
 	if !strings.Contains(said, "lpr: 8: EIO, and the sources of SHS 14.0.1 say 8\n") {
 		t.Errorf("of a NIC that differs it says %q", said)
+	}
+}
+
+// TestReportOfALostTerminal: the signals of a terminal that is lost end a report, and its services are removed.
+func TestReportOfALostTerminal(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("NOT RUN: only root may make services")
+	}
+	t.Cleanup(shim.Clean)
+	for _, lost := range []syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
+		nics := shim.New(t, &kernel.R1401, 1, shim.Lib10)
+		config := filepath.Join(nics.Dir, "config.hcl")
+		text := fmt.Sprintf("nodes = \"n1\"\npolicy = \"policy\"\npool \"jobs\" {\n  vnis = \"1024-65535\"\n}\n"+
+			"scheduler \"local\" \"local\" {\n}\ndriver \"cxi\" {\n  library = %q\n  sysfs = %q\n}\n", nics.Library(), nics.Sys())
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pid, allocs := make(chan int, 1), 0
+		nics.Set(func(s *shim.State) {
+			s.Tamper(func(op string, _ []byte) {
+				if op == "alloc" {
+					if allocs++; allocs == 5 {
+						_ = syscall.Kill(<-pid, lost)
+					}
+				}
+			})
+		})
+		file := filepath.Join(nics.Dir, "report.json")
+		c := exec.Command("weft", "doctor", "--config", config, "--report", file, "--nic", "cxi0")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		pid <- c.Process.Pid
+		_ = c.Wait()
+		if !c.ProcessState.Exited() {
+			t.Errorf("%v kills the report", lost)
+		}
+		nics.Do(0, func(k *kernel.NIC) {
+			if n := len(k.Services()) - 3; n != 0 || allocs < 5 {
+				t.Errorf("after %v at %d services, %d are left", lost, allocs, n)
+			}
+		})
+		if _, err := os.Stat(file); (err == nil) != c.ProcessState.Success() {
+			t.Errorf("after %v, the report ends with %v, and its file: %v", lost, c.ProcessState, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package cxi
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -87,19 +88,23 @@ func (n *nic) report(ctx context.Context, first core.VNI, shared bool) (r Report
 	if err != ok {
 		return r, failure(n.name, "cannot list its services", 0, err)
 	}
-	other := func(d desc) bool { return d.id != defaultID && !d.has(systemService) }
-	if at := slices.IndexFunc(before, other); at >= 0 && !shared {
-		return r, core.Errorf(core.NICConflict, "NIC %s: it has service %d of a job or of another manager",
-			n.name, before[at].id).
-			WithRemedy("name a NIC without services by --nic, or drain the node; --with-jobs tries on this one")
+	refused := func(id uint32, why string) *core.Error {
+		return core.Errorf(core.NICConflict, "NIC %s: service %d %s", n.name, id, why).
+			WithRemedy(fmt.Sprintf("`cxi_service delete -d %s -s %d` removes it if it is left from a report; "+
+				"`cxi_service list -v` shows whose it is", n.name, id))
 	}
 	for _, d := range before {
 		for _, v := range d.vnis[:min(int(d.numVNIs), len(d.vnis))] {
 			if at := core.VNI(v); at >= first && at < first+ReportVNIs {
-				return r, core.Errorf(core.NICConflict, "NIC %s: service %d has VNI %d, which the report would use",
-					n.name, d.id, v).WithRemedy("`cxi_service list -v` shows the service; remove it if it is left from a report")
+				return r, refused(d.id, fmt.Sprintf("has VNI %d, which the report would use", v))
 			}
 		}
+	}
+	other := func(d desc) bool { return d.id != defaultID && !d.has(systemService) }
+	if at := slices.IndexFunc(before, other); at >= 0 && !shared {
+		err := refused(before[at].id, "is of a job or of another manager")
+		err.Remedy = "name a NIC without services by --nic, or drain the node; --with-jobs tries on this one; " + err.Remedy
+		return r, err
 	}
 	t, sys := n.traits(), n.d.now().sys
 	module, version := sys.driver()

@@ -97,8 +97,12 @@ func TestReportLeavesJobsAlone(t *testing.T) {
 	if _, err := d.Report(t.Context(), "cxi0", 32, false); core.AsError(err).Reason != core.NICConflict {
 		t.Errorf("with a job: %v", err)
 	}
-	if _, err := d.Report(t.Context(), "cxi0", 4032, true); core.AsError(err).Reason != core.NICConflict {
-		t.Errorf("with a job's VNI: %v", err)
+	for _, shared := range []bool{true, false} {
+		_, err := d.Report(t.Context(), "cxi0", 4032, shared)
+		if e := core.AsError(err); e.Reason != core.NICConflict || !strings.Contains(e.What, "has VNI 4034") ||
+			!strings.HasPrefix(e.Remedy, "`cxi_service delete -d cxi0 -s 4` removes it if it is left from a report") {
+			t.Errorf("with a job's VNI: %v; %s", err, core.AsError(err).Remedy)
+		}
 	}
 	if _, err := d.Report(t.Context(), "cxi7", 32, false); core.AsError(err).Reason != core.NICMissing {
 		t.Errorf("without the NIC: %v", err)

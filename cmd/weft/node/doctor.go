@@ -77,6 +77,9 @@ admin_group may do this.`,
 				if report.file == "" || report.nic == "" || health || trial || all || node != "" {
 					return cli.Misuse(cmd, "doctor: --report FILE and --nic NIC go together, with --with-jobs and --config alone")
 				}
+				if report.file == "-" {
+					return cli.Misuse(cmd, "doctor: --report: FILE is a new file that only root can read, not standard output")
+				}
 				report.config = path
 				if !cmd.Flags().Changed("limit") {
 					limit = doctorMost // the queues of an LNI may drain for seconds

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,9 @@ func (a *reportArgs) write(ctx context.Context, o *cli.Options) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	r, err := d.Report(ctx, a.nic, first, a.jobs)
+	trials, stop := untilSignal(ctx)
+	defer stop()
+	r, err := d.Report(trials, a.nic, first, a.jobs)
 	if err == nil {
 		var host unix.Utsname
 		err = unix.Uname(&host)
@@ -65,6 +68,12 @@ func (a *reportArgs) write(ctx context.Context, o *cli.Options) error {
 		return errors.Join(err, os.Remove(a.file))
 	}
 	return a.tell(r)
+}
+
+// untilSignal ends also by the signals of a lost terminal, which would leave the services. nohup keeps SIGHUP away.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	signals := []os.Signal{unix.SIGHUP, unix.SIGQUIT}
+	return signal.NotifyContext(ctx, slices.DeleteFunc(signals, signal.Ignored)...)
 }
 
 // tell says which trials differ. The exit code is 1 then.
