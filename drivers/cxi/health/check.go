@@ -47,6 +47,14 @@ var Checks = []Check{
 		ama,
 	},
 	{
+		core.Critical, "its address (AMA) is another port's: applications hang or fail",
+		"the lower 20 bits of the address are the NIC's NID",
+		manual + "troubleshoot_mpi_application_failure_ama_mismatch.md; cxi driver, SHS 13.1.0 to 14.0.1: cxi_set_nid_from_mac",
+		"compare the address with the port id that the switch tells by LLDP (`lldptool -t -i hsnN -n`); check the cabling, " +
+			"and restart the service that sets the address",
+		mismatch,
+	},
+	{
 		core.Critical, "libfabric leaves all NICs out: the driver's min_free_shift is set",
 		"0", libfabric + "cxip_query_if_list",
 		"load the driver without that setting",
@@ -173,13 +181,22 @@ func when(fault bool, evidence string) string {
 	return ""
 }
 
+// ama follows libfabric, which takes an address without addr_assign_type for none.
 func ama(s *sight) string {
-	if s.Assign == "" || s.Address == "" {
+	if s.Address == "" {
 		return ""
 	}
 	octet, _, _ := strings.Cut(s.Address, ":")
 	first, err := strconv.ParseUint(octet, 16, 8)
-	return when(err != nil || s.Assign != "3" || first&3 != 2, "addr_assign_type "+s.Assign+", address "+octet+":…")
+	return when(err != nil || s.Assign != "3" || first&3 != 2, "addr_assign_type "+known(s.Assign)+", address "+octet+":…")
+}
+
+// mismatch compares the NIC's NID with its address, whose lower 20 bits it is. The evidence has no more of the address.
+func mismatch(s *sight) string {
+	nid, unknown := strconv.ParseUint(s.NID, 0, 20)
+	address, bad := strconv.ParseUint(strings.ReplaceAll(s.Address, ":", ""), 16, 48)
+	return when(unknown == nil && bad == nil && ama(s) == "" && address&0xfffff != nid,
+		fmt.Sprintf("NID 0x%05x, and 0x%05x by the address", nid, address&0xfffff))
 }
 
 // two reports whether the chip is a Cassini 2, whose files the open sources do not describe in full.

@@ -128,8 +128,28 @@ var cases = map[string]struct {
 		now:  files{"net/address": "03:00:00:00:01:00"},
 		want: "has no algorithmic address",
 	},
-	"no address at all":     {now: files{"net/address": "zz"}, want: "has no algorithmic address"},
+	"no address at all": {now: files{"net/address": "zz"}, want: "has no algorithmic address"},
+	"an address of no known kind": {
+		now:      files{"net/addr_assign_type": "none"},
+		want:     "has no algorithmic address",
+		evidence: "addr_assign_type ?, address 02:…",
+	},
 	"another local address": {now: files{"net/address": "06:00:00:00:01:00"}},
+	// HPE's manual, troubleshoot_ama_mismatch.md (shs-docs): a NIC's MAC 02:00:00:00:03:7c and NID 892 (0x0037c).
+	"its port's address": {now: files{"net/address": "02:00:00:00:03:7c", "properties/nid": "0x37c"}},
+	"another port's address": {
+		now:      files{"net/address": "02:fe:00:00:03:1b", "properties/nid": "0x37c"},
+		want:     "another port's: applications hang or fail",
+		evidence: "NID 0x0037c, and 0x0031b by the address",
+	},
+	// cxi_set_nid_from_mac in cass_core.c of shs-cxi-driver, release/shs-14.0.1: the lower 20 bits.
+	"bits above the NID's": {now: files{"net/address": "02:00:00:f0:01:00", "properties/nid": "0x100"}},
+	"the NID's highest bits": {
+		now:  files{"net/address": "02:00:00:01:01:00", "properties/nid": "0x100"},
+		want: "another port's",
+	},
+	"no NID yet":         {now: files{"properties/nid": "0xffffffff"}},
+	"a NID that is none": {now: files{"properties/nid": "many"}},
 	"min_free_shift": {
 		now:      files{"properties/min_free_shift": "8"},
 		want:     "min_free_shift is set",
@@ -297,7 +317,7 @@ func TestUnknown(t *testing.T) {
 		{files{"aer_dev_fatal": "none"}, "fatal"},
 		{files{"aer_dev_fatal": "many"}, "fatal"},
 		{files{"current_link_width": "none"}, "PCIe"},
-		{files{"net/addr_assign_type": "none"}, "AMA"},
+		{files{"net/address": "none"}, "AMA"},
 		{files{"net/operstate": "none"}, "network device"},
 		{files{"dev": "none"}, "corrected BER"},
 		{files{"net/../../net": "none"}, "AMA, network device, MTU"},

@@ -17,6 +17,7 @@ type Reading struct {
 	Mode    string // of /dev/cxiN, octal
 	Version string // of the Cassini chip: 1.0, 1.1, 2.0
 	MinFree string // min_free_shift
+	NID     string // 0x37c; 0xffffffff until the driver has one
 	Network
 
 	Link, Speed, LLR, Loopback, Media, Pause string
@@ -45,6 +46,7 @@ func Read(sysfs, nic string) Reading {
 	}
 	r := Reading{
 		Version: read("properties/cassini_version"), MinFree: read("properties/min_free_shift"),
+		NID:  read("properties/nid"),
 		Link: read("port/link", "port/0/link/state"), Speed: read("port/speed", "port/0/link/speed"),
 		LLR: read("port/link_layer_retry", "port/0/llr/state"), Media: read("port/media", "port/0/media/type"),
 		Loopback: read("port/loopback", "port/0/link/config/loopback"),

@@ -18,8 +18,10 @@ func (s *sight) shown() string {
 	}
 	add("Cassini", s.Version)
 	switch {
-	case s.Assign == "" || s.Address == "":
+	case s.Address == "":
 		add("AMA", "")
+	case mismatch(s) != "":
+		add("AMA", "of another port")
 	case ama(s) == "":
 		add("AMA", "yes")
 	default:
