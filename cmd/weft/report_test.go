@@ -129,7 +129,8 @@ func TestReportOfALostTerminal(t *testing.T) {
 		nics := shim.New(t, &kernel.R1401, 1, shim.Lib10)
 		config := filepath.Join(nics.Dir, "config.hcl")
 		text := fmt.Sprintf("nodes = \"n1\"\npolicy = \"policy\"\npool \"jobs\" {\n  vnis = \"1024-65535\"\n}\n"+
-			"scheduler \"local\" \"local\" {\n}\ndriver \"cxi\" {\n  library = %q\n  sysfs = %q\n}\n", nics.Library(), nics.Sys())
+			"scheduler \"local\" \"local\" {\n}\ndriver \"cxi\" {\n  library = %q\n  sysfs = %q\n}\n",
+			nics.Library(), nics.Sys())
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

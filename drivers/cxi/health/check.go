@@ -49,7 +49,8 @@ var Checks = []Check{
 	{
 		core.Critical, "its address (AMA) is another port's: applications hang or fail",
 		"the lower 20 bits of the address are the NIC's NID",
-		manual + "troubleshoot_mpi_application_failure_ama_mismatch.md; cxi driver, SHS 13.1.0 to 14.0.1: cxi_set_nid_from_mac",
+		manual + "troubleshoot_mpi_application_failure_ama_mismatch.md; " +
+			"cxi driver, SHS 13.1.0 to 14.0.1: cxi_set_nid_from_mac",
 		"compare the address with the port id that the switch tells by LLDP (`lldptool -t -i hsnN -n`); check the cabling, " +
 			"and restart the service that sets the address",
 		mismatch,
