@@ -36,7 +36,8 @@ type box struct {
 	env      map[core.Run]bool      // files that prepare left
 	agent    agent
 
-	reading []core.Service // that the agent takes in now
+	reading []core.Service    // that the agent takes in now
+	struck  map[core.Run]bool // a NIC of theirs has restarted since a reading began that makes them ready
 
 	// what only the harness knows
 	ended  map[core.Run]bool // cleaned in this boot, durably
@@ -116,6 +117,7 @@ func (b *box) power() {
 	}
 	b.names = numNICs
 	b.records, b.env, b.ended, b.newest, b.apps = map[string]node.Record{}, map[core.Run]bool{}, map[core.Run]bool{}, map[core.JobID]int64{}, nil
+	b.struck = map[core.Run]bool{}
 }
 
 // off takes the power away: the agent, its hooks and all that stood on the NICs are gone.

@@ -112,6 +112,9 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 		if len(want) > 0 && len(want) != len(devices) || len(ids) != len(devices) {
 			l.w.fail("R5: %s: %v was prepared on %v, of the NICs %v", b.name, e.Grant.Run, devices, want)
 		}
+		if b.struck[e.Grant.Run] {
+			return
+		}
 		for i, d := range devices {
 			n := b.nic(d)
 			want := core.Service{Device: d, ID: ids[i], Owner: core.UID(e.Grant.UID), VNIs: e.Grant.VNIs}

@@ -31,8 +31,12 @@ func (b *box) restart(at int) {
 // probe has the driver begin with a NIC.
 func (b *box) probe(at, number int) {
 	n := &b.nics[at]
+	reads := slices.ContainsFunc(b.agent.ops, func(o *op) bool { return o.kind == looking })
 	for _, o := range n.owned {
 		b.w.law.removed(o)
+		if e, ok := b.entry(o.run); ok && (reads || e.State == node.Ready) {
+			b.struck[o.run] = true
+		}
 	}
 	b.apps = slices.DeleteFunc(b.apps, func(a app) bool { return a.nic == at })
 	b.probes++
