@@ -34,13 +34,12 @@ type AskRow struct {
 
 const (
 	maxAsk   = 20 * time.Second
-	askNodes = 128         // in one page
-	maxParts = 16          // of one node's list: 4 MiB
+	askNodes = 128         // in one page; fewer after a page that could not hold the lists of all
+	maxParts = 16          // of one node's list
 	askSpare = time.Second // of a caller's time that is left for the answer
 )
 
-// ask gives a page: the lists of the next nodes, which it asks at the same time. Where a node's list goes on, the page
-// ends, and the next one is of that node alone.
+// ask gives a page: the lists of the next nodes, which it asks at the same time.
 func (d *Verbs) ask(ctx context.Context, _ core.Peer, req hook.Request) (any, error) {
 	var args AskArgs
 	if err := req.Decode(&args); err != nil {
@@ -50,50 +49,55 @@ func (d *Verbs) ask(ctx context.Context, _ core.Peer, req hook.Request) (any, er
 	if until, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(until)-askSpare)
 	}
-	at, rest, parts := strings.Cut(req.Cursor, " ")
-	number, place, _ := strings.Cut(rest, " ")
-	part, err := strconv.Atoi(cmp.Or(number, "0"))
-	if err != nil {
+	after, number, _ := strings.Cut(req.Cursor, " ")
+	count, err := strconv.Atoi(cmp.Or(number, strconv.Itoa(askNodes)))
+	if err != nil || count < 1 || count > askNodes {
 		return nil, badCursor(req)
 	}
-	names := []string{at}
-	more := false
-	if !parts {
-		if names, more, err = d.nodesAfter(ctx, at); err != nil {
-			return nil, err
-		}
+	names, more, err := d.nodesAfter(ctx, after, count)
+	if err != nil {
+		return nil, err
 	}
-	room := cmp.Or(req.Room, listener.DefaultReply) / max(1, len(names)) * 3 / 4
-	rows, next := make([]AskRow, len(names)), make([]string, len(names))
+	room := cmp.Or(req.Room, listener.DefaultReply) * 3 / 4
+	lists := make([][]AskRow, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
-			ask := core.NodeAsk{Verb: args.Verb, Within: limit, Room: min(room, core.MaxNodeReply), Cursor: place}
-			rows[i], next[i] = d.Server.askNode(ctx, name, ask)
+			within, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			lists[i] = d.Server.askNode(within, name, core.NodeAsk{Verb: args.Verb}, room)
 		})
 	}
 	all.Wait()
-	for i := range rows {
-		switch {
-		case next[i] == "":
-		case part < maxParts:
-			return listener.Page{Body: rows[:i+1], Next: fmt.Sprintf("%s %d %s", names[i], part+1, next[i])}, nil
-		default:
-			rows[i] = AskRow{Node: names[i], Error: "its list has no end"}
+	page := listener.Page{}
+	rows := []AskRow{}
+	for i := range lists {
+		if room -= size(lists[i]); room < 0 && i > 0 { // the next page asks only as many nodes as this one holds
+			page.Next = fmt.Sprintf("%s %d", names[i-1], i)
+			break
 		}
+		rows = append(rows, lists[i]...)
 	}
-	page := listener.Page{Body: rows}
-	if more || parts {
-		page.Next = names[len(names)-1]
+	if page.Next == "" && more {
+		page.Next = fmt.Sprintf("%s %d", names[len(names)-1], min(2*count, askNodes))
 	}
+	page.Body = rows
 	return page, nil
 }
 
+// size is at least the size of rows in JSON, in bytes.
+func size(rows []AskRow) (n int) {
+	for _, r := range rows {
+		n += 64 + len(r.Node) + 6*len(r.Error) + len(r.Rows)
+	}
+	return n
+}
+
 // nodesAfter gives the nodes of the next page.
-func (d *Verbs) nodesAfter(ctx context.Context, after string) (names []string, more bool, err error) {
+func (d *Verbs) nodesAfter(ctx context.Context, after string, count int) (names []string, more bool, err error) {
 	err = d.Server.Look(ctx, func(m *engine.Machine) {
 		for n := range m.Nodes(after) {
-			if more = len(names) == askNodes; more {
+			if more = len(names) == count; more {
 				return
 			}
 			names = append(names, n.Name)
@@ -102,36 +106,54 @@ func (d *Verbs) nodesAfter(ctx context.Context, after string) (names []string, m
 	return names, more, err
 }
 
-// askNode asks one node, and gives where its list goes on.
-func (s *Server) askNode(ctx context.Context, node string, ask core.NodeAsk) (AskRow, string) {
-	fail := func(why string) (AskRow, string) { return AskRow{Node: node, Error: why}, "" }
+// askNode asks one node for a whole list, which may have so many bytes.
+func (s *Server) askNode(ctx context.Context, node string, ask core.NodeAsk, room int) (rows []AskRow) {
+	fail := func(why string) []AskRow { return []AskRow{{Node: node, Error: why}} }
 	s.mu.Lock()
 	ses := s.sessions[node]
 	s.mu.Unlock()
 	if ses == nil {
 		return fail("its agent has no session with the server")
 	}
-	id, told, ok := ses.asks.begin(false)
-	if !ok {
-		return fail("its agent is busy with other questions")
-	}
-	defer ses.asks.end(id, false)
-	ctx, cancel := context.WithTimeout(ctx, ask.Within)
-	defer cancel()
-	ask.ID = id
-	ses.told(core.Orders{Asks: []core.NodeAsk{ask}})
-	select {
-	case r := <-told:
+	for {
+		r, why := ses.ask(ctx, ask)
 		switch {
+		case why != "":
+			return fail(why)
 		case r.Err != nil:
 			return fail(core.Cut(r.Err.Line(), maxWhy))
 		case !json.Valid(r.Body) || r.Next != "" && r.Next == ask.Cursor:
 			return fail("its answer cannot be understood")
 		}
-		return AskRow{Node: node, Rows: r.Body}, r.Next
+		rows = append(rows, AskRow{Node: node, Rows: r.Body})
+		switch {
+		case size(rows) > room || len(rows) > maxParts:
+			return fail("its list is too long to be shown here")
+		case r.Next == "":
+			return rows
+		}
+		ask.Cursor = r.Next
+	}
+}
+
+// ask asks for a part of a list. why is empty where there is a reply.
+func (ses *session) ask(ctx context.Context, ask core.NodeAsk) (r core.NodeReply, why string) {
+	id, told, ok := ses.asks.begin(false)
+	if !ok {
+		return r, "its agent is busy with other questions"
+	}
+	defer ses.asks.end(id, false)
+	until, _ := ctx.Deadline()
+	ask.ID, ask.Within, ask.Room = id, time.Until(until), core.MaxNodeReply
+	if ask.Within > 0 {
+		ses.told(core.Orders{Asks: []core.NodeAsk{ask}})
+	}
+	select {
+	case r = <-told:
+		return r, ""
 	case <-ses.ctx.Done():
-		return fail("its session ended")
+		return r, "its session ended"
 	case <-ctx.Done():
-		return fail("its agent did not answer in time, or is of an older release")
+		return r, "its agent did not answer in time, or is of an older release"
 	}
 }

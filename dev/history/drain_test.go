@@ -99,7 +99,8 @@ func (w *world) resumeOne() {
 	delete(w.shown, b.name)
 	w.again()
 	for n := range w.srv.m.Nodes("") {
-		if n.Name == b.name && core.DrainPrefix+n.Drained == was.Reason && n.Drained != n.Trouble {
+		if n.Name == b.name && core.DrainPrefix+n.Drained == was.Reason && n.Drained != n.Trouble &&
+			!strings.HasPrefix(n.Drained, core.StuckPrefix) { // which lasts
 			w.fail("liveness: %s was resumed in the scheduler, and is drained: %q", n.Name, n.Drained)
 		}
 	}

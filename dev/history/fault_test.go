@@ -271,7 +271,7 @@ func (w *world) operate() {
 		}
 		w.srv.input(engine.SetDrain{Call: w.calls, Node: b.name, Reason: reason})
 	case p < 60:
-		w.srv.input(engine.Accept{Call: w.calls, Node: b.name})
+		w.accept(b)
 	case p < 65:
 		if w.srv.m.Recovering() {
 			w.say("an administrator goes on without %s", b.name)

@@ -173,6 +173,9 @@ func (l *law) told(b *box, h *hook, o core.Outcome) {
 	vnis, devices, ids := variables(o.Environment)
 	for i, d := range devices {
 		own := b.nic(d).find(ids[i])
+		if own == nil && b.hit(h.Key.JobID) { // a reading will tell the node
+			continue
+		}
 		if own == nil || own.foreign || own.run.JobID != h.Key.JobID || own.run.UID != h.caller && h.caller != 0 {
 			l.w.fail("R5: %s: uid %d is told VNIs %s of %v, and %s/%d is %+v", b.name, h.caller, vnis, h.Key, d, ids[i], own)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
@@ -41,6 +42,26 @@ func (b *box) probe(at, number int) {
 	b.apps = slices.DeleteFunc(b.apps, func(a app) bool { return a.nic == at })
 	b.probes++
 	*n = nic{name: fmt.Sprintf("cxi%d", number), k: kernel.New(&kernel.R1401), probed: fmt.Sprint(b.probes)}
+}
+
+// hit reports whether a NIC of a job has restarted.
+func (b *box) hit(job core.JobID) bool {
+	for run := range b.struck {
+		if run.JobID == job {
+			return true
+		}
+	}
+	return false
+}
+
+// accept has an administrator say that a node has lost the NICs that are off its bus, with all that they held.
+func (w *world) accept(b *box) {
+	for i := range b.nics {
+		for _, o := range b.nics[i].owned {
+			o.reported = o.reported && !b.nics[i].hidden
+		}
+	}
+	w.srv.input(engine.Accept{Call: w.calls, Node: b.name})
 }
 
 // acceptAll has an administrator accept the NICs that nodes have now, since some have other names.
