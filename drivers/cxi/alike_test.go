@@ -312,6 +312,11 @@ func TestRandomAlike(t *testing.T) {
 				vni := rapid.Uint16Range(1, 20)
 				d := kernel.Desc{RestrictedVNIs: rapid.Bool().Draw(t, "restricted"), NumVNIs: rapid.Uint8Range(0, 2).Draw(t, "vnis"),
 					VNIs: [4]uint16{vni.Draw(t, "vni"), vni.Draw(t, "another")}}
+				d.RestrictedMembers, d.System = rapid.Bool().Draw(t, "members"), rapid.Bool().Draw(t, "system")
+				for i := range d.Members {
+					d.Members[i] = kernel.Member{ID: uint32(1000 + i), Type: rapid.SampledFrom([]kernel.MemberType{
+						kernel.Ignore, kernel.UID, kernel.GID}).Draw(t, "member")}
+				}
 				on := rapid.Bool().Draw(t, "default")
 				p.both(rapid.IntRange(0, 1).Draw(t, "nic"), func(n *kernel.NIC) {
 					_, _, _ = n.Alloc(kernel.Root, &d)

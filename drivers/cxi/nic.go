@@ -2,6 +2,7 @@ package cxi
 
 import (
 	"context"
+	"slices"
 	"unsafe"
 
 	"github.com/weft-hpc/weft/core"
@@ -163,6 +164,7 @@ func (n *nic) setNetNS(id, netns uint32) errno {
 type extras struct {
 	from, to uint16 // VNI range
 	named    bool   // without restricted_vnis the VNIs of the descriptor are the service's nevertheless
+	anyone   bool   // an ignored member lets everybody in
 	netns    uint32
 }
 
@@ -172,6 +174,10 @@ func (n *nic) extras(d *desc) (e extras) {
 			e.from, e.to = 0, 0
 		}
 		e.named = d.numVNIs > 0 && e.from == 0 && n.traits().named
+	}
+	ignored := func(m member) bool { return m.kind == ignore }
+	if d.has(restrictedMembers) && !d.has(systemService) && slices.ContainsFunc(d.members[:], ignored) {
+		e.anyone = n.traits().openIgnore
 	}
 	if d.has(restrictedMembers) && d.members == [maxMembers]member{} {
 		if n.do(n.lib.getNetNS != nil, func() int32 { return n.lib.getNetNS(n.handle, d.id, &e.netns) }) != ok {

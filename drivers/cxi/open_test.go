@@ -101,3 +101,49 @@ func TestNamedVNIs(t *testing.T) {
 		must(t, d, spec("cxi0", 1000, 4035))
 	}
 }
+
+// TestIgnoredMember: on 13.0 a service with an ignored member is open to all (svc_mbr_to_ac_type in cass_svc.c of
+// 13.0.0), and is shown so. The driver's own services stay their owner's: one of them is made so.
+func TestIgnoredMember(t *testing.T) {
+	user, none := kernel.Member{ID: 1001, Type: kernel.UID}, kernel.Member{}
+	for name, c := range map[string]struct {
+		members [kernel.MaxMembers]kernel.Member
+		system  bool
+		open    bool // on 13.0
+	}{
+		"the second":   {[kernel.MaxMembers]kernel.Member{user, none}, false, true},
+		"the first":    {[kernel.MaxMembers]kernel.Member{none, user}, false, true},
+		"with an id":   {[kernel.MaxMembers]kernel.Member{user, {ID: 5}}, false, true},
+		"none":         {[kernel.MaxMembers]kernel.Member{user, {Type: kernel.UID}}, false, false},
+		"the system's": {[kernel.MaxMembers]kernel.Member{user, none}, true, false},
+	} {
+		for _, b := range kernel.Behaviours() {
+			p := newPair(t, b, 1)
+			d := kernel.Desc{
+				RestrictedMembers: true, RestrictedVNIs: true, NumVNIs: 1, VNIs: [kernel.MaxVNIs]uint16{4034},
+				Members: c.members, System: c.system,
+			}
+			p.both(0, func(k *kernel.NIC) {
+				if _, _, err := k.Alloc(kernel.Root, &d); err != kernel.OK {
+					t.Fatal(err)
+				}
+			})
+			p.same(t)
+			all, err := p.real.Services(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := core.UID(1001)
+			if c.open && b == &kernel.R130 {
+				want = core.Owner{}
+			}
+			theirs := all[slices.IndexFunc(all, func(s core.Service) bool { return slices.Equal(s.VNIs, []core.VNI{4034}) })]
+			if theirs.Owner != want {
+				t.Errorf("SHS %s, ignored: %s: the owner is %s, want %s", b.Release, name, theirs.Owner, want)
+			}
+			if err := destroy(t, p.real, theirs); !c.system && err != nil {
+				t.Errorf("SHS %s, ignored: %s: destroy: %v", b.Release, name, err)
+			}
+		}
+	}
+}

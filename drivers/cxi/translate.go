@@ -38,8 +38,8 @@ func descriptor(spec *core.ServiceSpec) (desc, *core.Error) {
 	return d, nil
 }
 
-// members are a descriptor's two members. SHS 13.0 lets everybody in where the second is ignored (mended by driver commit 3f0057f, which that branch
-// lacks), and nothing that can be read back would show it: the second member is root instead, which every release takes. Root's own service cannot name
+// members are a descriptor's two members. SHS 13.0 lets everybody in where one is ignored (mended by driver commit 3f0057f, which that branch lacks): the
+// second member is root instead, which every release takes. Root's own service cannot name
 // root twice, EEXIST from 13.1 on: there it is group 0. A network namespace is no member; it is set afterwards, and needs both ignored, which releases
 // that know namespaces do right.
 func members(o core.Owner) (m [maxMembers]member, ok bool) {
@@ -108,7 +108,7 @@ func view(device string, d *desc, e extras, u use) core.Service {
 			v.InUse[r] = u.inUse[r]
 		}
 	}
-	if d.has(restrictedMembers) {
+	if d.has(restrictedMembers) && !e.anyone {
 		v.Owner = memberOwner(d, e)
 	}
 	return v

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
@@ -71,7 +73,7 @@ func View(b *kernel.Behaviour, device string, s kernel.Service) core.Service {
 		}
 	}
 	if s.RestrictedMembers {
-		v.Owner = memberOwner(s)
+		v.Owner = memberOwner(b, s)
 	}
 	if !v.System && !v.Default {
 		v.LNIs = uint16(s.LPR)
@@ -87,7 +89,11 @@ func namespace(s *kernel.Service) uint32 {
 	return s.Namespace()
 }
 
-func memberOwner(s kernel.Service) core.Owner {
+func memberOwner(b *kernel.Behaviour, s kernel.Service) core.Owner {
+	ignored := func(m kernel.Member) bool { return m.Type == kernel.Ignore }
+	if b.OpenIgnore && !s.System && slices.ContainsFunc(s.Members[:], ignored) {
+		return core.Owner{} // everybody may open it
+	}
 	for _, m := range s.Members {
 		switch m.Type {
 		case kernel.UID:
