@@ -75,21 +75,26 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var mu sync.Mutex
+	found := map[string][]core.Finding{}
+	var all sync.WaitGroup
+	for of, c := range site.Checks {
+		all.Go(func() {
+			f := checked(ctx, of, c)
+			mu.Lock()
+			defer mu.Unlock()
+			found[of] = f
+		})
+	}
+	var seen state
+	all.Go(func() { seen = a.examine(ctx, site) })
+	all.Wait()
 	by := map[core.Severity][]FindingRow{}
-	add := func(of string, found []core.Finding) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, f := range found {
+	for of, some := range together(seen, found) {
+		for _, f := range some {
 			s := min(f.Severity, core.Critical)
 			by[s] = append(by[s], FindingRow{s.String(), of, f.What, f.Evidence, f.Remedy})
 		}
 	}
-	var all sync.WaitGroup
-	for of, c := range site.Checks {
-		all.Go(func() { add(of, checked(ctx, of, c)) })
-	}
-	all.Go(func() { add(ofNode, diagnose(a.examine(ctx, site))) })
-	all.Wait()
 	unusable := func(r FindingRow) bool { return strings.HasPrefix(r.Of, "driver ") }
 	if slices.ContainsFunc(by[core.Critical], unusable) { // what the agent saw of the NICs is not all then
 		by[core.Good] = slices.DeleteFunc(by[core.Good], func(r FindingRow) bool { return r.Of == ofNode })
@@ -100,6 +105,29 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 		})
 	}
 	return slices.Concat(by[core.Critical], by[core.Warning], by[core.Notice], by[core.Good])
+}
+
+// together adds the node's own findings to those of plugins, by who found them. A fault that both see is told once: a
+// service by the plugin whose remedy removes it, and anything else with the same evidence by the node.
+func together(s state, found map[string][]core.Finding) map[string][]core.Finding {
+	s.orphans = slices.DeleteFunc(slices.Clone(s.orphans), func(t core.Service) bool {
+		for _, theirs := range found {
+			if slices.ContainsFunc(theirs, func(f core.Finding) bool { return strings.Contains(f.Remedy, removal(&t)) }) {
+				return true
+			}
+		}
+		return false
+	})
+	own := diagnose(s)
+	for of := range found {
+		found[of] = slices.DeleteFunc(slices.Clone(found[of]), func(f core.Finding) bool {
+			return f.Severity == core.Critical && slices.ContainsFunc(own, func(o core.Finding) bool {
+				return o.Severity == core.Critical && o.Evidence == f.Evidence && f.Evidence != ""
+			})
+		})
+	}
+	found[ofNode] = own
+	return found
 }
 
 // ofNode is FindingRow.Of of the agent's own findings, which come before those of plugins with the same severity.

@@ -86,7 +86,7 @@ func (y stray) of(services []*core.Service) core.Finding {
 	if one := services[0]; len(services) == 1 {
 		f.What, f.Evidence = "a service "+y.is, evidence(one)
 		if y.delete {
-			f.Remedy += fmt.Sprintf("`cxi_service delete -d %s -s %d`", one.Device, one.ID)
+			f.Remedy += removal(one)
 		}
 		return f
 	}
@@ -99,7 +99,7 @@ func (y stray) of(services []*core.Service) core.Finding {
 	slices.Sort(vnis)
 	f.What = fmt.Sprintf("%d services: each %s", len(services), y.is)
 	nics := hostlist.Fold(slices.Compact(devices))
-	f.Evidence = fmt.Sprintf("NIC %s: VNIs %s", nics, core.VNIRanges(slices.Compact(vnis)))
+	f.Evidence = fmt.Sprintf("NIC %s: %s", nics, named(slices.Compact(vnis)))
 	if y.delete {
 		f.Remedy += "`cxi_service delete -d NIC -s SERVICE` for each, as `weft services` shows"
 	}
@@ -158,5 +158,18 @@ func (s *Site) ours(vnis []core.VNI) (all, some bool) {
 }
 
 func evidence(t *core.Service) string {
-	return fmt.Sprintf("NIC %s: service %d of %s with VNIs %s", t.Device, t.ID, t.Owner, core.VNIRanges(t.VNIs))
+	return fmt.Sprintf("NIC %s: service %d of %s with %s", t.Device, t.ID, t.Owner, named(t.VNIs))
+}
+
+// named are a service's VNIs in words.
+func named(vnis []core.VNI) string {
+	if len(vnis) == 0 {
+		return "no VNI of its own"
+	}
+	return "VNIs " + core.VNIRanges(vnis)
+}
+
+// removal is the command that removes a service.
+func removal(t *core.Service) string {
+	return fmt.Sprintf("`cxi_service delete -d %s -s %d`", t.Device, t.ID)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +63,49 @@ func TestAMissingDeviceFileHasItsOwnRemedy(t *testing.T) {
 		found := append(s.nics(), s.held()...)
 		if len(found) != 1 || found[0].Remedy != name || found[0].Evidence != d.Fault {
 			t.Errorf("got %+v", found)
+		}
+	}
+}
+
+// TestOneFaultIsToldOnce: a fault that node and plugin both see is one finding. One that a plugin alone sees stays.
+func TestOneFaultIsToldOnce(t *testing.T) {
+	uid7 := core.Service{Device: "cxi0", ID: 4, Owner: core.UID(7), Enabled: true}
+	opens := core.Finding{
+		Severity: core.Critical, What: "service 4 lets uid 7 use every VNI",
+		Remedy: "`cxi_service delete -d cxi0 -s 4`, and more",
+	}
+	unopened := core.Finding{Severity: core.Critical, What: "NIC cxi1: it cannot be used", Evidence: "NIC cxi1: EIO"}
+	broken := []core.Device{{Name: "cxi1", Fault: "NIC cxi1: EIO"}}
+	fine := []core.Device{{Name: "cxi1", Up: true, Retry: true}}
+	const cannot, stray = "NIC cxi1 cannot be used", "a service is of uid 7, who has no job on this node"
+	for name, c := range map[string]struct {
+		devices []core.Device
+		orphans []core.Service
+		theirs  []core.Finding
+		want    []string // findings that are worse than good
+	}{
+		"a NIC that does not open":          {broken, nil, []core.Finding{unopened}, []string{cannot}},
+		"one that only the plugin sees":     {fine, nil, []core.Finding{unopened}, []string{unopened.What}},
+		"a service that opens every VNI":    {fine, []core.Service{uid7}, []core.Finding{opens}, []string{opens.What}},
+		"one that the plugin does not know": {fine, []core.Service{uid7}, nil, []string{stray}},
+		"one of each": {
+			fine, []core.Service{uid7, {Device: "cxi0", ID: 44, Owner: core.UID(7)}}, []core.Finding{opens},
+			[]string{stray, opens.What},
+		},
+	} {
+		s := state{devices: c.devices, orphans: c.orphans, linked: true}
+		found := together(s, map[string][]core.Finding{"driver cxi": c.theirs})
+		var got []string
+		for _, f := range append(found[ofNode], found["driver cxi"]...) {
+			if f.Severity > core.Good {
+				got = append(got, f.What)
+			}
+			if f.What == stray && !strings.HasSuffix(f.Evidence, " of uid 7 with no VNI of its own") {
+				t.Errorf("%s: the evidence is %q", name, f.Evidence)
+			}
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
 		}
 	}
 }

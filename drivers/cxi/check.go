@@ -1,6 +1,7 @@
 package cxi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -84,7 +85,8 @@ func fold(cards []card, each [][]core.Finding) (out []core.Finding) {
 
 func trouble(what string, err error) core.Finding {
 	e := core.AsError(err)
-	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: e.Remedy}
+	remedy := cmp.Or(e.Known(), "look for the NIC in the kernel's log; a reboot of the node ends every service on it")
+	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: remedy}
 }
 
 func (d *Driver) checkNIC(n *nic) (out []core.Finding) {

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/cxi/testdata/shim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
@@ -73,5 +75,45 @@ func TestCheck(t *testing.T) {
 	}
 	if d := cmp.Diff(string(want), got.String()); d != "" {
 		t.Errorf("%s\nwrite it anew with -update", d)
+	}
+}
+
+// TestCheckAndDevicesAgree: the doctor tells a fault once, since both give it with the same words; and the remedy is
+// more than to ask the doctor.
+func TestCheckAndDevicesAgree(t *testing.T) {
+	for name, set := range map[string]func(*shim.Node){
+		"a NIC that does not open": func(n *shim.Node) { n.Set(func(s *shim.State) { s.Opens(0, false) }) },
+		"no list of services": func(n *shim.Node) {
+			n.Set(func(s *shim.State) {
+				s.Refuse(func(op string) kernel.Errno {
+					if op == "list" {
+						return kernel.EIO
+					}
+					return kernel.OK
+				})
+			})
+		},
+		"no library": func(n *shim.Node) { _ = os.Remove(n.Library()) },
+		"no NICs":    func(n *shim.Node) { _ = os.RemoveAll(n.Sys()) },
+	} {
+		d, n := on(t, &kernel.R1401, 1, shim.Lib10)
+		set(n)
+		devices, failed := d.Devices(t.Context())
+		found, err := d.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := ""
+		if failed != nil {
+			told = core.AsError(failed).What
+		} else {
+			told = devices[0].Fault
+		}
+		at := slices.IndexFunc(found, func(f core.Finding) bool { return f.Severity == core.Critical && f.Evidence == told })
+		if told == "" || at < 0 {
+			t.Errorf("%s: Devices says %q, Check %+v", name, told, found)
+		} else if strings.Contains(found[at].Remedy, "weft doctor") {
+			t.Errorf("%s: the doctor's remedy is %q", name, found[at].Remedy)
+		}
 	}
 }
