@@ -86,3 +86,29 @@ func TestMixture(t *testing.T) {
 		}
 	}
 }
+
+// TestNoDefaultService: where the default service is not there, to open it is EINVAL, too (cxi_lni_alloc in cass_lni.c
+// of 13.0.0). That says nothing of the layout.
+func TestNoDefaultService(t *testing.T) {
+	d, n := on(t, &kernel.R130, 1, shim.Lib8)
+	n.Set(func(s *shim.State) {
+		s.Refuse(func(op string) kernel.Errno {
+			if op == "get" || op == "open LNI" {
+				return kernel.EINVAL
+			}
+			return kernel.OK
+		})
+	})
+	found, err := d.Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if f.Severity >= core.Warning {
+			t.Errorf("the doctor says %+v", f)
+		}
+	}
+	if asked := n.Calls("open LNI"); asked != 0 {
+		t.Errorf("it asked %d times", asked)
+	}
+}
