@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
@@ -234,6 +235,34 @@ func TestRemedyOfADriver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestARepairIsSeenAtOnce: the doctor looks at NICs that could not be read, and does not repeat their old error.
+func TestARepairIsSeenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		good := r.driver.NICDriver
+		r.driver.NICDriver = ill{NICDriver: good, read: core.Errorf(core.NICFailed, "NIC cxi0: EIO")}
+		if err := r.Reread(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // of the test's clock: the agent takes the NICs for unreadable after 5 s
+		if found := r.Doctor(t.Context(), pools, 0); found[0].Severity != "critical" || r.machineUnread(t) == nil {
+			t.Fatalf("got %+v", found)
+		}
+		r.driver.NICDriver = good
+		if found := r.Doctor(t.Context(), pools, 0); found[0].Severity == "critical" {
+			t.Errorf("after the repair: %+v", found)
+		}
+	})
+}
+
+func (r *rig) machineUnread(t *testing.T) (unread *core.Error) {
+	t.Helper()
+	if err := r.Look(t.Context(), func(m *node.Machine) { unread = m.Unread() }); err != nil {
+		t.Fatal(err)
+	}
+	return unread
 }
 
 // TestFindingsOfSeveralNICsAreOne: what is wrong with all of a node's NICs alike is told once, with a command for each; what differs is told for each.

@@ -29,6 +29,9 @@ type Site struct {
 // doctorLimit bounds an examination: a part that has not answered by then is a finding itself.
 const doctorLimit = 20 * time.Second
 
+// unreadLimit bounds a question to a driver that has not answered the agent.
+const unreadLimit = 2 * time.Second
+
 // FindingRow is one finding of `weft doctor`.
 type FindingRow struct {
 	Severity string `json:"severity"` // good, notice, warning, critical
@@ -194,11 +197,18 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	if s.lookErr != nil {
 		return s
 	}
-	if unread != nil { // the driver may keep who asks waiting
+	within := ctx
+	if unread != nil { // the driver may still keep every caller waiting, or may have been repaired just now
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, unreadLimit)
+		defer cancel()
+	}
+	s.devices, s.devicesErr = a.needs.Driver.Devices(within)
+	if s.devicesErr == nil || unread == nil {
+		s.services, s.servErr = a.needs.Driver.Services(within)
+	}
+	if unread != nil && (s.devicesErr != nil || s.servErr != nil) {
 		s.devicesErr, s.servErr = unread, unread
-	} else {
-		s.devices, s.devicesErr = a.needs.Driver.Devices(ctx)
-		s.services, s.servErr = a.needs.Driver.Services(ctx)
 	}
 	s.lookErr = a.Look(ctx, func(m *node.Machine) {
 		s.orphans, s.missing, s.stuck, s.drain = m.Orphans(s.services), m.Missing(s.services, s.devices), m.Stuck(), m.Drain()
@@ -216,7 +226,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	s.jobs = a.unrecorded()
 	s.missing = slices.DeleteFunc(s.missing, func(g node.Gone) bool { return !slices.ContainsFunc(before, g.Same) })
 	told := a.devices.Load()
-	news := s.devicesErr == nil && told != nil && !slices.Equal(*told, s.devices)
+	news := s.devicesErr == nil && (unread != nil || told != nil && !slices.Equal(*told, s.devices))
 	if (news || len(s.orphans)+len(s.missing) > 0) && s.lookErr == nil { // the server is to know as soon as who asked does
 		s.lookErr = a.Reread(ctx)
 	}
