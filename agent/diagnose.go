@@ -14,6 +14,9 @@ import (
 // fewRGIDs is when a NIC's resource group ids are about to end: an application takes one, and a node runs some at once.
 const fewRGIDs = 8
 
+// OutOfService is FindingRow.What of a drained node.
+const OutOfService = "this node was taken out of service"
+
 // diagnose says what is wrong with a node. It is pure.
 func diagnose(s state) []core.Finding {
 	if s.lookErr != nil {
@@ -186,7 +189,7 @@ func (s *state) self() []core.Finding {
 	var found []core.Finding
 	if s.drain.Reason != "" {
 		found = append(found, core.Finding{
-			Severity: core.Warning, What: "this node was taken out of service", Evidence: s.drain.String(),
+			Severity: core.Warning, What: OutOfService, Evidence: s.drain.String(),
 			Remedy: "mend that; then the node is in service again by itself or by `weft resume NODE`",
 		})
 	}

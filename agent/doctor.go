@@ -100,7 +100,7 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	}
 	unusable := func(r FindingRow) bool { return strings.HasPrefix(r.Of, "driver ") }
 	if slices.ContainsFunc(by[core.Critical], unusable) { // what the agent saw of the NICs is not all then
-		by[core.Good] = slices.DeleteFunc(by[core.Good], func(r FindingRow) bool { return r.Of == ofNode })
+		by[core.Good] = slices.DeleteFunc(by[core.Good], func(r FindingRow) bool { return r.Of == OfNode })
 	}
 	for _, rows := range by { // the checks end in any order
 		slices.SortStableFunc(rows, func(a, b FindingRow) int {
@@ -129,15 +129,15 @@ func together(s state, found map[string][]core.Finding) map[string][]core.Findin
 			})
 		})
 	}
-	found[ofNode] = own
+	found[OfNode] = own
 	return found
 }
 
-// ofNode is FindingRow.Of of the agent's own findings, which come before those of plugins with the same severity.
-const ofNode = "node"
+// OfNode is FindingRow.Of of the agent's own findings, which come before those of plugins with the same severity.
+const OfNode = "node"
 
 func own(r FindingRow) int {
-	if r.Of == ofNode {
+	if r.Of == OfNode {
 		return 1
 	}
 	return 0

@@ -96,7 +96,7 @@ func TestOneFaultIsToldOnce(t *testing.T) {
 		s := state{devices: c.devices, orphans: c.orphans, linked: true}
 		found := together(s, map[string][]core.Finding{"driver cxi": c.theirs})
 		var got []string
-		for _, f := range append(found[ofNode], found["driver cxi"]...) {
+		for _, f := range append(found[OfNode], found["driver cxi"]...) {
 			if f.Severity > core.Good {
 				got = append(got, f.What)
 			}

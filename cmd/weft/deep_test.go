@@ -60,6 +60,22 @@ func TestTrialIsAUsers(t *testing.T) {
 		t.Errorf("%d services and LNIs are left", n)
 	}
 
+	// A user can open a service on a NIC that libfabric leaves out.
+	shim.Healthy(t, nics.Sys(), 1)
+	assign := filepath.Join(nics.Sys(), "class/net/hsn1/addr_assign_type")
+	d.must(os.WriteFile(assign, []byte("0\n"), 0o600))
+	said = deep(2)
+	for _, want := range []string{
+		"critical  NIC cxi1: libfabric leaves it out: its network device has no algorithmic address (AMA)",
+		"notice    NIC cxi1: a user can open a service on it; its critical finding stays",
+		"good      NIC cxi0: a user's application can use it",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+	d.must(os.WriteFile(assign, []byte("3\n"), 0o600))
+
 	// Without a scheduler of type local nothing is tried. The node has no fault then.
 	text, err := os.ReadFile(d.path("n1.hcl"))
 	d.must(err)
@@ -74,7 +90,8 @@ func TestTrialIsAUsers(t *testing.T) {
 
 	// A user cannot open the device file, and a server that is away gives no VNI: the trial fails, and nothing is made.
 	d.must(os.Chmod(filepath.Join(nics.Dir, "nic.sock"), 0o600))
-	if said := deep(2); !strings.Contains(said, "NIC cxi[0-1]: no application can use it") {
+	if said := deep(2); !strings.Contains(said, "NIC cxi[0-1]: no application can use it") ||
+		strings.Contains(said, "the NICs can be used") {
 		t.Error(said)
 	}
 	d.must(os.Chmod(nics.Library(), 0o700))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,47 @@ import (
 // trialUser is whose job a trial is: a user of each system, who has no rights.
 const trialUser = "nobody"
 
+// withTrial adds a trial's findings to those of an examination. Neither calls a NIC good that the other calls critical.
+func withTrial(
+	ctx context.Context, o *cli.Options, node string, limit time.Duration, path string, seen []agent.FindingRow,
+) []agent.FindingRow {
+	drained := func(r agent.FindingRow) bool { return r.What == agent.OutOfService }
+	if at := slices.IndexFunc(seen, drained); at >= 0 {
+		return append(seen, agent.FindingRow{
+			Severity: core.Warning.String(), Of: "deep", What: "the NICs were not tried: a drained node takes no job",
+			Evidence: seen[at].Evidence,
+			Remedy: "drain the node in its scheduler with a reason of your own, which keeps jobs away; " +
+				"then `weft resume` the node, and try again",
+		})
+	}
+	rows := deep(ctx, o, node, limit, path, seen)
+	if worst(rows) == 2 {
+		seen = slices.DeleteFunc(seen, func(r agent.FindingRow) bool {
+			return r.Of == agent.OfNode && rank(r) == int(core.Good)
+		})
+	}
+	return append(seen, rows...)
+}
+
+// nicsOf finds the NICs of a finding: "NIC cxi[0-1] has no link", "NIC cxi0, cxi1: users cannot open its device file".
+var nicsOf = regexp.MustCompile(`^NIC ((?:\S+, )*\S+?):? `)
+
+// blamed reports whether a critical finding is of the NIC.
+func blamed(seen []agent.FindingRow, nic string) bool {
+	return slices.ContainsFunc(seen, func(r agent.FindingRow) bool {
+		of := nicsOf.FindStringSubmatch(r.What)
+		if of == nil || rank(r) < int(core.Critical) {
+			return false
+		}
+		names, err := hostlist.ParseSet(of[1])
+		return err == nil && names.Contains(nic)
+	})
+}
+
 // deep starts a job of a user without rights, which opens a service on each NIC, and gives the result of each.
-func deep(ctx context.Context, o *cli.Options, node string, limit time.Duration, path string) []agent.FindingRow {
+func deep(
+	ctx context.Context, o *cli.Options, node string, limit time.Duration, path string, seen []agent.FindingRow,
+) []agent.FindingRow {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	args := []string{"--dir", o.Dir, run.TryVerb, "--node", node, "--config", path}
@@ -55,11 +95,12 @@ func deep(ctx context.Context, o *cli.Options, node string, limit time.Duration,
 		}
 		return []agent.FindingRow{row}
 	}
-	return append(judge(tried), gone(ctx, o, node, tried)...)
+	return append(judge(tried, seen), gone(ctx, o, node, tried)...)
 }
 
-// judge says what the trials show; NICs with the same result share a row.
-func judge(tried run.Tried) (rows []agent.FindingRow) {
+// judge says what the trials show; NICs with the same result share a row. A NIC that the examination calls critical is
+// none that an application can use: libfabric may leave it out where a service can be opened.
+func judge(tried run.Tried, seen []agent.FindingRow) (rows []agent.FindingRow) {
 	nics := map[agent.FindingRow][]string{}
 	var order []agent.FindingRow
 	var slowest time.Duration
@@ -87,6 +128,11 @@ func judge(tried run.Tried) (rows []agent.FindingRow) {
 				Severity: core.Good.String(), Of: "deep", What: "NIC %s: a user's application can use it",
 				Evidence: "opened by " + tried.User + ": " + strings.Join(opened, ", "),
 			}}
+			if blamed(seen, t.Device) {
+				found[0].Severity = core.Notice.String()
+				found[0].What = "NIC %s: a user can open a service on it; its critical finding stays"
+				found[0].Remedy = "mend what is critical of the NIC, and try again"
+			}
 		}
 		for _, f := range found {
 			if nics[f] == nil {

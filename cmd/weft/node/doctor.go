@@ -109,7 +109,7 @@ admin_group may do this.`,
 			case at != "":
 				rows, err = examine(cmd.Context(), o, at, limit, path)
 				if trial && err == nil && !slices.ContainsFunc(rows, func(r agent.FindingRow) bool { return r.Of == "agent" }) {
-					rows = append(rows, deep(cmd.Context(), o, at, limit, path)...)
+					rows = withTrial(cmd.Context(), o, at, limit, path, rows)
 				}
 			case manyNodes(o):
 				return cli.Misuse(cmd, "doctor: no agent is here: --node is missing")
