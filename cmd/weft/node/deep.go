@@ -31,7 +31,7 @@ func withTrial(
 		return append(seen, agent.FindingRow{
 			Severity: core.Warning.String(), Of: "deep", What: "the NICs were not tried: a drained node takes no job",
 			Evidence: seen[at].Evidence,
-			Remedy: "drain the node in its scheduler with a reason of your own, which keeps jobs away; " +
+			Remedy: "drain the node in its scheduler with your own reason, which keeps jobs away; " +
 				"then `weft resume` the node, and try again",
 		})
 	}
