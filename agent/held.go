@@ -16,19 +16,10 @@ func (s *state) held() []core.Finding {
 	}
 	found = append(found, s.strays()...)
 	if s.servErr == nil {
-		for i := range s.missing {
-			f := core.Finding{
-				Severity: core.Warning, What: "a running job's service is gone",
-				Evidence: evidence(&s.missing[i].Service) + " was made for it and is not on the NIC",
-				Remedy:   "a person or another program removed it: end the job, which cannot use that NIC, and start it again",
-			}
-			if s.missing[i].Restarted {
-				f.What = "a running job lost a service by a restart of the NIC"
-				f.Remedy = "the NIC was removed, or its driver was loaded again, which ends every service: end the job, which " +
-					"cannot use that NIC, and start it again"
-			}
-			found = append(found, f)
-		}
+		const again = ": end the job, which cannot use that NIC, and start it again"
+		found = append(found, s.gone(false, "is gone", "a person or another program removed it"+again)...)
+		found = append(found, s.gone(true, "ended by a restart of the NIC",
+			"the NIC was removed, or its driver was loaded again, which ends every service"+again)...)
 	}
 	for i := range s.disabled {
 		t := &s.disabled[i]
@@ -45,6 +36,24 @@ func (s *state) held() []core.Finding {
 		})
 	}
 	return found
+}
+
+// gone is one finding about services of running jobs that are not on their NICs, or none.
+func (s *state) gone(restarted bool, is, remedy string) []core.Finding {
+	var all []*core.Service
+	for i := range s.missing {
+		if s.missing[i].Restarted == restarted {
+			all = append(all, &s.missing[i].Service)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	f := core.Finding{Severity: core.Warning, What: "a running job's service " + is, Evidence: spread(all), Remedy: remedy}
+	if n := len(all); n > 1 {
+		f.What = fmt.Sprintf("%d services of running jobs: each %s", n, is)
+	}
+	return []core.Finding{f}
 }
 
 // same reports whether the NICs themselves have shown why the services cannot be read.
@@ -90,16 +99,8 @@ func (y stray) of(services []*core.Service) core.Finding {
 		}
 		return f
 	}
-	var devices []string
-	var vnis []core.VNI
-	for _, t := range services {
-		devices, vnis = append(devices, t.Device), append(vnis, t.VNIs...)
-	}
-	slices.SortFunc(devices, hostlist.Compare)
-	slices.Sort(vnis)
 	f.What = fmt.Sprintf("%d services: each %s", len(services), y.is)
-	nics := hostlist.Fold(slices.Compact(devices))
-	f.Evidence = fmt.Sprintf("NIC %s: %s", nics, named(slices.Compact(vnis)))
+	f.Evidence = spread(services)
 	if y.delete {
 		f.Remedy += "`cxi_service delete -d NIC -s SERVICE` for each, as `weft services` shows"
 	}
@@ -155,6 +156,21 @@ func (s *Site) ours(vnis []core.VNI) (all, some bool) {
 		}
 	}
 	return all, some
+}
+
+// spread names the NICs and VNIs of services; of one also its id and owner.
+func spread(services []*core.Service) string {
+	if len(services) == 1 {
+		return evidence(services[0])
+	}
+	var devices []string
+	var vnis []core.VNI
+	for _, t := range services {
+		devices, vnis = append(devices, t.Device), append(vnis, t.VNIs...)
+	}
+	slices.SortFunc(devices, hostlist.Compare)
+	slices.Sort(vnis)
+	return fmt.Sprintf("NIC %s: %s", hostlist.Fold(slices.Compact(devices)), named(slices.Compact(vnis)))
 }
 
 func evidence(t *core.Service) string {
