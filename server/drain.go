@@ -97,6 +97,7 @@ func byNode(list []core.Drained) (map[string]core.Drain, error) {
 		if err != nil {
 			return nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
 		}
+		d.Reason = cmp.Or(d.Reason, "no reason given")
 		for _, n := range names {
 			shown[n] = d.Drain
 		}

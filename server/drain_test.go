@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,8 @@ func (m *mirrored) change(node string, change func()) error {
 	if node == m.lacks {
 		return core.Errorf(core.NotSupported, "node %s: it has none of that name", node)
 	}
-	if m.away == nil {
+	d, is := m.shown[node]
+	if m.away == nil && (!is || (core.Drained{Drain: d}).Ours()) { // another's stays, as in every adapter
 		change()
 	}
 	return m.away
@@ -121,6 +123,28 @@ func TestDrainSaysWhatSchedulersDid(t *testing.T) {
 		agree("cable")
 		_ = all["good"].Resume(t.Context(), "n1")
 		agree("")
+
+		// A drain by a person who gave no reason is a drain, and none of Weft's.
+		for _, m := range all {
+			m.away = core.Errorf(core.SchedulerAway, "it is down")
+		}
+		good := all["good"]
+		good.shown["n1"], good.away = core.Drain{}, nil
+		find := func(n server.Count) server.Told {
+			return n.Told[slices.IndexFunc(n.Told, func(t server.Told) bool { return t.Scheduler == "good" })]
+		}
+		told := server.Told{Scheduler: "good", Nodes: "n1", Done: true, Why: "drained: no reason given"}
+		if diff := cmp.Diff(told, find(do("drain", server.NodeArgs{Nodes: "n1", Reason: "fan"}))); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(10 * time.Second)
+		told.Done = false
+		if diff := cmp.Diff(told, find(do("resume", server.NodeArgs{Nodes: "n1"}))); diff != "" {
+			t.Error(diff)
+		}
+		if got := row(t, verbs, "n1").Schedulers; len(got) != 1 || got[0].Reason != "no reason given" {
+			t.Errorf("shown as %+v", got)
+		}
 	})
 }
 

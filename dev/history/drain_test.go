@@ -57,9 +57,11 @@ func (w *world) told(node, reason string) {
 
 // inScheduler is a person, or a hook that cannot reach its agent, who changes the scheduler's drain of a node.
 func (w *world) inScheduler(node string) {
-	switch w.rng.IntN(4) {
+	switch w.rng.IntN(5) {
 	case 0:
 		w.shown[node] = core.Drain{Reason: "memory is tested", By: "ann"}
+	case 4:
+		w.shown[node] = core.Drain{} // by a person who gave no reason
 	case 1:
 		w.shown[node] = core.Drain{Reason: core.DrainPrefix + "weft-hook did not answer"}
 	default:

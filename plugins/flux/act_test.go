@@ -45,18 +45,27 @@ func TestDrain(t *testing.T) {
 		drained("weft: cxi1 is gone")
 	}
 	// Ours is the newer, and says more than Flux's own.
-	for _, was := range []string{"weft: something older", "prolog failed for job ƒL9zLoUb", ""} {
+	for _, was := range []string{"weft: something older", "prolog failed for job ƒL9zLoUb"} {
 		b.Drain(1, was)
 		if err := p.Drain(t.Context(), "node02", "cxi1 is gone"); err != nil {
 			t.Fatal(err)
 		}
 		drained("weft: cxi1 is gone")
 	}
-	b.Drain(1, "disk is full, see ticket 7")
-	if err := p.Drain(t.Context(), "node02", "cxi1 is gone"); err != nil {
-		t.Fatal(err)
+	// A person's stays, also where no reason was given, and no Resume takes the node back.
+	for _, was := range []string{"", "disk is full, see ticket 7"} {
+		b.Drain(1, was)
+		if err := p.Drain(t.Context(), "node02", "cxi1 is gone"); err != nil {
+			t.Fatal(err)
+		}
+		drained(was)
+		if err := p.Resume(t.Context(), "node02"); err != nil {
+			t.Fatal(err)
+		}
+		if _, is := b.Drained(1); !is {
+			t.Errorf("drained for %q by a person, and in service again", was)
+		}
 	}
-	drained("disk is full, see ticket 7")
 	if err := p.Drain(t.Context(), "node01", "cxi1 is gone"); err != nil {
 		t.Fatal(err)
 	}

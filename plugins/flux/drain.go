@@ -13,27 +13,28 @@ import (
 // fluxsOwn begin the reasons that Flux gives by itself, and that say less than ours.
 var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", core.DrainPrefix}
 
-// Drain takes a node out of service. A reason that another gave for it stays.
+// Drain takes a node out of service. One that another drained, also without a reason, stays as it is.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
 	}
-	drain := object{"targets": node, "reason": core.DrainPrefix + core.OneLine(reason, "its NICs are at fault")}
-	// Only rank 0 knows of drained nodes; from another's socket AnyNode finds no such service.
-	err := p.link.call(ctx, "resource.drain", 0, drain, nil)
-	if isFault(err, syscall.EEXIST) {
-		was, known, asked := p.drained(ctx, node)
-		if asked != nil {
-			return p.away("node "+node, asked)
-		}
-		err = nil
-		if known && replaceable(was) {
-			drain["mode"] = "overwrite" // without it a node that is drained already is EEXIST
-			err = p.link.call(ctx, "resource.drain", 0, drain, nil)
-		}
+	// The question comes first: Flux takes a new reason for a node that is drained without one (check_draininfo_idset
+	// in drain.c, 0.88.0).
+	was, known, err := p.drained(ctx, node)
+	if err != nil {
+		return p.away("node "+node, err)
 	}
-	if isFault(err, syscall.EINVAL) {
-		return p.lacks(node)
+	if known && !replaceable(was) {
+		return nil
+	}
+	drain := object{"targets": node, "reason": core.DrainPrefix + core.OneLine(reason, "its NICs are at fault")}
+	if known {
+		drain["mode"] = "overwrite" // without it a node that is drained already is EEXIST
+	}
+	// Only rank 0 knows of drained nodes; from another's socket AnyNode finds no such service.
+	err = p.link.call(ctx, "resource.drain", 0, drain, nil)
+	if isFault(err, syscall.EEXIST) { // another has drained it since the question
+		return nil
 	}
 	return p.away("node "+node+": drain", err)
 }
@@ -55,7 +56,7 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 
 func replaceable(reason string) bool {
 	own := func(prefix string) bool { return strings.HasPrefix(reason, prefix) }
-	return reason == "" || slices.ContainsFunc(fluxsOwn, own)
+	return slices.ContainsFunc(fluxsOwn, own)
 }
 
 // drained is the reason for which a node is drained.

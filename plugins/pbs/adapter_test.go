@@ -397,10 +397,13 @@ func TestDrain(t *testing.T) {
 		t.Errorf("a host that is down is drained: %+v %v", got, err)
 	}
 	v := c.Host("n2").Vnodes[0]
-	for _, comment := range []string{"ann: memory is tested", "ann: der Lüfter „rattert“"} {
+	for _, comment := range []string{"", "ann: memory is tested", "ann: der Lüfter „rattert“"} {
 		v.Offline, v.Comment = true, comment
 		if err := p.Drain(t.Context(), "n2", "cxi0 is gone"); err != nil || v.Comment != comment {
 			t.Errorf("%v, %q", err, v.Comment)
+		}
+		if err := p.Resume(t.Context(), "n2"); err != nil || !v.Offline {
+			t.Errorf("a person has it offline, %q, and it is in service: %v", v.Comment, err)
 		}
 		if got, err := p.Drained(t.Context()); err != nil || len(got) != 1 || got[0].Hosts != "n2" || got[0].Ours() {
 			t.Errorf("%+v %v", got, err)

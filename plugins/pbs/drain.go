@@ -32,7 +32,7 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 		return err
 	}
 	for _, n := range vnodes {
-		if n.offline() && n.comment != "" && !n.ours() {
+		if n.offline() && !n.ours() {
 			return nil
 		}
 	}

@@ -96,6 +96,8 @@ func TestDrain(t *testing.T) {
 		"Slurm's own reason":    {node("drained", "Prolog error"), want},
 		"ours of before":        {node("draining", "weft: cxi0: it is gone"), want},
 		"an administrator's":    {node("drained", "memory is being replaced"), nil},
+		"no reason":             {node("drained", ""), nil},
+		"no reason, as shown":   {node("drained", "none"), nil},
 		"an old reason, in use": {node("idle", "memory was replaced"), want},
 		"a reason with records": {node("drained", "x\nn1"+strings.Repeat(" ", 40)+"idle"), nil},
 	} {

@@ -14,9 +14,9 @@ import (
 var nodeTable = table{{"NodeList", 257}, {"StateLong", 33}, {"Reason", 257}}
 
 // slurmsOwn are reasons that slurmctld gives by itself, and that say less than ours.
-var slurmsOwn = []string{"", "none", "Prolog error", "Epilog error", "batch job complete failure", "Kill task failed"}
+var slurmsOwn = []string{"Prolog error", "Epilog error", "batch job complete failure", "Kill task failed"}
 
-// Drain takes a node out of service. A reason that somebody else gave for it stays.
+// Drain takes a node out of service. One that somebody else drained, also without a reason, stays as it is.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
