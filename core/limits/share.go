@@ -14,13 +14,15 @@ import "github.com/weft-hpc/weft/core"
 //   - reserved is at most the share; a warning says where other services may use it up;
 //   - the share is never below the floor.
 //
-// The share is the whole device if part is zero, has as many cores as the node, or has no total.
+// A job whose part is zero is alone and gets what it wants. Any other job may have neighbours. Its share is all that
+// the system's services leave if its part has no total, or has as many cores as the total.
 func Share(
 	want core.Limits, floor Floor, part core.Share, dev core.Device, there []core.Service,
 ) (core.Limits, []Warning) {
-	if part.Cores <= 0 || part.Total <= 0 || part.Cores >= part.Total {
+	if part.Cores <= 0 {
 		return want, nil
 	}
+	part.Total = max(part.Total, part.Cores)
 	var warnings []Warning
 	got := want
 	for r, has := range dev.Capacity {

@@ -36,8 +36,17 @@ func TestShare(t *testing.T) {
 		warns []string
 	}{
 		{
-			name: "all of the node", part: core.Share{Cores: 64, Total: 64}, there: others(24, 0),
-			want: limit(1024, 64), got: limit(1024, 64),
+			name: "as many cores as are counted", part: core.Share{Cores: 64, Total: 64}, there: others(24, 0),
+			want: limit(1024, 64), got: limit(1000, 64),
+		},
+		{
+			name: "another has as many", part: core.Share{Cores: 64, Total: 64}, there: others(24, 1000),
+			want: limit(1024, 64), got: limit(64, 64),
+			warns: []string{"NIC cxi0: txqs: 64 reserved, and other services may use them up"},
+		},
+		{
+			name: "more cores than are counted", part: core.Share{Cores: 96, Total: 64}, there: others(24, 0),
+			want: limit(1024, 64), got: limit(1000, 64),
 		},
 		{
 			name: "no share", there: others(24, 0),
@@ -45,7 +54,7 @@ func TestShare(t *testing.T) {
 		},
 		{
 			name: "a node that nobody counted", part: core.Share{Cores: 1}, there: others(24, 0),
-			want: limit(1024, 64), got: limit(1024, 64),
+			want: limit(1024, 64), got: limit(1000, 64),
 		},
 		{
 			name: "half of the node", part: half, there: others(24, 0),
@@ -108,6 +117,7 @@ func TestShareKeepsPools(t *testing.T) {
 
 // TestReservationsHold: jobs come and go on a node whose cores they share. Whatever the others take, each can have what
 // is reserved to it. A job is warned where others could take that: those that no share bounds, or that have the floor.
+// Some nodes give a core to several jobs, and some have cores that no scheduler counts.
 func TestReservationsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dev, floor := cassini(), Floor{}
@@ -119,8 +129,11 @@ func TestReservationsHold(t *testing.T) {
 		if rapid.Bool().Draw(t, "has a floor") {
 			floor, bounded = Floor{core.PTE: 6, core.TXQ: 2}, false
 		}
+		counted := rapid.Bool().Draw(t, "the node's cores are known")
+		bounded = bounded && counted
 		first := len(there)
-		total := rapid.IntRange(1, 800).Draw(t, "cores")
+		node := rapid.IntRange(1, 800).Draw(t, "cores")
+		total := node * rapid.IntRange(1, 4).Draw(t, "jobs that may have a core")
 		var cores []int
 		for range rapid.IntRange(1, 12).Draw(t, "jobs") {
 			if len(cores) > 0 && rapid.Bool().Draw(t, "one ends") {
@@ -134,12 +147,16 @@ func TestReservationsHold(t *testing.T) {
 			if free == 0 {
 				continue
 			}
-			n := rapid.IntRange(1, free).Draw(t, "job's cores")
+			n := rapid.IntRange(1, min(free, node)).Draw(t, "job's cores")
 			want := wanted()
 			for r := range want {
 				want[r].Reserved = rapid.Uint16Max(want[r].Max).Draw(t, "reserved")
 			}
-			got, warns := Share(want, floor, core.Share{Cores: n, Total: total}, dev, there)
+			part := core.Share{Cores: n}
+			if counted {
+				part.Total = total
+			}
+			got, warns := Share(want, floor, part, dev, there)
 			unsure := map[core.Resource]bool{}
 			for _, w := range warns {
 				unsure[w.Resource] = w.Unsure
@@ -150,7 +167,7 @@ func TestReservationsHold(t *testing.T) {
 			for i, has := range dev.Capacity {
 				r, reserved := core.Resource(i), int(got[i].Reserved)
 				_, all := taken(there, "cxi0", r)
-				if taker := reserved > 0 && all+reserved > int(has.Total); n < total && !has.Pooled && taker != unsure[r] {
+				if taker := reserved > 0 && all+reserved > int(has.Total); !has.Pooled && taker != unsure[r] {
 					t.Fatalf("%d of %d cores: %v: %d reserved, others may have %d: %v", n, total, r, reserved, all, warns)
 				}
 			}
@@ -159,7 +176,7 @@ func TestReservationsHold(t *testing.T) {
 		}
 		for r, has := range dev.Capacity {
 			_, all := taken(there, "cxi0", core.Resource(r))
-			if bounded && len(cores) > 1 && !has.Pooled && all > int(has.Total) {
+			if bounded && !has.Pooled && all > int(has.Total) {
 				t.Fatalf("jobs of %v cores of %d: %v: all may have %d", cores, total, core.Resource(r), all)
 			}
 		}

@@ -148,6 +148,7 @@ func TestShare(t *testing.T) {
 		"all of the node":             {max: 1000},
 		"as the scheduler counts":     {share: core.Share{Cores: 4, Total: 16}, max: 250},
 		"as the node counts":          {share: core.Share{Cores: 4}, max: 500},
+		"all that the node counts":    {share: core.Share{Cores: 8}, max: 1000},
 		"more than the node counts":   {share: core.Share{Cores: 9}, max: 1000},
 		"less than policy reserves":   {share: core.Share{Cores: 1, Total: 200}, max: 5, warns: []string{"5 reserved instead of 10: that is the job's share of the node"}},
 		"less than policy must leave": {share: core.Share{Cores: 1, Total: 2000}, max: 2, warns: []string{"2 reserved instead of 10: that is the job's share of the node"}},
@@ -176,6 +177,37 @@ func TestShare(t *testing.T) {
 				t.Errorf("%v, warnings %q", out.Err, out.Warnings)
 			}
 		})
+	}
+}
+
+// TestShareOfTwo: no scheduler counts the node's cores, and two jobs each have as many as it has processors. The first has
+// all, and the second is warned that it may.
+func TestShareOfTwo(t *testing.T) {
+	b := newBench(1)
+	b.cfg.Cores = 8
+	b.start()
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		g := grantOf(r, core.VNI(4034+r.Ask.UID))
+		g.Limits, g.Share = core.Limits{core.TXQ: {Max: 1000, Reserved: 10}}, core.Share{Cores: 8}
+		return g, nil
+	}
+	first := b.prepare(job("7", 0), 1000, 10)
+	b.wantPhases(t, Ready)
+	second := b.prepare(job("8", 0), 1001, 10)
+	b.wantPhases(t, Ready, Ready)
+	if out := b.replies[first]; out.Err != nil || len(out.Warnings) > 0 {
+		t.Errorf("the first: %v, warnings %q", out.Err, out.Warnings)
+	}
+	want := []string{"NIC cxi0: txqs: 10 reserved, and other services may use them up"}
+	if out := b.replies[second]; out.Err != nil || !slices.Equal(out.Warnings, want) {
+		t.Errorf("the second: %v, warnings %q, want %q", out.Err, out.Warnings, want)
+	}
+	var got []core.Limit
+	for _, s := range b.ours() {
+		got = append(got, s.Limits[core.TXQ])
+	}
+	if want := []core.Limit{{Max: 1000, Reserved: 10}, {Max: 10, Reserved: 10}}; !slices.Equal(got, want) {
+		t.Errorf("they have %v, want %v", got, want)
 	}
 }
 
