@@ -28,8 +28,8 @@ type Placement struct {
 	Hosts string // hostlist, in Weft's names of nodes
 	Nodes int    // how many hosts that is
 	Cores int    // the job's cores on each of them
-	// Total is the number of cores that jobs can have on each of them. Equal to Cores: no other job runs there.
-	// 0: the scheduler does not say.
+	// Total is the number of cores that jobs can have on each of them. A core that two jobs may have at a time counts
+	// twice. Equal to Cores: no other job runs there. 0: the scheduler does not say.
 	Total int
 }
 

@@ -134,7 +134,7 @@ func TestSharesWithoutANote(t *testing.T) {
 func TestTotals(t *testing.T) {
 	f := &fake{}
 	for nodes, cpus := range map[string]string{"n[1-2]": "64", "n3": "128", "n[": "9", strings.Repeat("n1,", 64<<10): "7", "n5": "many"} {
-		f.nodes = append(f.nodes, map[string]string{"NodeList": nodes, "CPUs": cpus})
+		f.nodes = append(f.nodes, map[string]string{"NodeList": nodes, "CPUs": cpus, "OverSubscribe": "NO", "Partition": "debug*"})
 	}
 	f.job("7", "NumCPUs", "12")
 	f.job("8", "NodeList", "n1", "NumCPUs", "1")
@@ -166,6 +166,42 @@ func TestTotals(t *testing.T) {
 		t.Errorf("sinfo was asked %d times", asked())
 	}
 	describe("10", core.Placement{Hosts: "n4", Nodes: 1, Cores: 1})
+}
+
+// TestOverSubscribe: a job with all CPUs of its node is alone only if Slurm gives them to no other job. A partition counts
+// for itself how many of its jobs have a CPU (cons_tres_share.html, "Each whole node can be allocated to multiple jobs up
+// to the count specified per partition/queue"), so two of them add up.
+func TestOverSubscribe(t *testing.T) {
+	for name, test := range map[string]struct {
+		job        string
+		partitions []string
+		total      int
+	}{
+		"forced":                {"YES", []string{"FORCE:2"}, 128},
+		"asked for":             {"YES", []string{"YES:4"}, 256},
+		"asked for in vain":     {"YES", []string{"NO"}, 64},
+		"forced, but one":       {"OK", []string{"FORCE:1"}, 64},
+		"allowed, not asked":    {"OK", []string{"YES:4"}, 64},
+		"alone":                 {"NO", []string{"YES:4"}, 64},
+		"two partitions":        {"YES", []string{"FORCE:2", "YES:4"}, 384},
+		"one of two partitions": {"YES", []string{"NO", "FORCE:2", "EXCLUSIVE"}, 128},
+		"nobody says":           {"YES", nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{}
+			for _, s := range test.partitions {
+				f.nodes = append(f.nodes, map[string]string{
+					"NodeList": "n1", "CPUs": "64", "OverSubscribe": s, "Partition": "debug*",
+				})
+			}
+			f.job("7", "NodeList", "n1", "NumCPUs", "64", "OverSubscribe", test.job)
+			got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+			want := []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 64, Total: test.total}}
+			if diff := cmp.Diff(want, got.Placements); diff != "" || err != nil {
+				t.Error(err, diff)
+			}
+		})
+	}
 }
 
 // A list of nodes that does not fit is asked for again, never believed half.

@@ -19,7 +19,7 @@ type Plugin struct {
 	questions questions
 	people    *people.Database
 	uid       uint32 // as whom Slurm's commands ask
-	cpus      *poll.Kept[int]
+	cpus      *poll.Kept[supply]
 }
 
 var (
@@ -39,7 +39,7 @@ var (
 func New(name string) *Plugin {
 	p := &Plugin{
 		Dialect: dialect, name: name, settings: defaults(), people: people.New(nil), uid: uint32(os.Geteuid()),
-		cpus: poll.NewKept[int](),
+		cpus: poll.NewKept[supply](),
 	}
 	p.run = commands(p.settings)
 	p.questions.ask = p.jobs

@@ -28,6 +28,7 @@ type row struct {
 	requeue   bool
 	cpus      int  // on all of them
 	alone     bool // no other job runs on its nodes
+	overlaps  bool // other jobs may have its CPUs, too
 	nodes     string
 	user      string
 	group     string
@@ -65,6 +66,10 @@ const (
 // its nodes (_pack_default_job_details in slurmctld/job_mgr.c and job_share_string of 22.05.8 and 25.11).
 const exclusive = "NO"
 
+// overlapping is OverSubscribe of a job by --oversubscribe or in a partition with OverSubscribe=FORCE. How many jobs may
+// have a CPU is the partition's.
+const overlapping = "YES"
+
 const (
 	narrow = 4 << 10   // bytes of a list of nodes
 	wide   = 512 << 10 // for those that are longer
@@ -96,7 +101,7 @@ var columns = map[string]func(r *row, v string) error{
 	colBatch:     func(r *row, v string) error { r.batch = v == "1"; return nil },
 	colRequeue:   func(r *row, v string) error { r.requeue = v == "1"; return nil },
 	colCPUs:      func(r *row, v string) (err error) { r.cpus, err = amount(v); return err },
-	colShared:    func(r *row, v string) error { r.alone = v == exclusive; return nil },
+	colShared:    func(r *row, v string) error { r.alone, r.overlaps = v == exclusive, v == overlapping; return nil },
 	colNodes:     text(func(r *row) *string { return &r.nodes }),
 	colUser:      text(func(r *row) *string { return &r.user }),
 	colGroup:     text(func(r *row) *string { return &r.group }),
