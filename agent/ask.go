@@ -47,7 +47,7 @@ func (a *Agent) listed(ctx context.Context, ask core.NodeAsk) (listener.Page, er
 	if d == nil {
 		return listener.Page{}, core.Errorf(core.ServerAway, "node %s: its agent is still starting", a.needs.Node)
 	}
-	req := hook.Request{Verb: ask.Verb, Cursor: ask.Cursor, Room: min(ask.Room, core.MaxNodeReply)}
+	req := hook.Request{Verb: ask.Verb, Cursor: ask.Cursor, Room: ask.Room}
 	switch ask.Verb {
 	case VerbServices:
 		return d.services(ctx, req)

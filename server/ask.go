@@ -122,7 +122,7 @@ func (s *Server) askNode(ctx context.Context, node string, ask core.NodeAsk, roo
 			return fail(why)
 		case r.Err != nil:
 			return fail(core.Cut(r.Err.Line(), maxWhy))
-		case !json.Valid(r.Body) || r.Next != "" && r.Next == ask.Cursor:
+		case !json.Valid(r.Body):
 			return fail("its answer cannot be understood")
 		}
 		rows = append(rows, AskRow{Node: node, Rows: r.Body})
