@@ -167,3 +167,37 @@ func row(t *testing.T, verbs *server.Verbs, node string) server.NodeRow {
 	t.Fatalf("%s is not among the nodes", node)
 	return server.NodeRow{}
 }
+
+// TestAVerbGoesOnBehindANodeThatRefusesIt, and names that node.
+func TestAVerbGoesOnBehindANodeThatRefusesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, func(n *server.Needs) { n.Config.Nodes = []string{"n1", "n2", "n3"} })
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		next := make(chan core.Report)
+		s.attend(ctx, "n1", "b", next)
+		verbs := &server.Verbs{Server: s.Server}
+		do := func(verb, reason string) (server.Count, error) {
+			body, _ := json.Marshal(server.NodeArgs{Nodes: "n[1-3]", Reason: reason})
+			got, err := verbs.Handle(t.Context(), core.Peer{}, hook.Request{Verb: verb, Body: body})
+			return got.(server.Count), err
+		}
+		if n, err := do("drain", "fan"); err != nil || n.Count != 3 {
+			t.Fatalf("%+v %v", n, err)
+		}
+		next <- core.Report{Number: 2, Boot: "b", Changed: true, Fault: core.UnreadPrefix + "cxi0 fails"}
+		synctest.Wait()
+		n, err := do("resume", "")
+		if err != nil || n.Count != 2 || len(n.Refused) != 1 ||
+			!strings.HasPrefix(n.Refused[0], "node n1: it stays drained: "+core.UnreadPrefix) {
+			t.Errorf("resumed %+v %v", n, err)
+		}
+		if why := row(t, verbs, "n3").Drained; why != "" || n.Away != "n[2-3]" {
+			t.Errorf("n3 is drained for %q; away are %q", why, n.Away)
+		}
+		if n, err := do("accept", ""); err != nil || len(n.Refused) != 3 {
+			t.Errorf("accepted %+v %v", n, err)
+		}
+	})
+}

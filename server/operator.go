@@ -31,6 +31,8 @@ func (d *Verbs) write(ctx context.Context, peer core.Peer, req hook.Request) (an
 	}
 	if err != nil {
 		by = append(by, core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())
+	} else if len(done.Refused) > 0 {
+		by = append(by, core.LogError, strings.Join(done.Refused, "; "))
 	}
 	d.Server.auditor.Info(req.Verb, by...)
 	done.Nodes = args.Nodes
@@ -83,6 +85,7 @@ func (d *Verbs) onNodes(ctx context.Context, peer core.Peer, req hook.Request, a
 	case strings.ContainsFunc(args.Reason, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return done, core.Errorf(core.BadCall, "drain: the reason has a character that does not print")
 	}
+	var did []string
 	for _, name := range names {
 		n, err := d.Server.Do(ctx, func(call uint64) engine.Input {
 			if req.Verb == "accept" {
@@ -90,19 +93,25 @@ func (d *Verbs) onNodes(ctx context.Context, peer core.Peer, req hook.Request, a
 			}
 			return engine.SetDrain{Call: call, Node: name, Reason: args.Reason, By: person(peer)}
 		})
-		if err != nil {
+		reason := core.ReasonOf(err)
+		switch {
+		case err == nil:
+			did = append(did, name)
+			done.Count += n
+		case len(names) > 1 && (reason == core.NotThere || reason == core.NodeDrained):
+			done.Refused = append(done.Refused, core.AsError(err).Line())
+		default:
 			return done, err
 		}
-		done.Count += n
 	}
 	if req.Verb == "accept" {
 		return done, nil
 	}
-	if done.Told, err = d.Server.told(ctx, names, req.Verb == "drain"); err != nil || req.Verb == "drain" {
+	if done.Told, err = d.Server.told(ctx, did, req.Verb == "drain"); err != nil || req.Verb == "drain" {
 		return done, err
 	}
 	var away []string
-	err = d.Server.Look(ctx, func(m *engine.Machine) { away = slices.DeleteFunc(names, m.Attached) })
+	err = d.Server.Look(ctx, func(m *engine.Machine) { away = slices.DeleteFunc(did, m.Attached) })
 	done.Away = hostlist.Fold(away)
 	return done, err
 }

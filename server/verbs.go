@@ -60,6 +60,8 @@ type Count struct {
 	Why   string `json:"why,omitempty"`   // no more
 	Told  []Told `json:"told,omitempty"`  // of a drain or a resume
 	Away  string `json:"away,omitempty"`  // hostlist of those whose agents are out of contact, of a resume
+
+	Refused []string `json:"refused,omitempty"` // of several nodes: why some of them stay as they were
 }
 
 // Down stands in NodeArgs of the verb recover for the nodes that their schedulers call down.

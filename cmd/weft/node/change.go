@@ -3,6 +3,9 @@ package node
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,12 +47,12 @@ func NewNode(o *cli.Options) *cobra.Command {
 		Short: "Accept the NICs that nodes have now as their inventory",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: o.NodeNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := o.Count(cmd.Context(), "accept", server.NodeArgs{Nodes: args[0]})
-			if err != nil {
+			var n server.Count
+			if err := o.Ask(cmd.Context(), "accept", server.NodeArgs{Nodes: args[0]}, &n); err != nil {
 				return err
 			}
-			_, err = fmt.Printf("%s of %s taken for the inventory\n", cli.Plural(n, "NIC"), args[0])
-			return err
+			fmt.Printf("%s of %s taken for the inventory\n", cli.Plural(n.Count, "NIC"), args[0])
+			return refused(os.Stdout, "accept", n)
 		},
 	})
 }
@@ -60,25 +63,43 @@ func nodes(o *cli.Options, cmd *cobra.Command, verb string, in server.NodeArgs, 
 	if err := o.Ask(cmd.Context(), verb, in, &n); err != nil {
 		return err
 	}
-	fmt.Println(cli.Plural(n.Count, "node"), done)
-	differ := ""
+	return say(os.Stdout, verb, done, n)
+}
+
+// say prints what became of a verb. The first line is about Weft alone where a scheduler shows something else.
+func say(w io.Writer, verb, done string, n server.Count) error {
+	differ := slices.IndexFunc(n.Told, func(t server.Told) bool { return !t.Done })
+	if differ >= 0 {
+		fmt.Fprintf(w, "%s %s in Weft, and not in every scheduler\n", cli.Plural(n.Count, "node"), done)
+	} else {
+		fmt.Fprintln(w, cli.Plural(n.Count, "node"), done)
+	}
 	for _, t := range n.Told {
 		switch {
 		case !t.Done:
-			fmt.Printf("%s: %s: not %s: %s\n", t.Scheduler, t.Nodes, done, cmp.Or(t.Why, "the scheduler shows no drain"))
-			differ = t.Scheduler
+			fmt.Fprintf(w, "%s: %s: not %s: %s\n", t.Scheduler, t.Nodes, done, cmp.Or(t.Why, "the scheduler shows no drain"))
 		case t.Why != "":
-			fmt.Printf("%s: %s: %s\n", t.Scheduler, t.Nodes, t.Why)
+			fmt.Fprintf(w, "%s: %s: %s\n", t.Scheduler, t.Nodes, t.Why)
 		default:
-			fmt.Printf("%s: %s: %s\n", t.Scheduler, t.Nodes, done)
+			fmt.Fprintf(w, "%s: %s: %s\n", t.Scheduler, t.Nodes, done)
 		}
 	}
 	if n.Away != "" {
-		fmt.Printf("%s: no job starts there before its agent is in contact again\n", n.Away)
+		fmt.Fprintf(w, "%s: no job starts there before its agent is in contact again\n", n.Away)
 	}
-	if differ != "" {
-		return core.Errorf(core.SchedulerAway, "%s: scheduler %s did not do it", verb, differ).
-			WithRemedy("Weft itself did; mend what the line above says, or use the scheduler's own command")
+	if err := refused(w, verb, n); err != nil || differ < 0 {
+		return err
 	}
-	return nil
+	return core.Errorf(core.SchedulerAway, "%s: scheduler %s did not do it", verb, n.Told[differ].Scheduler).
+		WithRemedy("Weft itself did; mend what the line above says, or use the scheduler's own command")
+}
+
+// refused prints why nodes stay as they were, and is an error where there are any.
+func refused(w io.Writer, verb string, n server.Count) error {
+	if len(n.Refused) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, strings.Join(n.Refused, "\n"))
+	return core.Errorf(core.NodeDrained, "%s: refused for %s", verb, cli.Plural(len(n.Refused), "node")).
+		WithRemedy("the lines above say why")
 }
