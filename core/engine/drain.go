@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +17,8 @@ type Drained struct {
 
 // mirror compares a scheduler's drains with Weft's.
 type mirror struct {
-	shown  map[string]core.Drain // by the newest list; nil: the scheduler does not answer
-	agreed map[string]uint64     // by node: its changes, plus 1, when the drain here and there were the same
+	shown map[string]core.Drain // by the newest list; nil: the scheduler does not answer
+	asked time.Duration         // when the question of that list left
 }
 
 // drainNode sets Weft's own flag, which goes to the node and to every scheduler that lists it. By is a person.
@@ -26,7 +27,8 @@ func (m *Machine) drainNode(n *node, reason, by string) {
 	if reason == "" {
 		n.DrainedBy, n.DrainedAt = "", time.Time{}
 	}
-	n.changes++
+	n.Words++
+	n.Agreed = nil
 	n.changed = m.now.Uptime
 	m.write(n.Node)
 	m.tellDrain(n)
@@ -50,41 +52,55 @@ func (m *Machine) tellDrain(n *node) {
 // has changed the scheduler's, and Weft follows. Where they have not agreed yet, the scheduler missed Weft's word.
 func (m *Machine) drained(in Drained) {
 	w := &m.watch(in.Scheduler).drains
+	if in.Shown != nil && in.Asked < w.asked {
+		return
+	}
 	w.shown = in.Shown
 	if w.shown == nil {
 		return
 	}
-	if w.agreed == nil {
-		w.agreed = map[string]uint64{}
-	}
+	w.asked = in.Asked
 	for _, name := range m.names {
 		n := m.nodes[name]
-		if n == nil || n.changes > 0 && in.Asked <= n.changed {
+		if n == nil || n.changed > 0 && in.Asked <= n.changed {
 			continue
 		}
 		d, is := in.Shown[name]
 		if (n.Drained != "") == (core.Drained{Drain: d}).Ours() {
-			if n.changes > 0 || is {
-				w.agreed[name] = n.changes + 1
-			}
+			m.agree(n, in.Scheduler, n.Words > 0)
 			continue
 		}
-		agreed := w.agreed[name] == n.changes+1
+		agreed := slices.Contains(n.Agreed, in.Scheduler)
 		switch {
-		case n.Drained != "" && is: // for another's reason, which stays
+		case n.Drained != "" && is: // for another's reason, which stays; Weft's comes back when that has ended
+			m.agree(n, in.Scheduler, false)
 		case n.Drained != "" && agreed:
 			m.do(Say{Node: name, Text: "scheduler " + in.Scheduler + " has it in service again"})
 			n.claims = 0
 			m.drainNode(n, n.trouble(), "")
 		case n.Drained != "":
 			m.do(Drain{Node: name, Reason: n.Drained, Scheduler: in.Scheduler})
-		case n.Drained == "" && (agreed || n.changes == 0) && !n.over(d.Reason):
+		case n.Drained == "" && (agreed || n.Words == 0) && !n.over(d.Reason):
 			m.drainNode(n, strings.TrimPrefix(d.Reason, core.DrainPrefix), "")
-			w.agreed[name] = n.changes + 1
+			m.agree(n, in.Scheduler, true)
 		case n.Drained == "":
 			m.do(Resume{Node: name, Scheduler: in.Scheduler})
 		}
 	}
+}
+
+// agree notes whether a scheduler has shown the newest word about n.
+func (m *Machine) agree(n *node, scheduler string, has bool) {
+	at, had := slices.BinarySearch(n.Agreed, scheduler)
+	switch {
+	case had == has:
+		return
+	case has:
+		n.Agreed = slices.Insert(slices.Clone(n.Agreed), at, scheduler)
+	default:
+		n.Agreed = slices.Delete(slices.Clone(n.Agreed), at, at+1)
+	}
+	m.write(n.Node)
 }
 
 // over reports whether a scheduler's reason is one of those that end by themselves, and has ended.

@@ -34,6 +34,7 @@ func TestDrainsAgree(t *testing.T) {
 	drained := SetDrain{Call: 1, Node: "n1", Reason: "fan", By: "root"}
 	resumed := SetDrain{Call: 2, Node: "n1"}
 	type step struct {
+		again bool                  // the server is started again before
 		in    Input                 // first
 		shown map[string]core.Drain // then; nil: the scheduler does not answer
 		does  []string
@@ -61,6 +62,23 @@ func TestDrainsAgree(t *testing.T) {
 		"another's reason stays": {
 			{in: drained, shown: shows("memory"), why: "fan"}, {in: resumed, shown: shows("memory")}, {shown: none},
 		},
+		"another's reason in place of ours": {
+			{in: drained, shown: ours, why: "fan"}, {shown: shows("memory"), why: "fan"}, {shown: none, why: "fan", does: again},
+		},
+		"resumed in the scheduler while the server was down": {
+			{in: drained, shown: ours, why: "fan"}, {again: true, shown: none, does: back},
+		},
+		"the scheduler missed the resume, and the server began again": {
+			{in: drained, shown: ours, why: "fan"}, {in: resumed},
+			{again: true, shown: ours, does: []string{`resume n1 in "slurm"`}}, {shown: none},
+		},
+		"the scheduler missed the drain, and the server began again": {
+			{in: drained, why: "fan"}, {again: true, shown: none, why: "fan", does: again}, {shown: ours, why: "fan"},
+		},
+		"drained by a hook while the server was down": {
+			{in: drained, shown: ours, why: "fan"}, {in: resumed, shown: none},
+			{again: true, shown: shows("weft: no answer"), why: "no answer", does: []string{`drain n1 in "": no answer`}},
+		},
 		"another's reason ends before": {
 			{in: drained, shown: shows("memory"), why: "fan"}, {shown: none, why: "fan", does: again},
 		},
@@ -77,6 +95,10 @@ func TestDrainsAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 100, "n1")
 			for i, s := range steps {
+				if s.again {
+					w.restart()
+					w.attach("n1")
+				}
 				switch in := s.in.(type) {
 				case nil:
 				case Report:
@@ -112,6 +134,19 @@ func TestDrainsAgreeByANewerQuestion(t *testing.T) {
 	w.step(Drained{Scheduler: "slurm", Asked: asked, Shown: map[string]core.Drain{}})
 	if got := w.m.nodes["n1"].Drain(); got.Reason != "again" || got.By != "root" || got.Since == 0 {
 		t.Errorf("drained: %v", got)
+	}
+}
+
+// A list that comes behind one of a later question proves nothing.
+func TestAListOfAnEarlierQuestionIsDropped(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	w.step(SetDrain{Call: 1, Node: "n1", Reason: "fan"})
+	w.pass(time.Second)
+	earlier := w.now.Uptime
+	w.show("slurm", map[string]core.Drain{"n1": {Reason: "weft: fan"}})
+	w.step(Drained{Scheduler: "slurm", Asked: earlier, Shown: map[string]core.Drain{}})
+	if got := w.m.nodes["n1"].Drained; got != "fan" {
+		t.Errorf("drained for %q", got)
 	}
 }
 

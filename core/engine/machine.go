@@ -93,8 +93,7 @@ type node struct {
 	stuck    int              // of these, how many are stuck
 	claims   int              // unknown heads that it has shown
 	strays   []core.Service   // its unknown services, as it reported them last
-	changes  uint64           // of Drained, in this process
-	changed  time.Duration    // when the newest of them came
+	changed  time.Duration    // when Drained changed last; 0: not in this process
 	crowd    string           // why it is out of service for strays, which are not held beyond the bound; empty: it is not
 }
 

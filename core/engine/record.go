@@ -86,6 +86,8 @@ type Node struct {
 	Fault     string // why it should take no job, as it told while it had two hosts
 	DrainedBy string // the person of Drained; empty: Weft
 	DrainedAt time.Time
+	Words     uint64   // how often Drained has changed
+	Agreed    []string // schedulers that have shown the newest of them, sorted
 }
 
 // Drain is why the node is out of service.

@@ -55,6 +55,8 @@ func node(c *coder, r *engine.Node) {
 	fact(c, 4, &r.Hardware, (*coder).text)
 	fact(c, 5, &r.DrainedBy, (*coder).text)
 	fact(c, 6, &r.DrainedAt, (*coder).time)
+	fact(c, 7, &r.Words, whole)
+	fact(c, 8, &r.Agreed, (*coder).texts)
 }
 
 func host(c *coder, v *engine.Host) {
