@@ -433,8 +433,26 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	two.Comment = "ann: memory is tested"
-	check("an administrator has one of them too", true, "weft: cxi0 is gone")
-	two.Comment = one.Comment
+	check("an administrator has one of them too", false, "")
+	if !two.Offline || two.Comment != "ann: memory is tested" {
+		t.Errorf("an administrator's: %+v", two)
+	}
+	if got, err := p.Drained(t.Context()); err != nil || got != nil {
+		t.Errorf("a host with a vnode in service: %+v, %v", got, err)
+	}
+	for range 2 {
+		if err := p.Drain(t.Context(), "n1", `"cxi0" is gone`); err != nil {
+			t.Fatal(err)
+		}
+		if !one.Offline || one.Comment != "weft: 'cxi0' is gone" || two.Comment != "ann: memory is tested" {
+			t.Errorf("beside an administrator's vnode: %+v, %+v", one, two)
+		}
+	}
+	one.Down = true // the states of its vnodes differ
+	if got, err := p.Drained(t.Context()); err != nil || len(got) != 1 || !got[0].Ours() {
+		t.Errorf("a drained host is not in the list: %+v, %v", got, err)
+	}
+	one.Down, two.Comment = false, one.Comment
 	check("drained by Weft", false, "")
 	if two.Offline || two.Comment != "" {
 		t.Errorf("%+v", two)

@@ -1,8 +1,11 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,6 +16,7 @@ import (
 
 // vnode is what pbsnodes tells of one.
 type vnode struct {
+	name           string
 	state, comment string
 	host, sharing  string
 	cores          int
@@ -22,21 +26,42 @@ func (n vnode) offline() bool { return strings.Contains(n.state, "offline") }
 
 func (n vnode) ours() bool { return strings.HasPrefix(n.comment, core.DrainPrefix) }
 
+// others reports whether an administrator has it offline.
+func (n vnode) others() bool { return n.offline() && !n.ours() }
+
 // maxComment is what pbsnodes -C keeps of a comment, in bytes.
 const maxComment = 79
 
-// Drain marks a node's vnodes offline. A reason that somebody else gave for it stays, and so do vnodes that an administrator has taken out already.
+// Drain marks a node's vnodes offline, but for those that an administrator has offline already.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	vnodes, err := p.vnodes(ctx, node)
 	if err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(vnodes, vnode.others) {
+		return p.command(ctx, "pbsnodes", "-o", "-C", remark(reason), node)
+	}
+	// pbsnodes marks all vnodes of a host; qmgr takes some, and a comment without quotation marks in it.
+	text := strings.ReplaceAll(remark(reason), `"`, "'")
+	return p.set(ctx, names(vnodes, func(n vnode) bool { return !n.others() }), "state += offline", text)
+}
+
+// set changes the state and the comment of vnodes.
+func (p *Plugin) set(ctx context.Context, vnodes []string, state, comment string) error {
+	if len(vnodes) == 0 {
+		return nil
+	}
+	directive := fmt.Sprintf("set node %s %s, comment = \"%s\"", strings.Join(vnodes, ","), state, comment)
+	return p.command(ctx, "qmgr", "-c", directive)
+}
+
+func names(vnodes []vnode, is func(vnode) bool) (all []string) {
 	for _, n := range vnodes {
-		if n.offline() && !n.ours() {
-			return nil
+		if is(n) {
+			all = append(all, n.name)
 		}
 	}
-	return p.command(ctx, "pbsnodes", "-o", "-C", remark(reason), node)
+	return all
 }
 
 // remark is the comment for a reason: what PBS keeps of it, in ASCII, since PBS shows another byte as something else.
@@ -54,37 +79,36 @@ func remark(reason string) string {
 	return text
 }
 
-// Resume takes a node back into service whose offline vnodes are all those that Drain marked, and no other.
+// Resume takes those vnodes of a node back into service that Drain marked, and no other.
 func (p *Plugin) Resume(ctx context.Context, node string) error {
 	vnodes, err := p.vnodes(ctx, node)
 	if err != nil {
 		return err
 	}
-	offline := 0
-	for _, n := range vnodes {
-		if n.offline() && !n.ours() {
-			return nil
-		}
-		if n.offline() {
-			offline++
-		}
+	own := names(vnodes, func(n vnode) bool { return n.offline() && n.ours() })
+	if len(own) > 0 && !slices.ContainsFunc(vnodes, vnode.others) {
+		return p.command(ctx, "pbsnodes", "-r", "-C", "", node)
 	}
-	if offline == 0 {
-		return nil
-	}
-	return p.command(ctx, "pbsnodes", "-r", "-C", "", node)
+	return p.set(ctx, own, "state -= offline", "")
 }
 
-// Drained lists the hosts whose vnodes are all offline. PBS does not tell who took them offline, or when.
+// Drained lists the hosts whose vnodes are all offline, for Weft's reason where one of them is. PBS does not tell who
+// took them offline, or when. The question is for all vnodes: `pbsnodes -l` leaves a host out whose vnodes differ in
+// state, and gives it the comment of the others where one has none (pbsD_stathost.c in 23.06.06).
 func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
-	text, err := p.run(ctx, "pbsnodes", "-l")
-	for line := range strings.Lines(string(text)) {
-		host, rest, _ := strings.Cut(line, " ")
-		state, comment, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-		if n := (vnode{state: state, comment: strings.TrimSpace(comment)}); n.offline() {
-			all = append(all, core.Drained{Hosts: host, Drain: core.Drain{Reason: n.comment}})
+	text, err := p.run(ctx, "pbsnodes", "-a", "-v")
+	hosts := map[string][]vnode{}
+	for _, n := range parseVnodes(text) {
+		host := cmp.Or(n.host, n.name)
+		hosts[host] = append(hosts[host], n)
+	}
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		on := hosts[host]
+		if !slices.ContainsFunc(on, func(n vnode) bool { return !n.offline() }) {
+			why := on[max(slices.IndexFunc(on, vnode.ours), 0)].comment
+			all = append(all, core.Drained{Hosts: host, Drain: core.Drain{Reason: why}})
 		}
 	}
 	return all, command.Away(err)
@@ -128,7 +152,7 @@ func parseVnodes(text []byte) (all []vnode) {
 	inside := false
 	for line := range strings.Lines(string(text)) {
 		if !inside && line != "\n" {
-			all = append(all, vnode{})
+			all = append(all, vnode{name: strings.TrimSpace(line)})
 		}
 		if inside = line != "\n"; !inside {
 			continue

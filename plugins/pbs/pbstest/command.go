@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,10 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 		}
 		return c.qstat(args)
 	case "qmgr":
+		if set := setNode.FindStringSubmatch(last); set != nil {
+			c.setVnodes(strings.Split(set[1], ","), set[2] == "+", set[3])
+			return nil, nil
+		}
 		return no(1, "tester@n1 is unauthorized to access hooks data")
 	case "pbsnodes":
 		return c.pbsnodes(args)
@@ -87,6 +92,21 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 		return no(127, "command not found")
 	}
 	return nil, nil
+}
+
+// setNode is what Weft tells qmgr of vnodes.
+var setNode = regexp.MustCompile(`^set node (\S+) state ([+-])= offline, comment = "([^"]*)"$`)
+
+func (c *Complex) setVnodes(names []string, offline bool, comment string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.hosts {
+		for _, v := range h.Vnodes {
+			if slices.Contains(names, v.Name) {
+				v.Offline, v.Comment = offline, comment
+			}
+		}
+	}
 }
 
 // users are those whose jobs a test submits.
@@ -159,9 +179,6 @@ func loose(v string) any {
 func (c *Complex) pbsnodes(args []string) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if slices.Contains(args, "-l") {
-		return c.marked(), nil
-	}
 	if slices.Contains(args, "-a") {
 		var out bytes.Buffer
 		for _, h := range c.hosts {
@@ -208,27 +225,6 @@ func (h *Host) shown() []byte {
 			fmt.Fprintf(&out, "     comment = %s\n", shown(v.Comment))
 		}
 		fmt.Fprintf(&out, "     sharing = %s\n\n", cmp.Or(v.Sharing, "default_shared"))
-	}
-	return out.Bytes()
-}
-
-// marked lists hosts that are offline or down as pbsnodes -l does: by pbs_stathost, which puts "<various>" where the
-// vnodes of a host differ.
-func (c *Complex) marked() []byte {
-	var out bytes.Buffer
-	for _, h := range c.hosts {
-		state, comment := h.Vnodes[0].state(), h.Vnodes[0].Comment
-		for _, v := range h.Vnodes {
-			if v.state() != state {
-				state = "<various>"
-			}
-			if v.Comment != comment {
-				comment = "<various>"
-			}
-		}
-		if strings.Contains(state, "offline") || strings.Contains(state, "down") {
-			fmt.Fprintf(&out, "%-20s %s %s\n", h.Name, state, shown(comment))
-		}
 	}
 	return out.Bytes()
 }
