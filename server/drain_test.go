@@ -98,7 +98,7 @@ func TestDrainSaysWhatSchedulersDid(t *testing.T) {
 			{Scheduler: "silent", Nodes: "n1", Why: "it does not answer: it is down"},
 			{Scheduler: "stuck", Nodes: "n1", Why: "drained: weft: fan"},
 		}
-		n := do("resume", server.NodeArgs{Nodes: "n1"})
+		n := do("resume", server.NodeArgs{Nodes: "n1", Reason: "the verb takes none"})
 		if diff := cmp.Diff(want, n.Told); diff != "" || n.Away != "n1" {
 			t.Errorf("away %q: %s", n.Away, diff)
 		}

@@ -78,6 +78,7 @@ func (d *Verbs) onNodes(ctx context.Context, peer core.Peer, req hook.Request, a
 	args.Reason = strings.Join(strings.Fields(args.Reason), " ")
 	switch {
 	case req.Verb != "drain":
+		args.Reason = "" // one would drain
 	case args.Reason == "":
 		return done, core.Errorf(core.BadCall, "drain: a reason is missing").WithRemedy("`weft drain NODES REASON`: who finds the node drained must learn why")
 	case len(args.Reason) > maxReason:
