@@ -204,7 +204,7 @@ func (Meta) Slot() Slot { return Slot{Table: TableMeta} }
 func (r Text) Slot() Slot { return Slot{Table: TableText, Name: r.Hash} }
 
 // Slot is where the store keeps it.
-func (r Node) Slot() Slot { return Slot{Table: TableNode, Name: r.Name} }
+func (n Node) Slot() Slot { return Slot{Table: TableNode, Name: n.Name} }
 
 // Slot is where the store keeps it.
 func (r Reservation) Slot() Slot { return Slot{Table: TableReservation, Serial: r.Serial} }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim/kernel/kerneltest"
 )
 
-var desc, limit, members, vnis = kerneltest.Desc, kerneltest.Limit, kerneltest.Members, kerneltest.VNIs
+var desc, limit, vnis = kerneltest.Desc, kerneltest.Limit, kerneltest.VNIs
 
 // TestRules: the model answers as the driver's sources say.
 func TestRules(t *testing.T) {

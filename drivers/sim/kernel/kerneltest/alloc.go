@@ -43,7 +43,7 @@ var allocs = []row{
 	{"alloc: without restricted_vnis, VNI 0 twice", profiles, alloc(Open, VNIs(0, 0)),
 		Answers{ok, exists, ok, ok, ok, ok}},
 	{"alloc: the VNI of a service that is destroyed", profiles, func(t testing.TB, n NIC) string {
-		n.Destroy(kernel.Root, Made(t, n))
+		_ = n.Destroy(kernel.Root, Made(t, n))
 		return alloc()(t, n)
 	}, always(ok)},
 	{"alloc: a VNI in another service's range", profiles, func(t testing.TB, n NIC) string {
@@ -92,7 +92,7 @@ var allocs = []row{
 	}, always(busy)},
 	{"destroy: once it is closed", destroying, func(t testing.TB, n NIC) string {
 		id, lni := opened(t, n)
-		n.FreeLNI(lni)
+		_ = n.FreeLNI(lni)
 		return n.Destroy(kernel.Root, id).Error()
 	}, always(ok)},
 }

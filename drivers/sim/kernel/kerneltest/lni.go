@@ -41,10 +41,10 @@ var lnis = []row{
 		from131("0 more, then ENOSPC", "252 more, then ENOSPC")},
 	{"open: a shared RGID behind one that is free", choosing, func(t testing.TB, n NIC) string {
 		id := Made(t, n)
-		n.SetLPR(kernel.Root, id, 2)
+		_ = n.SetLPR(kernel.Root, id, 2)
 		_, gap := opened(t, n, VNIs(7))
 		_, _ = n.AllocLNI(owner, id)
-		n.FreeLNI(gap)
+		_ = n.FreeLNI(gap)
 		lni, err := n.AllocLNI(owner, id)
 		return err.Error() + ", closed " + n.FreeLNI(lni).Error()
 	}, from131("ok, closed oops", "ok, closed ok")},
@@ -73,7 +73,7 @@ func rgids(lpr uint32, close func(lni uint32) bool) func(testing.TB, NIC) string
 		for _, lni := range lnis {
 			if close(lni) {
 				closed = true
-				n.FreeLNI(lni)
+				_ = n.FreeLNI(lni)
 			}
 		}
 		if closed {

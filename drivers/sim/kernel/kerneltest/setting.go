@@ -40,7 +40,7 @@ var settings = []row{
 	}, from131("EINVAL, true", "EINVAL, false")},
 	{"enable: after a range that was refused", enabling, func(t testing.TB, n NIC) string {
 		id := Made(t, n, Open, VNIs())
-		n.SetVNIRange(kernel.Root, id, 8, 15)
+		_ = n.SetVNIRange(kernel.Root, id, 8, 15)
 		return n.Enable(kernel.Root, id, true).Error()
 	}, always(invalid)},
 	{"enable: twice", enabling, func(t testing.TB, n NIC) string {
@@ -80,7 +80,7 @@ var settings = []row{
 	}, from131(invalid, perm)},
 	{"range: over the default service's VNI 10", ranging, ranged(8, 15), from131(invalid, exists)},
 	{"range: over another service's range", ranging, func(t testing.TB, n NIC) string {
-		n.SetVNIRange(kernel.Root, Made(t, n, Open, VNIs()), 2048, 2051)
+		_ = n.SetVNIRange(kernel.Root, Made(t, n, Open, VNIs()), 2048, 2051)
 		return n.SetVNIRange(kernel.Root, Made(t, n, Open, VNIs()), 2050, 2051).Error()
 	}, from131(invalid, exists)},
 	{"range: one VNI, which another service names", ranging, func(t testing.TB, n NIC) string {
@@ -93,14 +93,14 @@ var settings = []row{
 		Answers{invalid, invalid, "EEXIST, ENOENT", "EEXIST, ENOENT", "2048-2048", "2048-2048"}},
 	{"range: the first of two keeps its VNIs, also once its service is gone", ranging, func(t testing.TB, n NIC) string {
 		id := Made(t, n, Open, VNIs())
-		n.SetVNIRange(kernel.Root, id, 2048, 2055)
-		n.SetVNIRange(kernel.Root, id, 4096, 4103)
-		n.Destroy(kernel.Root, id)
+		_ = n.SetVNIRange(kernel.Root, id, 2048, 2055)
+		_ = n.SetVNIRange(kernel.Root, id, 4096, 4103)
+		_ = n.Destroy(kernel.Root, id)
 		return alloc(VNIs(4096))(t, n) + ", " + alloc(VNIs(2055))(t, n)
 	}, from131("ok, ok", "ok, EEXIST")},
 	{"range: refused, then read", reading, func(t testing.TB, n NIC) string {
 		id := Made(t, n, Open, VNIs())
-		n.SetVNIRange(kernel.Root, id, 8, 15)
+		_ = n.SetVNIRange(kernel.Root, id, 8, 15)
 		s, _ := n.Get(id)
 		return fmt.Sprintf("%s, %d VNIs", readRange(n, id), s.NumVNIs)
 	}, from131("EINVAL, 0 VNIs", "ENOENT, 1 VNIs")},
@@ -109,7 +109,7 @@ var settings = []row{
 	}, from131(invalid, noent)},
 	{"range: it does not enable", ranging, func(t testing.TB, n NIC) string {
 		id := Made(t, n, Open, VNIs())
-		n.SetVNIRange(kernel.Root, id, 2048, 2055)
+		_ = n.SetVNIRange(kernel.Root, id, 2048, 2055)
 		_, err := n.AllocLNI(owner, id)
 		return err.Error()
 	}, from131(ok, revoked)},
@@ -169,7 +169,7 @@ func ranged(from, to uint32) func(testing.TB, NIC) string {
 func twice(from, to, from2, to2 uint32) func(testing.TB, NIC) string {
 	return func(t testing.TB, n NIC) string {
 		id := Made(t, n, Open, VNIs())
-		n.SetVNIRange(kernel.Root, id, from, to)
+		_ = n.SetVNIRange(kernel.Root, id, from, to)
 		switch err := n.SetVNIRange(kernel.Root, id, from2, to2); err {
 		case kernel.OK:
 			return readRange(n, id)

@@ -28,12 +28,12 @@ var uses = []row{
 	}, always(nospace)},
 	{"in use: TXQs", counting, func(t testing.TB, n NIC) string {
 		id, lni := opened(t, n)
-		n.Use(lni, core.TXQ, 5)
+		_ = n.Use(lni, core.TXQ, 5)
 		return fmt.Sprint(n.InUse(id)[core.TXQ])
 	}, always("5")},
 	{"in use: TLEs", counting, func(t testing.TB, n NIC) string {
 		id, lni := opened(t, n, Limit(core.TLE, 8, 8))
-		n.Use(lni, core.TLE, 5)
+		_ = n.Use(lni, core.TLE, 5)
 		return fmt.Sprint(n.InUse(id)[core.TLE])
 	}, always("5")},
 	{"in use: LEs of a service that has none reserved", counting, func(t testing.TB, n NIC) string {
@@ -47,7 +47,7 @@ var uses = []row{
 			return err.Error()
 		}
 		lni, _ := n.AllocLNI(owner, kernel.DefaultID)
-		n.Use(lni, core.TLE, 5)
+		_ = n.Use(lni, core.TLE, 5)
 		return fmt.Sprint(n.InUse(Made(t, n))[core.TLE])
 	}, Answers{invalid, invalid, "0", "0", "5", "65535"}},
 }
