@@ -50,11 +50,16 @@ func (s *state) nics() []core.Finding {
 	case n == 0:
 		found = append(found, core.Finding{Severity: core.Critical, What: "the node has no NIC", Evidence: "the driver lists none", Remedy: "look for the NICs with `lspci` and in the kernel's log"})
 	case len(lacks) > 0:
-		found = append(found, core.Finding{
+		f := core.Finding{
 			Severity: core.Warning, What: "the node lacks NIC " + hostlist.Fold(lacks) + " of its accepted inventory",
 			Evidence: fmt.Sprintf("%d NICs were accepted, and the driver lists %d", len(s.accepted), n),
 			Remedy:   "look for the NIC in the kernel's log, mend it or reboot the node; `weft node accept NODE` where it has no more",
-		})
+		}
+		if others := s.others(); len(others) > 0 {
+			f.What += ", and has NIC " + hostlist.Fold(others)
+			f.Remedy = "a NIC that was removed and put back has another name: `weft node accept NODE` takes the NICs that are there"
+		}
+		found = append(found, f)
 	case n < want:
 		found = append(found, core.Finding{
 			Severity: core.Warning, What: "the node has fewer NICs than config.hcl says", Evidence: fmt.Sprintf("topology's nics_per_node is %d, and the driver lists %d", want, n),
@@ -96,6 +101,18 @@ func (s *state) lacks() []string {
 	var out []string
 	for _, name := range s.accepted {
 		if !slices.ContainsFunc(s.devices, func(d core.Device) bool { return d.Name == name }) {
+			out = append(out, name)
+		}
+	}
+	slices.SortFunc(out, hostlist.Compare)
+	return out
+}
+
+// others are the NICs that are there and were not accepted.
+func (s *state) others() []string {
+	var out []string
+	for i := range s.devices {
+		if name := s.devices[i].Name; !slices.Contains(s.accepted, name) {
 			out = append(out, name)
 		}
 	}
