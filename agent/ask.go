@@ -22,7 +22,12 @@ func (a *Agent) ask(ctx context.Context, s *session, ask core.NodeAsk) {
 	began := time.Now()
 	select {
 	case a.asks <- struct{}{}:
-	default: // the server's own deadline ends its wait
+	default:
+		busy := core.Errorf(core.Overloaded, "node %s: %d lists are under way", a.needs.Node, cap(a.asks))
+		select { // where there is no room for the reply, the server's own deadline ends its wait
+		case s.reports <- core.Report{Told: &core.NodeReply{ID: ask.ID, Err: busy}}:
+		default:
+		}
 		return
 	}
 	a.beside.Go(func() {
