@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +102,11 @@ func TestWhoMayDoWhat(t *testing.T) {
 				if refused == c.write || worked != (c.write && verb == "reload") {
 					t.Errorf("%s: %s: %v", name, verb, err)
 				}
+			}
+			_, err := do(server.VerbAsk, server.AskArgs{Verb: "services", Limit: time.Second})
+			if refused := errors.Is(err, core.Denied); refused == c.write ||
+				refused && !strings.HasPrefix(err.Error(), "services --all: uid ") {
+				t.Errorf("%s: the services of all nodes: %v", name, err)
 			}
 			for serial, full := range map[uint64]bool{known: c.full, unknown: c.fullOfUnknown} {
 				var facts []server.Facts

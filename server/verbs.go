@@ -103,11 +103,20 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 		return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the server?")
 	}
 	var err error
-	if req.Right, err = d.mayWrite(ctx, peer, req.Verb); err != nil {
+	if req.Right, err = d.mayWrite(ctx, peer, asWritten(req)); err != nil {
 		d.Server.auditor.Info(req.Verb, append(peer.Audited(req.ID, req.Right), core.LogReason, string(core.ReasonOf(err)), core.LogError, err.Error())...)
 		return nil, err
 	}
 	return write(ctx, peer, req)
+}
+
+// asWritten is a verb as its caller wrote it.
+func asWritten(req hook.Request) string {
+	var args AskArgs
+	if req.Verb == VerbAsk && req.Decode(&args) == nil {
+		return core.Clip(args.Verb) + " --all"
+	}
+	return req.Verb
 }
 
 // mayWrite is the right of a caller to write.
