@@ -86,17 +86,19 @@ func (s *Server) drained(ctx context.Context, name string) (core.SchedulerReply,
 	return s.schedulers[name].Call(ctx, core.SchedulerCall{Scheduler: name, Verb: core.CallDrained})
 }
 
+// byNode bounds the nodes of all elements together: the list may come from a node, where the scheduler plugin runs.
 func byNode(list []core.Drained) (map[string]core.Drain, error) {
-	shown := map[string]core.Drain{}
+	shown, room := map[string]core.Drain{}, maxNamed
 	for _, d := range list {
 		hosts, err := hostlist.Parse(d.Hosts)
 		if err != nil {
 			return nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
 		}
-		names, err := hosts.ExpandMax(maxNamed)
+		names, err := hosts.ExpandMax(room)
 		if err != nil {
 			return nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
 		}
+		room -= len(names)
 		d.Reason = cmp.Or(d.Reason, "no reason given")
 		for _, n := range names {
 			shown[n] = d.Drain
