@@ -115,7 +115,9 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 func together(s state, found map[string][]core.Finding) map[string][]core.Finding {
 	s.orphans = slices.DeleteFunc(slices.Clone(s.orphans), func(t core.Service) bool {
 		for _, theirs := range found {
-			if slices.ContainsFunc(theirs, func(f core.Finding) bool { return strings.Contains(f.Remedy, removal(&t)) }) {
+			if slices.ContainsFunc(theirs, func(f core.Finding) bool {
+				return f.Severity == core.Critical && strings.Contains(f.Remedy, removal(&t))
+			}) {
 				return true
 			}
 		}

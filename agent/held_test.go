@@ -74,6 +74,8 @@ func TestOneFaultIsToldOnce(t *testing.T) {
 		Severity: core.Critical, What: "service 4 lets uid 7 use every VNI",
 		Remedy: "`cxi_service delete -d cxi0 -s 4`, and more",
 	}
+	noted := opens
+	noted.Severity = core.Notice
 	unopened := core.Finding{Severity: core.Critical, What: "NIC cxi1: it cannot be used", Evidence: "NIC cxi1: EIO"}
 	broken := []core.Device{{Name: "cxi1", Fault: "NIC cxi1: EIO"}}
 	fine := []core.Device{{Name: "cxi1", Up: true, Retry: true}}
@@ -87,6 +89,7 @@ func TestOneFaultIsToldOnce(t *testing.T) {
 		"a NIC that does not open":          {broken, nil, []core.Finding{unopened}, []string{cannot}},
 		"one that only the plugin sees":     {fine, nil, []core.Finding{unopened}, []string{unopened.What}},
 		"a service that opens every VNI":    {fine, []core.Service{uid7}, []core.Finding{opens}, []string{opens.What}},
+		"one that the plugin only notes":    {fine, []core.Service{uid7}, []core.Finding{noted}, []string{stray, noted.What}},
 		"one that the plugin does not know": {fine, []core.Service{uid7}, nil, []string{stray}},
 		"one of each": {
 			fine, []core.Service{uid7, {Device: "cxi0", ID: 44, Owner: core.UID(7)}}, []core.Finding{opens},
