@@ -16,8 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/settings"
+	"github.com/weft-hpc/weft/drivers/cxi"
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
@@ -96,6 +99,20 @@ func (p place) slurm() error {
 	return fmt.Errorf("%+v", plan.Findings)
 }
 
+func (p place) command() error {
+	_, err := cli.LoadOwn(p.at("etc/config.hcl"))
+	return err
+}
+
+func (p place) nics() error {
+	d, values := cxi.New(), core.Values{"library": p.at("bin/program")}
+	if err := d.Configure(context.Background(), values); err != nil {
+		return err
+	}
+	_, err := d.Devices(context.Background())
+	return err
+}
+
 func (p place) hook() error { return rundir.Dir(p.at("run")).Check() }
 
 // TestEachCallerRefuses lets another user change a file or a folder. Each caller must say so then, and not before. A
@@ -125,6 +142,10 @@ func TestEachCallerRefuses(t *testing.T) {
 		{"plugins/slurm/install/plan.go", "bin", 0o775, p.slurm},
 		{"plugins/slurm/install/plan.go", "hooks", 0o775, p.slurm},
 		{"hook/rundir/trust.go", "run", 0o775, p.hook},
+		{"cmd/weft/cli/config.go", "etc/config.hcl", 0o775, p.command},
+		{"cmd/weft/cli/config.go", "etc", 0o775, p.command},
+		{"drivers/cxi/library.go", "bin/program", 0o775, p.nics},
+		{"drivers/cxi/library.go", "bin", 0o775, p.nics},
 	} {
 		covered[tt.in] = true
 		path := p.at(tt.spoil)

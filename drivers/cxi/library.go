@@ -2,12 +2,15 @@ package cxi
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // library is libcxi, loaded. Functions of symbol versions after LIBCXI_1.0 are nil where the library lacks them. None is ever unloaded: a thread may hang
@@ -73,8 +76,14 @@ func (l *library) symbols() []symbol {
 	}
 }
 
-// openLibrary loads libcxi from a path, or by a name that the loader looks up.
+// openLibrary loads libcxi from a path, or by a name that the loader looks up. Root loads no file that another user can
+// change.
 func openLibrary(path string) (*library, error) {
+	if os.Geteuid() == 0 && filepath.IsAbs(path) {
+		if d := file.Trust(path); d != nil {
+			return nil, core.Errorf(core.NICFailed, "libcxi: %w", d).WithRemedy(d.Remedy)
+		}
+	}
 	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, unusable(path, "it cannot be loaded", err)

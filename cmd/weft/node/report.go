@@ -37,9 +37,9 @@ func (a *reportArgs) write(ctx context.Context, o *cli.Options) error {
 	if os.Geteuid() != 0 {
 		return core.Errorf(core.NotAllowed, "report: only root may make services on a NIC").WithRemedy("be root")
 	}
-	site, findings := config.Load(a.config)
-	if hclfile.Failed(findings) {
-		return config.AsError(findings)
+	site, err := cli.LoadOwn(a.config)
+	if err != nil {
+		return err
 	}
 	d, err := realDriver(ctx, site)
 	if err != nil {

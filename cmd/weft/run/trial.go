@@ -105,9 +105,9 @@ func (r *runArgs) nics(ctx context.Context, o *cli.Options, path string, who ide
 	if _, _, real := o.Here(); !real { // `weft dev`
 		return sim.User{Driver: sim.At(dev.NICs(o.Dir, r.on)), Caller: caller}, nil
 	}
-	site, findings := config.Load(path)
-	if hclfile.Failed(findings) {
-		return nil, config.AsError(findings)
+	site, err := cli.LoadOwn(path)
+	if err != nil {
+		return nil, err
 	}
 	at := slices.IndexFunc(site.Schedulers, func(p config.Plugin) bool { return p.Type == "local" })
 	if at < 0 {
