@@ -52,6 +52,13 @@ func (m *mirrored) change(node string, change func()) error {
 	return m.away
 }
 
+// as lets it be as f makes it. The server's goroutines read it too.
+func (m *mirrored) as(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
 func (m *mirrored) Drained(context.Context) (all []core.Drained, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +96,8 @@ func TestDrainSaysWhatSchedulersDid(t *testing.T) {
 			{Scheduler: "silent", Nodes: "n1", Why: "it does not answer: it is down"},
 			{Scheduler: "stuck", Nodes: "n1", Done: true, Why: "drained: weft: fan"},
 		}
-		all["silent"].away = core.Errorf(core.SchedulerAway, "it is down")
+		silent, stuck, good := all["silent"], all["stuck"], all["good"]
+		silent.as(func() { silent.away = core.Errorf(core.SchedulerAway, "it is down") })
 		if diff := cmp.Diff(want, do("drain", server.NodeArgs{Nodes: "n1", Reason: "fan"}).Told); diff != "" {
 			t.Error(diff)
 		}
@@ -109,27 +117,29 @@ func TestDrainSaysWhatSchedulersDid(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			for name, m := range all {
-				if got := strings.TrimPrefix(m.shown["n1"].Reason, core.DrainPrefix); got != drained && name != "without" {
-					t.Errorf("%s: n1 is drained for %q, want %q", name, got, drained)
-				}
+				m.as(func() {
+					if got := strings.TrimPrefix(m.shown["n1"].Reason, core.DrainPrefix); got != drained && name != "without" {
+						t.Errorf("%s: n1 is drained for %q, want %q", name, got, drained)
+					}
+				})
 			}
 			if got := row(t, verbs, "n1"); got.Drained != drained {
 				t.Errorf("n1 is drained for %q, want %q", got.Drained, drained)
 			}
 		}
-		all["silent"].away, all["stuck"].keeps = nil, false
+		silent.as(func() { silent.away = nil })
+		stuck.as(func() { stuck.keeps = false })
 		agree("")
 		do("drain", server.NodeArgs{Nodes: "n1", Reason: "cable"})
 		agree("cable")
-		_ = all["good"].Resume(t.Context(), "n1")
+		_ = good.Resume(t.Context(), "n1")
 		agree("")
 
 		// A drain by a person who gave no reason is a drain, and none of Weft's.
 		for _, m := range all {
-			m.away = core.Errorf(core.SchedulerAway, "it is down")
+			m.as(func() { m.away = core.Errorf(core.SchedulerAway, "it is down") })
 		}
-		good := all["good"]
-		good.shown["n1"], good.away = core.Drain{}, nil
+		good.as(func() { good.shown["n1"], good.away = core.Drain{}, nil })
 		find := func(n server.Count) server.Told {
 			return n.Told[slices.IndexFunc(n.Told, func(t server.Told) bool { return t.Scheduler == "good" })]
 		}

@@ -39,10 +39,10 @@ func TestLinger(t *testing.T) {
 			if _, err := l.enter(t.Context(), nil, libraries[c.library], card{name: "cxi0"}, c.fresh); err != ok {
 				t.Fatal(err)
 			}
-			l.leave()
 			if opened != c.opened || closed != c.closed {
 				t.Errorf("visit %d: opened %d times and closed %d, want %d and %d", i, opened, closed, c.opened, c.closed)
 			}
+			l.leave()
 		}
 		l.turn <- struct{}{} // a visit that takes long keeps it
 		time.Sleep(2 * linger)
@@ -51,6 +51,7 @@ func TestLinger(t *testing.T) {
 		}
 		l.leave()
 		time.Sleep(linger + time.Millisecond)
+		synctest.Wait()
 		if opened != closed {
 			t.Errorf("opened %d times and closed %d", opened, closed)
 		}
