@@ -138,7 +138,10 @@ func (f fault) of(names []string) core.Finding {
 		remedy = "`" + strings.Join(each, "; ") + "`" + remedy
 	}
 	slices.SortFunc(names, hostlist.Compare)
-	return core.Finding{Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Remedy: remedy}
+	return core.Finding{
+		Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Remedy: remedy,
+		NICs: names,
+	}
 }
 
 // nic is what is wrong with one NIC.

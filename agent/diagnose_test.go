@@ -273,22 +273,30 @@ func TestFindingsOfSeveralNICsAreOne(t *testing.T) {
 	}{
 		"default service": {
 			func(d *core.Device) { d.Open = true }, []agent.FindingRow{{
-				Severity: "critical", Of: "node", Evidence: "service 1 is enabled",
+				Severity: "critical", Of: "node", Evidence: "service 1 is enabled", NICs: []string{"cxi0", "cxi1"},
 				What:   "NIC cxi[0-1]: its default service is enabled: every user of the node can use VNIs 1 and 10 without a job, which voids isolation",
 				Remedy: "`cxi_service disable -d cxi0 -s 1; cxi_service disable -d cxi1 -s 1`, and cxi_ss1.disable_default_svc=1 for the next boot",
 			}},
 		},
 		"QoS profile": {
 			func(d *core.Device) { d.Classes = core.BestEffort }, []agent.FindingRow{{
-				Severity: "warning", Of: "node", Evidence: "the profile has BEST_EFFORT",
+				Severity: "warning", Of: "node", Evidence: "the profile has BEST_EFFORT", NICs: []string{"cxi0", "cxi1"},
 				What:   "NIC cxi[0-1]: its QoS profile lacks LOW_LATENCY, which policy gives to jobs that do not ask: their traffic in it fails",
 				Remedy: core.ProfileRemedy + "; or take it out of traffic_classes in the policy",
 			}},
 		},
 		"another fault each": {
 			func(d *core.Device) { d.Fault = "EIO of " + d.Name }, []agent.FindingRow{
-				{Severity: "critical", Of: "node", Evidence: "EIO of cxi0", What: "NIC cxi0 cannot be used", Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
-				{Severity: "critical", Of: "node", Evidence: "EIO of cxi1", What: "NIC cxi1 cannot be used", Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it"},
+				{
+					Severity: "critical", Of: "node", Evidence: "EIO of cxi0", What: "NIC cxi0 cannot be used",
+					Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it",
+					NICs:   []string{"cxi0"},
+				},
+				{
+					Severity: "critical", Of: "node", Evidence: "EIO of cxi1", What: "NIC cxi1 cannot be used",
+					Remedy: "look for the NIC in the kernel's log; a reboot of the node ends every service on it",
+					NICs:   []string{"cxi1"},
+				},
 			},
 		},
 	} {

@@ -34,11 +34,12 @@ const unreadLimit = 2 * time.Second
 
 // FindingRow is one finding of `weft doctor`.
 type FindingRow struct {
-	Severity string `json:"severity"` // good, notice, warning, critical
-	Of       string `json:"of"`       // who found it: node, or a plugin's kind and label
-	What     string `json:"what"`
-	Evidence string `json:"evidence,omitempty"`
-	Remedy   string `json:"remedy,omitempty"`
+	Severity string   `json:"severity"` // good, notice, warning, critical
+	Of       string   `json:"of"`       // who found it: node, or a plugin's kind and label
+	What     string   `json:"what"`
+	Evidence string   `json:"evidence,omitempty"`
+	Remedy   string   `json:"remedy,omitempty"`
+	NICs     []string `json:"nics,omitempty"` // that have it; none from an agent or a driver of an earlier release
 }
 
 // DoctorArgs bound an examination.
@@ -95,7 +96,7 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	for of, some := range together(seen, found) {
 		for _, f := range some {
 			s := min(f.Severity, core.Critical)
-			by[s] = append(by[s], FindingRow{s.String(), of, f.What, f.Evidence, f.Remedy})
+			by[s] = append(by[s], FindingRow{s.String(), of, f.What, f.Evidence, f.Remedy, f.NICs})
 		}
 	}
 	unusable := func(r FindingRow) bool { return strings.HasPrefix(r.Of, "driver ") }

@@ -66,7 +66,8 @@ type Finding struct {
 	Severity Severity
 	What     string
 	Evidence string
-	Remedy   string // the command or setting that fixes it
+	Remedy   string   // the command or setting that fixes it
+	NICs     []string // that have it, sorted; none where it is of no NIC, or of a plugin that does not say
 }
 
 // Severity of a Finding.

@@ -342,6 +342,7 @@ var (
 		return core.Finding{
 			Severity: core.Severity(rapid.Uint8Max(uint8(core.Critical)).Draw(t, "severity")), What: genText.Draw(t, "what"),
 			Evidence: genText.Draw(t, "evidence"), Remedy: genText.Draw(t, "mend"),
+			NICs: list(t, "nics", genName, 4),
 		}
 	})
 )

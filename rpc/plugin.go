@@ -185,14 +185,21 @@ func (d *decoder) info(p *pluginv1.InfoReply) Info {
 }
 
 func encodeFinding(f core.Finding) *pluginv1.Finding {
-	return &pluginv1.Finding{Severity: pluginv1.Severity(f.Severity) + 1, What: text(f.What), Evidence: text(f.Evidence), Remedy: text(f.Remedy)}
+	return &pluginv1.Finding{
+		Severity: pluginv1.Severity(f.Severity) + 1, What: text(f.What), Evidence: text(f.Evidence), Remedy: text(f.Remedy),
+		Nics: f.NICs[:min(len(f.NICs), maxDevices)],
+	}
 }
 
 func (d *decoder) finding(p *pluginv1.Finding) core.Finding {
 	if p.GetSeverity() < pluginv1.Severity_SEVERITY_GOOD || p.GetSeverity() > pluginv1.Severity_SEVERITY_CRITICAL {
 		d.fail("finding: there is no severity %d", p.GetSeverity())
 	}
-	return core.Finding{Severity: core.Severity(p.GetSeverity() - 1), What: text(p.GetWhat()), Evidence: text(p.GetEvidence()), Remedy: text(p.GetRemedy())}
+	return core.Finding{
+		Severity: core.Severity(p.GetSeverity() - 1),
+		What:     text(p.GetWhat()), Evidence: text(p.GetEvidence()), Remedy: text(p.GetRemedy()),
+		NICs: each(d, "NICs", p.GetNics(), maxDevices, d.device),
+	}
 }
 
 // complain sends what Configure complained of: each complaint with its path.

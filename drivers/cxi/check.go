@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,22 +64,22 @@ var isVirtual = core.Finding{
 	Remedy:   "none is needed; Weft makes no service on it, and its absence drains no node",
 }
 
-// fold says what several NICs have in common once.
+// fold says once what several NICs have in common.
 func fold(cards []card, each [][]core.Finding) (out []core.Finding) {
-	names := map[core.Finding][]string{}
-	var order []core.Finding
 	for i, found := range each {
 		for _, f := range found {
-			if names[f] == nil {
-				order = append(order, f)
+			at := slices.IndexFunc(out, func(o core.Finding) bool {
+				return o.Severity == f.Severity && o.What == f.What && o.Evidence == f.Evidence && o.Remedy == f.Remedy
+			})
+			if at < 0 {
+				at, out = len(out), append(out, f)
 			}
-			names[f] = append(names[f], cards[i].name)
+			out[at].NICs = append(out[at].NICs, cards[i].name)
 		}
 	}
-	for _, f := range order {
-		what := f.What
-		f.What = "NIC " + strings.Join(names[order[len(out)]], ", ") + ": " + what
-		out = append(out, f)
+	for i := range out {
+		f := &out[i]
+		f.What = "NIC " + strings.Join(f.NICs, ", ") + ": " + f.What
 	}
 	return out
 }

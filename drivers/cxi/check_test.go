@@ -47,6 +47,10 @@ func TestCheck(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "== %s\n", c.title)
 		for _, f := range found {
+			if named := "NIC " + strings.Join(f.NICs, ", ") + ": "; strings.HasPrefix(f.What, named) != (len(f.NICs) > 0) ||
+				strings.HasPrefix(f.What, "NIC ") != (len(f.NICs) > 0) {
+				t.Errorf("%s: %q is of %v", c.title, f.What, f.NICs)
+			}
 			if strings.HasSuffix(f.What, ": its state") {
 				continue // package health has its tests
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,18 +43,10 @@ func withTrial(
 	return append(seen, rows...)
 }
 
-// nicsOf finds the NICs of a finding: "NIC cxi[0-1] has no link", "NIC cxi0, cxi1: users cannot open its device file".
-var nicsOf = regexp.MustCompile(`^NIC ((?:\S+, )*\S+?):? `)
-
 // blamed reports whether a critical finding is of the NIC.
 func blamed(seen []agent.FindingRow, nic string) bool {
 	return slices.ContainsFunc(seen, func(r agent.FindingRow) bool {
-		of := nicsOf.FindStringSubmatch(r.What)
-		if of == nil || rank(r) < int(core.Critical) {
-			return false
-		}
-		names, err := hostlist.ParseSet(of[1])
-		return err == nil && names.Contains(nic)
+		return rank(r) == int(core.Critical) && slices.Contains(r.NICs, nic)
 	})
 }
 
@@ -101,8 +92,6 @@ func deep(
 // judge says what the trials show; NICs with the same result share a row. A NIC that the examination calls critical is
 // none that an application can use: libfabric may leave it out where a service can be opened.
 func judge(tried run.Tried, seen []agent.FindingRow) (rows []agent.FindingRow) {
-	nics := map[agent.FindingRow][]string{}
-	var order []agent.FindingRow
 	var slowest time.Duration
 	for _, t := range tried.Trials {
 		slowest = max(slowest, t.Took)
@@ -135,19 +124,21 @@ func judge(tried run.Tried, seen []agent.FindingRow) (rows []agent.FindingRow) {
 			}
 		}
 		for _, f := range found {
-			if nics[f] == nil {
-				order = append(order, f)
+			at := slices.IndexFunc(rows, func(r agent.FindingRow) bool {
+				return r.Severity == f.Severity && r.What == f.What && r.Evidence == f.Evidence && r.Remedy == f.Remedy
+			})
+			if at < 0 {
+				at, rows = len(rows), append(rows, f)
 			}
-			nics[f] = append(nics[f], t.Device)
+			rows[at].NICs = append(rows[at].NICs, t.Device)
 		}
 	}
-	for _, f := range order {
-		names := nics[f]
-		if slices.SortFunc(names, hostlist.Compare); f.Severity == core.Good.String() {
-			f.Evidence += fmt.Sprintf("; at most %v a NIC", slowest.Round(time.Microsecond))
+	for i := range rows {
+		r := &rows[i]
+		if slices.SortFunc(r.NICs, hostlist.Compare); r.Severity == core.Good.String() {
+			r.Evidence += fmt.Sprintf("; at most %v a NIC", slowest.Round(time.Microsecond))
 		}
-		f.What = fmt.Sprintf(f.What, hostlist.Fold(names))
-		rows = append(rows, f)
+		r.What = fmt.Sprintf(r.What, hostlist.Fold(r.NICs))
 	}
 	return rows
 }

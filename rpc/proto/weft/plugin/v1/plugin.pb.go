@@ -1018,6 +1018,7 @@ type Finding struct {
 	What          string                 `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
 	Evidence      string                 `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	Remedy        string                 `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"` // the command or setting that puts it right
+	Nics          []string               `protobuf:"bytes,5,rep,name=nics,proto3" json:"nics,omitempty"`     // the NICs that have it; `what` names them, too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1078,6 +1079,13 @@ func (x *Finding) GetRemedy() string {
 		return x.Remedy
 	}
 	return ""
+}
+
+func (x *Finding) GetNics() []string {
+	if x != nil {
+		return x.Nics
+	}
+	return nil
 }
 
 type HealthRequest struct {
@@ -1280,12 +1288,13 @@ const file_weft_plugin_v1_plugin_proto_rawDesc = "" +
 	"\fCheckRequest\"A\n" +
 	"\n" +
 	"CheckReply\x123\n" +
-	"\bfindings\x18\x01 \x03(\v2\x17.weft.plugin.v1.FindingR\bfindings\"\x87\x01\n" +
+	"\bfindings\x18\x01 \x03(\v2\x17.weft.plugin.v1.FindingR\bfindings\"\x9b\x01\n" +
 	"\aFinding\x124\n" +
 	"\bseverity\x18\x01 \x01(\x0e2\x18.weft.plugin.v1.SeverityR\bseverity\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12\x1a\n" +
 	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"\x0f\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy\x12\x12\n" +
+	"\x04nics\x18\x05 \x03(\tR\x04nics\"\x0f\n" +
 	"\rHealthRequest\"\r\n" +
 	"\vHealthReply\"\x0e\n" +
 	"\fDrainRequest\"\f\n" +
