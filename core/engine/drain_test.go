@@ -198,6 +198,10 @@ func TestStuckDrainEnds(t *testing.T) {
 			w.more("n1", core.Report{Fault: why})
 			w.tell("n1", gone(one), gone(two))
 		}, "fan"},
+		"a person drains in nearly the same words": {func(w *world, one, two core.Held) {
+			w.step(SetDrain{Call: 1, Node: "n1", Reason: why + " again", By: "root"})
+			w.tell("n1", gone(one), gone(two))
+		}, why + " again"},
 		"its NICs cannot be read then": {func(w *world, one, two core.Held) {
 			w.more("n1", core.Report{Changed: true, Fault: core.UnreadPrefix + "EIO"})
 			w.tell("n1", gone(one), gone(two))

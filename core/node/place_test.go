@@ -38,8 +38,11 @@ func TestRestartedNIC(t *testing.T) {
 			f.probe("2")
 			f.devices[0].Bus = "0000:99:00.0"
 		}, "or its driver was loaded again", false},
-		"gone":     {func(f *nics) { f.devices = f.devices[1:] }, "NIC cxi0 is not there", false},
-		"at fault": {func(f *nics) { f.devices[0].Fault = "EIO"; f.services = f.services[2:] }, "", false},
+		"gone": {func(f *nics) { f.devices = f.devices[1:] }, "NIC cxi0 is not there", false},
+		"at fault": {func(f *nics) {
+			f.devices[0].Fault = "EIO"
+			f.services = slices.DeleteFunc(f.services, func(s core.Service) bool { return s.Device == "cxi0" })
+		}, "", false},
 		"a hand removes the services": {func(f *nics) { probed := f.devices[0].Probed; f.probe(probed) },
 			"a person or another program removed it", true},
 	} {
