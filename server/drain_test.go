@@ -21,10 +21,11 @@ import (
 // mirrored is a scheduler that keeps drains and lists them.
 type mirrored struct {
 	scheduler
-	shown map[string]core.Drain
-	away  error
-	keeps bool // it takes a resume and changes nothing
-	lacks string
+	shown   map[string]core.Drain
+	away    error
+	keeps   bool // it takes a resume and changes nothing
+	lacks   string
+	refused int
 }
 
 func (m *mirrored) Drain(_ context.Context, node, reason string) error {
@@ -43,6 +44,7 @@ func (m *mirrored) change(node string, change func()) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if node == m.lacks {
+		m.refused++
 		return core.Errorf(core.NotSupported, "node %s: it has none of that name", node)
 	}
 	d, is := m.shown[node]

@@ -75,3 +75,26 @@ func TestResumeGoesToEveryScheduler(t *testing.T) {
 		}
 	})
 }
+
+// TestOneSchedulerThatLacksTheNodeIsToldOnce, though its list never shows the drain.
+func TestOneSchedulerThatLacksTheNodeIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		without := &mirrored{scheduler: scheduler{Script: make(schedulertest.Script)}, lacks: "n1"}
+		s := start(t, func(n *server.Needs) {
+			n.Config.Nodes = []string{"n1"}
+			n.Schedulers["without"] = core.Dispatcher{Of: without}
+			n.Config.Schedulers = append(n.Config.Schedulers, "without")
+		})
+		defer s.stop()
+		if _, err := s.Do(t.Context(), func(call uint64) engine.Input {
+			return engine.SetDrain{Call: call, Node: "n1", Reason: "fan"}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * server.DefaultLimits.Mirror)
+		synctest.Wait()
+		if without.refused != 1 {
+			t.Errorf("it was told %d times", without.refused)
+		}
+	})
+}

@@ -37,7 +37,7 @@ func (l *law) loaded(m *engine.Machine, records []engine.Record) {
 func newLive(h *held, now time.Duration) *live {
 	r := &live{
 		run: h.Job.Run, vnis: taken(h.VNIs), state: h.state, unknown: h.Unknown, prepared: now, shown: -1, missed: -1, rested: now, shares: h.Job.Placements,
-		holding: map[string]bool{}, vouches: map[string]time.Duration{},
+		holding: map[string]bool{}, vouches: map[string]vouch{},
 	}
 	for _, j := range h.joins {
 		r.join(j)
@@ -57,15 +57,33 @@ func (r *live) join(j engine.Join) {
 func (r *live) vouch(node string, h core.Held, now time.Duration) {
 	delete(r.vouches, node)
 	if h.Life == core.LifeSeen && r.holding[node] {
-		r.vouches[node] = now
+		r.vouches[node] = vouch{at: now}
 	}
+}
+
+// doubt says that a node was asked again, or that its session ended. Its word counts on for a while, but the alarm can
+// begin meanwhile.
+func (r *live) doubt(node string) {
+	if v, ok := r.vouches[node]; ok {
+		r.vouches[node] = vouch{v.at, true}
+	}
+}
+
+// kept reports whether a node that holds r said that it lives there when it was asked last.
+func (r *live) kept() bool {
+	for node, v := range r.vouches {
+		if r.holding[node] && !v.old {
+			return true
+		}
+	}
+	return false
 }
 
 // vouched reports whether a node that holds r said a while ago at most, and last, that it lives there. Later it may have
 // been asked again without an answer.
 func (l *law) vouched(r *live) bool {
-	for node, at := range r.vouches {
-		if r.holding[node] && l.w.srv.moment().Uptime-at < engine.DefaultRules.Vouch {
+	for node, v := range r.vouches {
+		if r.holding[node] && l.w.srv.moment().Uptime-v.at < engine.DefaultRules.Vouch {
 			return true
 		}
 	}
@@ -116,8 +134,15 @@ func (l *law) before(in engine.Input, now time.Duration) {
 				l.allow(r)
 			}
 		}
+	case engine.Detach:
+		for _, r := range l.live {
+			r.doubt(in.Node)
+		}
 	case engine.Report:
 		for _, r := range l.live {
+			if in.Report.Full {
+				r.doubt(in.Node)
+			}
 			if slices.Contains(in.Report.Epilogs, r.run.JobID) {
 				r.hooked = true
 			}
@@ -153,7 +178,7 @@ func (l *law) allow(r *live) {
 
 // complete weighs a complete answer, by rule 8.
 func (l *law) complete(jobs []core.JobStatus) {
-	var lost []*live
+	var lacking, lost []*live
 	total, silent := 0, 0
 	for _, r := range l.live {
 		if r.unknown || r.state != engine.Active {
@@ -182,6 +207,7 @@ func (l *law) complete(jobs []core.JobStatus) {
 		case !known:
 			if r.missed < l.asked { // the same answer told twice is one
 				r.lacks, r.missed = r.lacks+1, l.asked
+				lacking = append(lacking, r)
 			}
 			if r.lacks >= 2 {
 				lost = append(lost, r)
@@ -199,18 +225,17 @@ func (l *law) complete(jobs []core.JobStatus) {
 		switch {
 		case r.left():
 			l.allow(r)
-		case len(r.vouches) > 0:
-			if r.alarmed = 0; !l.vouched(r) {
-				l.allow(r)
-			}
-		case r.alarmed > 0:
-			if l.asked-r.alarmed >= engine.DefaultRules.VanishWait {
-				l.allow(r)
-			}
-		case mass:
+		case r.kept():
+			r.alarmed = 0
+		case r.alarmed == 0 && mass:
 			r.alarmed = l.w.srv.moment().Uptime
-		default:
+		case (r.alarmed == 0 || l.asked-r.alarmed >= engine.DefaultRules.VanishWait) && !l.vouched(r):
 			l.allow(r)
+		}
+	}
+	for _, r := range lacking { // the server asks its nodes
+		for node := range r.vouches {
+			r.doubt(node)
 		}
 	}
 }

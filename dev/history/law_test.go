@@ -60,11 +60,17 @@ type live struct {
 	missed   time.Duration // when the newest of them was asked for
 	alarmed  time.Duration
 	hooked   bool
-	holding  map[string]bool          // nodes that have not shown themselves clean
-	vouches  map[string]time.Duration // nodes that said last that it lives there, and when
-	shown    time.Duration            // when the newest answer that shows it was asked for; -1: none
+	holding  map[string]bool  // nodes that have not shown themselves clean
+	vouches  map[string]vouch // by node, of those that said last that it lives there
+	shown    time.Duration    // when the newest answer that shows it was asked for; -1: none
 	rested   time.Duration
 	shares   []core.Placement
+}
+
+// vouch is a node's word that a run lives there.
+type vouch struct {
+	at  time.Duration
+	old bool // the node was asked again, or its session ended
 }
 
 func newLaw(w *world) *law {
