@@ -43,7 +43,8 @@ var Checks = []Check{
 	{
 		core.Critical, "libfabric leaves it out: its network device has no algorithmic address (AMA)",
 		"addr_assign_type is 3, and the address is a locally administered one: 02:…", libfabric + "netdev_ama_check",
-		"the switch tells the address by LLDP: see whether LLDP arrives, and the service that sets the address",
+		"the switch tells the address by LLDP: `lldptool -t -i hsnN -n` shows whether LLDP arrives; see the service that " +
+			"sets the address",
 		ama,
 	},
 	{
@@ -122,11 +123,11 @@ var Checks = []Check{
 	},
 	{
 		core.Warning, "its link corrects too many codewords",
-		"bit error rate below 2.5e-6 on Cassini 1, at most 2e-5 on Cassini 2",
-		manual + "net_diags_cxiberstat.md, a bad run; " + driver + "cass_sl.c, goal of FEC",
+		"bit error rate at most 1e-6 on Cassini 1, and 2e-5 on Cassini 2",
+		"HPE's cxiberstat.sh 1.4, a node with errors; " + driver + "cass_sl.c, goal of FEC",
 		"reseat or replace the cable; compare the error rate of the switch port",
 		func(s *sight) string {
-			most := 2.4e-6
+			most := 1e-6
 			if s.two() {
 				most = 2e-5
 			}
@@ -135,9 +136,9 @@ var Checks = []Check{
 	},
 	{
 		core.Warning, "its link loses codewords that it cannot correct",
-		"bit error rate at most 1e-10", driver + "cass_sl.c, goal of FEC",
+		"bit error rate at most 1e-12", manual + "net_diags_cxiberstat.md, SHS 12.0 to 14.0: 4.7e-12 is a bad run",
 		"reseat or replace the cable; compare the error rate of the switch port",
-		func(s *sight) string { return rate(s, s.before.Uncorrected, s.Uncorrected, 1e-10) },
+		func(s *sight) string { return rate(s, s.before.Uncorrected, s.Uncorrected, 1e-12) },
 	},
 	{
 		core.Warning, "PCIe errors that cannot be corrected",

@@ -206,11 +206,12 @@ var cases = map[string]struct {
 		want:     "restarts again and again",
 		evidence: "restarts: 0 in the last hour, 10 in ten hours",
 	},
-	// 2.125e11 bits a second: 5,312,500 codewords in ten seconds are a rate of 2.5e-6.
-	"codewords below a bad run": {now: files{"telemetry/hni_pcs_corrected_cw": "5000000@110.000000000"}},
-	"a bad run": {
-		now:  files{"telemetry/hni_pcs_corrected_cw": "5313500@110.000000000"},
-		want: "corrects too many codewords", evidence: "bit error rate 2.5e-06",
+	// 2.125e11 bits a second: 2,125,000 codewords in ten seconds are a rate of 1e-6, from which on HPE's cxiberstat.sh
+	// 1.4 lists a node as one with errors.
+	"codewords as HPE accepts them": {now: files{"telemetry/hni_pcs_corrected_cw": "2126000@110.000000000"}},
+	"a node with errors by HPE": {
+		now:  files{"telemetry/hni_pcs_corrected_cw": "2147250@110.000000000"},
+		want: "corrects too many codewords", evidence: "bit error rate 1.0e-06",
 	},
 	"a Cassini 2 at its goal": {before: cassini2(), now: cassini2("telemetry/hni_pcs_corrected_cw", "85001000@110.0")},
 	"a Cassini 2 above its goal": {
@@ -222,8 +223,19 @@ var cases = map[string]struct {
 		want:     "loses codewords",
 		evidence: "bit error rate 1.0e-10",
 	},
-	"few lost codewords": {now: files{"telemetry/hni_pcs_uncorrected_cw": "210@110.000000000"}},
-	"too short a time":   {now: files{"telemetry/hni_pcs_uncorrected_cw": "220@103.900000000"}},
+	// net_diags_cxiberstat.md of shs-docs, release/shs-12.0 to 14.0: a bad run loses four codewords in four seconds.
+	"a bad run": {
+		now:      files{"telemetry/hni_pcs_uncorrected_cw": "4@104.000000000"},
+		want:     "loses codewords",
+		evidence: "bit error rate 4.7e-12",
+	},
+	"one lost codeword in four seconds": {
+		now:      files{"telemetry/hni_pcs_uncorrected_cw": "1@104.000000000"},
+		want:     "loses codewords",
+		evidence: "bit error rate 1.2e-12",
+	},
+	"one in five":      {now: files{"telemetry/hni_pcs_uncorrected_cw": "1@105.000000000"}},
+	"too short a time": {now: files{"telemetry/hni_pcs_uncorrected_cw": "220@103.900000000"}},
 	"a counter from anew": {
 		before: files{"telemetry/hni_pcs_uncorrected_cw": "9000@100.0"},
 		now:    files{"telemetry/hni_pcs_uncorrected_cw": "8000@110.0"},
