@@ -67,13 +67,13 @@ func (s *state) nics() []core.Finding {
 		})
 	}
 	var order []fault
-	on := map[fault][]string{}
+	on := map[fault][]*core.Device{}
 	for i := range s.devices {
 		for _, f := range s.nic(&s.devices[i]) {
 			if on[f] == nil {
 				order = append(order, f)
 			}
-			on[f] = append(on[f], s.devices[i].Name)
+			on[f] = append(on[f], &s.devices[i])
 		}
 	}
 	for _, f := range order {
@@ -85,16 +85,13 @@ func (s *state) nics() []core.Finding {
 // unread is the driver's failure to read: its plugin may be dead, or a NIC.
 func unread(what string, err error) core.Finding {
 	e := core.AsError(err)
-	remedy := cmp.Or(e.Known(), nicRemedy)
+	remedy := cmp.Or(e.Known(), core.NICRemedy)
 	if e.Reason == core.DriverAway {
 		what += ": the driver's plugin does not answer"
 		remedy = "`weft plugin list` shows its state and its last words, and `weft plugin restart` starts it again; services stay on the NICs"
 	}
 	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: remedy}
 }
-
-// nicRemedy is the usual remedy for a NIC.
-const nicRemedy = "look for the NIC in the kernel's log; a reboot of the node ends every service on it"
 
 // lacks are the NICs that were accepted and are not there.
 func (s *state) lacks() []string {
@@ -128,26 +125,29 @@ type fault struct {
 }
 
 // of is the fault of these NICs.
-func (f fault) of(names []string) core.Finding {
-	remedy := f.remedy
-	if f.command != "" {
-		each := make([]string, 0, len(names))
-		for _, n := range names {
-			each = append(each, fmt.Sprintf(f.command, n))
+func (f fault) of(nics []*core.Device) core.Finding {
+	slices.SortFunc(nics, func(a, b *core.Device) int { return hostlist.Compare(a.Name, b.Name) })
+	var names, networks, commands []string
+	for _, n := range nics {
+		names, networks = append(names, n.Name), append(networks, n.Network)
+		if f.command != "" {
+			commands = append(commands, fmt.Sprintf(f.command, n.Name))
 		}
-		remedy = "`" + strings.Join(each, "; ") + "`" + remedy
 	}
-	slices.SortFunc(names, hostlist.Compare)
+	remedy := f.remedy
+	if commands != nil {
+		remedy = "`" + strings.Join(commands, "; ") + "`" + remedy
+	}
 	return core.Finding{
-		Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence, Remedy: remedy,
-		NICs: names,
+		Severity: f.severity, What: fmt.Sprintf(f.words, hostlist.Fold(names)), Evidence: f.evidence,
+		Remedy: core.OnNetworks(remedy, networks), NICs: names,
 	}
 }
 
 // nic is what is wrong with one NIC.
 func (s *state) nic(d *core.Device) (found []fault) {
 	if d.Fault != "" {
-		return []fault{{severity: core.Critical, evidence: d.Fault, remedy: cmp.Or(d.Remedy, nicRemedy), words: "NIC %s cannot be used"}}
+		return []fault{{severity: core.Critical, evidence: d.Fault, remedy: cmp.Or(d.Remedy, core.NICRemedy), words: "NIC %s cannot be used"}}
 	}
 	if d.Open {
 		found = append(found, fault{
@@ -158,7 +158,7 @@ func (s *state) nic(d *core.Device) (found []fault) {
 	if !d.Up {
 		found = append(found, fault{
 			core.Critical, "its network device is not up", "cxi_stat -d %s",
-			" shows the link: where it is up, `ip link set DEVICE up`; else check cable and switch port", "NIC %s has no link",
+			" shows the link: where it is up, `ip link set hsnN up`; else check cable and switch port", "NIC %s has no link",
 		})
 	}
 	if !d.Retry { // HPE's manual, retry_handler.md and cassini_retry_handler_usage.md: an instance of cxi_rh@.service a NIC

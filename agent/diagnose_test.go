@@ -29,7 +29,7 @@ type ill struct {
 }
 
 func (d ill) Devices(ctx context.Context) ([]core.Device, error) {
-	if d.read != nil {
+	if d.read != nil && d.change == nil {
 		return nil, d.read
 	}
 	all, err := d.NICDriver.Devices(ctx)
@@ -112,7 +112,8 @@ func TestFindings(t *testing.T) {
 		},
 		"a NIC that fails": {shows(func(d *core.Device) { d.Fault = "ENXIO" }), "critical", "NIC cxi1 cannot be used", "ENXIO", "a reboot"},
 		"a NIC without a link": {
-			shows(func(d *core.Device) { d.Up = false }), "critical", "NIC cxi1 has no link", "network device is not up", "`ip link set DEVICE up`",
+			shows(func(d *core.Device) { d.Up, d.Network = false, "hsn1" }),
+			"critical", "NIC cxi1 has no link", "network device is not up", "`ip link set hsn1 up`",
 		},
 		"a NIC without a retry handler": {
 			shows(func(d *core.Device) { d.Retry = false }), "critical", "NIC cxi1 has no retry handler running", "no event queue",
@@ -253,6 +254,25 @@ func TestARepairIsSeenAtOnce(t *testing.T) {
 		r.driver.NICDriver = good
 		if found := r.Doctor(t.Context(), pools, 0); found[0].Severity == "critical" {
 			t.Errorf("after the repair: %+v", found)
+		}
+	})
+}
+
+// TestTheNICThatHangsIsNamed: the doctor names the NIC because of which the services cannot be read, and no other.
+func TestTheNICThatHangsIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		r.driver.NICDriver = ill{
+			NICDriver: r.driver.NICDriver, read: core.Errorf(core.NICFailed, "NIC cxi1: it did not answer within 4s"),
+			change: func(d *core.Device) { d.Fault = "NIC cxi1: it did not answer within 2s" },
+		}
+		if err := r.Reread(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // of the test's clock: the agent takes the NICs for unreadable after 5 s
+		found := r.Doctor(t.Context(), pools, 0)
+		if r.machineUnread(t) == nil || len(found) != 1 || found[0].What != "NIC cxi1 cannot be used" {
+			t.Errorf("got %+v", found)
 		}
 	})
 }

@@ -112,7 +112,8 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 }
 
 // together adds the node's own findings to those of plugins, by who found them. A fault that both see is told once: a
-// service by the plugin whose remedy removes it, and anything else with the same evidence by the node.
+// service by the plugin whose remedy removes it. The node tells anything else with the same evidence, or with the same
+// remedy for the same NICs: a NIC that hangs kept each of them waiting for its own time.
 func together(s state, found map[string][]core.Finding) map[string][]core.Finding {
 	s.orphans = slices.DeleteFunc(slices.Clone(s.orphans), func(t core.Service) bool {
 		for _, theirs := range found {
@@ -128,7 +129,9 @@ func together(s state, found map[string][]core.Finding) map[string][]core.Findin
 	for of := range found {
 		found[of] = slices.DeleteFunc(slices.Clone(found[of]), func(f core.Finding) bool {
 			return f.Severity == core.Critical && slices.ContainsFunc(own, func(o core.Finding) bool {
-				return o.Severity == core.Critical && o.Evidence == f.Evidence && f.Evidence != ""
+				alike := o.Evidence == f.Evidence && f.Evidence != "" ||
+					o.Remedy == f.Remedy && len(f.NICs) > 0 && slices.Equal(o.NICs, f.NICs)
+				return o.Severity == core.Critical && alike
 			})
 		})
 	}
@@ -210,7 +213,7 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 	if s.devicesErr == nil || unread == nil {
 		s.services, s.servErr = a.needs.Driver.Services(within)
 	}
-	if unread != nil && (s.devicesErr != nil || s.servErr != nil) {
+	if unread != nil && s.devicesErr != nil {
 		s.devicesErr, s.servErr = unread, unread
 	}
 	s.lookErr = a.Look(ctx, func(m *node.Machine) {

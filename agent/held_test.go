@@ -56,7 +56,7 @@ func TestManyStraysAreOneFinding(t *testing.T) {
 // TestAMissingDeviceFileHasItsOwnRemedy: the driver's remedy of a NIC comes before the usual one.
 func TestAMissingDeviceFileHasItsOwnRemedy(t *testing.T) {
 	for name, d := range map[string]core.Device{
-		nicRemedy:             {Name: "cxi1", Fault: "NIC cxi1: EIO"},
+		core.NICRemedy:        {Name: "cxi1", Fault: "NIC cxi1: EIO"},
 		"`modprobe cxi-user`": {Name: "cxi1", Fault: "NIC cxi1: /dev/cxi1 is missing", Remedy: "`modprobe cxi-user`"},
 	} {
 		s := state{devices: []core.Device{d}, servErr: core.Errorf(core.NICFailed, "%s", d.Fault)}
@@ -78,6 +78,14 @@ func TestOneFaultIsToldOnce(t *testing.T) {
 	noted.Severity = core.Notice
 	unopened := core.Finding{Severity: core.Critical, What: "NIC cxi1: it cannot be used", Evidence: "NIC cxi1: EIO"}
 	broken := []core.Device{{Name: "cxi1", Fault: "NIC cxi1: EIO"}}
+	hangs := core.Finding{
+		Severity: core.Critical, What: "NIC cxi1: it cannot be used", NICs: []string{"cxi1"},
+		Evidence: "NIC cxi1: cannot check it: an earlier call still waits for it within 17.75s", Remedy: core.NICRemedy,
+	}
+	another, ama := hangs, hangs
+	another.What, another.NICs = "NIC cxi2: it cannot be used", []string{"cxi2"}
+	ama.What, ama.Remedy = "NIC cxi1: libfabric leaves it out", "see whether LLDP arrives"
+	hung := []core.Device{{Name: "cxi1", Fault: "NIC cxi1: cannot read it: it did not answer within 1.75s"}}
 	fine := []core.Device{{Name: "cxi1", Up: true, Retry: true}}
 	const cannot, stray = "NIC cxi1 cannot be used", "a service is of uid 7, who has no job on this node"
 	for name, c := range map[string]struct {
@@ -87,6 +95,9 @@ func TestOneFaultIsToldOnce(t *testing.T) {
 		want    []string // findings that are worse than good
 	}{
 		"a NIC that does not open":          {broken, nil, []core.Finding{unopened}, []string{cannot}},
+		"a NIC that hangs":                  {hung, nil, []core.Finding{hangs}, []string{cannot}},
+		"another NIC that hangs":            {hung, nil, []core.Finding{another}, []string{cannot, another.What}},
+		"another fault of that NIC":         {hung, nil, []core.Finding{ama}, []string{cannot, ama.What}},
 		"one that only the plugin sees":     {fine, nil, []core.Finding{unopened}, []string{unopened.What}},
 		"a service that opens every VNI":    {fine, []core.Service{uid7}, []core.Finding{opens}, []string{opens.What}},
 		"one that the plugin only notes":    {fine, []core.Service{uid7}, []core.Finding{noted}, []string{stray, noted.What}},

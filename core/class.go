@@ -21,6 +21,9 @@ const (
 // AllClasses is every class that a job can have.
 const AllClasses = DedicatedAccess | LowLatency | BulkData | BestEffort
 
+// NICRemedy is for a NIC that fails, where its driver knows no better remedy.
+const NICRemedy = "look for the NIC in the kernel's log; a reboot of the node ends every service on it"
+
 // ProfileRemedy says how an administrator brings a class to NICs whose QoS profile lacks it. The profile is a parameter
 // of the driver that nothing changes while it is loaded (module_param in cass_tc.c of 12.0.0 to 14.0.1).
 const ProfileRemedy = "an administrator can set the parameter active_qos_profile of module cxi_ss1 to a profile that " +

@@ -6,6 +6,7 @@ type Device struct {
 	Bus  string // the NIC's PCI address, which stays when the NIC comes back under another name; empty: not known
 	// Probed changes each time the kernel's driver begins with the NIC. That ends every service on it. Empty: not known.
 	Probed  string
+	Network string // the NIC's network device: hsn0; empty: not known
 	Address uint32 // the NIC's 20-bit fabric address (NID)
 	Up      bool   // the link, as libfabric sees it
 	Retry   bool   // the retry handler is running; libfabric does not use a NIC without it

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -42,6 +43,26 @@ func OneLine(text, instead string) string {
 		return instead
 	}
 	return text
+}
+
+// OnNetworks repeats each command in a text's backquotes that names hsnN, once for each network device. It leaves the
+// text as it is where there is none, or an empty name.
+func OnNetworks(text string, networks []string) string {
+	if len(networks) == 0 || slices.Contains(networks, "") {
+		return text
+	}
+	parts := strings.Split(text, "`")
+	for i := 1; i < len(parts); i += 2 {
+		if !strings.Contains(parts[i], "hsnN") {
+			continue
+		}
+		each := make([]string, 0, len(networks))
+		for _, n := range networks {
+			each = append(each, strings.ReplaceAll(parts[i], "hsnN", n))
+		}
+		parts[i] = strings.Join(each, "; ")
+	}
+	return strings.Join(parts, "`")
 }
 
 // Lines writes variables for a reader that obeys one line each: all `unset NAME` first, then `export NAME=VALUE`. A

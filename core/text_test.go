@@ -29,6 +29,24 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+func TestOnNetworks(t *testing.T) {
+	const text = "`ip link set hsnN up`; `cxi_stat` shows it, hsnN too"
+	for networks, want := range map[string]string{
+		"":          text,
+		"hsn0":      "`ip link set hsn0 up`; `cxi_stat` shows it, hsnN too",
+		"hsn0 hsn1": "`ip link set hsn0 up; ip link set hsn1 up`; `cxi_stat` shows it, hsnN too",
+		"hsn0 ":     text, // the second is not known
+	} {
+		var names []string
+		if networks != "" {
+			names = strings.Split(networks, " ")
+		}
+		if got := core.OnNetworks(text, names); got != want {
+			t.Errorf("%q: %q, not %q", networks, got, want)
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	got, err := core.Lines([]core.Variable{
 		{Name: "A", Value: "1,2"}, {Name: "B", Unset: true}, {Name: "C"}, {Name: "D", Unset: true},

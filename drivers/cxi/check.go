@@ -55,7 +55,7 @@ func (d *Driver) Check(ctx context.Context) ([]core.Finding, error) {
 	for range virtual {
 		each = append(each, []core.Finding{isVirtual})
 	}
-	return append(out, fold(append(cards, virtual...), each)...), nil
+	return append(out, s.sys.fold(append(cards, virtual...), each)...), nil
 }
 
 var isVirtual = core.Finding{
@@ -65,7 +65,7 @@ var isVirtual = core.Finding{
 }
 
 // fold says once what several NICs have in common.
-func fold(cards []card, each [][]core.Finding) (out []core.Finding) {
+func (s sysfs) fold(cards []card, each [][]core.Finding) (out []core.Finding) {
 	for i, found := range each {
 		for _, f := range found {
 			at := slices.IndexFunc(out, func(o core.Finding) bool {
@@ -80,13 +80,18 @@ func fold(cards []card, each [][]core.Finding) (out []core.Finding) {
 	for i := range out {
 		f := &out[i]
 		f.What = "NIC " + strings.Join(f.NICs, ", ") + ": " + f.What
+		var networks []string
+		for _, name := range f.NICs {
+			networks = append(networks, health.NetworkOf(string(s), name).Name)
+		}
+		f.Remedy = core.OnNetworks(f.Remedy, networks)
 	}
 	return out
 }
 
 func trouble(what string, err error) core.Finding {
 	e := core.AsError(err)
-	remedy := cmp.Or(e.Known(), "look for the NIC in the kernel's log; a reboot of the node ends every service on it")
+	remedy := cmp.Or(e.Known(), core.NICRemedy)
 	return core.Finding{Severity: core.Critical, What: what, Evidence: e.What, Remedy: remedy}
 }
 

@@ -82,6 +82,38 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckNamesNetworkDevices: a remedy has the network devices of its NICs, where the node knows them.
+func TestCheckNamesNetworkDevices(t *testing.T) {
+	for name, want := range map[string]string{
+		"known":     "`ethtool --set-priv-flags hsn0 llr on; ethtool --set-priv-flags hsn1 llr on`",
+		"not known": "`ethtool --set-priv-flags hsnN llr on`",
+	} {
+		d, n := on(t, &kernel.R1401, 2, shim.Lib10)
+		for nic := range 2 {
+			file := filepath.Join(n.Sys(), fmt.Sprintf("class/cxi/cxi%d/device/port/link_layer_retry", nic))
+			err := os.MkdirAll(filepath.Dir(file), 0o700)
+			if name == "known" {
+				shim.Healthy(t, n.Sys(), nic)
+			}
+			if err == nil {
+				err = os.WriteFile(file, []byte("off\n"), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := d.Check(t.Context())
+		at := slices.IndexFunc(found, func(f core.Finding) bool { return strings.Contains(f.What, "link-layer retry is off") })
+		if err != nil || at < 0 || !strings.HasPrefix(found[at].Remedy, want) {
+			t.Errorf("%s: %v, %+v, want %q", name, err, found, want)
+		}
+		devices, err := d.Devices(t.Context())
+		if known := err == nil && devices[1].Network == "hsn1"; known != (name == "known") {
+			t.Errorf("%s: %v, %+v", name, err, devices)
+		}
+	}
+}
+
 // TestCheckAndDevicesAgree: the doctor tells a fault once, since both give it with the same words; and the remedy is
 // more than to ask the doctor.
 func TestCheckAndDevicesAgree(t *testing.T) {

@@ -128,6 +128,7 @@ func (d *Driver) device(n *nic) core.Device {
 	}
 	out.Up, out.Retry = n.info.linkState != 0, n.info.pctEQ != 0
 	network := health.NetworkOf(string(d.now().sys), n.name)
+	out.Network = network.Name
 	if up, known := network.Up(); known {
 		out.Up = up
 	}

@@ -250,6 +250,12 @@ func TestHangingNIC(t *testing.T) {
 	if err != nil || len(seen) != 2 || seen[0].Fault != "" || !strings.Contains(seen[1].Fault, "an earlier call still waits for it") {
 		t.Errorf("%+v, %v", seen, err)
 	}
+	found, err := d.Check(within()) // by remedy and NICs, the agent knows that Devices tells the same
+	if !slices.ContainsFunc(found, func(f core.Finding) bool {
+		return f.Severity == core.Critical && f.Remedy == core.NICRemedy && slices.Equal(f.NICs, []string{"cxi1"})
+	}) {
+		t.Errorf("%+v, %v", found, err)
+	}
 	n.Release()
 	again := must(t, d, spec("cxi1", 1000, 4034)) // it waits for the lane
 	n.Do(1, func(k *kernel.NIC) {

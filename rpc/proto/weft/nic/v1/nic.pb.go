@@ -120,6 +120,7 @@ type Device struct {
 	Remedy        string                 `protobuf:"bytes,11,opt,name=remedy,proto3" json:"remedy,omitempty"`                           // of fault, where the driver knows one
 	Bus           string                 `protobuf:"bytes,12,opt,name=bus,proto3" json:"bus,omitempty"`                                 // PCI address, which stays when the NIC comes back under another name; empty: not known
 	Probed        string                 `protobuf:"bytes,13,opt,name=probed,proto3" json:"probed,omitempty"`                           // changes each time the kernel's driver begins with the NIC; empty: not known
+	Network       string                 `protobuf:"bytes,14,opt,name=network,proto3" json:"network,omitempty"`                         // the NIC's network device: hsn0; empty: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -241,6 +242,13 @@ func (x *Device) GetBus() string {
 func (x *Device) GetProbed() string {
 	if x != nil {
 		return x.Probed
+	}
+	return ""
+}
+
+func (x *Device) GetNetwork() string {
+	if x != nil {
+		return x.Network
 	}
 	return ""
 }
@@ -877,7 +885,7 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\x15weft/nic/v1/nic.proto\x12\vweft.nic.v1\x1a\x17weft/core/v1/core.proto\"\x10\n" +
 	"\x0eDevicesRequest\"=\n" +
 	"\fDevicesReply\x12-\n" +
-	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xd5\x02\n" +
+	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xef\x02\n" +
 	"\x06Device\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\rR\aaddress\x12\x0e\n" +
@@ -894,7 +902,8 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	" \x01(\rR\trgidsFree\x12\x16\n" +
 	"\x06remedy\x18\v \x01(\tR\x06remedy\x12\x10\n" +
 	"\x03bus\x18\f \x01(\tR\x03bus\x12\x16\n" +
-	"\x06probed\x18\r \x01(\tR\x06probed\"\xca\x02\n" +
+	"\x06probed\x18\r \x01(\tR\x06probed\x12\x18\n" +
+	"\anetwork\x18\x0e \x01(\tR\anetwork\"\xca\x02\n" +
 	"\bCapacity\x12'\n" +
 	"\x04ptes\x18\x01 \x01(\v2\x13.weft.nic.v1.SupplyR\x04ptes\x12'\n" +
 	"\x04txqs\x18\x02 \x01(\v2\x13.weft.nic.v1.SupplyR\x04txqs\x12'\n" +
