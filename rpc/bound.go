@@ -54,9 +54,14 @@ const (
 	pluginWindow = 4 << 20
 )
 
+// pluginWorkers are goroutines that wait for calls of a plugin, since the stack of a new one grows several times in a
+// call. Each stream that lasts takes one, and a call that finds none has a new one.
+const pluginWorkers = 8
+
 // PluginOptions are the bounds of a gRPC server that serves plugins' services.
 func PluginOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.NumStreamWorkers(pluginWorkers),
 		grpc.MaxRecvMsgSize(MaxPlugin), grpc.MaxSendMsgSize(MaxPlugin),
 		grpc.StaticStreamWindowSize(callWindow), grpc.StaticConnWindowSize(pluginWindow),
 	}
