@@ -25,6 +25,7 @@ type process struct {
 
 	mu     sync.Mutex
 	handle *os.Process // once it was started
+	killed bool        // before it ended of another cause
 	reason string      // why it was killed, when it was
 }
 
@@ -71,8 +72,11 @@ func (p *process) Start(context.Context) error {
 func (p *process) kill(reason string) {
 	p.mu.Lock()
 	select {
-	case <-p.Ended: // of another cause
+	case <-p.Ended:
 	default:
+		p.killed = true
+	}
+	if p.killed {
 		p.reason = cmp.Or(p.reason, reason)
 	}
 	handle := p.handle
@@ -115,7 +119,7 @@ func (p *process) Wait(context.Context) error {
 	return p.Err
 }
 
-// Kill is go-plugin's.
+// Kill is go-plugin's, which gives no reason: who asked go-plugin to do it may give one later.
 func (p *process) Kill(context.Context) error {
 	p.kill("")
 	return nil
