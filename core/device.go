@@ -7,6 +7,7 @@ type Device struct {
 	// Probed changes each time the kernel's driver begins with the NIC. That ends every service on it. Empty: not known.
 	Probed  string
 	Network string // the NIC's network device: hsn0; empty: not known
+	Sign    Sign   // read no later than Probed; zero: only the driver can tell a restart
 	Address uint32 // the NIC's 20-bit fabric address (NID)
 	Up      bool   // the link, as libfabric sees it
 	Retry   bool   // the retry handler is running; libfabric does not use a NIC without it
@@ -20,6 +21,13 @@ type Device struct {
 	// RGIDs are resource group ids. Each application that opens a service takes one; several may share one where the
 	// service allows it.
 	RGIDs Stock
+}
+
+// Sign is a file of the node, such as the NIC's folder in sysfs, that every user can look up. While Path has this Inode
+// the kernel's driver has not begun with the NIC again.
+type Sign struct {
+	Path  string `json:"path"`
+	Inode uint64 `json:"inode"`
 }
 
 // Stock is a number of things in all, and the number that is free. Total 0: not known.

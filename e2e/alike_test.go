@@ -119,6 +119,7 @@ func TestDriversAlike(t *testing.T) {
 				for i := range nics { // addresses, classes and RGIDs are the stand-in's sysfs's
 					nics[i].Address, nics[i].Classes, nics[i].RGIDs = others[i].Address, others[i].Classes, others[i].RGIDs
 					nics[i].Bus, nics[i].Probed = others[i].Bus, others[i].Probed
+					nics[i].Sign = others[i].Sign
 				}
 				same("devices", nics, others)
 			},

@@ -88,6 +88,7 @@ var (
 			Name: genName.Draw(t, "name"), Address: rapid.Uint32Max(1<<20-1).Draw(t, "address"), Up: rapid.Bool().Draw(t, "up"), Retry: rapid.Bool().Draw(t, "retry"),
 			Open: rapid.Bool().Draw(t, "open"), Fault: genText.Draw(t, "fault"), Remedy: genText.Draw(t, "remedy"),
 			Bus: genWord.Draw(t, "bus"), Probed: genWord.Draw(t, "probed"), Network: genWord.Draw(t, "network"),
+			Sign:    core.Sign{Path: genWord.Draw(t, "sign"), Inode: rapid.Uint64().Draw(t, "inode")},
 			Classes: genClass.Draw(t, "classes"), RGIDs: core.Stock{Total: rapid.Uint16().Draw(t, "rgids"), Free: rapid.Uint16().Draw(t, "free rgids")},
 		}
 		for r := range d.Capacity {

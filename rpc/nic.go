@@ -104,6 +104,7 @@ func encodeDevice(v core.Device) *nicv1.Device {
 		Name: utf(v.Name), Address: v.Address, Up: v.Up, Retry: v.Retry, Open: v.Open, Fault: text(v.Fault), Remedy: text(v.Remedy), Capacity: encodeCapacity(v.Capacity),
 		Classes: uint32(v.Classes), RgidsTotal: uint32(v.RGIDs.Total), RgidsFree: uint32(v.RGIDs.Free),
 		Bus: utf(v.Bus), Probed: utf(v.Probed), Network: utf(v.Network),
+		SignPath: utf(v.Sign.Path), SignInode: v.Sign.Inode,
 	}
 }
 
@@ -120,6 +121,7 @@ func (d *decoder) nic(p *nicv1.Device) core.Device {
 		RGIDs: core.Stock{Total: uint16(p.GetRgidsTotal()), Free: uint16(p.GetRgidsFree())},
 		Bus:   d.word("PCI address", p.GetBus()), Probed: d.word("probe", p.GetProbed()),
 		Network: d.word("network device", p.GetNetwork()),
+		Sign:    core.Sign{Path: d.word("sign", p.GetSignPath()), Inode: p.GetSignInode()},
 	}
 }
 

@@ -135,7 +135,11 @@ func (p *pair) same(t fataler) {
 		t.Fatalf("devices: %v", err)
 	}
 	for i := range min(len(seen), len(devices)) {
+		if seen[i].Sign == (core.Sign{}) {
+			t.Fatalf("NIC %s has no sign", seen[i].Name)
+		}
 		devices[i].Bus, devices[i].Probed = seen[i].Bus, seen[i].Probed // of the stand-in's sysfs
+		devices[i].Sign = seen[i].Sign
 	}
 	if d := cmp.Diff(devices, seen); d != "" {
 		t.Fatalf("sim and cxi see different NICs: %s", d)

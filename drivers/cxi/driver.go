@@ -110,7 +110,7 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 		device, err := once(ctx, d, lib, cards[i], true, "cannot read it", d.device)
 		if err != nil && err.Reason != core.NICMissing {
 			device = core.Device{Name: cards[i].name, Fault: err.What, Remedy: err.Known()}
-			device.Bus, device.Probed = d.now().sys.place(cards[i].name)
+			device.Bus, device.Probed, device.Sign = d.now().sys.place(cards[i].name)
 		}
 		out[i] = device
 	})
@@ -119,7 +119,7 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 
 func (d *Driver) device(n *nic) core.Device {
 	out := core.Device{Name: n.name, Address: n.info.nid & (1<<20 - 1)}
-	out.Bus, out.Probed = d.now().sys.place(n.name)
+	out.Bus, out.Probed, out.Sign = d.now().sys.place(n.name)
 	services, err := n.list()
 	if err != ok {
 		e := failure(n.name, "cannot list its services", 0, err)

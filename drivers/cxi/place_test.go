@@ -1,9 +1,13 @@
 package cxi
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // TestPlace: a NIC that its driver removes and finds again has its old PCI address and another folder in sysfs. Often
@@ -24,18 +28,34 @@ func TestPlace(t *testing.T) {
 		}
 	}
 	add("cxi0")
-	bus, first := sysfs(root).place("cxi0")
-	if bus != "0000:21:00.0" || first == "" {
+	bus, first, sign := sysfs(root).place("cxi0")
+	if bus != "0000:21:00.0" || first == "" || first != fmt.Sprint(sign.Inode) {
 		t.Errorf("PCI address %q, probe %q", bus, first)
 	}
-	if _, again := sysfs(root).place("cxi0"); again != first {
+	if _, again, _ := sysfs(root).place("cxi0"); again != first {
 		t.Errorf("the same NIC, and its probe is %q and then %q", first, again)
 	}
 	add("cxi4")
-	if bus, second := sysfs(root).place("cxi4"); bus != "0000:21:00.0" || second == first {
+	if bus, second, _ := sysfs(root).place("cxi4"); bus != "0000:21:00.0" || second == first {
 		t.Errorf("PCI address %q, probe %q, and before %q", bus, second, first)
 	}
-	if bus, probed := sysfs(root).place("cxi5"); bus != "" || probed != "" {
+	if rundir.Restarted([]core.Sign{sign}) {
+		t.Error("the NIC has restarted before anything happened to it")
+	}
+	class := filepath.Join(root, "class/cxi_user")
+	if err := os.RemoveAll(filepath.Join(class, "cxi0")); err != nil {
+		t.Fatal(err)
+	}
+	if !rundir.Restarted([]core.Sign{sign}) {
+		t.Error("the NIC is gone")
+	}
+	if err := os.Rename(filepath.Join(class, "cxi4"), filepath.Join(class, "cxi0")); err != nil {
+		t.Fatal(err)
+	}
+	if !rundir.Restarted([]core.Sign{sign}) {
+		t.Error("another probe has the name")
+	}
+	if bus, probed, sign := sysfs(root).place("cxi5"); bus != "" || probed != "" || sign != (core.Sign{}) {
 		t.Errorf("a NIC that is not there has PCI address %q, probe %q", bus, probed)
 	}
 }

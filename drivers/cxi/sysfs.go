@@ -95,18 +95,18 @@ func (s sysfs) read(path ...string) string {
 	return string(bytes.TrimSpace(data))
 }
 
-// place is a NIC's PCI address, and the number that the kernel gave to the NIC's folder when its driver began with it: a
+// place is a NIC's PCI address and its folder, and the number that the kernel gave to the NIC's folder when its driver began with it: a
 // NIC that comes back has another folder, and often another name (cass_probe in cass_core.c, SHS 12.0 to 14.0.1).
-func (s sysfs) place(nic string) (bus, probed string) {
+func (s sysfs) place(nic string) (bus, probed string, sign core.Sign) {
 	path := filepath.Join(string(s), "class/cxi_user", nic)
 	if device, err := filepath.EvalSymlinks(filepath.Join(path, "device")); err == nil {
 		bus = filepath.Base(device)
 	}
 	var st unix.Stat_t
 	if unix.Stat(path, &st) == nil {
-		probed = strconv.FormatUint(st.Ino, 10)
+		probed, sign = strconv.FormatUint(st.Ino, 10), core.Sign{Path: path, Inode: st.Ino}
 	}
-	return bus, probed
+	return bus, probed, sign
 }
 
 // rgids is how many RGIDs of a NIC no service's LNIs have now.

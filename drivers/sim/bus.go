@@ -1,11 +1,17 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -60,6 +66,42 @@ func (d *Driver) slot(device int) string { return fmt.Sprintf("0000:%02x:00.0", 
 
 // probed tells which probe of the NIC by the driver was the newest. The folder is locked.
 func (d *Driver) probed(device int) string { return fmt.Sprintf("%d/%s", d.bus.Loads, d.name(device)) }
+
+// signFile is there from a probe of the NIC until the next.
+func (d *Driver) signFile(device int) string {
+	return filepath.Join(d.options.Dir, "nics", d.probed(device))
+}
+
+// sign shows a restart of the NIC to other processes. The folder is locked.
+func (d *Driver) sign(device int) (s core.Sign) {
+	path, err := filepath.Abs(d.signFile(device))
+	var st unix.Stat_t
+	if d.options.Dir != "" && err == nil && unix.Stat(path, &st) == nil {
+		s = core.Sign{Path: path, Inode: st.Ino}
+	}
+	return s
+}
+
+// signs leaves the files of the NICs that are there, and no others. The folder is locked.
+func (d *Driver) signs() error {
+	there := map[string]bool{}
+	for i := range d.nics {
+		if !d.gone(i) {
+			there[d.signFile(i)] = true
+		}
+	}
+	old, err := filepath.Glob(d.path("nics/*/*"))
+	for _, path := range old {
+		if !there[path] {
+			err = errors.Join(err, os.Remove(path))
+		}
+		delete(there, path)
+	}
+	for path := range there {
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600))
+	}
+	return err
+}
 
 // index is the place of the NIC that has the name and is there; -1: none. The folder is locked.
 func (d *Driver) index(name string) int {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // bubbles runs a test on both backends under a clock that does not wait.
@@ -43,6 +44,44 @@ func held(t *testing.T, d *sim.Driver, s core.Service) *sim.LNI {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// TestSign: a sign holds until its NIC is probed again, whatever its services are.
+func TestSign(t *testing.T) {
+	dir := t.TempDir()
+	d := sim.New(sim.Options{Dir: dir, NICs: 2})
+	read := func() (signs []core.Sign) {
+		t.Helper()
+		devices, err := d.Devices(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range devices {
+			signs = append(signs, devices[i].Sign)
+		}
+		return signs
+	}
+	first := read()
+	create(t, d, spec("cxi1", 1000, 100))
+	if rundir.Restarted(first) || !cmp.Equal(first, read()) {
+		t.Errorf("a service was made: %v, and before %v", read(), first)
+	}
+	other := sim.At(dir) // `weft sim fault`
+	set(t, other, sim.Fault{Kind: sim.Vanish, Device: "cxi1"})
+	if rundir.Restarted(first[:1]) || !rundir.Restarted(first[1:]) {
+		t.Error("one NIC was removed")
+	}
+	if err := other.ClearFaults(t.Context(), sim.Vanish, "cxi1"); err != nil {
+		t.Fatal(err)
+	}
+	second := read()
+	if rundir.Restarted(second) || len(second) != 2 {
+		t.Errorf("the NIC is back: %v", second)
+	}
+	set(t, other, sim.Fault{Kind: sim.Reload})
+	if !rundir.Restarted(second[:1]) || !rundir.Restarted(second[1:]) || rundir.Restarted(read()) {
+		t.Error("the driver was loaded again")
+	}
 }
 
 // TestVanish is a hot removal: cass_remove and cass_probe in cass_core.c of SHS 12.0 to 14.0.1.

@@ -70,7 +70,7 @@ func (d *Driver) Devices(ctx context.Context) ([]core.Device, error) {
 			def, _ := n.Get(kernel.DefaultID)
 			out[i] = core.Device{
 				Name: works[i].name, Address: d.options.Address + uint32(i), Capacity: n.Capacity(),
-				Bus: d.slot(i), Probed: d.probed(i),
+				Bus: d.slot(i), Probed: d.probed(i), Sign: d.sign(i),
 				Classes: d.profile(i), RGIDs: d.rgids(n, i),
 				Up: !d.faulty(LinkDown, i) && n.Ethernet(), Retry: !d.faulty(NoRetry, i), Open: def.Enable || d.faulty(Open, i),
 			}

@@ -175,6 +175,9 @@ func (d *Driver) save() error {
 	if bytes.Equal(data, d.read) {
 		return nil
 	}
+	if err := d.signs(); err != nil {
+		return d.broken("write its NICs' files", err)
+	}
 	if err := file.Replace(d.path("state"), data, file.How{Mode: 0o600, Volatile: d.options.NoSync}); err != nil {
 		return d.broken("write its state", err)
 	}

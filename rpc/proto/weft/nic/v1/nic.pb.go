@@ -121,6 +121,8 @@ type Device struct {
 	Bus           string                 `protobuf:"bytes,12,opt,name=bus,proto3" json:"bus,omitempty"`                                 // PCI address, which stays when the NIC comes back under another name; empty: not known
 	Probed        string                 `protobuf:"bytes,13,opt,name=probed,proto3" json:"probed,omitempty"`                           // changes each time the kernel's driver begins with the NIC; empty: not known
 	Network       string                 `protobuf:"bytes,14,opt,name=network,proto3" json:"network,omitempty"`                         // the NIC's network device: hsn0; empty: not known
+	SignPath      string                 `protobuf:"bytes,15,opt,name=sign_path,json=signPath,proto3" json:"sign_path,omitempty"`       // a file that every user can look up, such as the NIC's folder in sysfs; empty: there is none
+	SignInode     uint64                 `protobuf:"varint,16,opt,name=sign_inode,json=signInode,proto3" json:"sign_inode,omitempty"`   // that it has until the kernel's driver begins with the NIC again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -251,6 +253,20 @@ func (x *Device) GetNetwork() string {
 		return x.Network
 	}
 	return ""
+}
+
+func (x *Device) GetSignPath() string {
+	if x != nil {
+		return x.SignPath
+	}
+	return ""
+}
+
+func (x *Device) GetSignInode() uint64 {
+	if x != nil {
+		return x.SignInode
+	}
+	return 0
 }
 
 // Capacity is what a NIC has and the hardware's rules about it.
@@ -885,7 +901,7 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\x15weft/nic/v1/nic.proto\x12\vweft.nic.v1\x1a\x17weft/core/v1/core.proto\"\x10\n" +
 	"\x0eDevicesRequest\"=\n" +
 	"\fDevicesReply\x12-\n" +
-	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xef\x02\n" +
+	"\adevices\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\adevices\"\xab\x03\n" +
 	"\x06Device\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\rR\aaddress\x12\x0e\n" +
@@ -903,7 +919,10 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\x06remedy\x18\v \x01(\tR\x06remedy\x12\x10\n" +
 	"\x03bus\x18\f \x01(\tR\x03bus\x12\x16\n" +
 	"\x06probed\x18\r \x01(\tR\x06probed\x12\x18\n" +
-	"\anetwork\x18\x0e \x01(\tR\anetwork\"\xca\x02\n" +
+	"\anetwork\x18\x0e \x01(\tR\anetwork\x12\x1b\n" +
+	"\tsign_path\x18\x0f \x01(\tR\bsignPath\x12\x1d\n" +
+	"\n" +
+	"sign_inode\x18\x10 \x01(\x04R\tsignInode\"\xca\x02\n" +
 	"\bCapacity\x12'\n" +
 	"\x04ptes\x18\x01 \x01(\v2\x13.weft.nic.v1.SupplyR\x04ptes\x12'\n" +
 	"\x04txqs\x18\x02 \x01(\v2\x13.weft.nic.v1.SupplyR\x04txqs\x12'\n" +
