@@ -122,11 +122,18 @@ func (a *Agent) read(ctx context.Context, act node.Look) node.Input {
 	return node.Read{Attempt: act.Attempt, Devices: both(devices, after), Services: services, Err: a.driverError(err)}
 }
 
-// both are the NICs of after that were as sound before; one that had a fault before has it still.
+// both are the NICs of after that were as sound before; one that had a fault before has it still. Their signs are those
+// of before: a NIC that restarted meanwhile is in doubt at once.
 func both(before, after []core.Device) []core.Device {
-	return slices.DeleteFunc(after, func(d core.Device) bool {
-		return !slices.ContainsFunc(before, func(b core.Device) bool { return b.Name == d.Name && (b.Fault == "" || d.Fault != "") })
-	})
+	both := after[:0]
+	for _, d := range after {
+		i := slices.IndexFunc(before, func(b core.Device) bool { return b.Name == d.Name && (b.Fault == "" || d.Fault != "") })
+		if i >= 0 {
+			d.Sign = before[i].Sign
+			both = append(both, d)
+		}
+	}
+	return both
 }
 
 func (a *Agent) create(ctx context.Context, act node.Create) node.Input {

@@ -54,7 +54,7 @@ func (a *Agent) publish(p node.Publish) error {
 	}
 	a.unexempt(p.Run.JobID)
 	path := rundir.EnvironPath(a.needs.Environ, p.Run.JobID)
-	e := rundir.Environ{Generation: p.Run.Generation, UID: p.Run.UID, Submitted: p.Run.Submitted, Variables: p.Environment}
+	e := rundir.Environ{Generation: p.Run.Generation, UID: p.Run.UID, Submitted: p.Run.Submitted, Variables: p.Environment, Signs: p.Signs}
 	l := &left{run: p.Run, rendered: make(chan struct{})}
 	a.environs.mu.Lock()
 	err := rundir.WriteEnviron(path, e, p.GID)

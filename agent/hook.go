@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // Hook answers one call of a scheduler's hook. Every failure is rendered by the adapter, so that it means in its scheduler what its class says.
@@ -109,6 +110,13 @@ func (a *Agent) Do(ctx context.Context, ask core.Intent, peer core.Peer) core.Ou
 		a.mu.Unlock()
 	}()
 	h := node.Hook{Call: id, Ask: ask, Peer: peer, Until: until}
+	if ask.Action == core.Environment {
+		var signs []core.Sign
+		if err := a.Look(ctx, func(m *node.Machine) { signs = m.Signs() }); err != nil {
+			return refuse(core.AsError(err))
+		}
+		h.Doubt = rundir.Restarted(signs)
+	}
 	w := work{in: h}
 	if ask.Action == core.Prepare && a.needs.Rundir != "" {
 		w = work{look: func(m *node.Machine) node.Input {

@@ -7,7 +7,7 @@ type Device struct {
 	// Probed changes each time the kernel's driver begins with the NIC. That ends every service on it. Empty: not known.
 	Probed  string
 	Network string // the NIC's network device: hsn0; empty: not known
-	Sign    Sign   // read no later than Probed; zero: only the driver can tell a restart
+	Sign    Sign   // zero: only the driver can tell a restart
 	Address uint32 // the NIC's 20-bit fabric address (NID)
 	Up      bool   // the link, as libfabric sees it
 	Retry   bool   // the retry handler is running; libfabric does not use a NIC without it

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
@@ -58,6 +59,34 @@ func TestTheFileAnswersATask(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// TestTheFileOfARestartedNIC is not believed: the agent knows which services are left.
+func TestTheFileOfARestartedNIC(t *testing.T) {
+	d := planned(t, alone)
+	nic := filepath.Join(t.TempDir(), "cxi0")
+	must(t, os.WriteFile(nic, nil, 0o600))
+	info, err := os.Stat(nic)
+	must(t, err)
+	e := rundir.Environ{
+		UID:     uint32(os.Getuid()),
+		Replies: map[string]rundir.Rendered{"taskprolog": {Reply: rundir.Reply{Stdout: []byte(exports)}}},
+		Signs:   []core.Sign{{Path: nic, Inode: info.Sys().(*syscall.Stat_t).Ino}},
+	}
+	must(t, rundir.WriteEnviron(rundir.EnvironPath(d.Environs(), ofJob("7")), e, e.UID))
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
+		return core.HookReply{Stdout: []byte("by the agent")}, nil
+	})
+	task := func() string {
+		return run(t, how{env: []string{"JOB_ID=7"}}, "--dir", string(d), "tioga", "taskprolog").out
+	}
+	if got := task(); got != exports {
+		t.Errorf("the NIC has not restarted: %q", got)
+	}
+	must(t, os.Remove(nic))
+	if got := task(); got != "by the agent" {
+		t.Errorf("the NIC has restarted: %q", got)
 	}
 }
 

@@ -61,7 +61,8 @@ type Publish struct {
 	Run         core.Run
 	GID         uint32
 	Environment []core.Variable
-	Warnings    []string // for the job's owner
+	Signs       []core.Sign // while they hold, the services stand
+	Warnings    []string    // for the job's owner
 }
 
 // Withdraw removes that file.

@@ -80,6 +80,10 @@ func (m *Machine) environment(h Hook) {
 			return
 		}
 		if r.State == Ready && (h.Peer.Root() || r.UID == h.Peer.UID) {
+			if h.Doubt && r.networked() {
+				m.doubt(h)
+				return
+			}
 			m.reply(h.Call, core.Outcome{Action: core.Environment, Key: r.Key, Environment: StepEnvironment(r.Entry, h.Ask.Step)})
 			return
 		}

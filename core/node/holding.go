@@ -189,7 +189,7 @@ func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 }
 
 func (m *Machine) publish(r *holding) {
-	m.act(Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry), Warnings: r.allWarnings()})
+	m.act(Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry), Signs: r.signs(), Warnings: r.allWarnings()})
 }
 
 func (m *Machine) withdraw(r *holding) { m.act(Withdraw{Run: r.Grant.Run}) }

@@ -18,6 +18,7 @@ type Hook struct {
 	Ask   core.Intent
 	Peer  core.Peer
 	Until time.Duration // Moment.Uptime when the scheduler's patience ends
+	Doubt bool          // of an Environment: one of Machine.Signs does not hold any more
 }
 
 // Reserved answers Reserve.

@@ -62,6 +62,7 @@ type Machine struct {
 	links    uint64 // counts sessions
 	fullLink uint64 // the newest session whose full report was told
 	fault    fault
+	sight    sight
 
 	records []Record
 	actions []Action

@@ -19,6 +19,7 @@ func (m *Machine) read(in Read) {
 	if r == nil {
 		return
 	}
+	m.sighted(in)
 	found := r.seen(in.Services)
 	switch r.State {
 	case Making:

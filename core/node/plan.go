@@ -183,7 +183,7 @@ func (m *Machine) fit(r *holding, there []core.Service) *core.Error {
 	}
 	r.Specs, r.Places = specs, make([]Place, len(specs))
 	for i, d := range r.devices {
-		r.Places[i] = Place{Device: d.Name, Bus: d.Bus, Probed: d.Probed}
+		r.Places[i] = Place{Device: d.Name, Bus: d.Bus, Probed: d.Probed, Sign: d.Sign}
 	}
 	return nil
 }

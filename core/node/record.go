@@ -57,6 +57,7 @@ type Place struct {
 	Device string
 	Bus    string
 	Probed string
+	Sign   core.Sign
 }
 
 // Tombstone remembers a run that is over on this node, so that a late prepare of it is refused. At most MaxTombstones are kept, the oldest go first.

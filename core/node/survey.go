@@ -88,6 +88,7 @@ func (m *Machine) surveyed(in Read) {
 	}
 	if in.Err != nil {
 		m.unread(in.Err, s.started)
+		m.sighted(in)
 		s.backoff = min(max(2*s.backoff, backoffLeast), backoffMost)
 		m.surveyAt(m.now + s.backoff)
 		return
@@ -97,7 +98,7 @@ func (m *Machine) surveyed(in Read) {
 	m.takeDevices(in.Devices)
 	m.takeUnknown(in.Services)
 	s.done = true
-	m.missed(attempt, in)
+	m.sighted(in)
 	m.answerChecks(attempt, in)
 	if len(s.suspect) == 0 || !s.wanted {
 		m.readable()

@@ -19,6 +19,9 @@ func (m *Machine) Next() time.Duration {
 	for _, c := range m.cleaners {
 		next = min(next, c.until)
 	}
+	for i := range m.sight.doubts {
+		next = min(next, m.sight.doubts[i].Until)
+	}
 	m.due = next
 	return next
 }
@@ -41,6 +44,7 @@ func (m *Machine) expire() {
 		m.cleanerDone(c, true)
 		return true
 	})
+	m.expireDoubts()
 	if m.overdue() <= m.now {
 		m.hang()
 	}

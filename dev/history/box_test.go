@@ -34,6 +34,7 @@ type box struct {
 	probes   int
 	records  map[string]node.Record // in the run directory: gone with the boot
 	env      map[core.Run]bool      // files that prepare left
+	files    map[core.JobID]node.Publish
 	agent    agent
 
 	reading []core.Service    // that the agent takes in now
@@ -48,7 +49,7 @@ type box struct {
 // nic is a NIC and who made what on it.
 type nic struct {
 	name   string
-	probed string
+	probed int
 	k      kernel.NIC
 	hidden bool // off the bus; its services stand all the same
 	fault  bool // seen, and not usable
@@ -117,6 +118,7 @@ func (b *box) power() {
 	}
 	b.names = numNICs
 	b.records, b.env, b.ended, b.newest, b.apps = map[string]node.Record{}, map[core.Run]bool{}, map[core.Run]bool{}, map[core.JobID]int64{}, nil
+	b.files = map[core.JobID]node.Publish{}
 	b.struck = map[core.Run]bool{}
 }
 
@@ -251,9 +253,12 @@ func (b *box) act(a node.Action) {
 			b.agent.link.up = append(b.agent.link.up, a.Report)
 		}
 	case node.Publish:
-		b.env[a.Run] = true
+		b.env[a.Run], b.files[a.Run.JobID] = true, a
 	case node.Withdraw:
 		delete(b.env, a.Run)
+		if b.files[a.Run.JobID].Run == a.Run {
+			delete(b.files, a.Run.JobID)
+		}
 	case node.Say:
 		w.say("%s says: %v %s", b.name, a.Run, a.Text)
 	case node.Drain:

@@ -101,7 +101,7 @@ func (b *box) read(o *op) {
 		return
 	}
 	o.devices = append(o.devices, core.Device{
-		Name: n.name, Up: true, Retry: true, Capacity: n.k.Capacity(), Bus: fmt.Sprint(o.at), Probed: n.probed,
+		Name: n.name, Up: true, Retry: true, Capacity: n.k.Capacity(), Bus: fmt.Sprint(o.at), Probed: fmt.Sprint(n.probed), Sign: n.sign(),
 	})
 	for _, own := range n.owned {
 		s := own.service

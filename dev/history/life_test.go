@@ -21,6 +21,7 @@ type hook struct {
 	b      *box
 	began  int64 // boot time, once it began
 	caller uint32
+	probes int // of the node, when its signs were looked up
 }
 
 // life is what users and the scheduler do.
@@ -163,7 +164,8 @@ func (w *world) runHook(i int) {
 	}
 	w.say("%s: hook %v %v begun at %d", b.name, h.Action, h.Key, h.began)
 	b.input(node.Hook{
-		Call: w.calls, Until: b.moment().Uptime + patience,
+		Doubt: h.Action == core.Environment && b.begin(h),
+		Call:  w.calls, Until: b.moment().Uptime + patience,
 		Ask:  core.Intent{Action: h.Action, Key: h.Key, UID: h.UID, Began: h.began},
 		Peer: core.Peer{UID: h.caller},
 	})

@@ -173,7 +173,7 @@ func (l *law) told(b *box, h *hook, o core.Outcome) {
 	vnis, devices, ids := variables(o.Environment)
 	for i, d := range devices {
 		own := b.nic(d).find(ids[i])
-		if own == nil && b.hit(h.Key.JobID) { // a reading will tell the node
+		if own == nil && b.probes != h.probes { // a NIC restarted while the task waited
 			continue
 		}
 		if own == nil || own.foreign || own.run.JobID != h.Key.JobID || own.run.UID != h.caller && h.caller != 0 {

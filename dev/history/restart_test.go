@@ -8,6 +8,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -15,6 +16,7 @@ import (
 // another name: the driver's counter only rises (cass_probe in cass_core.c, SHS 12.0 to 14.0.1).
 func (b *box) restart(at int) {
 	b.w.restarted = true
+	defer b.tasks()
 	if b.w.odds(500) {
 		b.probe(at, b.names)
 		b.names++
@@ -29,6 +31,19 @@ func (b *box) restart(at int) {
 	b.names = numNICs
 }
 
+// tasks of the node's jobs are about to begin.
+func (b *box) tasks() {
+	if !b.agent.up {
+		return
+	}
+	for _, e := range b.agent.m.Entries() {
+		if e.State == node.Ready && b.w.odds(500) {
+			h := schedulertest.Hook{Node: b.name, Action: core.Environment, Key: e.Key, UID: e.UID, Run: e.Grant.Run}
+			b.w.hooks = append(b.w.hooks, &hook{Hook: h, b: b, caller: e.UID})
+		}
+	}
+}
+
 // probe has the driver begin with a NIC.
 func (b *box) probe(at, number int) {
 	n := &b.nics[at]
@@ -41,17 +56,30 @@ func (b *box) probe(at, number int) {
 	}
 	b.apps = slices.DeleteFunc(b.apps, func(a app) bool { return a.nic == at })
 	b.probes++
-	*n = nic{name: fmt.Sprintf("cxi%d", number), k: kernel.New(&kernel.R1401), probed: fmt.Sprint(b.probes)}
+	*n = nic{name: fmt.Sprintf("cxi%d", number), k: kernel.New(&kernel.R1401), probed: b.probes}
 }
 
-// hit reports whether a NIC of a job has restarted.
-func (b *box) hit(job core.JobID) bool {
-	for run := range b.struck {
-		if run.JobID == job {
-			return true
-		}
+// sign is zero for a NIC that is not there.
+func (n *nic) sign() core.Sign {
+	if n.hidden {
+		return core.Sign{}
 	}
-	return false
+	return core.Sign{Path: n.name, Inode: uint64(n.probed)}
+}
+
+// doubts reports whether a NIC of signs has restarted or is gone, as the agent and weft-hook see.
+func (b *box) doubts(signs []core.Sign) bool {
+	return slices.ContainsFunc(signs, func(s core.Sign) bool { return b.nic(s.Path).sign() != s })
+}
+
+// begin asks for a task's environment: the job's file first, then the agent.
+func (b *box) begin(h *hook) (doubt bool) {
+	h.probes = b.probes
+	f, there := b.files[h.Key.JobID]
+	if there && (h.caller == 0 || h.caller == f.Run.UID) && !b.doubts(f.Signs) {
+		b.w.law.told(b, h, core.Outcome{Environment: f.Environment})
+	}
+	return b.doubts(b.agent.m.Signs())
 }
 
 // accept has an administrator say that a node has lost the NICs that are off its bus, with all that they held.

@@ -21,6 +21,7 @@ type Environ struct {
 	UID        uint32              `json:"uid"`
 	Submitted  int64               `json:"submitted"`
 	Variables  []core.Variable     `json:"variables"`
+	Signs      []core.Sign         `json:"signs,omitempty"`   // of the NICs
 	Replies    map[string]Rendered `json:"replies,omitempty"` // by phase
 	First      map[string]Rendered `json:"first,omitempty"`   // by phase: to the job's first task, where there are warnings
 }
