@@ -39,7 +39,7 @@ func BenchmarkSpeed(b *testing.B) {
 		}
 	}()
 	var table strings.Builder
-	for _, bytes := range []int{16384, 4096} {
+	for _, bytes := range []int{16384, 4096, 1024} {
 		library, sys := shim.Speed(b, nics, bytes)
 		block := core.Values{"library": library, "sysfs": sys, "processes": int64(1)}
 		inC := shim.Job(b, library, nics)
