@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -46,7 +45,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err != nil {
 		return core.Job{}, err
 	}
-	p.totals(ctx, nodes, slices.ContainsFunc(parts, func(r row) bool { return r.overlaps }))
+	p.totals(ctx, nodes, parts)
 	job.Placements = scheduler.Shares(nodes)
 	if job.Request, err = requested(parts, leader); err != nil {
 		return core.Job{}, err

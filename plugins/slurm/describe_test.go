@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,33 +169,37 @@ func TestTotals(t *testing.T) {
 	describe("10", core.Placement{Hosts: "n4", Nodes: 1, Cores: 1})
 }
 
-// TestOverSubscribe: a job with all CPUs of its node is alone only if Slurm gives them to no other job. A partition counts
-// for itself how many of its jobs have a CPU (cons_tres_share.html, "Each whole node can be allocated to multiple jobs up
-// to the count specified per partition/queue"), so two of them add up.
+// TestOverSubscribe: what a job is given at most of its node's CPUs, by its own OverSubscribe and that of the node's
+// partitions, of which the first is the job's.
 func TestOverSubscribe(t *testing.T) {
 	for name, test := range map[string]struct {
 		job        string
 		partitions []string
 		total      int
 	}{
-		"forced":                {"YES", []string{"FORCE:2"}, 128},
-		"asked for":             {"YES", []string{"YES:4"}, 256},
-		"asked for in vain":     {"YES", []string{"NO"}, 64},
-		"forced, but one":       {"OK", []string{"FORCE:1"}, 64},
-		"allowed, not asked":    {"OK", []string{"YES:4"}, 64},
-		"alone":                 {"NO", []string{"YES:4"}, 64},
-		"two partitions":        {"YES", []string{"FORCE:2", "YES:4"}, 384},
-		"one of two partitions": {"YES", []string{"NO", "FORCE:2", "EXCLUSIVE"}, 128},
-		"nobody says":           {"YES", nil, 0},
+		"forced":                   {"YES", []string{"FORCE:2"}, 128},
+		"asked for":                {"YES", []string{"YES:4"}, 256},
+		"asked for in vain":        {"YES", []string{"NO"}, 64},
+		"in vain, beside another":  {"YES", []string{"NO", "FORCE:2", "EXCLUSIVE"}, 64},
+		"forced, but one":          {"OK", []string{"FORCE:1"}, 64},
+		"forced, beside another":   {"OK", []string{"FORCE:1", "FORCE:1"}, 128},
+		"allowed, not asked":       {"OK", []string{"YES:4", "FORCE:1"}, 64},
+		"alone":                    {"NO", []string{"YES:4"}, 64},
+		"two partitions":           {"YES", []string{"FORCE:2", "YES:4"}, 384},
+		"one of two partitions":    {"YES", []string{"FORCE:2", "NO", "EXCLUSIVE"}, 128},
+		"a partition that is gone": {"YES", []string{"", "FORCE:2"}, 128},
+		"nobody says":              {"YES", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{}
-			for _, s := range test.partitions {
-				f.nodes = append(f.nodes, map[string]string{
-					"NodeList": "n1", "CPUs": "64", "OverSubscribe": s, "Partition": "debug*",
-				})
+			for i, s := range test.partitions {
+				if s != "" {
+					f.nodes = append(f.nodes, map[string]string{
+						"NodeList": "n1", "CPUs": "64", "OverSubscribe": s, "Partition": fmt.Sprintf("p%d*", i),
+					})
+				}
 			}
-			f.job("7", "NodeList", "n1", "NumCPUs", "64", "OverSubscribe", test.job)
+			f.job("7", "NodeList", "n1", "NumCPUs", "64", "OverSubscribe", test.job, "Partition", "p0")
 			got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 			want := []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 64, Total: test.total}}
 			if diff := cmp.Diff(want, got.Placements); diff != "" || err != nil {

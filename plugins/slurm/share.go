@@ -10,15 +10,22 @@ import (
 // cpuTable is a partition's nodes with equally many CPUs. A list that is cut is left out.
 var cpuTable = table{{"NodeList", 64 << 10}, {"CPUs", 12}, {"OverSubscribe", 16}, {"Partition", 257}}
 
-// supply is a node's CPUs.
+// supply is a node's CPUs, and the partitions that give them to jobs.
 type supply struct {
-	cpus int
-	jobs int // how many jobs that overlap may have a CPU, of all partitions together; 0: one
+	cpus       int
+	partitions []partition
+}
+
+// partition is how a partition shares CPUs.
+type partition struct {
+	name   string
+	jobs   int  // of it that may have the same CPU; 0: a CPU of its job is shared with no partition
+	forced bool // users cannot opt out
 }
 
 // totals gives each node without a total its CPUs, as often as jobs may have them if the job overlaps others. Where
 // sinfo does not tell them, the node counts its processors.
-func (p *Plugin) totals(ctx context.Context, nodes map[string]core.Share, overlaps bool) {
+func (p *Plugin) totals(ctx context.Context, nodes map[string]core.Share, parts []row) {
 	shared := func(yield func(string) bool) {
 		for name, s := range nodes {
 			if s.Total == 0 && !yield(name) {
@@ -28,12 +35,28 @@ func (p *Plugin) totals(ctx context.Context, nodes map[string]core.Share, overla
 	}
 	all := p.cpus.About(ctx, shared, p.askCPUs)
 	for name := range shared {
-		total := all[name].cpus
-		if overlaps {
-			total *= max(all[name].jobs, 1)
+		of := all[name]
+		times := 1
+		for i := range parts {
+			times = max(times, of.times(&parts[i]))
 		}
-		nodes[name] = core.Share{Cores: nodes[name].Cores, Total: total}
+		nodes[name] = core.Share{Cores: nodes[name].Cores, Total: of.cpus * times}
 	}
+}
+
+// times is how often Slurm may give out a CPU that the job has. Partitions that share count their jobs each for itself,
+// and share with each other: also those of FORCE:1, whose jobs squeue does not call overlapping.
+func (s *supply) times(r *row) int {
+	all, overlaps := 0, r.overlaps
+	for _, p := range s.partitions {
+		if all += p.jobs; p.name == r.partition {
+			overlaps = p.forced || p.jobs > 0 && r.overlaps
+		}
+	}
+	if !overlaps {
+		return 1
+	}
+	return max(all, 1)
 }
 
 // askCPUs asks for all nodes. -e keeps nodes of different CPUs in different lists.
@@ -51,8 +74,9 @@ func (p *Plugin) askCPUs(ctx context.Context) map[string]supply {
 		if err != nil || bad != nil || cut[0] {
 			return nil
 		}
+		share := sharing(v[3], v[2])
 		for _, name := range names {
-			all[name] = supply{n, all[name].jobs + perCPU(v[2])}
+			all[name] = supply{n, append(all[name].partitions, share)}
 		}
 		return nil
 	})
@@ -62,12 +86,13 @@ func (p *Plugin) askCPUs(ctx context.Context) map[string]supply {
 	return all
 }
 
-// perCPU reads a partition's OverSubscribe: how many of its jobs may have the same CPU, as in FORCE:2 or YES:4. It is 0
-// where that is one (_print_oversubscribe in sinfo/print.c of 17.11).
-func perCPU(text string) int {
-	_, count, _ := strings.Cut(text, ":")
-	if n, err := amount(count); err == nil && n > 1 {
-		return n
+// sharing reads a partition's name, which has a * where it is the default, and its OverSubscribe: FORCE:2, YES:4, NO
+// (_print_oversubscribe in sinfo/print.c of 17.11). YES:1 shares nothing.
+func sharing(name, text string) partition {
+	how, count, _ := strings.Cut(text, ":")
+	p := partition{name: strings.TrimSuffix(name, "*"), forced: how == "FORCE"}
+	if n, err := amount(count); err == nil && (n > 1 || p.forced) {
+		p.jobs = n
 	}
-	return 0
+	return p
 }
