@@ -25,7 +25,7 @@ type mirror struct {
 func (m *Machine) drainNode(n *node, reason, by string) {
 	n.Drained, n.DrainedBy, n.DrainedAt = reason, by, m.now.Wall
 	if reason == "" {
-		n.DrainedBy, n.DrainedAt = "", time.Time{}
+		n.DrainedAt = time.Time{}
 	}
 	n.Words++
 	n.Agreed = nil
@@ -52,7 +52,7 @@ func (m *Machine) tellDrain(n *node) {
 // has changed the scheduler's, and Weft follows. Where they have not agreed yet, the scheduler missed Weft's word.
 func (m *Machine) drained(in Drained) {
 	w := &m.watch(in.Scheduler).drains
-	if in.Shown != nil && in.Asked < w.asked {
+	if in.Asked < w.asked {
 		return
 	}
 	w.shown = in.Shown
@@ -62,7 +62,7 @@ func (m *Machine) drained(in Drained) {
 	w.asked = in.Asked
 	for _, name := range m.names {
 		n := m.nodes[name]
-		if n == nil || n.changed > 0 && in.Asked <= n.changed {
+		if n == nil || in.Asked <= n.changed {
 			continue
 		}
 		d, is := in.Shown[name]
@@ -80,10 +80,10 @@ func (m *Machine) drained(in Drained) {
 			m.drainNode(n, n.trouble(), "")
 		case n.Drained != "":
 			m.do(Drain{Node: name, Reason: n.Drained, Scheduler: in.Scheduler})
-		case n.Drained == "" && (agreed || n.Words == 0) && !n.over(d.Reason):
+		case (agreed || n.Words == 0) && !n.over(d.Reason):
 			m.drainNode(n, strings.TrimPrefix(d.Reason, core.DrainPrefix), "")
 			m.agree(n, in.Scheduler, true)
-		case n.Drained == "":
+		default:
 			m.do(Resume{Node: name, Scheduler: in.Scheduler})
 		}
 	}
@@ -105,7 +105,7 @@ func (m *Machine) agree(n *node, scheduler string, has bool) {
 
 // over reports whether a scheduler's reason is one of those that end by themselves, and has ended.
 func (n *node) over(reason string) bool {
-	return n.attached && n.told && n.trouble() == "" && endsItself(strings.TrimPrefix(reason, core.DrainPrefix))
+	return n.attached && endsItself(strings.TrimPrefix(reason, core.DrainPrefix))
 }
 
 // endsItself reports whether a drain for reason, if any, ends without a person.
@@ -127,7 +127,7 @@ func (n *node) resumes() bool { return n.DrainedBy == "" && endsItself(n.Drained
 // loosened ends the drain of a node whose NICs kept a job's services, once it cleans no job any more. A person may
 // resume such a node before: other jobs can use its NICs.
 func (m *Machine) loosened(n *node) {
-	if !strings.HasPrefix(n.Drained, core.StuckPrefix) || n.DrainedBy != "" || n.paired() || !n.attached || !n.told {
+	if !strings.HasPrefix(n.Drained, core.StuckPrefix) || n.DrainedBy != "" || !n.attached {
 		return
 	}
 	for _, j := range n.open {
@@ -153,11 +153,8 @@ func (m *Machine) setDrain(in SetDrain) {
 		}
 		in.Reason, in.By = n.trouble(), ""
 	}
-	switch {
-	case n.Drained != in.Reason:
+	if n.Drained != in.Reason || in.Reason == "" { // a scheduler may have missed it, or had it drained by the node's hook
 		m.drainNode(n, in.Reason, in.By)
-	case in.Reason == "": // a scheduler may have missed it the first time, or had it drained by the node's own hook
-		m.do(Resume{Node: n.Name})
 	}
 	if resume && in.Reason != "" {
 		m.do(Done{Call: in.Call, Err: n.refuses("it stays drained", in.Reason)})

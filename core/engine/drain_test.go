@@ -35,6 +35,7 @@ func TestDrainsAgree(t *testing.T) {
 	resumed := SetDrain{Call: 2, Node: "n1"}
 	type step struct {
 		again bool                  // the server is started again before
+		away  bool                  // the agent goes before
 		in    Input                 // first
 		shown map[string]core.Drain // then; nil: the scheduler does not answer
 		does  []string
@@ -87,6 +88,9 @@ func TestDrainsAgree(t *testing.T) {
 			{shown: none, does: back},
 		},
 		"an old drain that ends by itself": {{shown: shows("weft: " + unread), does: []string{`resume n1 in "slurm"`}}},
+		"one that nobody knows to be over": {
+			{away: true, shown: shows("weft: " + unread), why: unread, does: []string{`drain n1 in "": ` + unread}},
+		},
 		"unread, resumed in the scheduler": {
 			{in: unreadBy("n1"), shown: shows("weft: " + unread), why: unread},
 			{shown: none, why: unread, does: []string{`drain n1 in "": ` + unread}},
@@ -99,6 +103,9 @@ func TestDrainsAgree(t *testing.T) {
 					w.restart()
 					w.attach("n1")
 				}
+				if s.away {
+					w.detach("n1")
+				}
 				switch in := s.in.(type) {
 				case nil:
 				case Report:
@@ -109,8 +116,9 @@ func TestDrainsAgree(t *testing.T) {
 				if diff := cmp.Diff(s.does, w.show("slurm", s.shown)); diff != "" {
 					t.Errorf("step %d: %s", i, diff)
 				}
-				if got := w.m.nodes["n1"].Drained; got != s.why {
-					t.Errorf("step %d: drained for %q, want %q", i, got, s.why)
+				n := w.m.nodes["n1"]
+				if n.Drained != s.why || n.DrainedAt.IsZero() != (s.why == "") {
+					t.Errorf("step %d: drained for %q since %v, want %q", i, n.Drained, n.DrainedAt, s.why)
 				}
 			}
 		})
@@ -121,17 +129,28 @@ func unreadBy(node string) Input {
 	return Report{Node: node, Report: core.Report{Changed: true, Fault: core.UnreadPrefix + "EIO"}}
 }
 
-// A list whose question is older than Weft's own word proves nothing.
+// A list whose question is no newer than Weft's own word proves nothing.
 func TestDrainsAgreeByANewerQuestion(t *testing.T) {
 	w := newWorld(t, 100, "n1")
 	asked := w.now.Uptime
-	w.pass(time.Second)
 	w.step(SetDrain{Call: 1, Node: "n1", Reason: "fan", By: "root"})
 	w.step(SetDrain{Call: 2, Node: "n1"})
 	w.step(Drained{Scheduler: "slurm", Asked: asked, Shown: map[string]core.Drain{}})
 	does := w.show("slurm", map[string]core.Drain{"n1": {Reason: "weft: fan"}})
 	if diff := cmp.Diff([]string{`resume n1 in "slurm"`}, does); diff != "" {
 		t.Errorf("the scheduler missed the resume: %s", diff)
+	}
+}
+
+// A hook drained the node in its scheduler, and a person resumes it before Weft has seen that.
+func TestAResumeBeforeTheListCounts(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	asked := w.now.Uptime
+	w.pass(time.Second)
+	w.step(SetDrain{Call: 1, Node: "n1"})
+	w.step(Drained{Scheduler: "slurm", Asked: asked, Shown: map[string]core.Drain{"n1": {Reason: "weft: no answer"}}})
+	if got := w.m.nodes["n1"].Drained; got != "" {
+		t.Errorf("drained for %q", got)
 	}
 }
 
@@ -165,9 +184,15 @@ func TestNodeLearnsOfItsDrain(t *testing.T) {
 	}{
 		{w.attach("n1"), []string{""}},
 		{w.step(SetDrain{Call: 1, Node: "n1", Reason: "fan"}), []string{"fan"}},
+		{w.step(SetDrain{Call: 1, Node: "n1", Reason: "fan"}), nil},
 		{w.attach("n1"), []string{"fan"}},
 		{w.step(SetDrain{Call: 2, Node: "n1"}), []string{""}},
+		{w.detach("n1"), nil},
+		{w.step(SetDrain{Call: 3, Node: "n1", Reason: "fan"}), nil},
 	} {
+		if len(all[End](step.acts)) > 0 {
+			t.Error("its session ends")
+		}
 		if diff := cmp.Diff(step.want, told(step.acts)); diff != "" {
 			t.Error(diff)
 		}
@@ -178,6 +203,7 @@ func TestNodeLearnsOfItsDrain(t *testing.T) {
 // can end it before. A person's own drain stays.
 func TestStuckDrainEnds(t *testing.T) {
 	why := core.StuckPrefix + "job slurm/1"
+	var third core.Run // goes on
 	for name, c := range map[string]struct {
 		then func(w *world, one, two core.Held)
 		want string
@@ -198,6 +224,24 @@ func TestStuckDrainEnds(t *testing.T) {
 			w.more("n1", core.Report{Fault: why})
 			w.tell("n1", gone(one), gone(two))
 		}, "fan"},
+		"an administrator gives both up while its agent is away": {func(w *world, one, two core.Held) {
+			w.detach("n1")
+			w.step(Forget{Call: 1, Job: one.Run.JobID})
+			w.step(Forget{Call: 2, Job: two.Run.JobID})
+		}, why},
+		"another job runs, and a service of nobody stands": {func(w *world, one, two core.Held) {
+			unknown := []core.Service{strayService(1090)}
+			w.more("n1", core.Report{Changed: true, Held: []core.Held{gone(one), gone(two)}, Unknown: unknown})
+		}, ""},
+		"another job's services are stuck, though it goes on": {func(w *world, one, two core.Held) {
+			stuck := heldAs(core.HeldBusy, third, 1026)
+			stuck.Why = one.Why
+			w.tell("n1", gone(one), gone(two), stuck)
+		}, why},
+		"another job ends": {func(w *world, one, two core.Held) {
+			w.tell("n1", gone(one), gone(two))
+			w.final(third)
+		}, why},
 		"a person drains in nearly the same words": {func(w *world, one, two core.Held) {
 			w.step(SetDrain{Call: 1, Node: "n1", Reason: why + " again", By: "root"})
 			w.tell("n1", gone(one), gone(two))
@@ -215,6 +259,8 @@ func TestStuckDrainEnds(t *testing.T) {
 				held[i] = heldAs(core.HeldBusy, run, core.VNI(1024+i))
 				held[i].Why = "NIC cxi0: service 3 is still in use"
 			}
+			third = w.granted("n1", job("3", "n1"), app()).Run
+			w.tell("n1", heldAs(core.HeldReady, third, 1026))
 			w.pass(time.Second)
 			w.final(held[0].Run, held[1].Run)
 			w.more("n1", core.Report{Held: held[:], Fault: why})

@@ -19,7 +19,8 @@ func TestUnread(t *testing.T) {
 	w.granted("n2", job("1", "n2"), app())
 
 	drained := func() string { return w.m.nodes["n1"].Drained }
-	set := func(reason string) { w.step(SetDrain{Call: 1, Node: "n1", Reason: reason}) }
+	set := func(reason string) { w.step(SetDrain{Call: 1, Node: "n1", Reason: reason, By: "root"}) }
+	const repair = core.UnreadPrefix + "repair"
 	back := core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}}
 	for _, tt := range []struct {
 		name string
@@ -31,9 +32,9 @@ func TestUnread(t *testing.T) {
 		{"nor accept NICs that nobody sees", func() { w.step(Accept{Call: 2, Node: "n1"}) }, why},
 		{"a report without a reading", func() { w.tell("n1") }, why},
 		{"the NICs are read again", func() { w.more("n1", back) }, ""},
-		{"an administrator's reason", func() { set("repair") }, "repair"},
-		{"stays while the NICs cannot be read", func() { w.more("n1", core.Report{Changed: true, Fault: why}) }, "repair"},
-		{"and when they can", func() { w.more("n1", back) }, "repair"},
+		{"an administrator's reason", func() { set(repair) }, repair},
+		{"stays while the NICs cannot be read", func() { w.more("n1", core.Report{Changed: true, Fault: why}) }, repair},
+		{"and when they can", func() { w.more("n1", back) }, repair},
 		{"in service, when the NICs allow it", func() { w.more("n1", core.Report{Changed: true, Fault: why}); set("") }, why},
 		{"after a restart of the server", func() { w.restart(); w.begin("n1", back) }, ""},
 	} {

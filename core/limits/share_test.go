@@ -24,7 +24,9 @@ func others(system, max uint16) []core.Service {
 func TestShare(t *testing.T) {
 	half := core.Share{Cores: 32, Total: 64}
 	limit := func(max, reserved uint16) core.Limit { return core.Limit{Max: max, Reserved: reserved} }
-	used := others(24, 0)
+	standard := others(24, 0)
+	standard[0].System, standard[0].Default = false, true
+	used := others(24, 900)
 	used[1].Enabled, used[1].InUse[core.TXQ] = false, 700
 	for _, test := range []struct {
 		name  string
@@ -38,6 +40,10 @@ func TestShare(t *testing.T) {
 		{
 			name: "as many cores as are counted", part: core.Share{Cores: 64, Total: 64}, there: others(24, 0),
 			want: limit(1024, 64), got: limit(1000, 64),
+		},
+		{
+			name: "beside the default service", part: half, there: standard,
+			want: limit(1024, 64), got: limit(500, 64),
 		},
 		{
 			name: "another has as many", part: core.Share{Cores: 64, Total: 64}, there: others(24, 1000),

@@ -22,7 +22,7 @@ func (r *holding) place(device string) Place {
 func (p Place) now(devices []core.Device) *core.Device {
 	for i := range devices {
 		d := &devices[i]
-		if p.Bus != "" && d.Bus != "" && d.Bus == p.Bus || (p.Bus == "" || d.Bus == "") && d.Name == p.Device {
+		if p.Bus != "" && d.Bus == p.Bus || (p.Bus == "" || d.Bus == "") && d.Name == p.Device {
 			return d
 		}
 	}
@@ -70,7 +70,7 @@ func (m *Machine) missed(attempt Attempt, in Read) {
 		if r.State != Ready || r.readyAt >= attempt {
 			continue
 		}
-		if gone := r.gone(in.Services, in.Devices); r.lost == "" && len(gone) > 0 {
+		if gone := r.gone(in.Services, in.Devices); len(gone) > 0 {
 			r.lost = gone[0].why()
 		}
 		why := cmp.Or(r.lost, r.away(in.Devices))

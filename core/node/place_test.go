@@ -77,7 +77,27 @@ func TestRestartedNIC(t *testing.T) {
 	}
 }
 
-// TestNICIsBack: a NIC that was away for a while brings the job's tasks back, where its service stands.
+// TestPlace: a record of an earlier release has no address, and a driver may show none.
+func TestPlace(t *testing.T) {
+	for _, c := range []struct {
+		place      Place
+		device     core.Device
+		now, began bool
+	}{
+		{Place{Device: "cxi0", Bus: "01", Probed: "1"}, core.Device{Name: "cxi7", Bus: "01", Probed: "2"}, true, true},
+		{Place{Device: "cxi0", Bus: "01", Probed: "1"}, core.Device{Name: "cxi0", Bus: "02", Probed: "1"}, false, false},
+		{Place{Device: "cxi0"}, core.Device{Name: "cxi0", Bus: "01", Probed: "1"}, true, false},
+		{Place{Device: "cxi0", Bus: "01", Probed: "1"}, core.Device{Name: "cxi0"}, true, false},
+		{Place{Device: "cxi0"}, core.Device{Name: "cxi7", Bus: "01"}, false, false},
+	} {
+		if now := c.place.now([]core.Device{c.device}) != nil; now != c.now || c.place.began(&c.device) != c.began {
+			t.Errorf("%+v is %+v: %v, want %v", c.place, c.device, now, c.now)
+		}
+	}
+}
+
+// TestNICIsBack: a NIC that was away for a while brings the job's tasks back, where its service stands. It does not
+// after the job's end.
 func TestNICIsBack(t *testing.T) {
 	b := newBench(2)
 	b.step(Linked{Up: true})
@@ -89,6 +109,14 @@ func TestNICIsBack(t *testing.T) {
 	b.pass(time.Minute)
 	if count[Withdraw](b) != 1 || count[Publish](b) != 2 {
 		t.Errorf("withdrawn %d times, left %d times", count[Withdraw](b), count[Publish](b))
+	}
+	b.nics.devices = was[1:]
+	b.pass(time.Minute)
+	b.cleanUp(job("7", 0), 20)
+	b.nics.devices = was
+	b.pass(time.Minute)
+	if count[Publish](b) != 2 {
+		t.Errorf("left %d times", count[Publish](b))
 	}
 }
 
