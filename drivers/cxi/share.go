@@ -14,11 +14,8 @@ func (m *maker) share(id, has uint32) errno {
 		return ok
 	}
 	free, known := m.n.d.now().sys.rgids(m.n.name)
-	want := m.n.lnisPerRGID(free)
+	want := min(m.n.lnisPerRGID(free), m.n.canShare())
 	if !known || want <= 1 {
-		return ok
-	}
-	if want = min(want, m.n.canShare()); want <= 1 {
 		return ok
 	}
 	if has == 0 {
