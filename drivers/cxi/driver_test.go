@@ -370,25 +370,6 @@ func TestSharingOff(t *testing.T) {
 	}
 }
 
-// TestSharingIsReadBack: where the driver takes the number of LNIs and ignores it, no service stays.
-func TestSharingIsReadBack(t *testing.T) {
-	n := shim.New(t, &kernel.R1401, 1, shim.Lib10)
-	n.Set(func(s *shim.State) { s.IgnoreLPR(true) })
-	d := cxi.New()
-	values := core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": int64(1000)}
-	if err := d.Configure(t.Context(), values); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := create(t, d, spec("cxi0", 1000, 4034)); err == nil || core.AsError(err).Reason != core.NICFailed {
-		t.Errorf("%+v, %v", s, err)
-	}
-	n.Do(0, func(k *kernel.NIC) {
-		if left := len(k.Services()) - 3; left != 0 {
-			t.Errorf("%d services are left", left)
-		}
-	})
-}
-
 // TestHalfShared: whoever made a plain service was killed before it let processes share RGIDs; the next one does. What an application uses stays as it is.
 func TestHalfShared(t *testing.T) {
 	for _, used := range []bool{false, true} {
@@ -417,13 +398,16 @@ func TestHalfShared(t *testing.T) {
 
 // TestShareIsReadBack: a service whose processes could not share RGIDs as asked is removed, and said so.
 func TestShareIsReadBack(t *testing.T) {
-	for name, refused := range map[string]string{"it cannot be set": "set lpr", "it cannot be read": "get lpr"} {
+	for name, refused := range map[string]string{
+		"it cannot be set": "set lpr", "it cannot be read": "get lpr", "the driver ignores it": "",
+	} {
 		n := shim.New(t, &kernel.R1401, 1, shim.Lib10)
 		d := cxi.New()
 		if err := d.Configure(t.Context(), core.Values{"library": n.Library(), "sysfs": n.Sys(), "processes": int64(1000)}); err != nil {
 			t.Fatal(err)
 		}
 		n.Set(func(s *shim.State) {
+			s.IgnoreLPR(refused == "")
 			s.Refuse(func(op string) kernel.Errno {
 				if op == refused {
 					return kernel.EIO
