@@ -13,10 +13,11 @@ import (
 // TestSayContradictsItselfNowhere: the first line counts what Weft did, and the lines behind it say what it did not.
 func TestSayContradictsItselfNowhere(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		n    server.Count
-		want string
-		err  string
+		name  string
+		drain bool
+		n     server.Count
+		want  string
+		err   string
 	}{
 		{name: "all did it", n: server.Count{Count: 1, Told: []server.Told{{Scheduler: "pbs", Nodes: "n2", Done: true}}},
 			want: "1 node in service\npbs: n2: in service\n"},
@@ -27,12 +28,21 @@ func TestSayContradictsItselfNowhere(t *testing.T) {
 			want: "1 node in service in Weft, and not in every scheduler\n" +
 				"flux: n2: in service\npbs: n2: not in service: it does not answer\n",
 			err: "resume: scheduler pbs did not do it"},
+		{name: "all drained it", drain: true,
+			n: server.Count{Count: 1, Told: []server.Told{
+				{Scheduler: "pbs", Nodes: "n2", Done: true, Why: "drained: weft: fan"},
+			}},
+			want: "1 node drained\npbs: n2: drained: weft: fan\n"},
 		{name: "a node is refused", n: server.Count{Count: 2, Refused: []string{"node n1: it stays drained: cxi0 is gone"}},
 			want: "2 nodes in service\nnode n1: it stays drained: cxi0 is gone\n", err: "resume: refused for 1 node"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			err := say(&out, "resume", "in service", c.n)
+			verb, done := "resume", "in service"
+			if c.drain {
+				verb, done = "drain", "drained"
+			}
+			err := say(&out, verb, done, c.n)
 			if diff := cmp.Diff(c.want, out.String()); diff != "" {
 				t.Error(diff)
 			}
