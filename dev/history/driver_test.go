@@ -97,7 +97,9 @@ func (b *box) read(o *op) {
 	case n.hidden:
 		return
 	case n.fault:
-		o.devices = append(o.devices, core.Device{Name: n.name, Fault: "it does not answer", Bus: fmt.Sprint(o.at)})
+		o.devices = append(o.devices, core.Device{
+			Name: n.name, Fault: "it does not answer", Bus: fmt.Sprint(o.at), Probed: fmt.Sprint(n.probed), Sign: n.sign(),
+		})
 		return
 	}
 	o.devices = append(o.devices, core.Device{
