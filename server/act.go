@@ -41,9 +41,9 @@ func (s *Server) act(d done) {
 		case engine.Over:
 			s.over(a)
 		case engine.Drain:
-			s.tellNode(core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallDrain, Node: a.Node, Reason: a.Reason})
+			s.tellNode(d.in, core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallDrain, Node: a.Node, Reason: a.Reason})
 		case engine.Resume:
-			s.tellNode(core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallResume, Node: a.Node})
+			s.tellNode(d.in, core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallResume, Node: a.Node})
 		case engine.Say:
 			s.say(d.in, a)
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
@@ -18,14 +19,16 @@ type nodeCall struct{ scheduler, node string }
 
 // nodeTold is the newest of them.
 type nodeTold struct {
-	over chan struct{}
-	err  error // once over is closed: why the scheduler did not take it; nil: it did
+	over  chan struct{}
+	err   error         // once over is closed: why the scheduler did not take it; nil: it did
+	ended time.Duration // and when that was
 }
 
 // tellNode makes a call about a node to a scheduler, or to every scheduler where the call names none. An earlier call
 // about the node comes first, with all its tries: the newest word must be the last. The machine repeats a call to one
-// scheduler for as long as it has no effect: in vain where the scheduler lacks the node.
-func (s *Server) tellNode(c core.SchedulerCall) {
+// scheduler whose list does not show its effect.
+func (s *Server) tellNode(in engine.Input, c core.SchedulerCall) {
+	list, _ := in.(engine.Drained)
 	for name := range s.schedulers {
 		if c.Scheduler != "" && c.Scheduler != name {
 			continue
@@ -33,24 +36,30 @@ func (s *Server) tellNode(c core.SchedulerCall) {
 		of, told := nodeCall{name, c.Node}, &nodeTold{over: make(chan struct{})}
 		var before <-chan struct{}
 		if t := s.nodeCalls[of]; t != nil {
-			if c.Scheduler != "" && t.lacks() {
+			if c.Scheduler != "" && !t.missed(list.Asked) {
 				continue
 			}
 			before = t.over
 		}
 		this := c
 		this.Scheduler = name
-		if s.tellScheduler(this, before, make(chan struct{}), func(err error) { told.err = err; close(told.over) }) {
+		over := func(err error) {
+			told.err, told.ended = err, s.now().Uptime
+			close(told.over)
+		}
+		if s.tellScheduler(this, before, make(chan struct{}), over) {
 			s.nodeCalls[of] = told
 		}
 	}
 }
 
-// lacks reports whether the scheduler has answered that it lacks the node, or cannot do such a thing.
-func (t *nodeTold) lacks() bool {
+// missed reports whether a list without the effect of the call proves that the scheduler missed it. The server has
+// asked for the list at asked. A needless second call comes late, and undoes the resume of a person. A second call is
+// needless, too, where the scheduler has answered that it lacks the node, or cannot do such a thing.
+func (t *nodeTold) missed(asked time.Duration) bool {
 	select {
 	case <-t.over:
-		return unsupported(t.err)
+		return !unsupported(t.err) && t.ended < asked
 	default:
 		return false
 	}

@@ -26,9 +26,11 @@ type mirrored struct {
 	keeps   bool // it takes a resume and changes nothing
 	lacks   string
 	refused int
+	slow    time.Duration // until a drain has an effect
 }
 
 func (m *mirrored) Drain(_ context.Context, node, reason string) error {
+	time.Sleep(m.slow)
 	return m.change(node, func() { m.shown[node] = core.Drain{Reason: core.DrainPrefix + reason} })
 }
 

@@ -98,3 +98,36 @@ func TestOneSchedulerThatLacksTheNodeIsToldOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestASlowDrainIsToldOnce: a list that was asked for before the scheduler took the drain is no reason to repeat it. The
+// second call would come after a person's resume.
+func TestASlowDrainIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const late = 500 * time.Millisecond
+		l := server.DefaultLimits
+		slow := &mirrored{scheduler: scheduler{Script: make(schedulertest.Script)}, shown: map[string]core.Drain{}}
+		slow.slow = l.Mirror + late // of which one list more hears nothing
+		s := start(t, func(n *server.Needs) {
+			n.Config.Nodes = []string{"n1"}
+			n.Schedulers["slow"] = core.Dispatcher{Of: slow}
+			n.Config.Schedulers = append(n.Config.Schedulers, "slow")
+		})
+		defer s.stop()
+		if _, err := s.Do(t.Context(), func(call uint64) engine.Input {
+			return engine.SetDrain{Call: call, Node: "n1", Reason: "fan"}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*l.Mirror + late/2) // a list shows it
+		synctest.Wait()
+		if err := slow.Resume(t.Context(), "n1"); err != nil { // by a person
+			t.Fatal(err)
+		}
+		time.Sleep(6 * l.Mirror)
+		synctest.Wait()
+		verbs := &server.Verbs{Server: s.Server}
+		if got := row(t, verbs, "n1"); got.Drained != "" || len(slow.shown) > 0 {
+			t.Errorf("n1 is drained for %q, and in its scheduler %v", got.Drained, slow.shown)
+		}
+	})
+}

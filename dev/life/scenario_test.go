@@ -361,16 +361,14 @@ func (c *trial) undrained(node string) {
 	}); err != nil {
 		c.Fatal(err)
 	}
-	seen := func() bool { // Weft has seen the scheduler's own drain
-		shown := false
+	seen := func() bool { // in a list that the scheduler was asked for after Weft's word: else its resume is a drain missed
+		agreed := false
 		c.look(func(m *engine.Machine) {
 			for n := range m.Nodes("") {
-				for _, s := range n.Shown {
-					shown = shown || n.Name == node && s.Scheduler == c.site.name()
-				}
+				agreed = agreed || n.Name == node && slices.Contains(n.Agreed, c.site.name())
 			}
 		})
-		return shown
+		return agreed
 	}
 	c.until("a drain in "+c.site.name(), func() bool { return c.site.drained(node) != "" && seen() })
 	own.undrain(node)
