@@ -51,9 +51,9 @@ func (s *state) nics() []core.Finding {
 		found = append(found, core.Finding{Severity: core.Critical, What: "the node has no NIC", Evidence: "the driver lists none", Remedy: "look for the NICs with `lspci` and in the kernel's log"})
 	case len(lacks) > 0:
 		f := core.Finding{
-			Severity: core.Warning, What: "the node lacks NIC " + hostlist.Fold(lacks) + " of its accepted inventory",
-			Evidence: fmt.Sprintf("%d NICs were accepted, and the driver lists %d", len(s.accepted), n),
-			Remedy:   "look for the NIC in the kernel's log, mend it or reboot the node; `weft node accept NODE` where it has no more",
+			Severity: core.Critical, What: "the node lacks NIC " + hostlist.Fold(lacks) + " of its accepted inventory",
+			Evidence: fmt.Sprintf("%d NICs were accepted, and the driver lists %d", len(s.accepted), n), NICs: lacks,
+			Remedy: "look for the NIC in the kernel's log, mend it or reboot the node; `weft node accept NODE` where it has no more",
 		}
 		if others := s.others(); len(others) > 0 {
 			f.What += ", and has NIC " + hostlist.Fold(others)

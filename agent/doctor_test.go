@@ -223,7 +223,7 @@ func TestDoctorNamesTheNICsThatAreAway(t *testing.T) {
 		site := agent.Site{NICs: func() int { return 4 }}
 		rows := r.Doctor(t.Context(), site, 0)
 		f := finding(rows, "the node lacks NIC cxi[2-3] of its accepted inventory")
-		if f == nil || f.Severity != "warning" || !strings.Contains(f.Evidence, "4 NICs were accepted, and the driver lists 2") || !strings.Contains(f.Remedy, "weft node accept") || finding(rows, good) != nil {
+		if f == nil || f.Severity != "critical" || !strings.Contains(f.Evidence, "4 NICs were accepted, and the driver lists 2") || !strings.Contains(f.Remedy, "weft node accept") || finding(rows, good) != nil {
 			t.Errorf("2 of 4 NICs: %+v", rows)
 		}
 		if finding(rows, "fewer NICs than config.hcl says") != nil {

@@ -129,12 +129,13 @@ func TestANICUnderAnotherName(t *testing.T) {
 	nic := func(name string) core.Device { return core.Device{Name: name, Up: true, Retry: true} }
 	s := state{accepted: []string{"cxi0", "cxi1"}, devices: []core.Device{nic("cxi0")}}
 	const lacks = "the node lacks NIC cxi1 of its accepted inventory"
-	if f := s.nics()[0]; f.What != lacks {
+	if f := s.nics()[0]; f.What != lacks || f.Severity != core.Critical {
 		t.Errorf("got %+v", f)
 	}
 	s.devices = append(s.devices, nic("cxi4"))
 	f := s.nics()[0]
-	if f.What != lacks+", and has NIC cxi4" || !strings.HasPrefix(f.Remedy, "a NIC that was removed and put back") {
+	if f.What != lacks+", and has NIC cxi4" || f.Severity != core.Critical ||
+		!strings.HasPrefix(f.Remedy, "a NIC that was removed and put back") {
 		t.Errorf("got %+v", f)
 	}
 }
