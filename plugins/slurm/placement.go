@@ -8,7 +8,8 @@ import (
 // maxNodes bounds a job.
 const maxNodes = 100_000
 
-// shares are the nodes that a job has now, with its CPUs on them. They have no total where other jobs may run.
+// shares are the nodes that a job has now, with its CPUs on them. They have no total where squeue says that other jobs
+// may run.
 func shares(parts []row, n note) (map[string]core.Share, error) {
 	on := map[string]core.Share{}
 	for _, r := range parts {

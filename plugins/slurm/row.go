@@ -63,7 +63,8 @@ const (
 )
 
 // exclusive is OverSubscribe of a job by --exclusive or in a partition with OverSubscribe=EXCLUSIVE, which has all CPUs of
-// its nodes (_pack_default_job_details in slurmctld/job_mgr.c and job_share_string of 22.05.8 and 25.11).
+// its nodes (_pack_default_job_details in slurmctld/job_mgr.c and job_share_string of 22.05.8 and 25.11). In a partition
+// with OverSubscribe=FORCE:1 others may have them, too.
 const exclusive = "NO"
 
 // overlapping is OverSubscribe of a job by --oversubscribe or in a partition with OverSubscribe=FORCE. How many jobs may

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -24,28 +25,23 @@ type partition struct {
 }
 
 // totals gives each node without a total its CPUs, as often as jobs may have them if the job overlaps others. Where
-// sinfo does not tell them, the node counts its processors.
+// sinfo does not tell them, the node counts its processors. A job that squeue calls alone may overlap others, too.
 func (p *Plugin) totals(ctx context.Context, nodes map[string]core.Share, parts []row) {
-	shared := func(yield func(string) bool) {
-		for name, s := range nodes {
-			if s.Total == 0 && !yield(name) {
-				return
-			}
-		}
-	}
-	all := p.cpus.About(ctx, shared, p.askCPUs)
-	for name := range shared {
-		of := all[name]
-		times := 1
+	all := p.cpus.About(ctx, maps.Keys(nodes), p.askCPUs)
+	for name, s := range nodes {
+		of, times := all[name], 1
 		for i := range parts {
 			times = max(times, of.times(&parts[i]))
 		}
-		nodes[name] = core.Share{Cores: nodes[name].Cores, Total: of.cpus * times}
+		if s.Total == 0 || times > 1 {
+			nodes[name] = core.Share{Cores: s.Cores, Total: of.cpus * times}
+		}
 	}
 }
 
 // times is how often Slurm may give out a CPU that the job has. Partitions that share count their jobs each for itself,
-// and share with each other: also those of FORCE:1, whose jobs squeue does not call overlapping.
+// and share with each other. Those of FORCE:1 share, too: squeue does not call their jobs overlapping, and calls them
+// exclusive where the user asked for that. With select/linear they are.
 func (s *supply) times(r *row) int {
 	all, overlaps := 0, r.overlaps
 	for _, p := range s.partitions {
