@@ -76,7 +76,7 @@ func TestDrain(t *testing.T) {
 	w.agrees("n2", "")
 	w.oneStep(bob, "n2", 1)
 
-	w.inService("n2") // bob's job is over: else Slurm drains n2 a minute later, since it takes his task for one that cannot be killed
+	w.inService("n2") // bob has no task left: Slurm would drain n2 a minute later as "Kill task failed"
 	w.cluster.procs[theController].stop()
 	if out, err := w.weft("drain", "n2", "a fan"); err == nil || !strings.Contains(out, "tioga: n2: not drained: it does not answer: ") {
 		t.Errorf("slurmctld is away: %v\n%s", err, out)

@@ -63,8 +63,8 @@ func (g *Gone) why() string {
 	return describe(&g.Service) + " is gone, though its job was not cleaned up: a person or another program removed it"
 }
 
-// missed finds the services of runs that are ready and no more on their NICs. A NIC that is away or at fault proves
-// nothing. Tasks that begin without a service, or without its NIC, fail with that reason.
+// missed finds the services of runs that are ready and no more on their NICs. A NIC that is away proves nothing. One at
+// fault proves only that it restarted. Tasks that begin without a service, or without its NIC, fail with that reason.
 func (m *Machine) missed(attempt Attempt, in Read) {
 	for _, r := range m.runs {
 		if r.State != Ready || r.readyAt >= attempt {
@@ -103,9 +103,26 @@ func (r *holding) gone(services []core.Service, devices []core.Device) (out []Go
 		s := &r.Services[i]
 		p := r.place(s.Device)
 		d := p.now(devices)
-		if d != nil && d.Fault == "" && !shows(services, s) {
+		if d != nil && (d.Fault == "" || p.began(d)) && !shows(services, s) {
 			out = append(out, Gone{*s, p.began(d)})
 		}
 	}
 	return out
+}
+
+// renew forgets the driver's word on NICs that have restarted since. The node makes those services again.
+func (r *holding) renew(devices []core.Device) {
+	for i, p := range r.Places {
+		d := device(devices, p.Device)
+		if d == nil || p.now(devices) != d || !p.began(d) {
+			continue
+		}
+		r.Places = slices.Clone(r.Places)
+		r.Places[i] = placed(d)
+		r.claims = slices.DeleteFunc(r.claims, func(s core.Service) bool { return s.Device == p.Device })
+	}
+}
+
+func placed(d *core.Device) Place {
+	return Place{Device: d.Name, Bus: d.Bus, Probed: d.Probed, Sign: d.Sign}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,10 @@ func TestRestartedNIC(t *testing.T) {
 			f.devices[0].Fault = "EIO"
 			f.services = slices.DeleteFunc(f.services, func(s core.Service) bool { return s.Device == "cxi0" })
 		}, "", false},
+		"at fault after a restart": {func(f *nics) {
+			f.devices[0].Fault, f.devices[0].Probed = "EIO", "2"
+			f.services = slices.DeleteFunc(f.services, func(s core.Service) bool { return s.Device == "cxi0" })
+		}, "or its driver was loaded again", false},
 		"a hand removes the services": {func(f *nics) { probed := f.devices[0].Probed; f.probe(probed) },
 			"a person or another program removed it", true},
 	} {
@@ -138,5 +143,31 @@ func TestIDOfBefore(t *testing.T) {
 	b.wantPhases(t, Clean, Ready)
 	if !slices.ContainsFunc(b.nics.services, b.m.Entries()[1].Services[0].Same) {
 		t.Error("the clean-up of one job removed the other's service")
+	}
+}
+
+// TestRestartAmidAPrepare: the node makes the lost services again, and blames no NIC.
+func TestRestartAmidAPrepare(t *testing.T) {
+	for name, before := range map[string]func(Action) bool{
+		"before a reading":      func(a Action) bool { _, is := a.(Look); return is },
+		"before a service made": func(a Action) bool { _, is := a.(Create); return is },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(2)
+			b.nics.probe("0")
+			restarts := 0
+			b.hold = func(a Action) bool {
+				if before(a) && restarts < 3 {
+					restarts++
+					b.nics.probe(strconv.Itoa(restarts))
+				}
+				return false
+			}
+			b.wantErr(t, b.prepare(job("7", 0), 1000, 10), "")
+			b.pass(time.Minute)
+			if restarts == 0 || len(b.ours()) != 2 || count[Drain](b) > 0 || count[Withdraw](b) > 0 {
+				t.Errorf("after %d restarts: %+v, drained %d times", restarts, b.ours(), count[Drain](b))
+			}
+		})
 	}
 }

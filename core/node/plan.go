@@ -25,6 +25,7 @@ func (m *Machine) plan(r *holding, in Read) {
 		return
 	}
 	r.err = nil
+	r.renew(in.Devices)
 	if len(r.claims) > 0 {
 		s := &r.claims[0]
 		m.fail(r, core.Errorf(core.NICFailed, "%s: the driver said that it made it for %v, and the NIC does not show it so", describe(s), s.Owner))
@@ -182,8 +183,8 @@ func (m *Machine) fit(r *holding, there []core.Service) *core.Error {
 		specs = append(specs, core.ServiceSpec{Device: d.Name, Owner: core.UID(r.Grant.UID), VNIs: r.Grant.VNIs, Classes: r.Grant.Classes, Limits: got})
 	}
 	r.Specs, r.Places = specs, make([]Place, len(specs))
-	for i, d := range r.devices {
-		r.Places[i] = Place{Device: d.Name, Bus: d.Bus, Probed: d.Probed, Sign: d.Sign}
+	for i := range r.devices {
+		r.Places[i] = placed(&r.devices[i])
 	}
 	return nil
 }
