@@ -115,7 +115,7 @@ func (a *Agent) Do(ctx context.Context, ask core.Intent, peer core.Peer) core.Ou
 		if err := a.Look(ctx, func(m *node.Machine) { signs = m.Signs() }); err != nil {
 			return refuse(core.AsError(err))
 		}
-		h.Doubt = rundir.Restarted(signs)
+		h.Doubt = !rundir.Hold(signs)
 	}
 	w := work{in: h}
 	if ask.Action == core.Prepare && a.needs.Rundir != "" {

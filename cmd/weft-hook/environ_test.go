@@ -62,32 +62,41 @@ func TestTheFileAnswersATask(t *testing.T) {
 	}
 }
 
-// TestTheFileOfARestartedNIC is not believed: the agent knows which services are left.
+// TestTheFileOfARestartedNIC is not believed, nor is that of a NIC that the task's user cannot look up, as in a sandbox:
+// the agent knows which services are left.
 func TestTheFileOfARestartedNIC(t *testing.T) {
 	d := planned(t, alone)
-	nic := filepath.Join(t.TempDir(), "cxi0")
+	sight := string(place(t))
+	nic := filepath.Join(sight, "cxi0")
 	must(t, os.WriteFile(nic, nil, 0o600))
 	info, err := os.Stat(nic)
 	must(t, err)
+	user := how{env: []string{"JOB_ID=7"}}
+	owner := uint32(os.Getuid())
+	if owner == 0 {
+		user.uid, owner = nobody, nobody
+	}
 	e := rundir.Environ{
-		UID:     uint32(os.Getuid()),
+		UID:     owner,
 		Replies: map[string]rundir.Rendered{"taskprolog": {Reply: rundir.Reply{Stdout: []byte(exports)}}},
 		Signs:   []core.Sign{{Path: nic, Inode: info.Sys().(*syscall.Stat_t).Ino}},
 	}
-	must(t, rundir.WriteEnviron(rundir.EnvironPath(d.Environs(), ofJob("7")), e, e.UID))
+	must(t, rundir.WriteEnviron(rundir.EnvironPath(d.Environs(), ofJob("7")), e, owner))
 	serve(t, d.UsersSocket(), 0o666, listener.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
 		return core.HookReply{Stdout: []byte("by the agent")}, nil
 	})
-	task := func() string {
-		return run(t, how{env: []string{"JOB_ID=7"}}, "--dir", string(d), "tioga", "taskprolog").out
+	task := func(of, want string) {
+		t.Helper()
+		if got := run(t, user, "--dir", string(d), "tioga", "taskprolog"); got.exit != 0 || got.out != want {
+			t.Errorf("%s: %+v", of, got)
+		}
 	}
-	if got := task(); got != exports {
-		t.Errorf("the NIC has not restarted: %q", got)
-	}
+	task("the NIC has not restarted", exports)
+	must(t, os.Chmod(sight, 0))
+	task("the NIC cannot be looked up", "by the agent")
+	must(t, os.Chmod(sight, 0o755))
 	must(t, os.Remove(nic))
-	if got := task(); got != "by the agent" {
-		t.Errorf("the NIC has restarted: %q", got)
-	}
+	task("the NIC has restarted", "by the agent")
 }
 
 // TestWarningsAreToldOnce of a job: to its first task, which is the batch script or task 0 of the first step.

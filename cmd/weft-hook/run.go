@@ -68,7 +68,7 @@ func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed boo
 	}
 	if job.Job != "" {
 		e, err := c.dir.Environ(job)
-		if r, ok := e.Told(phase.Name, c.leads(phase.First, job)); err == nil && ok && !rundir.Restarted(e.Signs) {
+		if r, ok := e.Told(phase.Name, c.leads(phase.First, job)); err == nil && ok && rundir.Hold(e.Signs) {
 			if reply, ok := r.For(c.first(phase.Step)); ok {
 				return c.reply(reply)
 			}

@@ -39,20 +39,20 @@ func TestPlace(t *testing.T) {
 	if bus, second, _ := sysfs(root).place("cxi4"); bus != "0000:21:00.0" || second == first {
 		t.Errorf("PCI address %q, probe %q, and before %q", bus, second, first)
 	}
-	if rundir.Restarted([]core.Sign{sign}) {
+	if !rundir.Hold([]core.Sign{sign}) {
 		t.Error("the NIC has restarted before anything happened to it")
 	}
 	class := filepath.Join(root, "class/cxi_user")
 	if err := os.RemoveAll(filepath.Join(class, "cxi0")); err != nil {
 		t.Fatal(err)
 	}
-	if !rundir.Restarted([]core.Sign{sign}) {
+	if rundir.Hold([]core.Sign{sign}) {
 		t.Error("the NIC is gone")
 	}
 	if err := os.Rename(filepath.Join(class, "cxi4"), filepath.Join(class, "cxi0")); err != nil {
 		t.Fatal(err)
 	}
-	if !rundir.Restarted([]core.Sign{sign}) {
+	if rundir.Hold([]core.Sign{sign}) {
 		t.Error("another probe has the name")
 	}
 	if bus, probed, sign := sysfs(root).place("cxi5"); bus != "" || probed != "" || sign != (core.Sign{}) {

@@ -82,7 +82,8 @@ func (d *Driver) sign(device int) (s core.Sign) {
 	return s
 }
 
-// signs leaves the files of the NICs that are there, and no others. The folder is locked.
+// signs leaves the files of the NICs that are there, and no others, where every user can look them up. The folder is
+// locked.
 func (d *Driver) signs() error {
 	there := map[string]bool{}
 	for i := range d.nics {
@@ -98,7 +99,7 @@ func (d *Driver) signs() error {
 		delete(there, path)
 	}
 	for path := range there {
-		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600))
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o711), os.WriteFile(path, nil, 0o600))
 	}
 	return err
 }

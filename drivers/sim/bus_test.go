@@ -46,9 +46,9 @@ func held(t *testing.T, d *sim.Driver, s core.Service) *sim.LNI {
 	return l
 }
 
-// TestSign: a sign holds until its NIC is probed again, whatever its services are.
+// TestSign: a sign holds until its NIC is probed again, whatever its services are, and every user can look it up.
 func TestSign(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "nics")
 	d := sim.New(sim.Options{Dir: dir, NICs: 2})
 	read := func() (signs []core.Sign) {
 		t.Helper()
@@ -62,24 +62,29 @@ func TestSign(t *testing.T) {
 		return signs
 	}
 	first := read()
+	for path := filepath.Dir(first[0].Path); path != filepath.Dir(dir); path = filepath.Dir(path) {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o711 {
+			t.Errorf("%s: users cannot look up what lies in it: %v", path, err)
+		}
+	}
 	create(t, d, spec("cxi1", 1000, 100))
-	if rundir.Restarted(first) || !cmp.Equal(first, read()) {
+	if !rundir.Hold(first) || !cmp.Equal(first, read()) {
 		t.Errorf("a service was made: %v, and before %v", read(), first)
 	}
 	other := sim.At(dir) // `weft sim fault`
 	set(t, other, sim.Fault{Kind: sim.Vanish, Device: "cxi1"})
-	if rundir.Restarted(first[:1]) || !rundir.Restarted(first[1:]) {
+	if !rundir.Hold(first[:1]) || rundir.Hold(first[1:]) {
 		t.Error("one NIC was removed")
 	}
 	if err := other.ClearFaults(t.Context(), sim.Vanish, "cxi1"); err != nil {
 		t.Fatal(err)
 	}
 	second := read()
-	if rundir.Restarted(second) || len(second) != 2 {
+	if !rundir.Hold(second) || len(second) != 2 {
 		t.Errorf("the NIC is back: %v", second)
 	}
 	set(t, other, sim.Fault{Kind: sim.Reload})
-	if !rundir.Restarted(second[:1]) || !rundir.Restarted(second[1:]) || rundir.Restarted(read()) {
+	if rundir.Hold(second[:1]) || rundir.Hold(second[1:]) || !rundir.Hold(read()) {
 		t.Error("the driver was loaded again")
 	}
 }

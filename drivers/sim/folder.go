@@ -75,7 +75,7 @@ func (d *Driver) complete() {
 func (d *Driver) lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) && !d.adopt {
-		if err := os.MkdirAll(d.options.Dir, 0o700); err != nil {
+		if err := os.MkdirAll(d.options.Dir, 0o711); err != nil {
 			return nil, d.broken("make it", err)
 		}
 		f, err = os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)

@@ -1,22 +1,19 @@
 package rundir
 
 import (
-	"errors"
-	"io/fs"
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
 )
 
-// Restarted reports whether a NIC of signs has restarted, or is gone. A file that the caller may not look up shows
-// nothing.
-func Restarted(signs []core.Sign) bool {
+// Hold reports whether the caller sees that no NIC of signs has restarted. A file that the caller cannot look up, in a
+// sandbox for example, proves nothing.
+func Hold(signs []core.Sign) bool {
 	for _, s := range signs {
 		var st syscall.Stat_t
-		err := syscall.Stat(s.Path, &st)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && st.Ino != s.Inode {
-			return true
+		if syscall.Stat(s.Path, &st) != nil || st.Ino != s.Inode {
+			return false
 		}
 	}
-	return false
+	return true
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-func TestRestarted(t *testing.T) {
+func TestHold(t *testing.T) {
 	dir := t.TempDir()
 	var st syscall.Stat_t
 	if err := syscall.Stat(dir, &st); err != nil {
@@ -24,14 +24,14 @@ func TestRestarted(t *testing.T) {
 		signs []core.Sign
 		want  bool
 	}{
-		"none":            {nil, false},
-		"holds":           {[]core.Sign{here}, false},
-		"another inode":   {[]core.Sign{here, {Path: dir, Inode: st.Ino + 1}}, true},
-		"not there":       {[]core.Sign{here, {Path: filepath.Join(dir, "gone"), Inode: st.Ino}}, true},
+		"none":            {nil, true},
+		"holds":           {[]core.Sign{here}, true},
+		"another inode":   {[]core.Sign{here, {Path: dir, Inode: st.Ino + 1}}, false},
+		"not there":       {[]core.Sign{here, {Path: filepath.Join(dir, "gone"), Inode: st.Ino}}, false},
 		"not looked up":   {[]core.Sign{{Path: string(make([]byte, 5000)), Inode: st.Ino}}, false},
 		"below no folder": {[]core.Sign{{Path: filepath.Join(file, "x"), Inode: st.Ino}}, false},
 	} {
-		if got := Restarted(c.signs); got != c.want {
+		if got := Hold(c.signs); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
