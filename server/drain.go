@@ -125,7 +125,8 @@ type Told struct {
 }
 
 // told waits until the calls to every scheduler are over, and asks each for its list. It leaves out a scheduler that
-// has none of the nodes, or no such list.
+// has none of the nodes, or no such list. The store has those lists afterwards, so a server that starts later can tell
+// a person's resume from a drain that a scheduler missed.
 func (s *Server) told(ctx context.Context, names []string, drain bool) (all []Told, err error) {
 	patience, cancel := context.WithTimeout(ctx, s.limits.Describe)
 	defer cancel()
@@ -153,7 +154,7 @@ func (s *Server) told(ctx context.Context, names []string, drain bool) (all []To
 	slices.SortFunc(all, func(a, b Told) int {
 		return cmp.Or(cmp.Compare(a.Scheduler, b.Scheduler), hostlist.Compare(a.Nodes, b.Nodes))
 	})
-	return all, nil
+	return all, s.Look(ctx, func(*engine.Machine) {}) // behind the commit of the lists
 }
 
 // judge compares a scheduler's list with a drain or a resume, with one element for all nodes that have the same effect.
