@@ -59,7 +59,8 @@ func TestBadFiles(t *testing.T) {
 		if kind == "nothing" { // the folder lacks it
 			named = append(named, filepath.Dir(path)+": ")
 		}
-		if strings.HasSuffix(path, ".hcl") && kind == "part" { // cut between two settings, it is right, and has defaults
+		cut := kind == "part" || kind == "cut in place"
+		if strings.HasSuffix(path, ".hcl") && cut { // perhaps between two settings: it is right then, and has defaults
 			named = append(named, " /etc/weft/")
 		}
 		if strings.HasSuffix(path, ".policy.hcl") { // another policy may fail its tests
