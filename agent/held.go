@@ -30,9 +30,13 @@ func (s *state) held() []core.Finding {
 		})
 	}
 	for _, r := range s.stuck {
+		remedy := "mend that"
+		if r.Busy {
+			remedy = "end the application that holds it"
+		}
 		found = append(found, core.Finding{
 			Severity: core.Warning, What: "job " + r.Key.JobID.String() + " cannot be cleaned up yet", Evidence: r.Why,
-			Remedy: "end the application that holds it; the node goes on trying, and a reboot ends it for certain",
+			Remedy: remedy + "; the node goes on trying, and a reboot ends it for certain",
 		})
 	}
 	return found

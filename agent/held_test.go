@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
 )
 
 // TestManyStraysAreOneFinding: a foreign manager's services fill one line, and one alone has its own command.
@@ -137,5 +138,16 @@ func TestANICUnderAnotherName(t *testing.T) {
 	if f.What != lacks+", and has NIC cxi4" || f.Severity != core.Critical ||
 		!strings.HasPrefix(f.Remedy, "a NIC that was removed and put back") {
 		t.Errorf("got %+v", f)
+	}
+}
+
+// TestRemedyOfAJobThatStays: only a job whose service is in use waits for an application.
+func TestRemedyOfAJobThatStays(t *testing.T) {
+	for _, busy := range []bool{true, false} {
+		s := state{stuck: []node.Stuck{{Why: "NIC cxi1 is not there", Busy: busy}}}
+		f := s.held()[0]
+		if strings.Contains(f.Remedy, "application") != busy {
+			t.Errorf("busy %v: the remedy is %q", busy, f.Remedy)
+		}
 	}
 }

@@ -64,8 +64,9 @@ func (m *Machine) Missing(services []core.Service, devices []core.Device) (out [
 
 // Stuck is a run that is being cleaned and waits for something.
 type Stuck struct {
-	Key core.Key
-	Why string
+	Key  core.Key
+	Why  string
+	Busy bool // an application still uses a service
 }
 
 // Stuck are the runs whose cleaning waits, oldest first.
@@ -73,7 +74,7 @@ func (m *Machine) Stuck() []Stuck {
 	var out []Stuck
 	for _, r := range m.runs {
 		if r.State == Cleaning && r.waits != "" {
-			out = append(out, Stuck{r.Key, r.waits})
+			out = append(out, Stuck{r.Key, r.waits, r.busy})
 		}
 	}
 	return out

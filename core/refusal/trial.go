@@ -94,5 +94,5 @@ func (s Step) Meaning() (meaning, remedy string) {
 	if m, known := of[s.Errno]; known {
 		return m[0], m[1]
 	}
-	return "the NIC failed", core.NICFailed.Remedy()
+	return "the NIC failed", core.NICRemedy
 }

@@ -3,6 +3,7 @@ package refusal_test
 import (
 	"testing"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/refusal"
 )
 
@@ -35,7 +36,7 @@ func TestTrial(t *testing.T) {
 		}
 	}
 	other := refusal.Step{Name: "LNI", Errno: "EIO"}
-	if meaning, remedy := other.Meaning(); meaning != "the NIC failed" || remedy == "" {
+	if meaning, remedy := other.Meaning(); meaning != "the NIC failed" || remedy != core.NICRemedy {
 		t.Errorf("another number means %q, %q", meaning, remedy)
 	}
 }
