@@ -14,8 +14,11 @@ import (
 // fewRGIDs is when a NIC's resource group ids are about to end: an application takes one, and a node runs some at once.
 const fewRGIDs = 8
 
-// OutOfService is FindingRow.What of a drained node.
-const OutOfService = "this node was taken out of service"
+// FindingRow.What of a node on which no new job starts.
+const (
+	OutOfService = "this node was taken out of service"
+	NoSession    = "the agent has no session with the server: new jobs wait, running ones do not notice"
+)
 
 // diagnose says what is wrong with a node. It is pure.
 func diagnose(s state) []core.Finding {
@@ -220,7 +223,7 @@ func (s *state) self() []core.Finding {
 		})
 	}
 	if !s.linked {
-		found = append(found, core.Finding{Severity: core.Warning, What: "the agent has no session with the server: new jobs wait, running ones do not notice", Evidence: "no connection stands: " + s.outage, Remedy: "`weft status` on the server's host; then the network, and `agent { server }` in config.hcl"})
+		found = append(found, core.Finding{Severity: core.Warning, What: NoSession, Evidence: "no connection stands: " + s.outage, Remedy: "`weft status` on the server's host; then the network, and `agent { server }` in config.hcl"})
 	}
 	switch {
 	case s.bypassErr != nil:

@@ -18,6 +18,9 @@ import (
 	"github.com/weft-hpc/weft/core/hostlist"
 )
 
+// trialBudget is what a trial of one NIC may take.
+const trialBudget = 100 * time.Millisecond
+
 // trialUser is whose job a trial is: a user of each system, who has no rights.
 const trialUser = "nobody"
 
@@ -25,8 +28,16 @@ const trialUser = "nobody"
 func withTrial(
 	ctx context.Context, o *cli.Options, node string, limit time.Duration, path string, seen []agent.FindingRow,
 ) []agent.FindingRow {
-	drained := func(r agent.FindingRow) bool { return r.What == agent.OutOfService }
-	if at := slices.IndexFunc(seen, drained); at >= 0 {
+	find := func(what string) int {
+		return slices.IndexFunc(seen, func(r agent.FindingRow) bool { return r.What == what })
+	}
+	if find(agent.NoSession) >= 0 {
+		return append(seen, agent.FindingRow{
+			Severity: core.Warning.String(), Of: "deep", What: "the NICs were not tried: no job starts without the server",
+			Remedy: "`weft status` on the server's host; try again once the node has a session",
+		})
+	}
+	if at := find(agent.OutOfService); at >= 0 {
 		return append(seen, agent.FindingRow{
 			Severity: core.Warning.String(), Of: "deep", What: "the NICs were not tried: a drained node takes no job",
 			Evidence: seen[at].Evidence,
@@ -92,9 +103,8 @@ func deep(
 // judge says what the trials show; NICs with the same result share a row. A NIC that the examination calls critical is
 // none that an application can use: libfabric may leave it out where a service can be opened.
 func judge(tried run.Tried, seen []agent.FindingRow) (rows []agent.FindingRow) {
-	var slowest time.Duration
+	slowest := map[string]time.Duration{} // by what is found
 	for _, t := range tried.Trials {
-		slowest = max(slowest, t.Took)
 		var found []agent.FindingRow
 		failed, all := t.Failed()
 		for _, s := range failed {
@@ -117,10 +127,15 @@ func judge(tried run.Tried, seen []agent.FindingRow) (rows []agent.FindingRow) {
 				Severity: core.Good.String(), Of: "deep", What: "NIC %s: a user's application can use it",
 				Evidence: "opened by " + tried.User + ": " + strings.Join(opened, ", "),
 			}}
-			if blamed(seen, t.Device) {
+			switch {
+			case blamed(seen, t.Device):
 				found[0].Severity = core.Notice.String()
 				found[0].What = "NIC %s: a user can open a service on it; its critical finding stays"
 				found[0].Remedy = "mend what is critical of the NIC, and try again"
+			case t.Took > trialBudget:
+				found[0].Severity = core.Warning.String()
+				found[0].What = "NIC %s: a user's application can use it, and waits for it too long"
+				found[0].Remedy = "look for the NIC in the kernel's log; try again while the node is idle"
 			}
 		}
 		for _, f := range found {
@@ -131,13 +146,17 @@ func judge(tried run.Tried, seen []agent.FindingRow) (rows []agent.FindingRow) {
 				at, rows = len(rows), append(rows, f)
 			}
 			rows[at].NICs = append(rows[at].NICs, t.Device)
+			if len(failed) == 0 {
+				slowest[f.What] = max(slowest[f.What], t.Took)
+			}
 		}
 	}
 	for i := range rows {
 		r := &rows[i]
-		if slices.SortFunc(r.NICs, hostlist.Compare); r.Severity == core.Good.String() {
-			r.Evidence += fmt.Sprintf("; at most %v a NIC", slowest.Round(time.Microsecond))
+		if took, opened := slowest[r.What]; opened {
+			r.Evidence += fmt.Sprintf("; at most %v a NIC", took.Round(time.Microsecond))
 		}
+		slices.SortFunc(r.NICs, hostlist.Compare)
 		r.What = fmt.Sprintf(r.What, hostlist.Fold(r.NICs))
 	}
 	return rows

@@ -26,6 +26,9 @@ const (
 	doctorMost = 5 * time.Minute
 )
 
+// exitUnexamined is the exit code of a call that was refused or went nowhere.
+const exitUnexamined = 3
+
 func NewDoctor(o *cli.Options) *cobra.Command {
 	var node, path string
 	var health, all, trial bool
@@ -41,7 +44,8 @@ command that fixes it. Only root may use this verb on a node.
 Exit codes:
   0  there is no fault
   1  the worst fault is a warning
-  2  the worst fault is critical, or the agent does not answer
+  2  the worst fault is critical, or the agent does not answer; or wrong usage
+  3  nothing was examined: the caller may not, or there is no such node
 
 With --deep, a process without any rights opens a service on each NIC, as an
 application does. The process is a job of the scheduler of type local. So the
@@ -130,7 +134,7 @@ admin_group may do this.`,
 				rows, err = []agent.FindingRow{{Severity: core.Critical.String(), What: core.AsError(err).Line()}}, nil
 			}
 			if err != nil {
-				return err
+				return unexamined(err)
 			}
 			if health {
 				return printHealth(os.Stdout, rows)
@@ -152,6 +156,14 @@ admin_group may do this.`,
 	report.flags(cmd)
 	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit; 8s with --health, 5m with --report")
 	return cmd
+}
+
+// unexamined gives an error a code that is no severity's; wrong usage keeps its own.
+func unexamined(err error) error {
+	if cli.ExitCode(err) != cli.ExitFailed {
+		return err
+	}
+	return cli.Exit(exitUnexamined, err)
 }
 
 // examine asks the agent. One that does not answer is the finding; a caller who may not ask is an error.

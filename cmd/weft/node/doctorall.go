@@ -17,7 +17,7 @@ import (
 func doctorAll(ctx context.Context, o *cli.Options, limit time.Duration) error {
 	nodes, err := everyNode[agent.FindingRow](ctx, o, agent.VerbDoctor, limit)
 	if err != nil {
-		return err
+		return unexamined(err)
 	}
 	code := 0
 	for i := range nodes {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -18,6 +19,7 @@ import (
 func NewServices(o *cli.Options) *cobra.Command {
 	var node string
 	var all bool
+	var limit time.Duration
 	cmd := o.Listing(&cobra.Command{
 		Use: "services", Short: "List the CXI services on a node's NICs, and their owners", Args: cobra.NoArgs,
 		Long: `List the CXI services on a node's NICs, and their owners. The table has one
@@ -49,7 +51,9 @@ with the same service. Only root and the members of admin_group may do this.`,
 			if err != nil {
 				return err
 			}
-			rows, err := cli.ListNode[agent.ServiceRow](cmd.Context(), o, at, agent.VerbServices, nil)
+			ctx, cancel := context.WithTimeout(cmd.Context(), limit)
+			defer cancel()
+			rows, err := cli.ListNode[agent.ServiceRow](ctx, o, at, agent.VerbServices, nil)
 			if err != nil {
 				return err
 			}
@@ -58,6 +62,7 @@ with the same service. Only root and the members of admin_group may do this.`,
 	})
 	o.NodeFlag(cmd, &node, "list the services on this node")
 	cmd.Flags().BoolVar(&all, "all", false, "list the services on every node")
+	cmd.Flags().DurationVar(&limit, "limit", doctorTime, "time limit of one node's list")
 	return cmd
 }
 
