@@ -18,7 +18,7 @@ import (
 	"github.com/weft-hpc/weft/core/hostlist"
 )
 
-// trialBudget is what a trial of one NIC may take.
+// trialBudget is the time that a trial of one NIC may take.
 const trialBudget = 100 * time.Millisecond
 
 // trialUser is whose job a trial is: a user of each system, who has no rights.
@@ -103,7 +103,7 @@ func deep(
 // judge says what the trials show; NICs with the same result share a row. A NIC that the examination calls critical is
 // none that an application can use: libfabric may leave it out where a service can be opened.
 func judge(tried run.Tried, seen []agent.FindingRow) (rows []agent.FindingRow) {
-	slowest := map[string]time.Duration{} // by what is found
+	slowest := map[string]time.Duration{} // by the finding
 	for _, t := range tried.Trials {
 		var found []agent.FindingRow
 		failed, all := t.Failed()
