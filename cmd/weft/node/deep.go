@@ -84,6 +84,13 @@ func deep(
 			Severity: core.Critical.String(), Of: "deep", What: "no job can start on this node: a trial got no service",
 			Evidence: core.OneLine(said.String(), err.Error()), Remedy: "fix the fault in the evidence, and try again",
 		}
+		if slices.ContainsFunc(seen, func(r agent.FindingRow) bool { // the examination has told the fault
+			return rank(r) == int(core.Critical) && slices.ContainsFunc(r.NICs, func(nic string) bool {
+				return strings.Contains(row.Evidence, nic+" ")
+			})
+		}) {
+			row.Severity, row.Remedy = core.Notice.String(), "mend what is critical of the NIC, and try again"
+		}
 		if child.ProcessState != nil && child.ProcessState.ExitCode() == run.TryNone {
 			row.Severity, row.What = core.Warning.String(), "a trial cannot be made here"
 			row.Remedy = "change config.hcl as the evidence says; the NICs were not tried"
