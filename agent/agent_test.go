@@ -37,6 +37,7 @@ type authority struct {
 	vnis    map[core.Key]core.VNI
 	reports []core.Report
 	down    bool
+	mute    bool        // it takes the first report and answers nothing
 	refusal *core.Error // while it is down; nil: it is away
 	tried   []time.Time // sessions while it was down
 	orders  chan core.Orders
@@ -88,7 +89,12 @@ func (a *authority) Attend(ctx context.Context, _ string, first core.Report, nex
 		return core.Errorf(core.ServerAway, "server: down")
 	}
 	a.reports = append(a.reports, first)
+	mute := a.mute
 	a.mu.Unlock()
+	if mute {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
 	told(core.Orders{Head: core.Head{Store: "x", Epoch: 1, Revision: 1}})
 	for {
 		select {

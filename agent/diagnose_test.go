@@ -155,6 +155,16 @@ func TestFindings(t *testing.T) {
 				synctest.Wait()
 			}, "warning", "the agent has no session with the server", "no connection stands: server: its connection ended", "`weft status`",
 		},
+		"a server that does not answer": {
+			func(_ *testing.T, r *rig) {
+				r.server.mu.Lock()
+				r.server.mute = true
+				r.server.mu.Unlock()
+				r.server.cut <- core.Errorf(core.ServerAway, "server: its connection ended")
+				time.Sleep(time.Minute) // the agent comes again
+				synctest.Wait()
+			}, "warning", "the agent has no session with the server", "no connection stands: ", "`weft status`",
+		},
 		"two hosts": {
 			func(_ *testing.T, r *rig) {
 				r.server.orders <- core.Orders{TwoHosts: core.TwinPrefix + "10.0.0.1 and 10.0.0.2"}

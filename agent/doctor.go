@@ -237,9 +237,9 @@ func (a *Agent) examine(ctx context.Context, site Site) state {
 		s.lookErr = a.Reread(ctx)
 	}
 	a.mu.Lock()
-	s.linked = a.session != nil
+	s.linked = a.session != nil && a.session.up
 	a.mu.Unlock()
-	s.outage = a.outage.why()
+	s.outage = cmp.Or(a.outage.why(), "the server has not answered yet")
 	if told := a.twoHosts.Load(); told != nil {
 		s.twoHosts = *told
 	}
