@@ -13,6 +13,7 @@ type Grant struct {
 	Asked      bool                 // the user asked for Classes by name
 	Limits     Limits               // to reserve on each NIC of this node
 	Floor      [NumResources]uint16 // Weft may not fit a reservation below this
+	Exact      bool                 // the user wants what Limits reserve, and no less
 	Share      Share                // bounds Limits on each NIC
 	MinNICs    int                  // fewest NICs that must carry a service; 0: all of the node's inventory
 	Inventory  []string             // the node's accepted NICs

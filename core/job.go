@@ -43,6 +43,7 @@ type Request struct {
 	Classes     Classes // 0: as policy says
 	Depth       int     // replaces share.cores; 0: the cores; at most 1024 (Slurm)
 	Collectives bool
+	Exact       bool // nothing less than what is reserved (no_adjust_limits)
 	Limits      [NumResources]LimitRequest
 	Warnings    []string // options that the adapter accepted and that have no effect
 }

@@ -5,7 +5,7 @@
 # for beyond what is set here in the end is refused by name.
 #
 # when    is an expression over job (id, scheduler, user, uid, gid, groups, account, queue, nodes, cores), job.request (off, vnis, job_vni,
-#         single_node_vni, traffic_classes, depth, collectives, limits) and system (nodes).
+#         single_node_vni, traffic_classes, depth, collectives, no_adjust_limits, limits) and system (nodes).
 # match   is plain data, cheap for any number of rules: users, groups, accounts, queues, schedulers, nodes. All lists that are given must hold something
 #         of the job. With nodes, a rule is for jobs that lie in the list altogether, a deny for jobs with any node in it.
 #
@@ -33,7 +33,7 @@ limits "per_core" {
   ptes = { reserved = 6 * share.cores, ask = 12 * share.cores, max = 2048 }
   les  = { reserved = 16 * share.cores, ask = 32 * share.cores, max = 16384 }
   acs  = { reserved = 2 * share.cores, ask = 4 * share.cores, max = 1022 }
-  # tles: none. They are for triggered operations, and a NIC has only 4 pools of them, so 4 jobs a node.
+  # tles: none. They are for triggered operations, and a NIC has only 4 pools of them, one of which the driver keeps: 3 jobs a node.
 }
 
 # For jobs that use triggered operations, as hardware collectives do.

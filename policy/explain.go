@@ -132,6 +132,7 @@ func asks(a attribute, r core.Request) string {
 		say(r.Classes != 0, "%s", r.Classes)
 	case limitsAttr:
 		say(r.Depth != 0, "depth %d", r.Depth)
+		say(r.Exact, "no_adjust_limits")
 		for i, l := range r.Limits {
 			for what, n := range map[string]*uint16{"def": l.PerCore, "res": l.Reserved, "max": l.Max} {
 				if n != nil {

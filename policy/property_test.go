@@ -34,6 +34,7 @@ func jobs(t *rapid.T) core.Job {
 		Request: core.Request{
 			Off: rarely("off"), VNIs: number.Draw(t, "vnis"), JobVNI: rapid.Bool().Draw(t, "job vni"), SingleNode: rarely("single"),
 			Classes: core.Classes(rapid.Uint8().Draw(t, "classes")), Depth: number.Draw(t, "depth"), Collectives: rapid.Bool().Draw(t, "collectives"),
+			Exact: rapid.Bool().Draw(t, "exact"),
 		},
 	}
 	hosts := rapid.SampledFrom([]string{"n1", "n[1-4]", "n[3-6]"})

@@ -43,6 +43,8 @@ var variables = map[string]any{
 	// It stands in for share.cores; 0: not given.
 	"job.request.depth":       amount(func(e *evaluation) int64 { return int64(e.facts.Job.Request.Depth) }),
 	"job.request.collectives": truth(func(e *evaluation) bool { return e.facts.Job.Request.Collectives }),
+	// Nothing less than what is reserved.
+	"job.request.no_adjust_limits": truth(func(e *evaluation) bool { return e.facts.Job.Request.Exact }),
 	// Resources of which a limit was asked for: txqs ….
 	"job.request.limits": list(limited),
 

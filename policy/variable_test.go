@@ -56,10 +56,11 @@ func TestRequestIsInVariables(t *testing.T) {
 func TestFactsBearTheNamesOfVariables(t *testing.T) {
 	job := fulltest.Value[core.Job]()
 	job.Request.Off, job.Request.JobVNI, job.Request.SingleNode, job.Request.Collectives = false, false, false, false
+	job.Request.Exact = false
 	job.Placements = []core.Placement{{Hosts: "7", Nodes: 7, Cores: 1}} // a hostlist that is also a number
 	clear(job.Request.Limits[1:])                                       // facts have no order of resources
 	for _, only := range []*bool{
-		&job.Request.Off, &job.Request.JobVNI, &job.Request.SingleNode, &job.Request.Collectives,
+		&job.Request.Off, &job.Request.JobVNI, &job.Request.SingleNode, &job.Request.Collectives, &job.Request.Exact,
 	} {
 		*only = true
 		text, err := json.Marshal(facts.Of(job))

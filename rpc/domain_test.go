@@ -135,7 +135,7 @@ var (
 		g := core.Grant{
 			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs), Classes: genClass.Draw(t, "classes"),
 			Limits: genLimits.Draw(t, "limits"), Floor: genCounts.Draw(t, "floor"),
-			Asked: rapid.Bool().Draw(t, "asked"), Share: core.Share{Cores: genInt.Draw(t, "cores"), Total: genInt.Draw(t, "total")}, MinNICs: genInt.Draw(t, "min nics"),
+			Asked: rapid.Bool().Draw(t, "asked"), Exact: rapid.Bool().Draw(t, "exact"), Share: core.Share{Cores: genInt.Draw(t, "cores"), Total: genInt.Draw(t, "total")}, MinNICs: genInt.Draw(t, "min nics"),
 			Inventory: list(t, "inventory", genName, 4), Warnings: list(t, "warnings", genText, 3), Head: genHead.Draw(t, "head"),
 		}
 		if rapid.Bool().Draw(t, "collective") {
@@ -202,7 +202,7 @@ var (
 		r := core.Request{
 			Off: rapid.Bool().Draw(t, "off"), VNIs: genInt.Draw(t, "vnis"), JobVNI: rapid.Bool().Draw(t, "job vni"), SingleNode: rapid.Bool().Draw(t, "single node"),
 			Classes: genClass.Draw(t, "classes"), Depth: genInt.Draw(t, "depth"), Collectives: rapid.Bool().Draw(t, "collectives"),
-			Warnings: list(t, "warnings", genText, 3),
+			Exact: rapid.Bool().Draw(t, "exact"), Warnings: list(t, "warnings", genText, 3),
 		}
 		number := rapid.Ptr(rapid.Uint16(), true) // nil asks for nothing, 0 asks for 0
 		for i := range r.Limits {

@@ -10,7 +10,7 @@ func encodeGrant(g core.Grant) *corev1.Grant {
 		Run: encodeRun(g.Run), Gid: g.GID, Vnis: encodeVNIs(g.VNIs), Classes: uint32(g.Classes), Limits: encodeLimits(g.Limits), Floor: encodeCounts(g.Floor),
 		MinNics: count(g.MinNICs), Inventory: every(g.Inventory, utf), Warnings: texts(g.Warnings), Head: encodeHead(g.Head),
 	}
-	p.Asked = g.Asked
+	p.Asked, p.Exact = g.Asked, g.Exact
 	if g.Share != (core.Share{}) {
 		p.Share = &corev1.Share{Cores: count(g.Share.Cores), Total: count(g.Share.Total)}
 	}
@@ -25,7 +25,7 @@ func (d *decoder) grant(p *corev1.Grant) core.Grant {
 		Run: d.run(p.GetRun()), GID: d.uid(p.GetGid()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs), Classes: d.classes(p.GetClasses(), core.AllClasses),
 		Limits: d.wanted(p.GetLimits()), Floor: d.counts(p.GetFloor()), MinNICs: d.count("NICs", p.GetMinNics()),
 		Inventory: each(d, "NICs", p.GetInventory(), maxDevices, d.device), Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text),
-		Head: d.head(p.GetHead()), Asked: p.GetAsked(),
+		Head: d.head(p.GetHead()), Asked: p.GetAsked(), Exact: p.GetExact(),
 		Share: core.Share{Cores: d.count("cores", p.GetShare().GetCores()), Total: d.count("cores", p.GetShare().GetTotal())},
 	}
 	if p.GetCollective() != nil {

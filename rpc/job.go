@@ -60,7 +60,7 @@ func (d *decoder) job(p *schedulerv1.Job) core.Job {
 func encodeRequest(r core.Request) *schedulerv1.Request {
 	return &schedulerv1.Request{
 		Off: r.Off, Vnis: count(r.VNIs), JobVni: r.JobVNI, SingleNode: r.SingleNode, Classes: uint32(r.Classes), Depth: count(r.Depth),
-		Collectives: r.Collectives, Limits: encodeLimitRequests(r.Limits), Warnings: texts(r.Warnings),
+		Collectives: r.Collectives, Exact: r.Exact, Limits: encodeLimitRequests(r.Limits), Warnings: texts(r.Warnings),
 	}
 }
 
@@ -68,7 +68,7 @@ func (d *decoder) request(p *schedulerv1.Request) core.Request {
 	return core.Request{
 		Off: p.GetOff(), VNIs: d.count("VNIs", p.GetVnis()), JobVNI: p.GetJobVni(), SingleNode: p.GetSingleNode(),
 		Classes: d.classes(p.GetClasses(), core.AllClasses), Depth: d.count("depth", p.GetDepth()), Collectives: p.GetCollectives(),
-		Limits: d.limitRequests(p.GetLimits()), Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text),
+		Exact: p.GetExact(), Limits: d.limitRequests(p.GetLimits()), Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text),
 	}
 }
 

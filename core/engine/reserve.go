@@ -248,7 +248,7 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	at := r.placement(n.Name)
 	g := core.Grant{
 		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Asked: r.Job.Request.Classes != 0, Limits: r.limits(at, n, said), Floor: d.Floor, MinNICs: d.MinNICs,
-		Inventory: n.Inventory, Warnings: d.Warnings,
+		Inventory: n.Inventory, Warnings: d.Warnings, Exact: r.Job.Request.Exact,
 	}
 	if !d.Greedy {
 		g.Share = r.share(at, n, said)

@@ -153,6 +153,10 @@ func (m *Machine) refit(r *holding, sent []core.ServiceSpec, short []*core.Error
 			m.fail(r, core.AsError(err))
 			return
 		}
+		if err := r.whole(sent[i].Device, got); err != nil {
+			m.fail(r, err)
+			return
+		}
 		for j := range specs {
 			if specs[j].Device == sent[i].Device {
 				specs[j].Limits = got

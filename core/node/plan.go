@@ -171,6 +171,9 @@ func (m *Machine) fit(r *holding, there []core.Service) *core.Error {
 		if err != nil {
 			return core.AsError(err)
 		}
+		if err := r.whole(d.Name, got); err != nil {
+			return err
+		}
 		for _, w := range bounded {
 			if !slices.ContainsFunc(short, func(s limits.Warning) bool { return s.Resource == w.Resource }) {
 				r.Warnings = append(r.Warnings, w.String())
@@ -185,6 +188,20 @@ func (m *Machine) fit(r *holding, there []core.Service) *core.Error {
 	r.Specs, r.Places = specs, make([]Place, len(specs))
 	for i := range r.devices {
 		r.Places[i] = placed(&r.devices[i])
+	}
+	return nil
+}
+
+// whole refuses limits that reserve less than a user wants who takes no less.
+func (r *holding) whole(device string, got core.Limits) *core.Error {
+	for i, want := range r.Grant.Limits {
+		if r.Grant.Exact && got[i].Reserved < want.Reserved {
+			n := core.Resource(i) //nolint:gosec // fewer than NumResources
+			return core.Errorf(core.BelowFloor, "NIC %s: %s: %d of %d can be reserved, and no_adjust_limits wants all of them",
+				device, n, got[i].Reserved, want.Reserved).
+				WithShort(core.Shortage{Device: device, Resource: n, Want: want.Reserved, Have: got[i].Reserved}).
+				WithRemedy("leave out no_adjust_limits, or ask for nodes without other jobs")
+		}
 	}
 	return nil
 }

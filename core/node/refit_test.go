@@ -180,6 +180,65 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestExact: with no_adjust_limits a job has all that it reserves on every NIC, or nothing. It does not take a
+// neighbour's part of the node for that.
+func TestExact(t *testing.T) {
+	for name, test := range map[string]struct {
+		share core.Share
+		taken uint16 // by somebody else, of the 1000 of each NIC
+		late  bool   // after the node has read what there is
+		says  string
+	}{
+		"all is there":    {taken: 990},
+		"too little":      {taken: 991, says: "NIC cxi0: txqs: 9 of 10 can be reserved, and no_adjust_limits wants all of them"},
+		"taken meanwhile": {taken: 991, late: true, says: "NIC cxi0: txqs: 9 of 10 can be reserved, and no_adjust_limits wants"},
+		"its part":        {share: core.Share{Cores: 1, Total: 100}},
+		"less than that":  {share: core.Share{Cores: 1, Total: 200}, says: "NIC cxi0: txqs: 5 of 10 can be reserved, and no_adjust_limits wants"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, exact := range []bool{true, false} {
+				b := newBench(2)
+				take := func() {
+					for _, d := range b.nics.devices {
+						l := core.Limits{core.TXQ: {Max: test.taken, Reserved: test.taken}}
+						b.nics.make(core.ServiceSpec{Device: d.Name, Owner: core.UID(5), VNIs: []core.VNI{5000}, Limits: l})
+					}
+				}
+				b.grant = func(r Reserve) (core.Grant, *core.Error) {
+					g := grantOf(r, 4034)
+					g.Limits, g.Share = core.Limits{core.TXQ: {Max: 1000, Reserved: 10}}, test.share
+					g.Exact = exact
+					return g, nil
+				}
+				b.hold = func(a Action) bool { _, ok := a.(Create); return ok && test.late }
+				if test.taken > 0 && !test.late {
+					take()
+				}
+				call := b.prepare(job("7", 0), 1000, 10)
+				if b.hold = nil; test.late {
+					take()
+					b.do(b.held[0])
+				}
+				b.pass(time.Minute)
+				out, mine := b.replies[call], 0
+				for _, s := range b.ours() {
+					if s.Owner == core.UID(1000) {
+						mine++
+					}
+				}
+				switch {
+				case exact && test.says != "":
+					if mine != 0 || out.Err == nil || out.Err.Reason != core.BelowFloor || !strings.Contains(out.Err.What, test.says) {
+						t.Errorf("it has %d services, and says %v", mine, out.Err)
+					}
+				case mine != 2 || out.Err != nil || (len(out.Warnings) > 0) != (test.says != ""):
+					t.Errorf("it has %d services, and says %v, warnings %q", mine, out.Err, out.Warnings)
+				}
+			}
+		})
+	}
+}
+
 // TestShareOfTwo: no scheduler counts the node's cores, and two jobs each have as many as it has processors. The first has
 // all, and the second is warned that it may.
 func TestShareOfTwo(t *testing.T) {

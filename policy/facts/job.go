@@ -66,6 +66,7 @@ type Request struct {
 	TrafficClasses []string       `json:"traffic_classes,omitempty"`
 	Depth          int            `json:"depth,omitempty"`
 	Collectives    bool           `json:"collectives,omitempty"`
+	Exact          bool           `json:"no_adjust_limits,omitempty"`
 	Limits         map[string]Ask `json:"limits,omitempty"` // by resource
 	Warnings       []string       `json:"warnings,omitempty"`
 }
@@ -112,7 +113,7 @@ func Of(job core.Job) Job {
 		ID: job.Job, Scheduler: job.Scheduler, User: job.User, UID: job.UID, GID: job.GID, Groups: job.Groups, Account: job.Account, Queue: job.Queue,
 		Request: Request{
 			Off: job.Request.Off, VNIs: job.Request.VNIs, JobVNI: job.Request.JobVNI, SingleNode: job.Request.SingleNode, Depth: job.Request.Depth,
-			Collectives: job.Request.Collectives, Warnings: job.Request.Warnings,
+			Collectives: job.Request.Collectives, Exact: job.Request.Exact, Warnings: job.Request.Warnings,
 		},
 	}
 	if job.Request.Classes != 0 {
@@ -142,7 +143,8 @@ func (j Job) Job(system string) (core.Job, error) {
 	out.Job, out.Scheduler, out.UID = j.ID, j.Scheduler, j.UID
 	r := j.Request
 	out.Request = core.Request{
-		Off: r.Off, VNIs: r.VNIs, JobVNI: r.JobVNI, SingleNode: r.SingleNode, Depth: r.Depth, Collectives: r.Collectives, Warnings: r.Warnings,
+		Off: r.Off, VNIs: r.VNIs, JobVNI: r.JobVNI, SingleNode: r.SingleNode, Depth: r.Depth, Collectives: r.Collectives,
+		Exact: r.Exact, Warnings: r.Warnings,
 	}
 	for _, name := range r.TrafficClasses {
 		c, err := core.ParseClass(name)

@@ -23,7 +23,7 @@ func TestThereAndBack(t *testing.T) {
 		"one share": {User: "ann", GID: 3, Groups: []string{"a", "b"}, Account: "x", Queue: "q", Placements: []core.Placement{{Hosts: "n[1-4]", Nodes: 4, Cores: 8}}},
 		"two": {
 			Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 8}, {Hosts: "n[7-8]", Nodes: 2, Cores: 4}},
-			Request:    core.Request{VNIs: 2, JobVNI: true, SingleNode: true, Depth: 3, Collectives: true, Classes: core.LowLatency | core.BulkData, Warnings: []string{"w"}},
+			Request:    core.Request{VNIs: 2, JobVNI: true, SingleNode: true, Depth: 3, Collectives: true, Exact: true, Classes: core.LowLatency | core.BulkData, Warnings: []string{"w"}},
 		},
 		"limits": {Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 1}}, Request: core.Request{Off: true, Limits: [core.NumResources]core.LimitRequest{core.TXQ: {PerCore: u16(2)}, core.LE: {Reserved: u16(1), Max: u16(9)}}}},
 	} {

@@ -80,6 +80,7 @@ func reservation(c *coder, r *engine.Reservation) {
 	c.boolean(&r.Unknown)
 	fact(c, 1, &r.Job.Placements, totals)
 	fact(c, 2, &r.Grant.Greedy, (*coder).boolean)
+	fact(c, 3, &r.Job.Request.Exact, (*coder).boolean)
 }
 
 // totals are the Total of each placement.

@@ -1379,6 +1379,7 @@ type Grant struct {
 	Head          *Head                  `protobuf:"bytes,11,opt,name=head,proto3" json:"head,omitempty"`
 	Share         *Share                 `protobuf:"bytes,12,opt,name=share,proto3" json:"share,omitempty"`  // not set: all of the node
 	Asked         bool                   `protobuf:"varint,13,opt,name=asked,proto3" json:"asked,omitempty"` // the user asked for the classes by name
+	Exact         bool                   `protobuf:"varint,14,opt,name=exact,proto3" json:"exact,omitempty"` // the user wants what the limits reserve, and no less
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1500,6 +1501,13 @@ func (x *Grant) GetShare() *Share {
 func (x *Grant) GetAsked() bool {
 	if x != nil {
 		return x.Asked
+	}
+	return false
+}
+
+func (x *Grant) GetExact() bool {
+	if x != nil {
+		return x.Exact
 	}
 	return false
 }
@@ -1922,7 +1930,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x04call\x18\t \x01(\tR\x04call\x12\x16\n" +
 	"\x06speaks\x18\n" +
 	" \x01(\bR\x06speaks\x12\x14\n" +
-	"\x05agent\x18\v \x01(\tR\x05agent\"\xbe\x03\n" +
+	"\x05agent\x18\v \x01(\tR\x05agent\"\xd4\x03\n" +
 	"\x05Grant\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -1939,7 +1947,8 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	" \x03(\tR\bwarnings\x12&\n" +
 	"\x04head\x18\v \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12)\n" +
 	"\x05share\x18\f \x01(\v2\x13.weft.core.v1.ShareR\x05share\x12\x14\n" +
-	"\x05asked\x18\r \x01(\bR\x05asked\"3\n" +
+	"\x05asked\x18\r \x01(\bR\x05asked\x12\x14\n" +
+	"\x05exact\x18\x0e \x01(\bR\x05exact\"3\n" +
 	"\x05Share\x12\x14\n" +
 	"\x05cores\x18\x01 \x01(\rR\x05cores\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\"\x86\x01\n" +

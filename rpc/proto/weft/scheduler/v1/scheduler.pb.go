@@ -471,6 +471,7 @@ type Request struct {
 	Depth         uint32                 `protobuf:"varint,6,opt,name=depth,proto3" json:"depth,omitempty"`                             // stands in for the job's cores; 0: the cores
 	Collectives   bool                   `protobuf:"varint,7,opt,name=collectives,proto3" json:"collectives,omitempty"`
 	Limits        *LimitRequests         `protobuf:"bytes,8,opt,name=limits,proto3" json:"limits,omitempty"`
+	Exact         bool                   `protobuf:"varint,11,opt,name=exact,proto3" json:"exact,omitempty"`      // no reservation may be fitted to what a NIC has left
 	Warnings      []string               `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"` // what the adapter accepted and what has no effect
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -560,6 +561,13 @@ func (x *Request) GetLimits() *LimitRequests {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *Request) GetExact() bool {
+	if x != nil {
+		return x.Exact
+	}
+	return false
 }
 
 func (x *Request) GetWarnings() []string {
@@ -880,7 +888,7 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\x05hosts\x18\x01 \x01(\tR\x05hosts\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
 	"\x05cores\x18\x03 \x01(\rR\x05cores\x12\x14\n" +
-	"\x05total\x18\x04 \x01(\rR\x05total\"\x97\x02\n" +
+	"\x05total\x18\x04 \x01(\rR\x05total\"\xad\x02\n" +
 	"\aRequest\x12\x10\n" +
 	"\x03off\x18\x01 \x01(\bR\x03off\x12\x12\n" +
 	"\x04vnis\x18\x02 \x01(\rR\x04vnis\x12\x17\n" +
@@ -890,7 +898,8 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\aclasses\x18\x05 \x01(\rR\aclasses\x12\x14\n" +
 	"\x05depth\x18\x06 \x01(\rR\x05depth\x12 \n" +
 	"\vcollectives\x18\a \x01(\bR\vcollectives\x128\n" +
-	"\x06limits\x18\b \x01(\v2 .weft.scheduler.v1.LimitRequestsR\x06limits\x12\x1a\n" +
+	"\x06limits\x18\b \x01(\v2 .weft.scheduler.v1.LimitRequestsR\x06limits\x12\x14\n" +
+	"\x05exact\x18\v \x01(\bR\x05exact\x12\x1a\n" +
 	"\bwarnings\x18\n" +
 	" \x03(\tR\bwarningsJ\x04\b\t\x10\n" +
 	"\"\xaf\x03\n" +
