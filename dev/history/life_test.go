@@ -106,7 +106,7 @@ func (w *world) submit() *schedulertest.Job {
 	if w.odds(30) {
 		uid = deniedUID
 	}
-	return w.sched.Submit(1_800_000_000+int64(w.step), uid, core.Request{Off: w.odds(40), JobVNI: w.odds(300)})
+	return w.sched.Submit(1_800_000_000+int64(w.step), uid, core.Request{Off: w.odds(40), JobVNI: w.odds(300), Exact: w.odds(200)})
 }
 
 func (w *world) end(j *schedulertest.Job) {

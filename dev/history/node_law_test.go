@@ -125,6 +125,9 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 			if got := own.service.Limits[core.TXQ].Reserved; got < leastTXQs {
 				l.w.fail("R5: %s: %v was prepared on %s with %d txqs, below policy's floor", b.name, e.Grant.Run, d, got)
 			}
+			if want := e.Grant.Limits[core.TXQ].Reserved; e.Grant.Exact && own.service.Limits[core.TXQ].Reserved < want {
+				l.w.fail("R5: %s: %v takes no less than %d txqs, and was prepared on %s with less", b.name, e.Grant.Run, want, d)
+			}
 			l.shared(b, n)
 		}
 		return
