@@ -14,9 +14,10 @@ type Dialect struct {
 	Prefix  string // begins every option's name: "slingshot."
 	True    string // the value that the scheduler demands of a flag; empty: none
 
-	// Loose reads as switch/hpe_slingshot does: a word is the option that it begins with, in any case. Blanks around
-	// it, empty words and a flag's value do not count.
-	Loose bool
+	// Plugin reads as switch/hpe_slingshot does (config.c of Slurm 23.11 to 26.05). A flag takes no value. A word that
+	// begins with the name of some options is that option. Empty words do not count. A reservation of 0 asks for
+	// nothing, and Plugin lowers one above its own maximum.
+	Plugin bool
 }
 
 // ParseRequest implements core.RequestParser.
@@ -45,14 +46,14 @@ func (d Dialect) Options(context.Context) ([]core.Option, error) {
 // takes it.
 func (d Dialect) find(word string) (*option, string) {
 	for i := range table {
-		for _, name := range table[i].names {
-			if word == name || d.Loose && len(word) >= len(name) && strings.EqualFold(word[:len(name)], name) {
+		for n, name := range table[i].names {
+			if word == name || d.Plugin && table[i].begins && n == 0 && strings.HasPrefix(word, name) {
 				return &table[i], name
 			}
 		}
 	}
 	kind, rest, _ := strings.Cut(word, "_")
-	if r, err := core.ParseResource(rest); err == nil && !d.Loose && rest != r.String() {
+	if r, err := core.ParseResource(rest); err == nil && !d.Plugin && rest != r.String() {
 		return d.find(kind + "_" + r.String())
 	}
 	return nil, ""

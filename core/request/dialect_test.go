@@ -61,7 +61,7 @@ func TestOneMeaning(t *testing.T) {
 	idle := func(name, why string) core.Request {
 		return core.Request{Warnings: []string{name + ": it has no effect: " + why}}
 	}
-	rendezvous := idle("disable_rdzv_get", "the switch is the NIC's, not the job's, and Weft leaves it alone")
+	spread := idle("nic_distribution_count", "a job has a service on every NIC of its nodes")
 	voided := func(what string) core.Request {
 		return core.Request{Off: true, Warnings: []string{"off: the job gets no VNI and no service; Weft ignores " + what}}
 	}
@@ -70,8 +70,6 @@ func TestOneMeaning(t *testing.T) {
 		"vnis=1":                             {VNIs: 1},
 		"vnis=4":                             {VNIs: 4},
 		"job_vni":                            {JobVNI: true},
-		"job_vni=1":                          {JobVNI: true},
-		"job_vni=TRUE":                       {JobVNI: true},
 		"single_node_vni":                    {SingleNode: true},
 		"tcs=BULK_DATA":                      {Classes: core.BulkData},
 		"classes=low_latency:TC_BEST_EFFORT": {Classes: core.LowLatency | core.BestEffort},
@@ -83,21 +81,22 @@ func TestOneMeaning(t *testing.T) {
 		"off":                                {Off: true},
 		"no_vni":                             {Off: true},
 		"adjust_limits":                      {},
-		"no_adjust_limits":                   idle("no_adjust_limits", "limits are always fitted to what a NIC has left"),
-		"disable_rdzv_get":                   rendezvous,
-		"nic_distribution_count=65535":       idle("nic_distribution_count", "a job has a service on every NIC of its nodes"),
-		"disable_rdzv_get disable_rdzv_get":  rendezvous,
-		"def_txqs=3":                         {Limits: limit(core.TXQ, core.LimitRequest{PerCore: u16(3)})},
-		"res_tles=0 max_tles=65535":          {Limits: limit(core.TLE, core.LimitRequest{Reserved: u16(0), Max: u16(65535)})},
+		"no_adjust_limits":                   {Exact: true},
+		"nic_distribution_count=65535":       spread,
+		"nic_distribution_count=1 nic_distribution_count=2": spread,
+		"def_txqs=3":                {Limits: limit(core.TXQ, core.LimitRequest{PerCore: u16(3)})},
+		"res_tles=1 max_tles=65535": {Limits: limit(core.TLE, core.LimitRequest{Reserved: u16(1), Max: u16(65535)})},
 
 		// The last of two counts, and off voids all others, in any order.
-		"depth=3 depth=4":               {Depth: 4},
-		"tcs=LOW_LATENCY tcs=BULK_DATA": {Classes: core.BulkData},
-		"hwcoll collectives":            {Collectives: true},
-		"off job_vni":                   voided("job_vni"),
-		"job_vni depth=2 off":           voided("job_vni, depth"),
-		"off tcs=BULK_DATA def_les=1":   voided("tcs, def_les"),
-		"off disable_rdzv_get":          {Off: true, Warnings: rendezvous.Warnings},
+		"depth=3 depth=4":                {Depth: 4},
+		"tcs=LOW_LATENCY tcs=BULK_DATA":  {Classes: core.BulkData},
+		"hwcoll collectives":             {Collectives: true},
+		"no_adjust_limits adjust_limits": {},
+		"adjust_limits no_adjust_limits": {Exact: true},
+		"off job_vni":                    voided("job_vni"),
+		"job_vni depth=2 off":            voided("job_vni, depth"),
+		"off tcs=BULK_DATA def_les=1":    voided("tcs, def_les"),
+		"off nic_distribution_count=2":   {Off: true, Warnings: spread.Warnings},
 	} {
 		for scheduler := range adapters {
 			got, refused := parse(t, scheduler, strings.Fields(words))
@@ -133,8 +132,9 @@ func TestOneRefusal(t *testing.T) {
 		"nic_distribution_count=0":          "from 1 to 65535",
 		"max_acs=65536":                     `max_acs: "65536" is not a number from 0 to 65535; write max_acs=0..65535`,
 		"res_eqs=-1":                        "from 0 to 65535",
-		"max_cts=5 res_cts=6":               "res_cts: 6 is more than max_cts, which is 5; lower it, or raise max_cts",
-		"off max_cts=5 res_cts=6":           "res_cts: 6 is more than max_cts",
+		"disable_rdzv_get":                  "Weft does not give it: a NIC has one switch for the rendezvous gets of all",
+		"off disable_rdzv_get":              "disable_rdzv_get: Weft does not give it",
+		"NO_VNIS":                           "did you mean no_vni?",
 		"tcs=":                              "tcs: its value is missing; write tcs=CLASS:CLASS",
 		"tcs=LOW_LATENCY:FAST":              `tcs: "FAST" is no traffic class; there are DEDICATED_ACCESS, LOW_LATENCY,`,
 		"tcs=LOW_LATENCY:":                  `tcs: "" is no traffic class`,
@@ -152,14 +152,42 @@ func TestOneRefusal(t *testing.T) {
 	}
 }
 
-// TestOnlySlurmIgnoresAFlagsValue: switch/hpe_slingshot reads none, and its users keep their scripts.
-func TestOnlySlurmIgnoresAFlagsValue(t *testing.T) {
-	for scheduler := range adapters {
-		for word, on := range map[string]bool{"job_vni=maybe": true, "job_vni=0": false, "job_vni=False": false} {
-			r, refused := parse(t, scheduler, []string{word})
-			want := scheduler == "slurm"
-			if on && (refused == "") != want || !on && (refused != "" || r.JobVNI != want) {
-				t.Errorf("%s: %s: %+v, %q", scheduler, word, r, refused)
+// TestOnlySlurmReadsAsThePlugin: where the others take more, or refuse what switch/hpe_slingshot settles.
+func TestOnlySlurmReadsAsThePlugin(t *testing.T) {
+	const novalue = "bad-request job_vni: it takes no value; write job_vni"
+	for words, want := range map[string]struct {
+		slurm, others core.Request
+		refused, said string // by Slurm's, and by the others
+	}{
+		"job_vni=1":     {others: core.Request{JobVNI: true}, refused: novalue},
+		"job_vni=TRUE":  {others: core.Request{JobVNI: true}, refused: novalue},
+		"job_vni=0":     {refused: novalue},
+		"job_vni=False": {refused: novalue},
+		"job_vni=maybe": {refused: novalue, said: `bad-request job_vni: "maybe" is neither true nor false; write job_vni`},
+		"res_tles=0":    {others: core.Request{Limits: limit(core.TLE, core.LimitRequest{Reserved: u16(0)})}},
+		"max_cts=5 res_cts=6": {
+			slurm: core.Request{
+				Limits:   limit(core.CT, core.LimitRequest{Reserved: u16(5), Max: u16(5)}),
+				Warnings: []string{"res_cts: more than the maximum that was asked for, so Weft lowers it"},
+			},
+			said: "bad-request res_cts: 6 is more than max_cts, which is 5; lower it, or raise max_cts",
+		},
+		"off max_cts=5 res_cts=6": {
+			slurm: core.Request{Off: true, Warnings: []string{
+				"res_cts: more than the maximum that was asked for, so Weft lowers it",
+				"off: the job gets no VNI and no service; Weft ignores max_cts, res_cts",
+			}},
+			said: "bad-request res_cts: 6 is more than max_cts, which is 5; lower it, or raise max_cts",
+		},
+	} {
+		for scheduler := range adapters {
+			request, says := want.others, want.said
+			if scheduler == "slurm" {
+				request, says = want.slurm, want.refused
+			}
+			got, refused := parse(t, scheduler, strings.Fields(words))
+			if diff := cmp.Diff(request, got); diff != "" || refused != says {
+				t.Errorf("%s: %s: %q, want %q; (-want +got):\n%s", scheduler, words, refused, says, diff)
 			}
 		}
 	}
@@ -186,6 +214,12 @@ func TestOneMeaningOfAnything(t *testing.T) {
 		want, refused := parse(t, "local", words)
 		for scheduler := range adapters {
 			got, said := parse(t, scheduler, words)
+			if scheduler == "slurm" && strings.Contains(refused, "is more than max_") { // it lowers what is reserved
+				if said != "" || len(got.Warnings) == 0 {
+					t.Fatalf("%q: %q, warnings %q", words, said, got.Warnings)
+				}
+				continue
+			}
 			if diff := cmp.Diff(want, got); diff != "" || said != refused {
 				t.Fatalf("%s: %q: %s%q, want %q", scheduler, words, diff, said, refused)
 			}
@@ -201,12 +235,12 @@ func options(t *testing.T, scheduler string) []core.Option {
 	return all
 }
 
-// Each option has an example that its adapter takes, and a sentence. No name begins with another, since a loose dialect
-// compares beginnings.
+// Each option has an example that its adapter takes, and a sentence. No name begins with another, since
+// switch/hpe_slingshot compares beginnings.
 func TestOptions(t *testing.T) {
 	for scheduler, a := range adapters {
 		all := options(t, scheduler)
-		if len(all) != 11+3*int(core.NumResources) {
+		if len(all) != 10+3*int(core.NumResources) {
 			t.Errorf("%s: it has %d options", scheduler, len(all))
 		}
 		var names []string
@@ -238,7 +272,7 @@ func FuzzParseText(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	dialects := []request.Dialect{{Command: "--x="}, {Command: "-o ", Prefix: "x."}, {Command: "--n=", Loose: true}}
+	dialects := []request.Dialect{{Command: "--x="}, {Command: "-o ", Prefix: "x."}, {Command: "--n=", Plugin: true}}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, d := range dialects {
 			r, err := d.ParseText(text)

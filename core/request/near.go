@@ -1,10 +1,13 @@
 package request
 
-// nearest is the option whose name is at most two edits from name, or "".
+import "strings"
+
+// nearest is the option whose name is at most two edits from name, in any case, or "".
 func nearest(name string) string {
 	if len(name) > 32 {
 		return ""
 	}
+	name = strings.ToLower(name)
 	best, least := "", 3
 	for _, o := range table {
 		for _, known := range o.names {

@@ -18,6 +18,7 @@ type Given struct {
 	Name  string // without the dialect's Prefix
 	Value string
 	As    string // how its user wrote it, without its value; empty: as the dialect has it
+	Equal bool   // an equals sign follows the name
 }
 
 // ParseText reads options with commas between them, each text as a user gives it to the scheduler's command.
@@ -28,14 +29,11 @@ func (d Dialect) ParseText(texts ...string) (core.Request, error) {
 			continue
 		}
 		for word := range strings.SplitSeq(text, ",") {
-			name, value, _ := strings.Cut(word, "=")
-			if d.Loose {
-				name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-				if name+value == "" {
-					continue
-				}
+			if d.Plugin && word == "" {
+				continue
 			}
-			g := Given{Value: value, As: d.Command + name}
+			name, value, equal := strings.Cut(word, "=")
+			g := Given{Value: value, As: d.Command + name, Equal: equal}
 			if own, ok := strings.CutPrefix(name, d.Prefix); ok {
 				g.Name, g.As = own, ""
 			}
@@ -58,7 +56,7 @@ func (d Dialect) Parse(given []Given) (core.Request, error) {
 			return core.Request{}, err
 		}
 	}
-	if err := d.fits(p.request); err != nil {
+	if err := d.fits(&p.request); err != nil {
 		return core.Request{}, err
 	}
 	return p.whole(), nil
@@ -97,10 +95,10 @@ func (p *parser) take(g Given) error {
 	if g.As == "" {
 		g.As = p.dialect.spell(name)
 	}
-	if p.dialect.Loose && o.flag != nil {
-		g.Value = ""
-	}
 	g.Name = name
+	if p.dialect.Plugin && o.flag != nil && g.Equal {
+		return core.Errorf(core.BadRequest, "%s: it takes no value", g.As).WithRemedy("write " + p.dialect.usage(o, name))
+	}
 	if b, ok := p.seen[o]; ok && b.Name != name && b.Value != g.Value {
 		return core.Errorf(core.BadRequest, "%s: it is %s by another name, with another value", g.As, b.As).
 			WithRemedy("give one of them")
@@ -140,15 +138,30 @@ func (p *parser) whole() core.Request {
 	return r
 }
 
-// fits refuses limits that contradict each other.
-func (d Dialect) fits(r core.Request) error {
-	for i, l := range r.Limits {
-		if l.Max != nil && l.Reserved != nil && *l.Reserved > *l.Max {
-			n := core.Resource(i).String() //nolint:gosec // fewer than NumResources
-			what := d.spell("res_" + n)
+// fits refuses limits that contradict each other, or settles them as switch/hpe_slingshot does (_set_desc_limits in
+// setup_nic.c of Slurm 23.11 to 26.05).
+func (d Dialect) fits(r *core.Request) error {
+	var lowered []string
+	for i := range r.Limits {
+		l := &r.Limits[i]
+		if d.Plugin && l.Reserved != nil && *l.Reserved == 0 {
+			l.Reserved = nil
+		}
+		if l.Max == nil || l.Reserved == nil || *l.Reserved <= *l.Max {
+			continue
+		}
+		n := core.Resource(i).String() //nolint:gosec // fewer than NumResources
+		what := d.spell("res_" + n)
+		if !d.Plugin {
 			return core.Errorf(core.BadRequest, "%s: %d is more than max_%s, which is %d", what, *l.Reserved, n, *l.Max).
 				WithRemedy("lower it, or raise max_" + n)
 		}
+		l.Reserved = l.Max
+		lowered = append(lowered, what)
+	}
+	if len(lowered) > 0 {
+		why := ": more than the maximum that was asked for, so Weft lowers it"
+		r.Warnings = append(r.Warnings, strings.Join(lowered, ", ")+why)
 	}
 	return nil
 }
@@ -156,6 +169,10 @@ func (d Dialect) fits(r core.Request) error {
 func (d Dialect) unknown(g Given) error {
 	if g.As == "" {
 		g.As = d.spell(core.Clip(g.Name))
+	}
+	if why, ok := refused[g.Name]; ok {
+		return core.Errorf(core.BadRequest, "%s: Weft does not give it: %s", g.As, why).
+			WithRemedy("leave it out, or ask the site's administrators")
 	}
 	remedy := "the options are " + d.usages()
 	if near := nearest(g.Name); near != "" {

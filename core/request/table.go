@@ -20,16 +20,17 @@ type option struct {
 	help    string
 	idle    string // why it has no effect; empty: it has one
 
-	flag        func(*core.Request) *bool
+	flag        func(r *core.Request, on bool)
 	number      func(*core.Request, int)
-	least, most int // of a number
+	least, most int  // of a number
+	begins      bool // switch/hpe_slingshot takes each word that begins with the first name for it
 	classes     func(*core.Request) *core.Classes
 }
 
 // off is the option that voids all others.
 const off = "off"
 
-// table holds every option. No name begins with another, since a loose dialect compares beginnings.
+// table holds every option. No name begins with another, since switch/hpe_slingshot compares beginnings.
 var table = append([]option{
 	{
 		names: []string{"vnis"}, example: "2", help: "this many VNIs of the job's own, at most what policy gives",
@@ -37,48 +38,51 @@ var table = append([]option{
 	},
 	{
 		names: []string{"job_vni"}, help: "a second VNI, for the whole job, at index 1 of `SLINGSHOT_VNIS`",
-		flag: func(r *core.Request) *bool { return &r.JobVNI },
+		flag: func(r *core.Request, on bool) { r.JobVNI = on },
 	},
 	{
 		names: []string{"single_node_vni"}, help: "accepted: a job on one node has a VNI anyway",
-		flag: func(r *core.Request) *bool { return &r.SingleNode },
+		flag: func(r *core.Request, on bool) { r.SingleNode = on },
 	},
 	{
-		names: []string{"tcs", "classes"}, example: "LOW_LATENCY:BULK_DATA",
+		names: []string{"tcs", "classes"}, example: "LOW_LATENCY:BULK_DATA", begins: true,
 		help:    "these traffic classes instead of all that policy gives",
 		classes: func(r *core.Request) *core.Classes { return &r.Classes },
 	},
 	{
-		names: []string{"depth"}, example: "64",
+		names: []string{"depth"}, example: "64", begins: true,
 		help:   "stands in for the job's cores on a node where limits are counted by core",
 		number: func(r *core.Request, n int) { r.Depth = n }, least: 1, most: MaxDepth,
 	},
 	{
 		names: []string{"hwcoll", "collectives"},
 		help:  "hardware collectives; a warning until a fabric backend makes them",
-		flag:  func(r *core.Request) *bool { return &r.Collectives },
+		flag:  func(r *core.Request, on bool) { r.Collectives = on },
 	},
 	{
 		names: []string{off, "no_vni"},
 		help:  "no VNI and no service, whatever else is asked for; what the submitting shell carried is unset",
-		flag:  func(r *core.Request) *bool { return &r.Off },
+		flag:  func(r *core.Request, on bool) { r.Off = on },
 	},
 	{
-		names: []string{"adjust_limits"}, help: "accepted: limits are always fitted to what a NIC has left",
-		flag: ignored,
+		names: []string{"adjust_limits"}, help: "accepted: limits are fitted to what a NIC has left, as without it",
+		flag: func(r *core.Request, on bool) { r.Exact = !on },
 	},
-	{names: []string{"no_adjust_limits"}, idle: "limits are always fitted to what a NIC has left", flag: ignored},
 	{
-		names: []string{"disable_rdzv_get"}, idle: "the switch is the NIC's, not the job's, and Weft leaves it alone",
-		flag: ignored,
+		names: []string{"no_adjust_limits"},
+		help:  "no reservation is fitted to what a NIC has left: where one cannot be had in full, the job does not start",
+		flag:  func(r *core.Request, on bool) { r.Exact = on },
 	},
 	{
 		names: []string{"nic_distribution_count"}, example: "2", idle: "a job has a service on every NIC of its nodes",
-		number: func(*core.Request, int) {}, least: 1, most: 1<<16 - 1,
+		number: func(*core.Request, int) {}, least: 1, most: 1<<16 - 1, begins: true,
 	},
 }, limits()...)
 
-func ignored(*core.Request) *bool { return new(bool) }
+// refused are options of switch/hpe_slingshot that Weft does not give, and why.
+var refused = map[string]string{
+	"disable_rdzv_get": "a NIC has one switch for the rendezvous gets of all its jobs",
+}
 
 // limits are the three kinds of limit of each NIC resource, in the words of switch/hpe_slingshot.
 func limits() (all []option) {
@@ -128,7 +132,7 @@ func (o *option) set(r *core.Request, value string) (asks bool, err error) {
 	switch {
 	case o.flag != nil:
 		on, err := truth(value)
-		*o.flag(r) = on
+		o.flag(r, on)
 		return on, err
 	case value == "":
 		return false, fmt.Errorf("its value is missing")

@@ -30,8 +30,8 @@ func TestOptions(t *testing.T) {
 		`{"slingshot":{"tcs":"LOW_LATENCY:bulk_data"}}`:                                                {Classes: core.LowLatency | core.BulkData},
 		`{"slingshot":{"hwcoll":1}}`:                                                                   {Collectives: true},
 		`{"slingshot":{"depth":64,"def_txqs":4,"res_les":0,"max_les":4096}}`:                           limits,
-		`{"slingshot":{"disable_rdzv_get":1}}`: {Warnings: []string{
-			"-o slingshot.disable_rdzv_get: it has no effect: the switch is the NIC's, not the job's, and Weft leaves it alone",
+		`{"slingshot":{"nic_distribution_count":1}}`: {Warnings: []string{
+			"-o slingshot.nic_distribution_count: it has no effect: a job has a service on every NIC of its nodes",
 		}},
 		`{"slingshot":{"off":1,"vnis":2}}`: {Off: true, Warnings: []string{
 			"-o slingshot.off: the job gets no VNI and no service; Weft ignores vnis",
@@ -60,6 +60,7 @@ func TestOptions(t *testing.T) {
 func TestOptionsRefused(t *testing.T) {
 	for text, says := range map[string]string{
 		`{"slingshot":"on"}`:                      `option "-o slingshot`,
+		`{"slingshot":{"disable_rdzv_get":1}}`:    "-o slingshot.disable_rdzv_get: Weft does not give it: a NIC has one switch",
 		`{"slingshot":1}`:                         `option "-o slingshot`,
 		`{"slingshot":[]}`:                        `option "-o slingshot`,
 		`{"slingshot":{"colour":"blue"}}`:         `option "-o slingshot.colour": there is no such option`,

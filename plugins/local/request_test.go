@@ -31,8 +31,8 @@ func TestParseOptions(t *testing.T) {
 		{[]string{"off,vnis=2"}, core.Request{Off: true, Warnings: []string{"--options off: the job gets no VNI and no service; Weft ignores vnis"}}},
 		{[]string{"classes=LOW_LATENCY:tc_bulk_data"}, core.Request{Classes: core.LowLatency | core.BulkData}},
 		{[]string{"tcs=BEST_EFFORT"}, core.Request{Classes: core.BestEffort}},
-		{[]string{"depth=1024,collectives,disable_rdzv_get"}, core.Request{Depth: 1024, Collectives: true, Warnings: []string{
-			"--options disable_rdzv_get: it has no effect: the switch is the NIC's, not the job's, and Weft leaves it alone",
+		{[]string{"depth=1024,collectives,nic_distribution_count=2"}, core.Request{Depth: 1024, Collectives: true, Warnings: []string{
+			"--options nic_distribution_count: it has no effect: a job has a service on every NIC of its nodes",
 		}}},
 		{[]string{"res_txqs=0,max_txq=65535,def_TXQS=2"}, core.Request{Limits: limits(core.TXQ, core.LimitRequest{PerCore: u16(2), Reserved: u16(0), Max: u16(65535)})}},
 	} {
@@ -50,6 +50,7 @@ func TestParseOptionsRefuses(t *testing.T) {
 	for in, says := range map[string]string{
 		"vni=1":                             "did you mean vnis? the options are vnis=1..4",
 		"jobvni":                            "did you mean job_vni?",
+		"disable_rdzv_get":                  "--options disable_rdzv_get: Weft does not give it: a NIC has one switch",
 		"res_txqz=1":                        "did you mean res_txqs?",
 		"nothing_like_it":                   "max_R=0..65535 where R is one of ptes",
 		"OFF":                               "there is no such option",
