@@ -95,19 +95,28 @@ func (r row) readable() error {
 	return nil
 }
 
-// requested is what the user asked for. The components of a het job share one reservation, as with switch/hpe_slingshot: the first one's request counts.
+// requested is what the user asked for. The components of a het job share one reservation, as with switch/hpe_slingshot:
+// the first one's request counts. A mistake in any of them is one of the job.
 func requested(parts []row, leader *row) (core.Request, error) {
-	if leader.cut[colNetwork] {
-		return core.Request{}, core.Errorf(core.BadRequest, "job %s: --network has more than %d bytes", leader.job, request.MaxBytes)
-	}
-	r, err := dialect.ParseText(leader.network)
+	all, err := leader.request()
 	if err != nil {
-		return r, err
+		return core.Request{}, err
 	}
 	for _, c := range parts {
-		if c.network != leader.network {
-			r.Warnings = append(r.Warnings, "--network of component "+c.job+" has no effect: the job's first component says what all get")
+		if c.network == leader.network {
+			continue
 		}
+		if _, err := c.request(); err != nil {
+			return core.Request{}, core.Errorf(core.BadRequest, "component %s: %w", c.job, err).WithRemedy(core.AsError(err).Remedy)
+		}
+		all.Warnings = append(all.Warnings, "--network of component "+c.job+" has no effect: the job's first component says what all get")
 	}
-	return r, nil
+	return all, nil
+}
+
+func (r row) request() (core.Request, error) {
+	if r.cut[colNetwork] {
+		return core.Request{}, core.Errorf(core.BadRequest, "--network: it has more than %d bytes", request.MaxBytes)
+	}
+	return dialect.ParseText(r.network)
 }

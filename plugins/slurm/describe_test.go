@@ -43,9 +43,9 @@ func TestDescribeOfAForger(t *testing.T) {
 	_, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.BadRequest, "account")
 	f = &fake{}
-	f.job("7", "Network", "job_vni"+forged)
+	f.job("7", "Network", "depth"+forged+"=3")
 	got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
-	if err != nil || got.UID != 1001 || !cmp.Equal(got.Request, core.Request{JobVNI: true}) {
+	if err != nil || got.UID != 1001 || !cmp.Equal(got.Request, core.Request{Depth: 3}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	f = &fake{}
@@ -57,7 +57,7 @@ func TestDescribeOfAForger(t *testing.T) {
 	f = &fake{}
 	f.job("7", "Network", strings.Repeat("depth=3,", 300))
 	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
-	checkError(t, err, core.BadRequest, "--network has more than 1024 bytes")
+	checkError(t, err, core.BadRequest, "--network: it has more than 1024 bytes")
 	f = &fake{}
 	f.job("7", "UserName", strings.Repeat("a", 300))
 	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
@@ -255,6 +255,27 @@ func TestDescribeOfAHetJob(t *testing.T) {
 	f.job("10")
 	_, err = p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "10"}), root)
 	checkError(t, err, core.JobUnknown, "")
+}
+
+// TestMistakeInAComponent: --network of a het job's second component has no effect, but a mistake in it ends the job.
+func TestMistakeInAComponent(t *testing.T) {
+	for network, says := range map[string]string{
+		"depth=0":                       `component 8: --network=depth: "0" is not a number from 1 to 1024`,
+		"job_vni=none":                  "component 8: --network=job_vni: it takes no value",
+		"disable_rdzv_get":              "component 8: --network=disable_rdzv_get: Weft does not give it",
+		strings.Repeat("depth=3,", 300): "component 8: --network: it has more than 1024 bytes",
+	} {
+		for _, first := range []string{"(null)", "job_vni"} {
+			f := &fake{}
+			f.job("7", "HetJobID", "7", "NodeList", "n1", "NumCPUs", "1", "Network", first)
+			f.job("8", "HetJobID", "7", "NodeList", "n2", "NumCPUs", "1", "Network", network)
+			p := f.adapter(t)
+			for component, host := range map[string]string{"7": "n1", "8": "n2"} { // whichever node is the first to ask
+				_, err := p.Describe(t.Context(), key("7", 0), noteOf(t, note{Job: component, Nodes: host, CPUs: "1"}), root)
+				checkError(t, err, core.BadRequest, says)
+			}
+		}
+	}
 }
 
 // Groups that nobody can tell may not be missing where policy denies by them.
