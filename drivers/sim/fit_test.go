@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,42 @@ func TestNoEntryLeft(t *testing.T) {
 		}
 		if !errors.Is(refused, core.Exhausted) || !strings.Contains(refused.Error(), "no entry for its VNIs is left") {
 			t.Errorf("SHS %s: %v: want that no entry is left", b.Release, refused)
+		}
+	}
+}
+
+// TestTLEPools: three jobs of a node get TLEs, and the fourth and the fifth start without. A NIC has four pools of them
+// (C_CQ_CFG_TLE_POOL_ENTRIES). The driver's default service has one (cass_svc_init in cass_svc.c of 12.0 to 14.0.1).
+func TestTLEPools(t *testing.T) {
+	for _, b := range kernel.Behaviours() {
+		n := kernel.New(b)
+		want := core.Limits{core.LE: {Max: 16384, Reserved: 16}, core.TLE: {Max: 2048, Reserved: 64}}
+		var got []uint16
+		var warned []string
+		for vni := core.VNI(100); vni < 105; vni++ {
+			fits, warnings, err := limits.Fit(want, limits.Floor{}, core.Device{Name: "cxi0", Capacity: n.Capacity()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range warnings {
+				if w.Pool {
+					warned = append(warned, w.String())
+				}
+			}
+			made := sim.CreateOn(&n, core.ServiceSpec{
+				Device: "cxi0", Owner: core.UID(1000), VNIs: []core.VNI{vni}, Classes: core.BestEffort, Limits: fits,
+			})
+			if made.Err != nil {
+				t.Fatalf("SHS %s: %v", b.Release, made.Err)
+			}
+			got = append(got, made.Service.Limits[core.TLE].Reserved)
+		}
+		if want := []uint16{64, 64, 64, 0, 0}; !slices.Equal(got, want) {
+			t.Errorf("SHS %s: jobs have %v TLEs, want %v", b.Release, got, want)
+		}
+		says := "NIC cxi0: tles: none instead of 64 reserved: the NIC has no pool left for them"
+		if want := []string{says, says}; !slices.Equal(warned, want) {
+			t.Errorf("SHS %s: %q, want %q", b.Release, warned, want)
 		}
 	}
 }
