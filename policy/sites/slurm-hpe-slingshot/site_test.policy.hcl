@@ -54,6 +54,41 @@ case "depth stands in for the CPUs" {
   expect { limits = { txqs = { reserved = 16, max = 1024 } } }
 }
 
+case "a TLE for each core is what a job has anyway" {
+  job {
+    request { limits = { tles = { per_core = 1 } } }
+  }
+  expect { limits = { tles = { reserved = 64, max = 2048 } } }
+}
+
+case "TLEs by number" {
+  job {
+    request { limits = { tles = { reserved = 128 } } }
+  }
+  expect { limits = { tles = { reserved = 128, max = 2048 } } }
+}
+
+case "no TLEs" {
+  job {
+    request { limits = { tles = { per_core = 0 } } }
+  }
+  expect { limits = { tles = { reserved = 0, max = 2048 } } }
+}
+
+case "more TLEs than cores could use" {
+  job {
+    request { limits = { tles = { per_core = 3 } } }
+  }
+  expect { deny = "tles: a reservation of 192 was asked for; the site's policy gives this job at most 128" }
+}
+
+case "no_adjust_limits changes no number" {
+  job {
+    request { no_adjust_limits = true }
+  }
+  expect { limits = { txqs = { reserved = 128, max = 1024 } } }
+}
+
 case "one node has a VNI too" {
   job { nodes = 1 }
   expect { vnis = ["app"] }
