@@ -109,7 +109,6 @@ func TestFit(t *testing.T) {
 		{
 			name: "max of TLE is what is reserved",
 			want: with(wanted(), core.TLE, core.Limit{Max: 512, Reserved: 100}), got: with(wanted(), core.TLE, core.Limit{Max: 100, Reserved: 100}),
-			warns: []string{"NIC cxi0: tles: at most 100 instead of 512: on this NIC that is what is reserved"},
 		},
 		{
 			name: "a TLE max alone reserves nothing and takes no pool",

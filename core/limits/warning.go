@@ -44,7 +44,7 @@ func (w Warning) String() string {
 }
 
 // Compare lists what got lacks of want, in the order of resources: a smaller reservation, or a max cut below what the device has in all. A max above
-// that loses nothing when it is cut and is not listed. It sums up a Fit and the Refits after it.
+// that loses nothing when it is cut and is not listed, nor is one that the device makes equal to a reservation. It sums up a Fit and the Refits after it.
 func Compare(want, got core.Limits, dev core.Device) []Warning {
 	var out []Warning
 	for r := range core.NumResources {
@@ -52,6 +52,9 @@ func Compare(want, got core.Limits, dev core.Device) []Warning {
 		ceiling := min(want[r].Max, has.Total)
 		if has.Total == 0 {
 			ceiling = want[r].Max
+		}
+		if has.MaxIsReserved && got[r].Reserved > 0 {
+			ceiling = 0
 		}
 		if got[r].Reserved < want[r].Reserved || got[r].Max < ceiling {
 			out = append(out, Warning{
