@@ -60,6 +60,9 @@ func TestClasses(t *testing.T) {
 			if text := told(w, job, w.path("out", "token")); !strings.Contains(text, "colour") {
 				t.Errorf("its user does not see why: %s", text)
 			}
+			refused(w, "srun", "-N1", "--network=job_vni=none", "echo", "RAN")
+			refused(w, "srun", "-N1", "--network=disable_rdzv_get", "echo", "RAN")
+			refused(w, "srun", "-N1", "-w", "n1", "echo", "RAN", ":", "-N1", "-w", "n2", "--network=job_vni=none", "echo", "RAN")
 			none(t, w)
 			out, err := w.as(alice, "srun", "-N1", "-c4", "--network=job_vni,depth=4", "sh", "-c", show)
 			tasks := read(t, out)

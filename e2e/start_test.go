@@ -243,7 +243,7 @@ func TestShared(t *testing.T) {
 func TestWarned(t *testing.T) {
 	t.Parallel()
 	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
-		const option = "--network=no_adjust_limits"
+		const option = "--network=nic_distribution_count=2"
 		once := func(out string) {
 			t.Helper()
 			if strings.Count(out, "weft: warning: ") != 1 || strings.Count(out, "weft: `weft job ") != 1 {
