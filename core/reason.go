@@ -87,7 +87,8 @@ var reasons = []About{
 		"the job's user, account, queue or scheduler already holds all that its quota allows",
 		"wait for other jobs to end: `weft jobs` lists them"},
 	{BelowFloor, Exhausted, ScopeJob,
-		"the NICs have less left than the floor that policy sets, because other jobs share the node",
+		"the NICs have less left than the floor that policy sets, or than a job with no_adjust_limits reserves, " +
+			"because other jobs share the node",
 		"ask for nodes without other jobs, or wait until those end"},
 	{ClassMissing, Unsupported, ScopeJob,
 		"the job asked for a traffic class that the QoS profile of a node's NICs lacks, so its traffic would fail",
