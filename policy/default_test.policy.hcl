@@ -90,6 +90,13 @@ case "twice is granted" {
   expect { limits = { txqs = { reserved = 64, max = 1024 }, ptes = { reserved = 192, max = 2048 } } }
 }
 
+case "TLEs are not given, not even one for each core" {
+  job {
+    request { limits = { tles = { per_core = 1 } } }
+  }
+  expect { deny = "tles: a reservation of 16 was asked for; the site's policy gives this job at most 0" }
+}
+
 case "a depth beyond the job's own cores takes from its neighbours" {
   job {
     request { depth = 33 }

@@ -62,6 +62,7 @@ func TestExplain(t *testing.T) {
 	for name, change := range map[string]func(*core.Job){
 		"granted": func(j *core.Job) {
 			j.Request.Classes, j.Request.Depth, j.Request.Limits[core.TXQ].Max = core.LowLatency, 3, u16(90)
+			j.Request.Exact = true
 			j.Placements = append(j.Placements, core.Placement{Hosts: "n3", Nodes: 1, Cores: 8}, core.Placement{Hosts: "n4", Nodes: 1, Cores: 4})
 		},
 		"denied":  func(j *core.Job) { j.Groups = []string{"ops"} },
