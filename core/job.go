@@ -1,18 +1,33 @@
 package core
 
+import "math"
+
 // Job holds the facts about a running job, from its scheduler. Policy decides on them.
 type Job struct {
 	Run
-	GID        uint32
-	User       string
-	Groups     []string
-	Account    string
-	Queue      string // partition, queue
+	GID     uint32
+	User    string
+	Groups  []string
+	Account string
+	Queue   string // partition, queue
+	Told
 	Name       string // for people; policy does not see it
 	Placements []Placement
 	Request    Request
 	Gone       bool // the scheduler knows the id, but this run has ended
 }
+
+// Told are facts that some schedulers have for some jobs. nil: the scheduler did not tell the fact, so it is unknown.
+// An empty text: the job has none.
+type Told struct {
+	QOS         *string
+	Reservation *string
+	TimeLimit   *int64  // in seconds; Unlimited: none
+	Constraints *string // what its nodes must have, in the scheduler's own words
+}
+
+// Unlimited is the TimeLimit of a job that has none. It is longer than any other.
+const Unlimited int64 = math.MaxInt64
 
 // Nodes is how many nodes the job has.
 func (j Job) Nodes() int {

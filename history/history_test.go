@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func made(serial uint64) engine.Reservation {
-	r := engine.Reservation{Serial: serial, Made: noon.Add(time.Duration(serial) * time.Minute), VNIs: []engine.Taken{{VNI: 1024 + core.VNI(serial)}}, Grant: engine.Decision{Policy: "p"}}
+	r := engine.Reservation{Serial: serial, Made: noon.Add(time.Duration(serial) * time.Minute), VNIs: []engine.Taken{{VNI: 1024 + core.VNI(serial)}}, Grant: engine.Decision{Policy: "p", Now: noon.Unix()}}
 	r.Job.User, r.Job.Account, r.Job.Queue = "ann", "phys", "io"
 	r.Job.Placements = []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 8}}
 	r.Job.Request.VNIs = 1
@@ -71,6 +71,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	r := rows[0]
 	if r.Serial != 1 || !r.Ended.Equal(noon.Add(time.Hour)) || r.Job.User != "ann" || r.Job.Nodes != "n[1-2]" || r.Job.Cores != 8 || r.Job.Request.VNIs != 1 || r.VNIs[0] != 1025 || r.Policy != "p" {
 		t.Errorf("%+v", r)
+	}
+	if !r.Job.Now.Equal(noon) {
+		t.Errorf("it was decided at %v, not %v", r.Job.Now, noon)
 	}
 	if !rows[1].Ended.IsZero() {
 		t.Errorf("a job that runs has ended: %+v", rows[1])

@@ -59,7 +59,7 @@ func Open(path string, size int64, log *slog.Logger) (*Writer, error) {
 }
 
 func (w *Writer) Made(r engine.Reservation) {
-	job := facts.Of(r.Job)
+	job := facts.Of(r.Job).At(r.Grant.Now)
 	w.put(line{Serial: r.Serial, Made: &r.Made, VNIs: engine.VNIsOf(r.VNIs), Policy: r.Grant.Policy, Job: &job})
 }
 

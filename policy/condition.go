@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hclfile"
 )
 
@@ -95,6 +96,8 @@ func literalOf(v cty.Value) string {
 		return fmt.Sprintf("%q", v.AsString())
 	case t == cty.Bool:
 		return fmt.Sprint(v.True())
+	case t == cty.Number && v.RawEquals(cty.NumberIntVal(core.Unlimited)):
+		return "unlimited"
 	case t == cty.Number:
 		return v.AsBigFloat().Text('g', 10)
 	case t.IsListType() || t.IsSetType() || t.IsTupleType():

@@ -101,7 +101,7 @@ func (e *evaluation) hit(r *rule) (bool, *core.Error) {
 	switch {
 	case r.when == nil:
 		return true, nil
-	case r.direct != nil:
+	case r.direct != nil && len(e.lacks(r.when)) == 0:
 		return r.direct(e), nil
 	default:
 		v, err := r.when.value(e)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math/big"
 	"math/bits"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 // variable with a variable or a constant, contains of one of the job's lists or of a list of constants, and && || ! of these. None of them can fail. What
 // is not among them is left to HCL, and what HCL makes of one is what these must give.
 
-// direct is the condition, or nil when it is not that simple.
+// direct is the condition, or nil when it is not that simple. All its variables must be known: see lacks.
 func direct(tree hclsyntax.Expression) truth {
 	switch n := tree.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -81,18 +82,20 @@ func binary(n *hclsyntax.BinaryOpExpr) truth {
 }
 
 func amountOf(tree hclsyntax.Expression) amount {
-	if of, ok := variables[name(tree)].(amount); ok {
+	switch of := variables[name(tree)].(type) {
+	case amount:
 		return of
+	case told[int64]:
+		return func(e *evaluation) int64 { return *of(e) }
 	}
 	v := literal(tree)
 	if v == cty.NilVal || v.Type() != cty.Number {
 		return nil
 	}
-	k, err := whole(v)
-	if err != nil {
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != big.Exact {
 		return nil
 	}
-	n := int64(k)
 	return func(*evaluation) int64 { return n }
 }
 
@@ -119,8 +122,11 @@ func product(tree hclsyntax.Expression) amount {
 }
 
 func wordOf(tree hclsyntax.Expression) word {
-	if of, ok := variables[name(tree)].(word); ok {
+	switch of := variables[name(tree)].(type) {
+	case word:
 		return func(e *evaluation) string { return cty.NormalizeString(of(e)) }
+	case told[string]:
+		return func(e *evaluation) string { return cty.NormalizeString(*of(e)) }
 	}
 	if text, ok := textOf(tree); ok {
 		return func(*evaluation) string { return text }
@@ -149,8 +155,8 @@ func holds(in, element hclsyntax.Expression) truth {
 		}
 	}
 	tuple, ok := in.(*hclsyntax.TupleConsExpr)
-	of, isWord := variables[name(element)].(word)
-	if !ok || !isWord {
+	of := wordOf(element)
+	if !ok || of == nil {
 		return nil
 	}
 	texts := make([]string, len(tuple.Exprs))
@@ -159,5 +165,5 @@ func holds(in, element hclsyntax.Expression) truth {
 			return nil
 		}
 	}
-	return func(e *evaluation) bool { return slices.Contains(texts, cty.NormalizeString(of(e))) }
+	return func(e *evaluation) bool { return slices.Contains(texts, of(e)) }
 }

@@ -11,9 +11,9 @@ import (
 
 // simple draws a condition of the kind that is computed without HCL.
 func simple(t *rapid.T, depth int) string {
-	amount := rapid.SampledFrom([]string{"job.nodes", "job.cores", "job.spread", "job.uid", "job.gid", "job.request.vnis", "job.request.depth", "system.nodes", "0", "1", "2", "8", "64", "(4)"})
-	word := rapid.SampledFrom([]string{"job.id", "job.scheduler", "job.user", "job.account", "job.queue", `""`, `"ann"`, `"io"`, `"\u00e9"`, `"tioga"`, `"slurm"`})
-	variable := rapid.SampledFrom([]string{"job.id", "job.user", "job.account", "job.queue"})
+	amount := rapid.SampledFrom([]string{"job.nodes", "job.cores", "job.spread", "job.uid", "job.gid", "job.request.vnis", "job.request.depth", "system.nodes", "job.time_limit", "now", "unlimited", "0", "1", "2", "8", "64", "(4)"})
+	word := rapid.SampledFrom([]string{"job.id", "job.scheduler", "job.user", "job.account", "job.queue", "job.partition", "job.qos", "job.reservation", "job.constraints", `""`, `"ann"`, `"io"`, `"\u00e9"`, `"tioga"`, `"slurm"`})
+	variable := rapid.SampledFrom([]string{"job.id", "job.user", "job.account", "job.queue", "job.qos"})
 	truth := rapid.SampledFrom([]string{"job.request.off", "job.request.job_vni", "job.request.single_node_vni", "job.request.collectives", "true", "false"})
 	most := 5
 	if depth > 0 {
@@ -56,7 +56,7 @@ func TestDirectConditions(t *testing.T) {
 		when := simple(t, 3)
 		quick, slow := load(t, base, rule(when)), load(t, base, rule("("+when+") && strlen(job.user) >= 0"))
 		for range 10 {
-			f := engine.Facts{Job: jobs(t), System: engine.System{Nodes: 8, Topology: topology(t)}}
+			f := engine.Facts{Job: jobs(t), System: engine.System{Nodes: 8, Topology: topology(t)}, Now: rapid.Int64Range(0, 9).Draw(t, "now")}
 			a, b := quick.Decide(f), slow.Decide(f)
 			seen[len(a.Rules)]++
 			if len(a.Rules) != len(b.Rules) || a.MinNICs != b.MinNICs || (a.Deny == nil) != (b.Deny == nil) {

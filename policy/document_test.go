@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
@@ -31,6 +32,10 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := policy.Env{Pools: []string{"jobs"}, Services: []string{"daos"}, Schedulers: []string{"tioga"}, Nodes: "n[1-64]", Topology: top}
+	ordinary := facts(func(j *core.Job) {
+		j.Told = core.Told{QOS: new("normal"), Reservation: new(""), TimeLimit: new(int64(3600)), Constraints: new("")}
+	})
+	ordinary.Now = 1700000000
 	kinds, doc, read := map[string]int{}, string(raw), 0
 	blocks := regexp.MustCompile("(?s)```(hcl[ a-z]*)\n(.*?)```(?:\n\n```text\n(.*?)```)?")
 	for _, at := range blocks.FindAllStringSubmatchIndex(string(raw), -1) {
@@ -55,8 +60,8 @@ func TestDocument(t *testing.T) {
 			}
 			t.Errorf("%s\n%s (-document +is):\n%s", kind, example, cmp.Diff(want, got))
 		}
-		if p != nil && p.Decide(facts(nil)).Deny != nil {
-			t.Errorf("%s\ndenies the most ordinary job: %v", example, p.Decide(facts(nil)).Deny)
+		if p != nil && p.Decide(ordinary).Deny != nil {
+			t.Errorf("%s\ndenies the most ordinary job: %v", example, p.Decide(ordinary).Deny)
 		}
 	}
 	if kinds["hcl complete"] == 0 || kinds["hcl"] < 6 || kinds["hcl wrong"] < 2 || read != strings.Count(string(raw), "```hcl") {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,6 +24,7 @@ type expr struct {
 	source   []byte // of its file
 	want     cty.Type
 	constant cty.Value // NilVal when it depends on a variable
+	needs    []string  // variables in it that may be unknown
 }
 
 // expr checks all names, calls and types of an expression, and that it gives a want. nil when it is wrong.
@@ -54,6 +56,7 @@ func (c *compiler) expr(file *hclfile.File, tree hclsyntax.Expression, what stri
 	if got.IsWhollyKnown() && len(tree.Variables()) == 0 {
 		e.constant = got
 	}
+	e.needs = uncertain(tree)
 	return e
 }
 
@@ -81,7 +84,7 @@ func (e *expr) value(of *evaluation) (cty.Value, error) {
 	}
 	v, err := e.fit(v)
 	if err == nil && !v.IsWhollyKnown() {
-		err = errors.New("it gives nothing that is known")
+		err = of.unknown(e)
 	}
 	return v, err
 }
@@ -188,15 +191,7 @@ func (k *checker) traversal(steps hcl.Traversal) {
 	}
 	path := root
 	for _, step := range steps[1:] {
-		name := ""
-		switch s := step.(type) {
-		case hcl.TraverseAttr:
-			name = s.Name
-		case hcl.TraverseIndex:
-			if s.Key.Type() == cty.String {
-				name = s.Key.AsString()
-			}
-		}
+		name := member(step)
 		if !t.IsObjectType() || name == "" {
 			return
 		}
@@ -343,7 +338,23 @@ func (k *checker) contains(list, element hclsyntax.Expression) {
 	}
 }
 
-// name is the dotted name of a plain variable.
+// member is the name in .name and in ["name"]; empty where step is something else.
+func member(step hcl.Traverser) string {
+	switch s := step.(type) {
+	case hcl.TraverseAttr:
+		return s.Name
+	case hcl.TraverseIndex:
+		if s.Key.Type() == cty.String {
+			return s.Key.AsString()
+		}
+	}
+	return ""
+}
+
+// synonyms are variables that have another name, by the name that is not used within.
+var synonyms = map[string]string{"job.partition": "job.queue"}
+
+// name is the dotted name of a plain variable, of which one that has two has one.
 func name(e hclsyntax.Expression) string {
 	n, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok {
@@ -351,13 +362,13 @@ func name(e hclsyntax.Expression) string {
 	}
 	words := []string{n.Traversal.RootName()}
 	for _, step := range n.Traversal[1:] {
-		attr, ok := step.(hcl.TraverseAttr)
-		if !ok {
+		attr := member(step)
+		if attr == "" {
 			return ""
 		}
-		words = append(words, attr.Name)
+		words = append(words, attr)
 	}
-	return strings.Join(words, ".")
+	return cmp.Or(synonyms[strings.Join(words, ".")], strings.Join(words, "."))
 }
 
 func (k *checker) value(e hclsyntax.Expression) cty.Value {

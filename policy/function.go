@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -56,6 +57,7 @@ var functions = map[string]function.Function{
 	"strlen":          stdlib.StrlenFunc,
 	"strrev":          stdlib.ReverseFunc,
 	"substr":          stdlib.SubstrFunc,
+	"time":            moment,
 	"title":           stdlib.TitleFunc,
 	"trim":            stdlib.TrimFunc,
 	"trimprefix":      stdlib.TrimPrefixFunc,
@@ -136,6 +138,19 @@ var logarithm = function.New(&function.Spec{
 			return cty.NilVal, errors.New("both must be more than 0, and the base not 1")
 		}
 		return cty.NumberFloatVal(log), nil
+	},
+})
+
+// moment is a time of RFC 3339 in Unix seconds, as now has it: time("2026-12-01T06:00:00Z").
+var moment = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "text", Type: cty.String}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		t, err := time.Parse(time.RFC3339, args[0].AsString())
+		if err != nil {
+			return cty.NilVal, function.NewArgErrorf(0, `it must be written as "2026-12-01T06:00:00Z"`)
+		}
+		return cty.NumberIntVal(t.Unix()), nil
 	},
 })
 

@@ -32,7 +32,11 @@ func (c *compiler) number(file *hclfile.File, tree hclsyntax.Expression, title, 
 			return nil
 		}
 	}
-	return &number{expr: e, what: what, place: at(file, tree.Range()), direct: product(tree)}
+	n := &number{expr: e, what: what, place: at(file, tree.Range())}
+	if len(e.needs) == 0 {
+		n.direct = product(tree)
+	}
+	return n
 }
 
 func (n *number) value(e *evaluation) (uint16, error) {

@@ -37,9 +37,9 @@ func (p *Policy) Judge(facts engine.Facts) (engine.Decision, []engine.Denial) {
 }
 
 func (p *Policy) decide(facts *engine.Facts) (e *evaluation) {
-	e = &evaluation{policy: p, facts: facts, decision: engine.Decision{Policy: p.hash}}
+	e = &evaluation{policy: p, facts: facts, decision: engine.Decision{Policy: p.hash, Now: facts.Now}}
 	refuse := func(deny *core.Error, rules []string) {
-		e.decision = engine.Decision{Deny: deny, Rules: rules, Policy: p.hash}
+		e.decision = engine.Decision{Deny: deny, Rules: rules, Policy: p.hash, Now: facts.Now}
 	}
 	defer func() {
 		if fault := recover(); fault != nil {

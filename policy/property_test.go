@@ -62,6 +62,11 @@ func jobs(t *rapid.T) core.Job {
 			job.Request.Limits[i] = core.LimitRequest{PerCore: amount.Draw(t, "per core"), Reserved: amount.Draw(t, "reserved"), Max: amount.Draw(t, "max")}
 		}
 	}
+	told := rapid.Ptr(texts, true)
+	job.Told = core.Told{
+		QOS: told.Draw(t, "qos"), Reservation: told.Draw(t, "reservation"), Constraints: told.Draw(t, "constraints"),
+		TimeLimit: rapid.Ptr(rapid.SampledFrom([]int64{0, 1, 8, 86400, core.Unlimited}), true).Draw(t, "time limit"),
+	}
 	return job
 }
 

@@ -32,15 +32,17 @@ func TestWhichConditionsAreDirect(t *testing.T) {
 	}
 	for _, when := range []string{
 		`job.nodes >= 64 && job.queue != "debug"`, `contains(["a", "b"], job.account)`, `!(job.user == "ann" || contains(job.groups, "ops"))`, `64 > job.nodes`,
-		`contains(job.request.limits, "txqs")`, `job.request.off == false`, `job.nodes == system.nodes`,
+		`contains(job.request.limits, "txqs")`, `job.request.off == false`, `job.nodes == system.nodes`, `job.nodes > 70000`,
+		`job.qos == "debug" && job.partition != "x"`, `job.time_limit <= 86400`, `job.time_limit == unlimited`, `now > 1796000000`,
 	} {
 		if !of(when) {
 			t.Errorf("%s is not direct", when)
 		}
 	}
 	for _, when := range []string{
-		`job.nodes / 2 > 3`, `job.groups[0] == "a"`, `job.nodes > 1.5`, `upper(job.user) == "ANN"`, `job.request.off ? true : job.nodes > 1`, `job.nodes > 70000`,
+		`job.nodes / 2 > 3`, `job.groups[0] == "a"`, `job.nodes > 1.5`, `upper(job.user) == "ANN"`, `job.request.off ? true : job.nodes > 1`, `job.nodes > 99999999999999999999`,
 		`contains(job.groups, job.user)`, `-job.nodes < 1`, `job.nodes > 2 && 1 / job.cores > 1`,
+		`now + job.time_limit > 1796000000`, `now > time("2026-11-29T20:00:00Z")`,
 	} {
 		if of(when) {
 			t.Errorf("%s is direct", when)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -16,19 +17,29 @@ type (
 	list   func(*evaluation) []string
 )
 
+// told is a variable that may be unknown; nil then.
+type told[T any] func(*evaluation) *T
+
+func (of told[T]) known(e *evaluation) bool { return of(e) != nil }
+
 // variables are all that an expression may name. Texts that come from a scheduler are as it spells them.
 var variables = map[string]any{
 	"job.id": word(func(e *evaluation) string { return e.facts.Job.JobID.Job }),
 	// The instance's name in config.hcl.
-	"job.scheduler": word(func(e *evaluation) string { return e.facts.Job.Scheduler }),
-	"job.user":      word(func(e *evaluation) string { return e.facts.Job.User }),
-	"job.uid":       amount(func(e *evaluation) int64 { return int64(e.facts.Job.UID) }),
-	"job.gid":       amount(func(e *evaluation) int64 { return int64(e.facts.Job.GID) }),
-	"job.groups":    list(func(e *evaluation) []string { return e.facts.Job.Groups }),
-	"job.account":   word(func(e *evaluation) string { return e.facts.Job.Account }),
-	"job.queue":     word(func(e *evaluation) string { return e.facts.Job.Queue }), // partition, queue
-	"job.nodes":     amount(func(e *evaluation) int64 { return int64(e.facts.Job.Nodes()) }),
-	"job.cores":     amount(cores), // over all nodes
+	"job.scheduler":   word(func(e *evaluation) string { return e.facts.Job.Scheduler }),
+	"job.user":        word(func(e *evaluation) string { return e.facts.Job.User }),
+	"job.uid":         amount(func(e *evaluation) int64 { return int64(e.facts.Job.UID) }),
+	"job.gid":         amount(func(e *evaluation) int64 { return int64(e.facts.Job.GID) }),
+	"job.groups":      list(func(e *evaluation) []string { return e.facts.Job.Groups }),
+	"job.account":     word(func(e *evaluation) string { return e.facts.Job.Account }),
+	"job.queue":       word(func(e *evaluation) string { return e.facts.Job.Queue }), // partition, queue
+	"job.partition":   word(func(e *evaluation) string { return e.facts.Job.Queue }), // another word for it
+	"job.qos":         told[string](func(e *evaluation) *string { return e.facts.Job.QOS }),
+	"job.reservation": told[string](func(e *evaluation) *string { return e.facts.Job.Reservation }),
+	"job.time_limit":  told[int64](func(e *evaluation) *int64 { return e.facts.Job.TimeLimit }), // seconds
+	"job.constraints": told[string](func(e *evaluation) *string { return e.facts.Job.Constraints }),
+	"job.nodes":       amount(func(e *evaluation) int64 { return int64(e.facts.Job.Nodes()) }),
+	"job.cores":       amount(cores), // over all nodes
 	// Groups of config.hcl's topology that its nodes are in; 0: not known.
 	"job.spread": amount(func(e *evaluation) int64 { return int64(e.spread()) }),
 
@@ -52,7 +63,19 @@ var variables = map[string]any{
 	"share.cores": amount(func(e *evaluation) int64 { return int64(e.cores) }),
 	// That config.hcl declares.
 	"system.nodes": amount(func(e *evaluation) int64 { return int64(e.facts.System.Nodes) }),
+
+	// When it is decided, in Unix seconds.
+	nowVariable: told[int64](func(e *evaluation) *int64 {
+		if e.facts.Now == 0 {
+			return nil
+		}
+		return &e.facts.Now
+	}),
+	// job.time_limit of a job that has none.
+	"unlimited": amount(func(*evaluation) int64 { return core.Unlimited }),
 }
+
+const nowVariable = "now"
 
 // cores are the job's over all its nodes.
 func cores(e *evaluation) int64 {
@@ -78,27 +101,38 @@ type scope map[string]cty.Type
 
 var (
 	limitScope scope = objects(typeOf, cty.Object)
-	ruleScope        = scope{"job": limitScope["job"], "system": limitScope["system"]}
+	ruleScope        = limitScope.without("share")
 )
 
-// objects makes one thing of each variable, and objects of these: job, with a request in it, share and system.
+func (s scope) without(name string) scope {
+	s = maps.Clone(s)
+	delete(s, name)
+	return s
+}
+
+// objects makes one thing of each variable, and objects of these whose names have a dot: job, with a request in it,
+// share and system.
 func objects[T any](of func(variable any) T, object func(map[string]T) T) map[string]T {
-	fields := map[string]map[string]T{"job": {}, "job.request": {}, "share": {}, "system": {}}
+	fields := map[string]map[string]T{"": {}, "job": {}, "job.request": {}, "share": {}, "system": {}}
 	for name, variable := range variables {
 		last := strings.LastIndexByte(name, '.')
-		fields[name[:last]][name[last+1:]] = of(variable)
+		fields[name[:max(last, 0)]][name[last+1:]] = of(variable)
 	}
 	fields["job"]["request"] = object(fields["job.request"])
-	return map[string]T{"job": object(fields["job"]), "share": object(fields["share"]), "system": object(fields["system"])}
+	all := fields[""]
+	for _, name := range []string{"job", "share", "system"} {
+		all[name] = object(fields[name])
+	}
+	return all
 }
 
 func typeOf(variable any) cty.Type {
 	switch variable.(type) {
 	case truth:
 		return cty.Bool
-	case amount:
+	case amount, told[int64]:
 		return cty.Number
-	case word:
+	case word, told[string]:
 		return cty.String
 	}
 	return cty.List(cty.String)
@@ -115,8 +149,16 @@ func (e *evaluation) valueOf(variable any) cty.Value {
 		return cty.StringVal(of(e))
 	case list:
 		return textList(of(e))
+	case told[int64]:
+		if n := of(e); n != nil {
+			return cty.NumberIntVal(*n)
+		}
+	case told[string]:
+		if text := of(e); text != nil {
+			return cty.StringVal(*text)
+		}
 	}
-	return cty.NilVal
+	return cty.UnknownVal(typeOf(variable))
 }
 
 func textList(texts []string) cty.Value {

@@ -129,6 +129,12 @@ func TestEdges(t *testing.T) {
 				}
 			})
 		}, maxRuns, maxRuns + 1},
+		{"qos", func(n uint32) func(*decoder) {
+			return job(func(j *schedulerv1.Job) { j.Qos = new(strings.Repeat("q", int(n))) })
+		}, maxWord, maxWord + 1},
+		{"time limit", func(n uint32) func(*decoder) {
+			return job(func(j *schedulerv1.Job) { j.TimeLimit = new(int64(int32(n))) })
+		}, 0, 1<<32 - 1},
 		{"step", func(n uint32) func(*decoder) {
 			return ask(func(a *corev1.Intent) { a.Step = strings.Repeat("s", int(n)) })
 		}, maxWord, maxWord + 1},

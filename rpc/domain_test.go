@@ -220,6 +220,11 @@ var (
 				}
 			}), 3),
 		}
+		told := rapid.Ptr(genWord, true)
+		j.Told = core.Told{
+			QOS: told.Draw(t, "qos"), Reservation: told.Draw(t, "reservation"), Constraints: told.Draw(t, "constraints"),
+			TimeLimit: rapid.Ptr(rapid.Int64Min(0), true).Draw(t, "time limit"),
+		}
 		if !j.Gone || rapid.Bool().Draw(t, "with its run") {
 			j.Run = genRun.Draw(t, "run")
 		}

@@ -16,6 +16,8 @@ func encodeJob(j core.Job) *schedulerv1.Job {
 		}),
 		Request: encodeRequest(j.Request), Gone: j.Gone,
 	}
+	p.Qos, p.Reservation, p.Constraints = utfOf(j.QOS), utfOf(j.Reservation), utfOf(j.Constraints)
+	p.TimeLimit = j.TimeLimit
 	if j.Run != (core.Run{}) || !j.Gone {
 		p.Run = encodeRun(j.Run)
 	}
@@ -51,10 +53,32 @@ func (d *decoder) job(p *schedulerv1.Job) core.Job {
 		}),
 		Request: d.request(p.GetRequest()), Gone: p.GetGone(),
 	}
+	j.Told = core.Told{
+		QOS: d.wordOf("QOS", p.Qos), Reservation: d.wordOf("reservation", p.Reservation),
+		TimeLimit: p.TimeLimit, Constraints: d.wordOf("constraints", p.Constraints),
+	}
+	if j.TimeLimit != nil && *j.TimeLimit < 0 {
+		d.fail("time limit: it is %d seconds", *j.TimeLimit)
+	}
 	if p.GetRun() != nil || !p.GetGone() {
 		j.Run = d.run(p.GetRun())
 	}
 	return j
+}
+
+// utfOf leaves out a text that nobody told.
+func utfOf(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	return new(utf(*s))
+}
+
+func (d *decoder) wordOf(what string, s *string) *string {
+	if s != nil {
+		d.word(what, *s)
+	}
+	return s
 }
 
 func encodeRequest(r core.Request) *schedulerv1.Request {

@@ -48,6 +48,7 @@ var effects = map[string]string{
 	"Decision.Trials":      "core/engine Machine.make",
 	"Decision.Rules":       "server jobDetail",
 	"Decision.Policy":      "core/engine Machine.make",
+	"Decision.Now":         "server Verbs.explain",
 
 	"Grant.Run":        "core/node Machine.create",
 	"Grant.GID":        "core/node Machine.publish",

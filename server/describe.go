@@ -103,7 +103,7 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 		return &engine.Said{Began: began, Err: e}
 	}
 	policy := s.policy.Load()
-	facts := engine.Facts{Job: job, System: policy.system}
+	facts := engine.Facts{Job: job, System: policy.system, Now: s.now().Wall.Unix()}
 	decision := s.judge(policy.Policy, facts)
 	s.saw(facts, decision)
 	said := engine.NewSaid(began, job, decision, policy.text)

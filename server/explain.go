@@ -21,6 +21,7 @@ type Facts struct {
 	Text    string    `json:"text,omitempty"`    // its files, as one text
 	Facts   *core.Job `json:"facts,omitempty"`
 	Nodes   int       `json:"system_nodes,omitempty"` // that config.hcl declares now
+	Now     int64     `json:"now,omitempty"`          // when it was decided, in Unix seconds
 	Spread  int       `json:"spread,omitempty"`       // over how many groups of its topology the job is, as config.hcl is now
 }
 
@@ -38,6 +39,7 @@ func (d *Verbs) explain(ctx context.Context, peer core.Peer, req hook.Request) (
 			row := Facts{JobRow: jobRow(v)}
 			if all || v.Job.UID == peer.UID && !v.Unknown {
 				row.Facts, row.Nodes = &v.Job, system.Nodes
+				row.Now = v.Grant.Now
 				row.Policy, row.Text, row.Current = v.Grant.Policy, m.Text(v.Grant.Policy), v.Grant.Policy == m.Policy()
 			}
 			out = append(out, row)

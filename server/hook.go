@@ -38,7 +38,7 @@ func (s *Server) heed(ctx context.Context, ask core.Intent, sizes map[string]int
 			return err
 		}
 		policy := s.policy.Load()
-		d := policy.Decide(engine.Facts{Job: job, System: policy.system})
+		d := policy.Decide(engine.Facts{Job: job, System: policy.system, Now: s.now().Wall.Unix()})
 		var full *core.Error
 		if err := s.Look(ctx, func(m *engine.Machine) { full = m.Room(d, sizes) }); err != nil {
 			return err

@@ -15,7 +15,8 @@ type Policy interface {
 type Facts struct {
 	Job    core.Job
 	System System
-	Spread int // over how many groups of the topology the job is spread, where that was found out before; 0: it is System.Topology's to say
+	Now    int64 // when it is decided, in Unix seconds; 0: nobody says
+	Spread int   // over how many groups of the topology the job is spread, where that was found out before; 0: it is System.Topology's to say
 }
 
 // Groups is over how many groups of the topology the job is spread; 0: that is not known.
@@ -48,6 +49,7 @@ type Decision struct {
 	Trials      []string // what a deny that is only tried out (enforce = "dry_run") would have said; only logged
 	Rules       []string // the rules that matched, in order
 	Policy      string   // hash of the policy's text
+	Now         int64    // Facts.Now that it was made with; 0: of a release that kept none
 }
 
 // without is the decision for a job that runs without isolation, since err is why it cannot have any. It is kept like any other: a node that comes later, when a

@@ -9,6 +9,18 @@ import (
 	"github.com/weft-hpc/weft/core/scheduler"
 )
 
+func TestClock(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0:00": 0, "30:00": 1800, "1:00:00": 3600, "1-02:03:04": 93784, "26:30:00": 95400, "365-00:00:00": 31536000,
+		"": -1, "30": -1, "-1:00": -1, "1-": -1, "1-2-3:00": -1, "1:2:3:4": -1, "UNLIMITED": -1, "+1:00": -1,
+		"2147483648-0:00:00": -1,
+	} {
+		if n, ok := scheduler.Clock(text); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%q: %d, %t, not %d", text, n, ok, want)
+		}
+	}
+}
+
 func TestPlacements(t *testing.T) {
 	got := scheduler.Placements(map[string]int{"n10": 4, "n9": 4, "gpu1": 0, "big": 64})
 	want := []core.Placement{

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -29,7 +30,8 @@ type jobspec struct {
 			Job   struct {
 				Name string `json:"name"`
 			} `json:"job"`
-			Shell struct {
+			Constraints json.RawMessage `json:"constraints"` // RFC 31; left out: none
+			Shell       struct {
 				Options map[string]json.RawMessage `json:"options"`
 			} `json:"shell"`
 		} `json:"system"`
@@ -75,6 +77,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 	if err != nil {
 		return core.Job{}, core.Errorf(core.SchedulerAway, "job %s: %w", key.JobID, err)
 	}
+	job.Told = core.Told{TimeLimit: f.R.limit(), Constraints: compact(s.Constraints)}
 	job.Placements = shares(cores, p.cores.About(ctx, maps.Keys(cores), p.askCores))
 	if job.Request, err = ParseOptions(s.Shell.Options); err != nil {
 		return core.Job{}, err
@@ -86,6 +89,15 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, _ []byte, from core
 	job.User, job.GID = who.Name, who.GID
 	job.Groups, err = p.people.Groups(ctx, who)
 	return job, err
+}
+
+// compact is JSON in one line; nil where that cannot be told.
+func compact(text json.RawMessage) *string {
+	var b bytes.Buffer
+	if len(text) > 0 && json.Compact(&b, text) != nil {
+		return nil
+	}
+	return scheduler.Told(b.String())
 }
 
 // maxAttribute bounds a queue's and a bank's name, in bytes.

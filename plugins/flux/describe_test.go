@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,12 +19,14 @@ import (
 func TestDescribe(t *testing.T) {
 	p, b := adapter(t)
 	submitted(b, one, map[string]any{
+		"duration": 3600.0, "constraints": map[string]any{"properties": []string{"gpu"}},
 		"queue": "batch", "bank": "physics", "job": map[string]any{"name": "mpi\thello"}, "environment": map[string]string{"TOKEN": "x"},
 		"shell": map[string]any{"options": map[string]any{"cray-slingshot": map[string]int{"vnicount": 2}}},
 	})
 	want := core.Job{
 		Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: brokertest.First}},
 		GID: 100, User: "alice", Groups: []string{"ops", "users"}, Account: "physics", Queue: "batch", Name: "mpi?hello",
+		Told:       core.Told{TimeLimit: new(int64(3600)), Constraints: new(`{"properties":["gpu"]}`)},
 		Placements: []core.Placement{{Hosts: "node01", Nodes: 1, Cores: 4, Total: 4}, {Hosts: "node02", Nodes: 1, Cores: 2, Total: 4}},
 		Request:    core.Request{VNIs: 2},
 	}
@@ -34,6 +37,30 @@ func TestDescribe(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// TestWhatFluxTells: no expiration is no limit, and no constraint is none; what policy cannot read is unknown.
+func TestWhatFluxTells(t *testing.T) {
+	for name, c := range map[string]struct {
+		attributes map[string]any
+		want       core.Told
+	}{
+		"nothing": {nil, core.Told{TimeLimit: new(core.Unlimited), Constraints: new("")}},
+		"less than a second": {
+			map[string]any{"duration": 0.25}, core.Told{TimeLimit: new(int64(0)), Constraints: new("")},
+		},
+		"much": {
+			map[string]any{"duration": 1e17, "constraints": map[string]any{"properties": []string{strings.Repeat("g", 300)}}},
+			core.Told{},
+		},
+	} {
+		p, b := adapter(t)
+		submitted(b, one, c.attributes)
+		got, err := p.Describe(t.Context(), key(oneF58), nil, root)
+		if diff := cmp.Diff(c.want, got.Told); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
 }

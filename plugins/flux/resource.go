@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,7 +25,9 @@ type resources struct {
 			Rank     string            `json:"rank"`
 			Children map[string]string `json:"children"`
 		} `json:"R_lite"`
-		Nodes []string `json:"nodelist"`
+		Nodes      []string `json:"nodelist"`
+		Start      float64  `json:"starttime"`
+		Expiration float64  `json:"expiration"` // 0: none
 	} `json:"execution"`
 }
 
@@ -32,6 +35,18 @@ var errVersion = errors.New("it is of a version that this release does not read"
 
 // hosts is the job's list of nodes, as it stands there.
 func (r *resources) hosts() string { return strings.Join(r.Execution.Nodes, ",") }
+
+// limit is how long the job may run, in seconds; nil where its times make no sense.
+func (r *resources) limit() *int64 {
+	x := r.Execution
+	switch n := math.Round(x.Expiration - x.Start); {
+	case x.Expiration == 0:
+		return new(core.Unlimited)
+	case n >= 0 && n < 1<<53:
+		return new(int64(n))
+	}
+	return nil
+}
 
 // shares are a job's nodes by its cores and all cores on them.
 func shares(job, all map[string]int) []core.Placement {

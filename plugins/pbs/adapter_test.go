@@ -77,7 +77,7 @@ func answer1(t *testing.T, p wired) map[string]core.JobStatus {
 func TestDescribe(t *testing.T) {
 	c := pbstest.New(3)
 	p := adapter(t, c.Command)
-	j := c.Submit(pbstest.Job{Hosts: 2, Cores: 4, Queue: "large", Account: "42", Resources: map[string]string{"slingshot_tcs": "LOW_LATENCY", "slingshot_depth": "8"}})
+	j := c.Submit(pbstest.Job{Hosts: 2, Cores: 4, Queue: "large", Account: "42", Reserved: "R7.pbs1", Resources: map[string]string{"walltime": "26:30:00", "slingshot_tcs": "LOW_LATENCY", "slingshot_depth": "8"}})
 	c.Schedule()
 	ask := asked(t, j, 1)
 	got, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{Node: "n1"})
@@ -87,10 +87,18 @@ func TestDescribe(t *testing.T) {
 	want := core.Job{
 		Run: core.Run{Key: key(j.ID, 1), Fingerprint: core.Fingerprint{UID: 1001, Submitted: j.Submitted}}, GID: 1001, User: "tester", Groups: []string{"staff", "tester"},
 		Account: "42", Queue: "large", Placements: []core.Placement{{Hosts: "n[1-2]", Nodes: 2, Cores: 4}},
+		Told:    core.Told{Reservation: new("R7.pbs1"), TimeLimit: new(int64(95400))},
 		Request: core.Request{Classes: core.LowLatency, Depth: 8},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	for walltime, limit := range map[string]*int64{"": new(core.Unlimited), "00:10:00": new(int64(600)), "soon": nil} {
+		j.Reserved, j.Resources["walltime"] = "", walltime
+		got, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{Node: "n1"})
+		if diff := cmp.Diff(core.Told{Reservation: new(""), TimeLimit: limit}, got.Told); diff != "" || err != nil {
+			t.Errorf("walltime %q: %v %s", walltime, err, diff)
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err != nil {
 		return core.Job{}, err
 	}
+	job.Told = r.told()
 	job.Placements = p.shares(ctx, chunks, r.place)
 	job.Request, err = parseWanted(r.wanted)
 	return job, err
@@ -63,6 +64,17 @@ func (r row) described(scheduler string, u user) core.Job {
 		Run: r.run(scheduler, u.uid),
 		GID: u.gid, User: r.user, Groups: u.groups, Account: r.account, Queue: r.queue,
 	}
+}
+
+// told are the facts that PBS has: a job without a walltime has no limit.
+func (r row) told() core.Told {
+	t := core.Told{Reservation: scheduler.Told(r.reserved), TimeLimit: new(core.Unlimited)}
+	if n, ok := scheduler.Clock(r.walltime); ok {
+		t.TimeLimit = &n
+	} else if r.walltime != "" {
+		t.TimeLimit = nil
+	}
+	return t
 }
 
 // run identifies the run that a row of qstat shows.

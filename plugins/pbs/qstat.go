@@ -24,6 +24,8 @@ type row struct {
 	group     string
 	queue     string
 	account   string
+	reserved  string // the reservation that it runs in
+	walltime  string // of Resource_List; "": none
 	submitted int64
 	started   int64 // 0 until MOM has said that this run runs
 	runs      uint32
@@ -165,6 +167,7 @@ var attributes = map[string]func(r *row, raw json.RawMessage) error{
 	"run_count":     (*row).readRuns,
 	"exec_host":     word(maxHosts, func(r *row) *string { return &r.hosts }),
 	"Rerunable":     (*row).readRerunable,
+	"reserve_ID":    word(maxWord, func(r *row) *string { return &r.reserved }),
 	"Resource_List": (*row).readResources,
 }
 
@@ -225,6 +228,7 @@ func (r *row) readResources(raw json.RawMessage) error {
 		return errValue
 	}
 	r.place, _ = scalar(all["place"])
+	r.walltime, _ = scalar(all["walltime"])
 	for name, v := range all {
 		key, ours := strings.CutPrefix(name, prefix)
 		if !ours {

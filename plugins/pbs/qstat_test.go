@@ -26,8 +26,10 @@ const oneJob = `{
             "exec_host":"n1/0*4+n2/0*4",
             "exec_vnode":"(n1:ncpus=4)+(n2:ncpus=4)",
             "Rerunable":"True",
+            "reserve_ID":"R7.pbs1",
             "Resource_List":{
                 "ncpus":8,
+                "walltime":"26:30:00",
                 "select":"2:ncpus=4",
                 "slingshot_tcs":"LOW_LATENCY",
                 "slingshot_depth":16,
@@ -55,7 +57,7 @@ func TestReadJobs(t *testing.T) {
 	}
 	want := []row{{
 		id: "42.pbs1", state: "R", substate: 42, user: "ann", group: "staff", queue: "7", account: "1234", submitted: 1794036405, started: 1794036407, runs: 3,
-		hosts: "n1/0*4+n2/0*4", rerunable: true, wanted: map[string]string{"tcs": "LOW_LATENCY", "depth": "16", "job_vni": "True"},
+		hosts: "n1/0*4+n2/0*4", rerunable: true, reserved: "R7.pbs1", walltime: "26:30:00", wanted: map[string]string{"tcs": "LOW_LATENCY", "depth": "16", "job_vni": "True"},
 	}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
 		t.Error(diff)

@@ -29,7 +29,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if leader == nil || own == nil {
 		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: Slurm does not know it", key.Job)
 	}
-	job := core.Job{Run: p.fingerprint(*leader), GID: leader.gid, User: leader.user, Account: leader.account, Queue: leader.partition}
+	job := core.Job{Run: p.fingerprint(*leader), GID: leader.gid, User: leader.user, Account: leader.account, Queue: leader.partition, Told: leader.told()}
 	job.Scheduler = key.Scheduler
 	if leader.leader != "" && leader.leader != leader.job {
 		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: it is a component of the het job %s", key.Job, leader.leader)
@@ -93,6 +93,14 @@ func (r row) readable() error {
 		return core.Errorf(core.BadRequest, "job %s: its account %q is no name", r.job, core.Clip(r.account))
 	}
 	return nil
+}
+
+// told are the facts that some schedulers have. A text that squeue could not show whole is unknown.
+func (r row) told() core.Told {
+	return core.Told{
+		QOS: scheduler.Told(r.qos), Reservation: scheduler.Told(r.reserved), TimeLimit: r.limit,
+		Constraints: scheduler.Told(r.features),
+	}
 }
 
 // requested is what the user asked for. The components of a het job share one reservation, as with switch/hpe_slingshot:

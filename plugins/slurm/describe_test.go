@@ -27,6 +27,9 @@ func TestDescribe(t *testing.T) {
 	want := core.Job{
 		Run: core.Run{Key: key("7", 1), Fingerprint: core.Fingerprint{UID: 1001, Submitted: 1795836284}},
 		GID: 1001, User: "tester", Groups: []string{"domain users", "ops", "tester"}, Account: "phys", Queue: "main",
+		Told: core.Told{
+			QOS: new("normal"), Reservation: new(""), TimeLimit: new(core.Unlimited), Constraints: new(""),
+		},
 		Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 5}, {Hosts: "n[2-3]", Nodes: 2, Cores: 1}},
 		Request:    core.Request{JobVNI: true, Classes: core.LowLatency},
 	}
@@ -62,6 +65,36 @@ func TestDescribeOfAForger(t *testing.T) {
 	f.job("7", "UserName", strings.Repeat("a", 300))
 	_, err = f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
 	checkError(t, err, core.BadRequest, "username is longer")
+}
+
+// What squeue cannot show whole, or shows as no time, is unknown, and does not refuse the job by itself.
+func TestToldFacts(t *testing.T) {
+	for name, c := range map[string]struct {
+		more []string
+		want core.Told
+	}{
+		"all": {
+			[]string{"QOS", "debug", "Reservation", "maint", "TimeLimit", "1-02:03:04", "Feature", "gpu&nvme"},
+			core.Told{QOS: new("debug"), Reservation: new("maint"), TimeLimit: new(int64(93784)), Constraints: new("gpu&nvme")},
+		},
+		"none": {
+			[]string{"QOS", "(null)", "TimeLimit", "0:00"},
+			core.Told{QOS: new(""), Reservation: new(""), TimeLimit: new(int64(0)), Constraints: new("")},
+		},
+		"unknown": {[]string{
+			"QOS", strings.Repeat("q", 257), "Reservation", "a\nb", "TimeLimit", "INVALID", "Feature", strings.Repeat("gpu&", 70),
+		}, core.Told{}},
+		"never set": {
+			[]string{"TimeLimit", "NOT_SET"}, core.Told{QOS: new("normal"), Reservation: new(""), Constraints: new("")},
+		},
+	} {
+		f := &fake{}
+		f.job("7", c.more...)
+		got, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+		if diff := cmp.Diff(c.want, got.Told); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
 }
 
 func TestDescribeSaysWhatIsOver(t *testing.T) {

@@ -57,7 +57,7 @@ func (f *fake) job(id string, more ...string) {
 	j := map[string]string{
 		"JobID": id, "HetJobID": "N/A", "ArrayJobID": id, "ArrayTaskID": "N/A", "UserID": "1001", "GroupID": "1001", "State": "RUNNING", "SubmitTime": "1795836284", "StartTime": "1795836290",
 		"RestartCnt": "0", "BatchFlag": "1", "Requeue": "1", "NumNodes": "3", "NumCPUs": "7", "OverSubscribe": "OK", "NodeList": "n[1-3]", "UserName": "tester", "GroupName": "tester",
-		"Partition": "main", "Account": "(null)", "Network": "(null)",
+		"Partition": "main", "QOS": "normal", "Reservation": "(null)", "TimeLimit": "UNLIMITED", "Feature": "(null)", "Account": "(null)", "Network": "(null)",
 	}
 	for i := 0; i < len(more); i += 2 {
 		j[more[i]] = more[i+1]

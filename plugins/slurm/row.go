@@ -10,6 +10,7 @@ import (
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // row is one job as squeue shows it: an array's task, or a component of a het job, is one of its own.
@@ -33,6 +34,10 @@ type row struct {
 	user      string
 	group     string
 	partition string
+	qos       string
+	reserved  string // reservation
+	limit     *int64 // seconds; nil: squeue does not say
+	features  string // constraints
 	account   string
 	network   string
 	cut       map[string]bool // columns of which squeue shows only the beginning
@@ -58,6 +63,10 @@ const (
 	colUser      = "UserName"
 	colGroup     = "GroupName"
 	colPartition = "Partition"
+	colQOS       = "QOS"
+	colReserved  = "Reservation"
+	colLimit     = "TimeLimit"
+	colFeatures  = "Feature"
 	colAccount   = "Account"
 	colNetwork   = "Network"
 )
@@ -80,7 +89,8 @@ const (
 func about(nodes int) table {
 	return table{
 		{colJob, 12}, {colLeader, 12}, {colArray, 12}, {colTask, 24}, {colUID, 12}, {colGID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12},
-		{colBatch, 4}, {colRequeue, 4}, {colCPUs, 12}, {colShared, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
+		{colBatch, 4}, {colRequeue, 4}, {colCPUs, 12}, {colShared, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colQOS, 257}, {colReserved, 257},
+		{colLimit, 24}, {colFeatures, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
 	}
 }
 
@@ -107,6 +117,10 @@ var columns = map[string]func(r *row, v string) error{
 	colUser:      text(func(r *row) *string { return &r.user }),
 	colGroup:     text(func(r *row) *string { return &r.group }),
 	colPartition: text(func(r *row) *string { return &r.partition }),
+	colQOS:       text(func(r *row) *string { return &r.qos }),
+	colReserved:  text(func(r *row) *string { return &r.reserved }),
+	colLimit:     func(r *row, v string) error { r.limit = timeLimit(v); return nil },
+	colFeatures:  text(func(r *row) *string { return &r.features }),
 	colAccount:   text(func(r *row) *string { return &r.account }),
 	colNetwork:   text(func(r *row) *string { return &r.network }),
 }
@@ -162,6 +176,20 @@ func amount(v string) (int, error) {
 	v, _, _ = strings.Cut(v, "-")
 	n, err := strconv.ParseUint(v, 10, 31)
 	return int(n), err
+}
+
+const unlimited = "UNLIMITED"
+
+// timeLimit reads a time limit. squeue shows INVALID for one above a year, and NOT_SET for a job that never had nodes
+// (_print_secs and _print_job_time_limit in squeue/print.c of 22.05.8).
+func timeLimit(v string) *int64 {
+	if v == unlimited {
+		return new(core.Unlimited)
+	}
+	if n, ok := scheduler.Clock(v); ok {
+		return &n
+	}
+	return nil
 }
 
 // moment reads Unix seconds, or a time of UTC from a squeue that does not heed SLURM_TIME_FORMAT.

@@ -157,7 +157,7 @@ func (c *testCase) run(p *policy.Policy, env policy.Env, all []policy.Block, rea
 			return r.failed("use", "a quota of the policy", fmt.Sprintf("%q, which there is not", u.quota))
 		}
 	}
-	t := p.Explain(engine.Facts{Job: job, System: engine.System{Nodes: count(env.Nodes), Topology: env.Topology}})
+	t := p.Explain(engine.Facts{Job: job, System: engine.System{Nodes: count(env.Nodes), Topology: env.Topology}, Now: c.job.Moment()})
 	for _, b := range t.Blocks {
 		if !b.Unasked && b.Outcome != policy.Unmatched {
 			reached[b.Place] = true

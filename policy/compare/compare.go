@@ -2,6 +2,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ type Pool struct {
 	Quarantine float64 // seconds
 }
 
-// Compare decides on every row by both. nodes is the hostlist of the system, and topology its groups.
+// Compare decides on every row by both, at the time that it was decided. nodes is the hostlist of the system, and topology its groups.
 func Compare(before, after *policy.Policy, nodes string, topology *engine.Topology, pools []Pool, rows []history.Row) Report {
 	r := Report{Old: before.Hash(), New: after.Hash()}
 	list, _ := hostlist.Parse(nodes)
@@ -61,7 +62,7 @@ func Compare(before, after *policy.Policy, nodes string, topology *engine.Topolo
 			continue
 		}
 		r.Jobs++
-		facts := engine.Facts{Job: job, System: system}
+		facts := engine.Facts{Job: job, System: system, Now: cmp.Or(row.Job.Moment(), row.Made.Unix())}
 		a, b := before.Decide(facts), after.Decide(facts)
 		was = append(was, stay{made: row.Made, ended: row.Ended, gets: &a})
 		is = append(is, stay{made: row.Made, ended: row.Ended, gets: &b})

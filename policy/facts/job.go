@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
@@ -31,6 +32,30 @@ type Job struct {
 	Cores     int      `json:"cores,omitempty"`  // on each of Nodes
 	Shares    []Share  `json:"shares,omitempty"` // in place of Nodes and Cores, where nodes differ
 	Request   Request  `json:"request,omitzero"`
+
+	// Some schedulers tell these. nil: unknown, and a rule that needs it refuses the job.
+	QOS         *string  `json:"qos,omitempty"`
+	Reservation *string  `json:"reservation,omitempty"`
+	TimeLimit   *Seconds `json:"time_limit,omitempty"`
+	Constraints *string  `json:"constraints,omitempty"`
+
+	Now time.Time `json:"now,omitzero"` // when it is decided
+}
+
+// At is j, decided at that moment.
+func (j Job) At(moment int64) Job {
+	if moment != 0 {
+		j.Now = time.Unix(moment, 0).UTC()
+	}
+	return j
+}
+
+// Moment is Now as a decision takes it: Unix seconds, 0 where it is not given.
+func (j *Job) Moment() int64 {
+	if j.Now.IsZero() {
+		return 0
+	}
+	return j.Now.Unix()
 }
 
 // Share is the nodes of a job on which it has equally many cores.
@@ -115,6 +140,7 @@ func Of(job core.Job) Job {
 			Off: job.Request.Off, VNIs: job.Request.VNIs, JobVNI: job.Request.JobVNI, SingleNode: job.Request.SingleNode, Depth: job.Request.Depth,
 			Collectives: job.Request.Collectives, Exact: job.Request.Exact, Warnings: job.Request.Warnings,
 		},
+		QOS: job.QOS, Reservation: job.Reservation, TimeLimit: (*Seconds)(job.TimeLimit), Constraints: job.Constraints,
 	}
 	if job.Request.Classes != 0 {
 		j.Request.TrafficClasses = job.Request.Classes.Names()
@@ -141,6 +167,7 @@ func Of(job core.Job) Job {
 func (j Job) Job(system string) (core.Job, error) {
 	out := core.Job{User: j.User, GID: j.GID, Groups: j.Groups, Account: j.Account, Queue: j.Queue}
 	out.Job, out.Scheduler, out.UID = j.ID, j.Scheduler, j.UID
+	out.Told = core.Told{QOS: j.QOS, Reservation: j.Reservation, TimeLimit: (*int64)(j.TimeLimit), Constraints: j.Constraints}
 	r := j.Request
 	out.Request = core.Request{
 		Off: r.Off, VNIs: r.VNIs, JobVNI: r.JobVNI, SingleNode: r.SingleNode, Depth: r.Depth, Collectives: r.Collectives,

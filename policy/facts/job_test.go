@@ -25,6 +25,13 @@ func TestThereAndBack(t *testing.T) {
 			Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 8}, {Hosts: "n[7-8]", Nodes: 2, Cores: 4}},
 			Request:    core.Request{VNIs: 2, JobVNI: true, SingleNode: true, Depth: 3, Collectives: true, Exact: true, Classes: core.LowLatency | core.BulkData, Warnings: []string{"w"}},
 		},
+		"told": {
+			Told:       core.Told{QOS: new(""), Reservation: new("maint"), TimeLimit: new(int64(0)), Constraints: new("a&b")},
+			Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 1}},
+		},
+		"unlimited": {
+			Told: core.Told{TimeLimit: new(core.Unlimited)}, Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 1}},
+		},
 		"limits": {Placements: []core.Placement{{Hosts: "n1", Nodes: 1, Cores: 1}}, Request: core.Request{Off: true, Limits: [core.NumResources]core.LimitRequest{core.TXQ: {PerCore: u16(2)}, core.LE: {Reserved: u16(1), Max: u16(9)}}}},
 	} {
 		job.Job, job.Scheduler, job.UID = "12", "tioga", 500
@@ -47,6 +54,7 @@ func TestThereAndBack(t *testing.T) {
 func TestFullJob(t *testing.T) {
 	job := fulltest.Value[core.Job]()
 	job.Generation, job.Submitted, job.Name, job.Gone = 0, 0, "", false // leftOut says why
+	*job.TimeLimit = 3600
 	job.Request.Classes = core.LowLatency | core.BulkData
 	for i := range job.Placements {
 		job.Placements[i].Nodes, job.Placements[i].Cores, job.Placements[i].Total = 1, i+2, 0

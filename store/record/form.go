@@ -81,7 +81,14 @@ func reservation(c *coder, r *engine.Reservation) {
 	fact(c, 1, &r.Job.Placements, totals)
 	fact(c, 2, &r.Grant.Greedy, (*coder).boolean)
 	fact(c, 3, &r.Job.Request.Exact, (*coder).boolean)
+	fact(c, 4, &r.Job.QOS, toldText)
+	fact(c, 5, &r.Job.Reservation, toldText)
+	fact(c, 6, &r.Job.TimeLimit, func(c *coder, v **int64) { optional(c, v, signed) })
+	fact(c, 7, &r.Job.Constraints, toldText)
+	fact(c, 8, &r.Grant.Now, signed)
 }
+
+func toldText(c *coder, v **string) { optional(c, v, (*coder).own) }
 
 // totals are the Total of each placement.
 func totals(c *coder, v *[]core.Placement) {

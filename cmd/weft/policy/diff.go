@@ -18,7 +18,7 @@ import (
 )
 
 func newPolicyDiff(o *cli.Options) *cobra.Command {
-	a, jobs := &rulesArgs{}, ""
+	a, jobs, now := &rulesArgs{}, "", time.Time{}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW --jobs FILE",
 		Short: "Show the jobs that get something else under another policy",
@@ -57,6 +57,11 @@ Exit codes:
 			if len(rows) == 0 {
 				return cli.Usage("policy diff: there is no job in %s", jobs)
 			}
+			if !now.IsZero() {
+				for i := range rows {
+					rows[i].Job.Now = now
+				}
+			}
 			report := compare.Compare(before.Policy, after.Policy, after.Env.Nodes, after.Env.Topology, after.pools(), rows)
 			report.Caveats = caveats
 			if err := cli.Print(o, report, printDiff); err != nil {
@@ -69,6 +74,7 @@ Exit codes:
 		},
 	}
 	cmd.Flags().StringVar(&jobs, "jobs", "", "read the past jobs from this `FILE`")
+	nowFlag(cmd, &now, "decide on all jobs as at this `TIME`, such as 2026-12-01T06:00:00Z (default: when each job began)")
 	a.Flags(cmd)
 	return o.Listing(cmd)
 }

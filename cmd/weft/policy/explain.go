@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +72,15 @@ the server knows the usage.`,
 	f.StringVar(&a.job.Queue, "queue", "", "queue or partition of the job")
 	f.StringVar(&a.job.Scheduler, "scheduler", "",
 		"name of the job's scheduler in the configuration (default: the only scheduler)")
+	told(cmd, "qos", "quality of service of the job", &a.job.QOS)
+	told(cmd, "reservation", "reservation of the job; \"\": none", &a.job.Reservation)
+	told(cmd, "constraints", "what the job's nodes must have, as its scheduler writes it", &a.job.Constraints)
+	f.Func("time-limit", "time limit of the job in `SECONDS`, or unlimited", func(text string) error {
+		n, err := facts.ParseSeconds(text)
+		a.job.TimeLimit = &n
+		return err
+	})
+	nowFlag(cmd, &a.job.Now, "decide as at this `TIME`, such as 2026-12-01T06:00:00Z (default: now; a live job's own)")
 	f.StringVarP(&a.nodes, "nodes", "N", "1", "number of nodes, or a hostlist")
 	f.IntVar(&a.job.Cores, "cores", 1, "cores on each node")
 	f.StringArrayVar(&a.options, "option", nil,
@@ -84,7 +94,18 @@ the server knows the usage.`,
 }
 
 // described are the flags that describe a job.
-var described = []string{"user", "uid", "gid", "groups", "account", "queue", "scheduler", "nodes", "cores", "option"}
+var described = []string{"user", "uid", "gid", "groups", "account", "queue", "scheduler", "qos", "reservation",
+	"constraints", "time-limit", "nodes", "cores", "option"}
+
+// told is a flag of a fact that is unknown where it is not given.
+func told(cmd *cobra.Command, name, usage string, to **string) {
+	cmd.Flags().Func(name, usage, func(text string) error { *to = &text; return nil })
+}
+
+// nowFlag is --now.
+func nowFlag(cmd *cobra.Command, to *time.Time, usage string) {
+	cmd.Flags().TimeVar(to, "now", time.Time{}, []string{time.RFC3339}, usage)
+}
 
 func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string) (explained, error) {
 	var flags []string
@@ -116,6 +137,9 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 		if job, err = facts.Read(in); err != nil {
 			return explained{}, err
 		}
+		if !a.job.Now.IsZero() {
+			job.Now = a.job.Now
+		}
 	}
 	job.Scheduler = r.scheduler(job.Scheduler)
 	switch {
@@ -135,6 +159,9 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 	if err := job.Options(a.options, parse); err != nil {
 		return explained{}, err
 	}
+	if job.Now.IsZero() {
+		job.Now = time.Now()
+	}
 	facts, err := r.facts(job)
 	if err != nil {
 		return explained{}, err
@@ -145,7 +172,7 @@ func (a *explainArgs) explain(cmd *cobra.Command, o *cli.Options, files []string
 }
 
 func asExplained(p *policy.Policy, f engine.Facts) explained {
-	return explained{Job: facts.Of(f.Job), Trace: p.Explain(f)}
+	return explained{Job: facts.Of(f.Job).At(f.Now), Trace: p.Explain(f)}
 }
 
 func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
@@ -154,7 +181,7 @@ func (r ruleset) facts(job facts.Job) (engine.Facts, error) {
 		return engine.Facts{}, err
 	}
 	list, err := hostlist.Parse(r.Env.Nodes)
-	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count()), Topology: r.Env.Topology}}, err
+	return engine.Facts{Job: j, System: engine.System{Nodes: int(list.Count()), Topology: r.Env.Topology}, Now: job.Moment()}, err
 }
 
 // scheduler is the one of that name, or the only one.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -58,7 +59,9 @@ func (a *explainArgs) granted(ctx context.Context, o *cli.Options) (explained, e
 	if err != nil {
 		return explained{}, fmt.Errorf("job %s: the policy that it was granted by cannot be read by this version of weft: %w", core.Clip(a.live), err)
 	}
-	out := asExplained(p, engine.Facts{Job: *row.Facts, System: engine.System{Nodes: row.Nodes}, Spread: row.Spread})
+	out := asExplained(p, engine.Facts{
+		Job: *row.Facts, System: engine.System{Nodes: row.Nodes}, Spread: row.Spread, Now: cmp.Or(a.job.Moment(), row.Now),
+	})
 	out.Live = &granted{row.State, row.Generation, row.VNIs, row.Current}
 	return out, nil
 }

@@ -156,6 +156,9 @@ func (j *Job) attributes() map[string]any {
 	if j.Account == "" {
 		delete(a, "Account_Name")
 	}
+	if j.Reserved != "" {
+		a["reserve_ID"] = j.Reserved
+	}
 	if j.Runs > 0 {
 		a["run_count"] = j.Runs
 	}

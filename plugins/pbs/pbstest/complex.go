@@ -49,6 +49,7 @@ type Job struct {
 	Group     string
 	Queue     string
 	Account   string
+	Reserved  string            // the reservation that it runs in
 	Hosts     int               // how many it wants
 	Cores     int               // on each
 	Resources map[string]string // Resource_List beyond that

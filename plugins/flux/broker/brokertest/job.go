@@ -20,6 +20,7 @@ type instance struct {
 type job struct {
 	id       uint64
 	uid      uint32
+	duration float64 // seconds; 0: no limit
 	jobspec  object
 	r        any
 	events   []json.RawMessage
@@ -45,6 +46,7 @@ func (b *Broker) Submit(id uint64, uid uint32, attributes map[string]any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	j := &job{id: id, uid: uid, jobspec: object{"version": 1, "attributes": object{"system": attributes}}}
+	j.duration, _ = attributes["duration"].(float64)
 	b.instance.jobs[id] = j
 	b.post(j, "submit", object{"userid": uid, "urgency": 16, "flags": 0, "version": 1})
 	for _, name := range []string{"validate", "depend", "priority"} {
@@ -57,7 +59,13 @@ func (b *Broker) Alloc(id uint64, lite any, nodes ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	j := b.instance.jobs[id]
-	j.r = object{"version": 1, "execution": object{"R_lite": lite, "starttime": b.instance.clock, "expiration": 0.0, "nodelist": nodes}}
+	expiration := 0.0
+	if j.duration > 0 {
+		expiration = b.instance.clock + j.duration
+	}
+	j.r = object{"version": 1, "execution": object{
+		"R_lite": lite, "starttime": b.instance.clock, "expiration": expiration, "nodelist": nodes,
+	}}
 	b.post(j, "alloc", object{"annotations": object{}})
 }
 

@@ -276,17 +276,22 @@ func (x *Drained) GetDrain() *v1.Drain {
 
 // Job is what a scheduler says of a job once it runs: the facts that policy decides on.
 type Job struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *v1.Run                `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"` // may be left out where gone
-	Gid           uint32                 `protobuf:"varint,2,opt,name=gid,proto3" json:"gid,omitempty"`
-	User          string                 `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
-	Groups        []string               `protobuf:"bytes,4,rep,name=groups,proto3" json:"groups,omitempty"`
-	Account       string                 `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
-	Queue         string                 `protobuf:"bytes,6,opt,name=queue,proto3" json:"queue,omitempty"` // partition, queue
-	Name          string                 `protobuf:"bytes,7,opt,name=name,proto3" json:"name,omitempty"`   // for people; never decided on
-	Placements    []*Placement           `protobuf:"bytes,8,rep,name=placements,proto3" json:"placements,omitempty"`
-	Request       *Request               `protobuf:"bytes,9,opt,name=request,proto3" json:"request,omitempty"`
-	Gone          bool                   `protobuf:"varint,10,opt,name=gone,proto3" json:"gone,omitempty"` // the scheduler knows the id, but that run is over
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Run        *v1.Run                `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"` // may be left out where gone
+	Gid        uint32                 `protobuf:"varint,2,opt,name=gid,proto3" json:"gid,omitempty"`
+	User       string                 `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
+	Groups     []string               `protobuf:"bytes,4,rep,name=groups,proto3" json:"groups,omitempty"`
+	Account    string                 `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
+	Queue      string                 `protobuf:"bytes,6,opt,name=queue,proto3" json:"queue,omitempty"` // partition, queue
+	Name       string                 `protobuf:"bytes,7,opt,name=name,proto3" json:"name,omitempty"`   // for people; never decided on
+	Placements []*Placement           `protobuf:"bytes,8,rep,name=placements,proto3" json:"placements,omitempty"`
+	Request    *Request               `protobuf:"bytes,9,opt,name=request,proto3" json:"request,omitempty"`
+	Gone       bool                   `protobuf:"varint,10,opt,name=gone,proto3" json:"gone,omitempty"` // the scheduler knows the id, but that run is over
+	// Not every scheduler has these. Not set: it did not tell. Empty: the job has none.
+	Qos           *string `protobuf:"bytes,11,opt,name=qos,proto3,oneof" json:"qos,omitempty"`
+	Reservation   *string `protobuf:"bytes,12,opt,name=reservation,proto3,oneof" json:"reservation,omitempty"`
+	TimeLimit     *int64  `protobuf:"varint,13,opt,name=time_limit,json=timeLimit,proto3,oneof" json:"time_limit,omitempty"` // seconds, 0 or more; 9223372036854775807: unlimited
+	Constraints   *string `protobuf:"bytes,14,opt,name=constraints,proto3,oneof" json:"constraints,omitempty"`               // what its nodes must have, in the scheduler's own words
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -389,6 +394,34 @@ func (x *Job) GetGone() bool {
 		return x.Gone
 	}
 	return false
+}
+
+func (x *Job) GetQos() string {
+	if x != nil && x.Qos != nil {
+		return *x.Qos
+	}
+	return ""
+}
+
+func (x *Job) GetReservation() string {
+	if x != nil && x.Reservation != nil {
+		return *x.Reservation
+	}
+	return ""
+}
+
+func (x *Job) GetTimeLimit() int64 {
+	if x != nil && x.TimeLimit != nil {
+		return *x.TimeLimit
+	}
+	return 0
+}
+
+func (x *Job) GetConstraints() string {
+	if x != nil && x.Constraints != nil {
+		return *x.Constraints
+	}
+	return ""
 }
 
 // Placement is a set of the job's nodes on which it has equally many cores.
@@ -869,7 +902,7 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\adrained\x18\x04 \x03(\v2\x1a.weft.scheduler.v1.DrainedR\adrained\"J\n" +
 	"\aDrained\x12\x14\n" +
 	"\x05hosts\x18\x01 \x01(\tR\x05hosts\x12)\n" +
-	"\x05drain\x18\x02 \x01(\v2\x13.weft.core.v1.DrainR\x05drain\"\xb4\x02\n" +
+	"\x05drain\x18\x02 \x01(\v2\x13.weft.core.v1.DrainR\x05drain\"\xf4\x03\n" +
 	"\x03Job\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -883,7 +916,16 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"placements\x124\n" +
 	"\arequest\x18\t \x01(\v2\x1a.weft.scheduler.v1.RequestR\arequest\x12\x12\n" +
 	"\x04gone\x18\n" +
-	" \x01(\bR\x04gone\"c\n" +
+	" \x01(\bR\x04gone\x12\x15\n" +
+	"\x03qos\x18\v \x01(\tH\x00R\x03qos\x88\x01\x01\x12%\n" +
+	"\vreservation\x18\f \x01(\tH\x01R\vreservation\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"time_limit\x18\r \x01(\x03H\x02R\ttimeLimit\x88\x01\x01\x12%\n" +
+	"\vconstraints\x18\x0e \x01(\tH\x03R\vconstraints\x88\x01\x01B\x06\n" +
+	"\x04_qosB\x0e\n" +
+	"\f_reservationB\r\n" +
+	"\v_time_limitB\x0e\n" +
+	"\f_constraints\"c\n" +
 	"\tPlacement\x12\x14\n" +
 	"\x05hosts\x18\x01 \x01(\tR\x05hosts\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
@@ -999,6 +1041,7 @@ func file_weft_scheduler_v1_scheduler_proto_init() {
 	if File_weft_scheduler_v1_scheduler_proto != nil {
 		return
 	}
+	file_weft_scheduler_v1_scheduler_proto_msgTypes[3].OneofWrappers = []any{}
 	file_weft_scheduler_v1_scheduler_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
