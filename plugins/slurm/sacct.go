@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
+	"github.com/weft-hpc/weft/core/scheduler"
 )
 
 // Bounds of what sacct printed.
@@ -27,13 +28,16 @@ type Accounted struct {
 // SacctFields are what Sacct needs: sacct -a -X -P -o with them.
 const SacctFields = "JobID,User,UID,Account,Partition,NodeList,AllocCPUS,Start,End"
 
+// SacctMore is what Sacct reads besides. Constraints is the last, since it may hold a |.
+const SacctMore = "QOS,Reservation,TimelimitRaw,Constraints"
+
 const sacctRemedy = "print them with sacct -a -X -P -o " + SacctFields
 
 const sacctTime = "2006-01-02T15:04:05"
 
 // Sacct reads what `sacct -P` prints, its heading included; further columns are passed over. Steps, and jobs that never started, are left out. CPUs stand for
 // cores, evenly on all nodes, since sacct knows no more. Times are of zone.
-func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, error) {
+func Sacct(r io.Reader, name string, zone *time.Location) ([]Accounted, error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 64<<10), maxAccountLine)
 	var at map[string]int
@@ -45,9 +49,9 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 			for i, name := range cells {
 				at[strings.ToLower(name)] = i
 			}
-			for name := range strings.SplitSeq(SacctFields, ",") {
-				if _, ok := at[strings.ToLower(name)]; !ok && name != "UID" {
-					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", name).WithRemedy(sacctRemedy)
+			for column := range strings.SplitSeq(SacctFields, ",") {
+				if _, ok := at[strings.ToLower(column)]; !ok && column != "UID" {
+					return nil, core.Errorf(core.BadCall, "sacct: line 1: there is no column %s", column).WithRemedy(sacctRemedy)
 				}
 			}
 			continue
@@ -58,12 +62,16 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 		if len(cells) < len(at) {
 			return nil, core.Errorf(core.BadCall, "sacct: line %d: it has %d columns, and the heading %d", n, len(cells), len(at)).WithRemedy(sacctRemedy)
 		}
+		if last, ok := at["constraints"]; ok && last == len(at)-1 {
+			cells[last] = strings.Join(cells[last:], "|")
+		}
 		a, ok, err := accounted(func(name string) string {
 			if i, ok := at[name]; ok {
 				return cells[i]
 			}
 			return ""
-		}, scheduler, zone)
+		}, name, zone)
+		a.Job.Told = accountedTold(at, cells)
 		if err != nil {
 			return nil, core.Errorf(core.BadCall, "sacct: line %d: %w", n, err).WithRemedy(sacctRemedy)
 		}
@@ -86,8 +94,27 @@ func Sacct(r io.Reader, scheduler string, zone *time.Location) ([]Accounted, err
 	return out, nil
 }
 
+// accountedTold are the facts of those columns that are there.
+func accountedTold(at map[string]int, cells []string) core.Told {
+	told := func(name string) *string {
+		if i, ok := at[name]; ok {
+			return scheduler.Told(cells[i])
+		}
+		return nil
+	}
+	t := core.Told{QOS: told("qos"), Reservation: told("reservation"), Constraints: told("constraints")}
+	if limit := told("timelimitraw"); limit != nil {
+		if minutes, err := strconv.ParseUint(*limit, 10, 32); err == nil {
+			t.TimeLimit = new(int64(minutes) * 60)
+		} else if *limit == unlimited {
+			t.TimeLimit = new(core.Unlimited)
+		}
+	}
+	return t
+}
+
 // accounted is one line; ok is false where it is no job that ran.
-func accounted(cell func(string) string, scheduler string, zone *time.Location) (a Accounted, ok bool, err error) {
+func accounted(cell func(string) string, name string, zone *time.Location) (a Accounted, ok bool, err error) {
 	id, start := cell("jobid"), cell("start")
 	hosts := cell("nodelist")
 	if strings.Contains(id, ".") || start == "Unknown" || start == "None" || start == "" || hosts == "" || strings.HasPrefix(hosts, "None") {
@@ -112,7 +139,7 @@ func accounted(cell func(string) string, scheduler string, zone *time.Location) 
 	if err != nil {
 		return a, false, core.Errorf(core.BadCall, "AllocCPUS %q is no number", core.Clip(cell("alloccpus")))
 	}
-	a.Job.Scheduler, a.Job.Job = scheduler, id
+	a.Job.Scheduler, a.Job.Job = name, id
 	a.Job.User, a.Job.Account, a.Job.Queue = cell("user"), cell("account"), cell("partition")
 	if uid, err := strconv.ParseUint(cell("uid"), 10, 32); err == nil {
 		a.Job.UID = uint32(uid)

@@ -49,6 +49,29 @@ func TestSacct(t *testing.T) {
 	}
 }
 
+// Columns that are left out are unknown; Constraints is the last, and may hold what parts columns.
+func TestSacctTold(t *testing.T) {
+	const line = "7|ann|1001|phys|io|n1|1|2026-01-01T12:00:00|Unknown|"
+	head := strings.ReplaceAll(SacctFields+","+SacctMore, ",", "|") + "\n"
+	for cells, want := range map[string]core.Told{
+		"debug|maint|90|gpu|nvme": {
+			QOS: new("debug"), Reservation: new("maint"), TimeLimit: new(int64(5400)), Constraints: new("gpu|nvme"),
+		},
+		"normal||UNLIMITED|": {
+			QOS: new("normal"), Reservation: new(""), TimeLimit: new(core.Unlimited), Constraints: new(""),
+		},
+		"||Partition_Limit|" + strings.Repeat("x", 300): {QOS: new(""), Reservation: new("")},
+	} {
+		got, err := Sacct(strings.NewReader(head+line+cells+"\n"), "tioga", time.UTC)
+		if err != nil || len(got) != 1 {
+			t.Fatal(cells, got, err)
+		}
+		if diff := cmp.Diff(want, got[0].Job.Told); diff != "" {
+			t.Error(cells, diff)
+		}
+	}
+}
+
 func FuzzSacct(f *testing.F) {
 	f.Add(sacctHead + "7|ann|1001|phys|io|n[1-2]|16|2026-01-01T12:00:00|2026-01-01T13:00:00|COMPLETED\n")
 	f.Fuzz(func(t *testing.T, text string) {

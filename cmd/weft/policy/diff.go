@@ -32,7 +32,9 @@ FILE has the output of one of these commands; - is standard input:
     lists only jobs that got a reservation, not those that Weft refused
   sacct -a -X -P -o \
     ` + slurm.SacctFields + `
-    knows neither groups nor the options of --network
+    knows neither groups nor the options of --network; the columns
+    ` + slurm.SacctMore + `
+    may follow, for policies that ask for them
 
 Exit codes:
   0  all jobs get the same
