@@ -55,7 +55,17 @@ func TestClasses(t *testing.T) {
 	})
 	t.Run("bad token", func(t *testing.T) {
 		t.Parallel()
-		both(t, setup{}, func(t *testing.T, w *site) {
+		const facts = `deny "seven minutes" {
+  when = (job.time_limit == 420 && job.qos == "" && job.reservation == "" && job.constraints == ""
+    && job.partition == "main" && now + job.time_limit > time("2026-01-01T00:00:00Z"))
+  message = "nothing takes seven minutes"
+}
+`
+		both(t, setup{policy: facts}, func(t *testing.T, w *site) {
+			seven := w.batch(alice, "echo RAN", "-N1", "-t7", "-o", w.path("out", "seven"))
+			if text := told(w, seven, w.path("out", "seven")); !strings.Contains(text, "seven minutes") {
+				t.Errorf("a limit of seven minutes is not denied: %s", text)
+			}
 			job := w.batch(alice, "echo RAN", "-N1", "--network=job_vni,colour=blue", "-o", w.path("out", "token"))
 			if text := told(w, job, w.path("out", "token")); !strings.Contains(text, "colour") {
 				t.Errorf("its user does not see why: %s", text)
