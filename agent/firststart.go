@@ -134,7 +134,7 @@ func (a *Agent) prepare(h node.Hook) node.Input {
 	case !ok: // whatever comes of it: if it is refused, the job's tasks must not run
 		a.unexempt(key.JobID)
 		return h
-	case run.Key != key || run.UID != h.Ask.UID: // a later run of the job, or another job of its id
+	case run.Key != key && key.Generation != core.AnyGeneration || run.UID != h.Ask.UID: // a later run of the job, or another job of its id
 		a.unexempt(key.JobID)
 		return h
 	}

@@ -43,6 +43,8 @@ type Intent struct {
 	Agent  string // as in Report; set by the agent
 	Call   string // call id, for logs
 	Speaks bool   // Prepare: of the job's nodes this one calls the scheduler while the server is away; see Requeuer
+	Joins  bool   // Prepare: the services that the job has here already are enough; the server is not asked
+	Tells  bool   // Prepare: after a refusal the hook itself ends its tasks and tells why; the scheduler need not
 }
 
 // MaxNote bounds Intent.Note, in bytes.

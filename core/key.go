@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,8 +36,17 @@ type Key struct {
 	Generation uint32
 }
 
+// AnyGeneration is the Generation of a prepare whose hook cannot know it. It does not know either whether its job is a
+// part of another. The run is whichever the scheduler has under that id. No Run has this Generation.
+const AnyGeneration uint32 = math.MaxUint32
+
+// Takes reports whether a prepare of k may get the grant of run. With AnyGeneration that is every run of its scheduler.
+func (k Key) Takes(run Key) bool {
+	return k == run || k.Generation == AnyGeneration && k.Scheduler == run.Scheduler && run.Generation != AnyGeneration
+}
+
 func (k Key) String() string {
-	if k.Generation == 0 {
+	if k.Generation == 0 || k.Generation == AnyGeneration {
 		return k.JobID.String()
 	}
 	return fmt.Sprintf("%s#%d", k.JobID, k.Generation)

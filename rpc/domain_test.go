@@ -159,6 +159,7 @@ var (
 		a := core.Intent{
 			Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")), Key: genKey.Draw(t, "key"), UID: rapid.Uint32().Draw(t, "uid"),
 			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"), Speaks: rapid.Bool().Draw(t, "speaks"),
+			Joins: rapid.Bool().Draw(t, "joins"), Tells: rapid.Bool().Draw(t, "tells"),
 			Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Call: genWord.Draw(t, "call"),
 		}
 		if a.Action >= core.Running && rapid.Bool().Draw(t, "of no job") {

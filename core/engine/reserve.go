@@ -82,10 +82,12 @@ func (m *Machine) admit(in Reserve) (*node, *core.Error) {
 	return n, nil
 }
 
-// fresh finds the reservation that in may join without asking the scheduler again.
+// fresh finds the reservation that in may join without asking the scheduler again. A hook that does not know its run's
+// generation joins only what its node has joined already: a node is clean before its scheduler starts the next run there.
 func (m *Machine) fresh(in Reserve, n *node) *reservation {
 	for r := m.jobs[in.Ask.Key.JobID]; r != nil; r = r.next {
-		if r.Job.Key != in.Ask.Key || r.state != Active || r.Job.UID != in.Ask.UID || !r.known || r.missing > 0 {
+		here := in.Ask.Key.Generation == core.AnyGeneration && r.joins.of(n) != nil && r.joins.of(n).boot == n.Boot
+		if r.Job.Key != in.Ask.Key && !here || r.state != Active || r.Job.UID != in.Ask.UID || !r.known || r.missing > 0 {
 			continue
 		}
 		if j := r.joins.of(n); j != nil && j.clean {
@@ -104,7 +106,7 @@ func (m *Machine) believe(in Reserve, job core.Job) *core.Error {
 	switch {
 	case job.Gone:
 		return core.Errorf(core.JobEnded, "job %s: node %s: the scheduler says that this run of it is over", k, in.Node)
-	case job.Key != k:
+	case !k.Takes(job.Key):
 		return core.Errorf(core.JobEnded, "job %s: node %s: the scheduler has it as %s", k, in.Node, job.Key)
 	case job.UID != in.Ask.UID || job.UID == core.NoUID:
 		return core.Errorf(core.NotAllowed, "job %s: node %s: the hook says uid %d, the scheduler says %d", k, in.Node, in.Ask.UID, job.UID).
@@ -289,13 +291,17 @@ func (r *reservation) share(i int, n *node, said *Said) core.Share {
 
 // refuse ends a Reserve, and tells the scheduler where the failure is the job's own: a node where the job is not placed has no say in it.
 func (m *Machine) refuse(in Reserve, err *core.Error) {
-	if err.Scope() == core.ScopeJob && err.Reason != core.JobEnded && err.Reason != core.NotPlaced {
-		m.do(Fail{Key: in.Ask.Key, Reason: err.Line()})
+	key := in.Ask.Key
+	if key.Generation == core.AnyGeneration && in.Said != nil && in.Said.Err == nil {
+		key = in.Said.Job.Key
+	}
+	if err.Scope() == core.ScopeJob && err.Reason != core.JobEnded && err.Reason != core.NotPlaced && !in.Ask.Tells {
+		m.do(Fail{Key: key, Reason: err.Line()})
 	}
 	if again(err) {
-		m.do(Fail{Key: in.Ask.Key, Reason: err.Line(), Again: true})
+		m.do(Fail{Key: key, Reason: err.Line(), Again: true})
 	}
-	m.do(Say{Level: Info, Run: core.Run{Key: in.Ask.Key}, Node: in.Node, Text: "refused: " + err.What})
+	m.do(Say{Level: Info, Run: core.Run{Key: key}, Node: in.Node, Text: "refused: " + err.What})
 	m.do(Refused{in.Call, err})
 }
 

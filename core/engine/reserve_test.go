@@ -391,3 +391,54 @@ func TestReserveOfCleanJoin(t *testing.T) {
 	w.tell("n2", heldAs(core.HeldClean, j.Run))
 	w.want(j.Run, Draining)
 }
+
+// A step of Slurm knows neither its run's generation nor, in a het job, the leader's id. The scheduler's answer has both.
+func TestReserveOfAnyGeneration(t *testing.T) {
+	w := newWorld(t, 100, "n1", "n2")
+	second := job("7", "n[1-2]")
+	second.Generation = 2
+	step := func(node, id string) Reserve {
+		in := w.ask(node, second)
+		in.Ask.Key = core.Key{JobID: core.JobID{Scheduler: "slurm", Job: id}, Generation: core.AnyGeneration}
+		in.Ask.Tells = true
+		return in
+	}
+	answered := func(in Reserve, d Decision) (core.Grant, *core.Error, []Action) {
+		t.Helper()
+		if acts := w.step(in); !described(acts, in.Call) {
+			t.Fatalf("the scheduler is not asked: %v", acts)
+		}
+		in.Said = &Said{Began: w.now.Uptime, Job: second, Decision: d, Policy: w.by}
+		acts := w.step(in)
+		g, err := w.outcome(acts, in.Call)
+		return g, err, acts
+	}
+	// The hook says the reason itself: the scheduler is not told to end the job.
+	denied := app()
+	denied.Deny = core.Errorf(core.PolicyDenied, "no")
+	if _, err, acts := answered(step("n1", "7"), denied); err == nil || slices.ContainsFunc(acts, func(a Action) bool { _, is := a.(Fail); return is }) {
+		t.Errorf("refused with %v: %v", err, acts)
+	}
+	g, err, _ := answered(step("n1", "7"), app())
+	if err != nil || g.Run != second.Run {
+		t.Fatalf("granted %+v, %v", g, err)
+	}
+	// Its further steps on that node join without a question, the first on another node does not.
+	in := step("n1", "7")
+	if got, err := w.outcome(w.step(in), in.Call); err != nil || !slices.Equal(got.VNIs, g.VNIs) {
+		t.Errorf("the second step: %+v, %v", got, err)
+	}
+	if got, err, _ := answered(step("n2", "8"), app()); err != nil || !slices.Equal(got.VNIs, g.VNIs) {
+		t.Errorf("a component of the het job: %+v, %v", got, err)
+	}
+	// Nobody else's job is taken for it, and no run that is over.
+	other := step("n2", "7")
+	other.Ask.UID++
+	if _, err, _ := answered(other, app()); err == nil || err.Reason != core.NotAllowed {
+		t.Errorf("another's job: %v", err)
+	}
+	w.tell("n1", core.Held{Run: second.Run, State: core.HeldClean})
+	if _, err, _ := answered(step("n1", "7"), app()); err == nil || err.Reason != core.JobEnded {
+		t.Errorf("after its clean-up: %v", err)
+	}
+}

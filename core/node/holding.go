@@ -79,6 +79,24 @@ func (m *Machine) add(r *holding) {
 	m.jobs[r.Key.JobID] = append(m.jobs[r.Key.JobID], r)
 }
 
+// name gives a run its key, once it is known.
+func (m *Machine) name(r *holding, key core.Key) {
+	if key.JobID != r.Key.JobID {
+		m.unlist(r)
+		m.jobs[key.JobID] = append(m.jobs[key.JobID], r)
+	}
+	r.Key = key
+}
+
+// unlist takes a run from those of its job.
+func (m *Machine) unlist(r *holding) {
+	id := r.Key.JobID
+	m.jobs[id] = slices.DeleteFunc(m.jobs[id], func(o *holding) bool { return o == r })
+	if len(m.jobs[id]) == 0 {
+		delete(m.jobs, id)
+	}
+}
+
 // drop forgets a run.
 func (m *Machine) drop(r *holding) {
 	if r.flight != 0 {
@@ -88,11 +106,7 @@ func (m *Machine) drop(r *holding) {
 	if i, found := slices.BinarySearchFunc(m.runs, r.ID, func(r *holding, id uint64) int { return int(r.ID) - int(id) }); found {
 		m.runs = slices.Delete(m.runs, i, i+1)
 	}
-	id := r.Key.JobID
-	m.jobs[id] = slices.DeleteFunc(m.jobs[id], func(o *holding) bool { return o == r })
-	if len(m.jobs[id]) == 0 {
-		delete(m.jobs, id)
-	}
+	m.unlist(r)
 	r.dirty = false
 	m.cleanersDone(r)
 }
@@ -178,6 +192,9 @@ func (m *Machine) answer(r *holding, err *core.Error) {
 
 func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 	o := core.Outcome{Action: core.Prepare, Key: w.key, Err: err}
+	if w.key.Generation == core.AnyGeneration {
+		o.Key = r.Key
+	}
 	if err == nil {
 		o.Environment = Environment(r.Entry)
 		o.Warnings = r.allWarnings()

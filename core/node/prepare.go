@@ -22,7 +22,7 @@ func (m *Machine) prepare(h Hook) {
 		case r.State == Asking || r.State == Making:
 			m.wait(r, h)
 			return
-		case r.State == Ready && r.Began == h.Ask.Began && r.Began != 0: // the hook tried again
+		case r.State == Ready && (h.Ask.Joins || r.Began == h.Ask.Began && r.Began != 0): // or the hook tried again
 			m.answerOne(waiter{call: h.Call, key: key}, r, nil)
 			return
 		}
@@ -77,7 +77,7 @@ func (m *Machine) selfService(k core.Key) bool {
 // newest run of the key.
 func (m *Machine) newest(key core.Key) *holding {
 	for _, r := range slices.Backward(m.jobs[key.JobID]) {
-		if r.Key == key {
+		if r.Key == key || key.Generation == core.AnyGeneration {
 			return r
 		}
 	}

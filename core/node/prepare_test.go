@@ -410,3 +410,37 @@ func TestJoinedPrepare(t *testing.T) {
 	b.wantErr(t, other, core.NotAllowed)
 	b.wantPhases(t, Ready)
 }
+
+// A step of Slurm asks for whichever run its job has here.
+func TestStepJoins(t *testing.T) {
+	step := func(id string) core.Intent {
+		return core.Intent{Action: core.Prepare, Key: job(id, core.AnyGeneration), UID: 1000, Joins: true}
+	}
+	reserves := func(b *bench) (n int) { return count[Reserve](b) }
+	b := newBench(2)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		r.Ask.Key, r.Ask.UID = job("7", 2), 1000
+		return grantOf(r, 4034), nil
+	}
+	b.prepare(job("7", 2), 1000, 10)
+	asked := reserves(b)
+	if o := b.replies[b.hook(step("7"), 0)]; o.Err != nil || len(o.Environment) == 0 || reserves(b) != asked {
+		t.Errorf("joined as %+v after %d questions", o, reserves(b)-asked)
+	}
+	first := step("7")
+	first.Joins = false
+	if o := b.replies[b.hook(first, 0)]; o.Err != nil || reserves(b) != asked+1 {
+		t.Errorf("the first step: %+v after %d questions", o, reserves(b)-asked)
+	}
+	b.wantPhases(t, Ready)
+	other := step("7")
+	other.UID = 1001
+	b.wantErr(t, b.hook(other, 0), core.NotAllowed)
+	// A component of a het job has an id of its own; its run has the leader's.
+	if o := b.replies[b.hook(step("8"), 0)]; o.Err != nil || len(o.Environment) == 0 {
+		t.Errorf("a component: %+v", o)
+	}
+	b.wantPhases(t, Ready)
+	b.cleanUp(job("7", 0), 20)
+	b.wantPhases(t, Clean)
+}

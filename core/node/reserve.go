@@ -46,8 +46,9 @@ func (m *Machine) reserved(in Reserved) {
 		m.drop(r)
 		return
 	}
-	r.Grant, r.Key = in.Grant, in.Grant.Key
-	if r.cancelled {
+	m.name(r, in.Grant.Key)
+	r.Grant = in.Grant
+	if r.cancelled || m.covers(r.Key.JobID, r.Began) {
 		r.State = Making
 		m.clean(r, "a clean-up of the job came while the server was asked")
 		return
@@ -70,7 +71,7 @@ func (m *Machine) overlooked(r *holding) bool { return r.link < m.fullLink }
 // checkGrant refuses what must not be acted upon. What the server holds for a grant that is refused here is cleaned by its own order.
 func (m *Machine) checkGrant(r *holding, g core.Grant) *core.Error {
 	switch {
-	case g.Key != r.Key:
+	case !r.Key.Takes(g.Key):
 		return core.Errorf(core.InternalFault, "prepare of %v: the server answered for %v", r.Key, g.Key)
 	case g.UID != r.UID:
 		return core.Errorf(core.NotAllowed, "prepare of %v: the hook says that uid %d owns the job, the scheduler says %d", r.Key, r.UID, g.UID)

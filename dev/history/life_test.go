@@ -162,11 +162,15 @@ func (w *world) runHook(i int) {
 	if h.Action == core.Prepare {
 		b.newest[h.Key.JobID] = max(b.newest[h.Key.JobID], h.began)
 	}
+	step := h.Action == core.Prepare && w.odds(250)
+	if step { // of Slurm: it does not know its run's generation
+		h.Key.Generation = core.AnyGeneration
+	}
 	w.say("%s: hook %v %v begun at %d", b.name, h.Action, h.Key, h.began)
 	b.input(node.Hook{
 		Doubt: h.Action == core.Environment && b.begin(h),
 		Call:  w.calls, Until: b.moment().Uptime + patience,
-		Ask:  core.Intent{Action: h.Action, Key: h.Key, UID: h.UID, Began: h.began},
+		Ask:  core.Intent{Action: h.Action, Key: h.Key, UID: h.UID, Began: h.began, Joins: step && w.odds(500), Tells: step},
 		Peer: core.Peer{UID: h.caller},
 	})
 }

@@ -91,7 +91,7 @@ func (l *law) failed(b *box, h *hook, err *core.Error) {
 		return
 	}
 	for _, r := range b.records {
-		if e, ok := r.(node.Entry); ok && e.Key == h.Key && e.UID == h.UID && e.State == node.Making {
+		if e, ok := r.(node.Entry); ok && h.Key.Takes(e.Key) && e.Key.JobID == h.Key.JobID && e.UID == h.UID && e.State == node.Making {
 			l.w.fail("R5: %s: the prepare of %v failed (%s), and nobody rolls back what it made", b.name, e.Grant.Run, err.What)
 		}
 	}
@@ -105,7 +105,7 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 	}
 	for _, r := range b.records {
 		e, ok := r.(node.Entry)
-		if !ok || e.State != node.Ready || e.Key != h.Key || core.FormatVNIs(e.Grant.VNIs) != vnis {
+		if !ok || e.State != node.Ready || !h.Key.Takes(e.Key) || e.Key.JobID != h.Key.JobID || core.FormatVNIs(e.Grant.VNIs) != vnis {
 			continue
 		}
 		want := e.Grant.Inventory

@@ -71,19 +71,22 @@ func (m *Model) Describe(key core.Key, lie Lie, r *rand.Rand) (core.Job, *core.E
 	if j == nil || lie == Empty || lie == Lacking && r.IntN(2) == 0 {
 		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: the scheduler does not know it", key)
 	}
-	out := core.Job{Run: j.Run, GID: j.GID, Placements: j.shares(m.Cores, m.Total), Request: j.Request, Gone: j.State != core.JobRunning || j.Key != key}
+	over := func(state core.JobState, is core.Key) bool { return state != core.JobRunning || !key.Takes(is) }
+	out := core.Job{Run: j.Run, GID: j.GID, Placements: j.shares(m.Cores, m.Total), Request: j.Request, Gone: over(j.State, j.Key)}
 	switch lie {
 	case Stale, Doubled:
 		for _, s := range slices.Backward(m.past) {
 			i := slices.IndexFunc(s.Jobs, func(s core.JobStatus) bool { return s.JobID == key.JobID })
 			if i >= 0 && r.IntN(2) == 0 {
 				was := s.Jobs[i]
-				out.Run, out.Gone = was.Run, was.State != core.JobRunning || was.Key != key
+				out.Run, out.Gone = was.Run, over(was.State, was.Key)
 				break
 			}
 		}
 	case CountEarly, CountLate:
-		out.Generation = shift(out.Generation, lie)
+		if key.Generation != core.AnyGeneration { // a hook's count can differ from the list's, and here there is no hook's
+			out.Generation = shift(out.Generation, lie)
+		}
 	default: // those that lack jobs were answered above
 	}
 	return out, nil

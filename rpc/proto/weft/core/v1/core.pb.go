@@ -1252,6 +1252,8 @@ type Intent struct {
 	Call          string                 `protobuf:"bytes,9,opt,name=call,proto3" json:"call,omitempty"`       // call id, for logs
 	Speaks        bool                   `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"` // PREPARE: while the server is away, this node and no other of the job's tells the scheduler
 	Agent         string                 `protobuf:"bytes,11,opt,name=agent,proto3" json:"agent,omitempty"`    // as in the first Report of the agent's session
+	Joins         bool                   `protobuf:"varint,12,opt,name=joins,proto3" json:"joins,omitempty"`   // PREPARE: services of the job that stand on this node are enough
+	Tells         bool                   `protobuf:"varint,13,opt,name=tells,proto3" json:"tells,omitempty"`   // PREPARE: the hook itself ends what may not start
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1361,6 +1363,20 @@ func (x *Intent) GetAgent() string {
 		return x.Agent
 	}
 	return ""
+}
+
+func (x *Intent) GetJoins() bool {
+	if x != nil {
+		return x.Joins
+	}
+	return false
+}
+
+func (x *Intent) GetTells() bool {
+	if x != nil {
+		return x.Tells
+	}
+	return false
 }
 
 // Grant is what a reservation gives to one node of its job.
@@ -1917,7 +1933,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\adefault\x18\t \x01(\bR\adefault\x12\x18\n" +
 	"\aenabled\x18\n" +
 	" \x01(\bR\aenabled\x12\x12\n" +
-	"\x04lnis\x18\v \x01(\rR\x04lnis\"\xaa\x02\n" +
+	"\x04lnis\x18\v \x01(\rR\x04lnis\"\xd6\x02\n" +
 	"\x06Intent\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
@@ -1930,7 +1946,9 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x04call\x18\t \x01(\tR\x04call\x12\x16\n" +
 	"\x06speaks\x18\n" +
 	" \x01(\bR\x06speaks\x12\x14\n" +
-	"\x05agent\x18\v \x01(\tR\x05agent\"\xd4\x03\n" +
+	"\x05agent\x18\v \x01(\tR\x05agent\x12\x14\n" +
+	"\x05joins\x18\f \x01(\bR\x05joins\x12\x14\n" +
+	"\x05tells\x18\r \x01(\bR\x05tells\"\xd4\x03\n" +
 	"\x05Grant\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
