@@ -62,7 +62,11 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 			return nil, err
 		}
 		call.ID, call.Began, call.Peer = req.ID, req.Began, peer
-		return d.Agent.Hook(ctx, call)
+		reply, err := d.Agent.Hook(ctx, call)
+		if err == nil && req.Lines {
+			return append(hook.Text{}, reply.Stdout...), nil
+		}
+		return reply, err
 	case "env":
 		return d.env(ctx, peer, req)
 	case VerbServices:

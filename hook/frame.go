@@ -65,9 +65,16 @@ func Frame(v any, limit int) ([]byte, error) {
 	if len(body) > limit {
 		return nil, fmt.Errorf("%w: it has %d bytes and at most %d are taken", ErrOversized, len(body), limit)
 	}
+	return framed(body), nil
+}
+
+// Frame is the text in a frame.
+func (t Text) Frame() []byte { return framed(t) }
+
+func framed(body []byte) []byte {
 	out := make([]byte, header, header+len(body))
 	binary.BigEndian.PutUint32(out, uint32(len(body)))
-	return append(out, body...), nil
+	return append(out, body...)
 }
 
 // decode reads a frame's JSON: one value and nothing after it. encoding/json bounds how deep it may nest.

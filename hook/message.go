@@ -15,6 +15,7 @@ type Request struct {
 	Began   int64           `json:"began,omitempty"`  // CLOCK_BOOTTIME in ns when the caller began; the listener never lets it lie in the future
 	Until   int64           `json:"until,omitempty"`  // CLOCK_BOOTTIME in ns after which the caller is gone; 0: not known
 	Cursor  string          `json:"cursor,omitempty"` // Pages: where the page before ended
+	Lines   bool            `json:"lines,omitempty"`  // the caller reads no JSON: see Text
 
 	Right string `json:"-"` // why the daemon let the caller in, for its audit; set by the daemon
 	Room  int    `json:"-"` // bytes that the reply's body may have, of which no caller decides; set by the listener; 0: listener.DefaultReply
@@ -32,6 +33,10 @@ func ParseRequest(frame []byte) (Request, error) {
 	return r, nil
 }
 
+// Text is a reply to a request with Lines: its frame holds the text itself. It never begins with a brace, so that a
+// caller can tell it from a Reply, which refuses the call or comes from an older daemon.
+type Text []byte
+
 // Decode reads the request's body into v. A caller's mistake is a bad call.
 func (r Request) Decode(v any) error {
 	if err := decode(r.Body, v); err != nil {
@@ -47,4 +52,6 @@ type Reply struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 	Next    string          `json:"next,omitempty"`  // a further page begins here
 	Again   bool            `json:"again,omitempty"` // refused before anything began: the same call may come again
+
+	Text Text `json:"-"` // not nil: sent instead
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -161,5 +162,39 @@ func BenchmarkRoundTrip(b *testing.B) {
 		if err := hook.Call(b.Context(), path, "ping", "ping", &out); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestText: who asks for lines gets the text itself in the frame, and an error as any other.
+func TestText(t *testing.T) {
+	var err error
+	path := start(t, Bounds{}, func(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
+		if !req.Lines {
+			t.Error("the request does not ask for lines")
+		}
+		return hook.Text("export A=1\n"), err
+	})
+	ask := func() string {
+		conn, dialed := net.Dial("unix", path)
+		if dialed != nil {
+			t.Fatal(dialed)
+		}
+		defer conn.Close()
+		out, _ := hook.Frame(hook.Request{Version: hook.Version, Verb: "hook", Lines: true}, hook.MaxRequest)
+		if _, err := conn.Write(out); err != nil {
+			t.Fatal(err)
+		}
+		body, err := hook.ReadFrame(conn, hook.MaxReply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	if got := ask(); got != "export A=1\n" {
+		t.Errorf("got %q", got)
+	}
+	err = core.Errorf(core.BadCall, "no")
+	if got := ask(); !strings.HasPrefix(got, "{") || !strings.Contains(got, "no") {
+		t.Errorf("got %q", got)
 	}
 }

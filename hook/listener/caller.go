@@ -153,8 +153,11 @@ func (c *caller) answer(ctx context.Context, req hook.Request) (reply hook.Reply
 	if err != nil {
 		return hook.Reply{Error: hook.NewFault(err)}
 	}
-	if page, ok := body.(Page); ok {
-		body, reply.Next = page.Body, page.Next
+	switch b := body.(type) {
+	case Page:
+		body, reply.Next = b.Body, b.Next
+	case hook.Text:
+		return hook.Reply{Text: b}
 	}
 	if body == nil {
 		return reply

@@ -145,6 +145,9 @@ func (s *serving) wait(cancel context.CancelFunc) error {
 func (s *serving) send(conn net.Conn, reply hook.Reply, limit time.Duration) {
 	reply.Version = hook.Version
 	out, err := hook.Frame(reply, s.bounds.Reply)
+	if reply.Text != nil && len(reply.Text) <= s.bounds.Reply {
+		out = reply.Text.Frame()
+	}
 	if err != nil {
 		fault := hook.NewFault(core.Errorf(core.InternalFault, "reply: %w", err))
 		if out, err = hook.Frame(hook.Reply{Version: hook.Version, Error: fault}, max(s.bounds.Reply, leastReply)); err != nil {
