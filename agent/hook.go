@@ -34,6 +34,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		bypassed = failed && out.Err == nil
 		a.degrade(call, ask, &out)
 		a.requeue(ctx, ask, call.Peer, out.Err)
+		a.begin(ctx, ask, call.Peer, &out)
 	}
 	if ask.Action == core.Running {
 		out.Key = core.Key{}
@@ -132,9 +133,12 @@ func (a *Agent) Do(ctx context.Context, ask core.Intent, peer core.Peer) core.Ou
 	}
 	select {
 	case out := <-done:
-		out.Action, out.Key = ask.Action, ask.Key
+		out.Action = ask.Action
+		if ask.Key.Generation != core.AnyGeneration || out.Err != nil {
+			out.Key = ask.Key
+		}
 		if ask.Action == core.Prepare && out.Err == nil {
-			a.published(ctx, ask.Key.JobID)
+			a.published(ctx, out.Key.JobID)
 		}
 		return out
 	case <-a.done:

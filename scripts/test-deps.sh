@@ -16,6 +16,7 @@ need slurmctld slurmctld slurm-wlm-basic-plugins
 need slurmd slurmd slurm-wlm-basic-plugins
 need squeue slurm-client slurm-wlm
 need munged munge
+[ -e /usr/include/slurm/spank.h ] || missing="$missing libslurm-dev"
 need lua5.1 lua5.1 # plugins/flux/install: the oldest and the newest that Flux's job shell can have
 need lua5.4 lua5.4
 [ -n "$missing" ] || exit 0

@@ -25,6 +25,12 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err != nil {
 		return core.Job{}, err
 	}
+	if first := pick(parts, key.Job); first != nil && first.leader != "" && first.leader != first.job && key.Generation == core.AnyGeneration {
+		key.Job = first.leader // slurmstepd does not know it
+		if parts, err = p.parts(ctx, key.Job); err != nil {
+			return core.Job{}, err
+		}
+	}
 	leader, own := pick(parts, key.Job), pick(parts, n.Job)
 	if leader == nil || own == nil {
 		return core.Job{}, core.Errorf(core.JobUnknown, "job %s: Slurm does not know it", key.Job)

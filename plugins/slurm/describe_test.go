@@ -349,3 +349,18 @@ func TestGroupsThatNobodyKnows(t *testing.T) {
 	_, err = describe(p)
 	checkError(t, err, core.SchedulerAway, "the database is away")
 }
+
+// slurmstepd knows neither the restart count nor a het job's leader: see parse.go.
+func TestDescribeForAStep(t *testing.T) {
+	f := &fake{}
+	f.job("7", "RestartCnt", "2", "HetJobID", "7")
+	f.job("8", "HetJobID", "7")
+	for _, own := range []string{"7", "8"} {
+		got, err := f.adapter(t).Describe(t.Context(), key(own, core.AnyGeneration), noteOf(t, note{Job: own}), root)
+		if err != nil || got.Gone || got.Key != key("7", 2) {
+			t.Errorf("component %s: %+v, %v", own, got, err)
+		}
+	}
+	_, err := f.adapter(t).Describe(t.Context(), key("8", 0), noteOf(t, note{Job: "8"}), root)
+	checkError(t, err, core.JobUnknown, "component of the het job 7")
+}

@@ -31,7 +31,7 @@ func (p *Plugin) end(ctx context.Context, key core.Key, reason string, again boo
 		return err
 	}
 	r := pick(parts, key.Job)
-	if r == nil || r.restarts != key.Generation || !lives(*r) {
+	if r == nil || r.restarts != key.Generation && key.Generation != core.AnyGeneration || !lives(*r) {
 		return nil
 	}
 	p.tell(ctx, *r, reason)

@@ -29,6 +29,9 @@ func TestParse(t *testing.T) {
 		}
 		return env
 	}
+	step := func(id, node string) map[string]string {
+		return map[string]string{"SLURM_JOB_ID": "1", "SLURM_JOB_UID": "1001", "SLURM_STEP_ID": id, "SLURM_NODEID": node}
+	}
 	for name, c := range map[string]struct {
 		phase string
 		env   map[string]string
@@ -45,9 +48,19 @@ func TestParse(t *testing.T) {
 		"batch script":       {"taskprolog", map[string]string{"SLURM_JOB_ID": "1"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001}},
 		"batch step":         {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "4294967291"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001}},
 		"forged step":        {"taskprolog", map[string]string{"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0\nexport LD_PRELOAD=x"}, core.Intent{Action: core.Environment, Key: key("1", 0), UID: 1001}},
-		"epilog":             {"epilog", prolog, core.Intent{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
-		"epilog of a part":   {"epilog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Intent{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
-		"another node":       {"prolog", with("SLURM_NODELIST", "m1,n[1-3]"), core.Intent{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"m1,n[1-3]","cpus":"5,1(x2)"}`)}},
+		// As spank/weft.c sends them.
+		"first step": {"step", step("0", "0"), core.Intent{
+			Action: core.Prepare, Key: key("1", core.AnyGeneration), UID: 1001, Step: "0", Note: []byte(`{"v":1,"job":"1"}`), Speaks: true, Tells: true,
+		}},
+		"a later step": {"step", step("3", "1"), core.Intent{
+			Action: core.Prepare, Key: key("1", core.AnyGeneration), UID: 1001, Step: "3", Note: []byte(`{"v":1,"job":"1"}`), Joins: true, Tells: true,
+		}},
+		"a script": {"step", step("4294967291", "0"), core.Intent{
+			Action: core.Prepare, Key: key("1", core.AnyGeneration), UID: 1001, Note: []byte(`{"v":1,"job":"1"}`), Speaks: true, Tells: true,
+		}},
+		"epilog":           {"epilog", prolog, core.Intent{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
+		"epilog of a part": {"epilog", with("SLURM_HET_JOB_ID", "1", "SLURM_JOB_ID", "2"), core.Intent{Action: core.CleanUp, Key: key("1", 0), UID: 1001}},
+		"another node":     {"prolog", with("SLURM_NODELIST", "m1,n[1-3]"), core.Intent{Action: core.Prepare, Key: key("1", 2), UID: 1001, Note: []byte(`{"v":1,"job":"1","nodes":"m1,n[1-3]","cpus":"5,1(x2)"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Began, c.want.Call = 5, "id"
@@ -129,6 +142,9 @@ func TestRender(t *testing.T) {
 		{"no network wanted", PhaseTaskProlog, core.Outcome{Environment: []core.Variable{{Name: "SLINGSHOT_VNIS", Unset: true}}}},
 		{"refused job", PhaseTaskProlog, core.Outcome{Err: deny}},
 		{"node at fault", PhaseTaskProlog, core.Outcome{Err: broken}},
+		{"granted", PhaseStep, core.Outcome{Environment: granted}},
+		{"refused job", PhaseStep, core.Outcome{Err: deny}},
+		{"node at fault", PhaseStep, core.Outcome{Err: broken}},
 		{"clean", PhaseEpilog, core.Outcome{}},
 		{"busy", PhaseEpilog, core.Outcome{Key: key("7", 0), Pending: true, Warnings: []string{"cxi0: service 4 is busy"}}},
 		{"node at fault", PhaseEpilog, core.Outcome{Err: broken}},
@@ -156,5 +172,32 @@ func TestRenderRefusesVariablesThatAreNotOneLine(t *testing.T) {
 	for _, v := range []core.Variable{{Name: "A", Value: "x\nexport LD_PRELOAD=y"}, {Name: "A B", Value: "x"}, {Name: ""}, {Name: "A=B"}, {Name: "1A"}, {Name: "A", Value: "\x00"}, {Name: "A\nunset B", Unset: true}} {
 		_, err := New("tioga").Render(t.Context(), core.HookCall{Phase: PhaseTaskProlog}, core.Outcome{Environment: []core.Variable{v}})
 		checkError(t, err, core.InternalFault, "does not fit in one line")
+	}
+}
+
+// TestStepWarnsOnce: a job has one task that prints its warnings, whoever runs the steps.
+func TestStepWarnsOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		step, node, warned string
+		prints             bool
+	}{
+		"the script":               {"4294967291", "0", "0", true},
+		"the first step":           {"0", "0", "0", true},
+		"another node":             {"0", "1", "0", false},
+		"another step":             {"1", "0", "0", false},
+		"a step of a script":       {"0", "0", "7", false},
+		"a job begun in a job's":   {"0", "0", "6", true},
+		"the step of salloc's own": {"4294967290", "0", "0", true},
+	} {
+		env := map[string]string{"SLURM_JOB_ID": "7", "SLURM_STEP_ID": c.step, "SLURM_NODEID": c.node, "WEFT_WARNED": c.warned}
+		o := core.Outcome{Key: key("7", 0), Environment: []core.Variable{{Name: "A", Value: "1"}}, Warnings: []string{"few"}}
+		r, err := New("tioga").Render(t.Context(), core.HookCall{Phase: PhaseStep, Env: env}, o)
+		want := "export A=1\n"
+		if c.prints {
+			want += "export WEFT_WARNED=7\nprint weft: warning: few\nprint weft: `weft job 7` shows all nodes of the job\n"
+		}
+		if string(r.Stdout) != want || err != nil {
+			t.Errorf("%s: %q, %v", name, r.Stdout, err)
+		}
 	}
 }

@@ -2,20 +2,25 @@ package slurm
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/hostlist"
 )
 
-var actions = map[string]core.Action{PhaseProlog: core.Prepare, PhaseTaskProlog: core.Environment, PhaseEpilog: core.CleanUp}
+var actions = map[string]core.Action{
+	PhaseProlog: core.Prepare, PhaseTaskProlog: core.Environment, PhaseEpilog: core.CleanUp, PhaseStep: core.Prepare,
+}
 
 // Parse reads a hook's variables.
 func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
 	ask := core.Intent{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
 	if ask.Action == 0 {
 		return ask, core.Errorf(core.BadCall, "phase %q: Slurm has no such hook that Weft takes part in", core.Clip(call.Phase)).
-			WithRemedy("use " + PhaseProlog + ", " + PhaseTaskProlog + " or " + PhaseEpilog)
+			WithRemedy("use " + strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
 	}
 	own := call.Env[envJob]
 	id := own
@@ -41,6 +46,15 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 		return ask, nil // Epilog may show another restart count than Prolog did
 	}
 	if ask.Key.Generation, err = restarts(first(call.Env, envRestarts, envRestarted)); err != nil {
+		return ask, err
+	}
+	if call.Phase == PhaseStep {
+		// Slurm's S_SLURM_RESTART_COUNT is always 0: spank_get_item reads slurmd_job->restart_cnt, which no line of
+		// slurmstepd sets (src/common/plugstack.c and src/slurmd/slurmstepd/slurmstepd_job.c of 22.05.8 to 26.05).
+		ask.Key.Generation = core.AnyGeneration
+		ask.Step, ask.Tells, ask.Speaks = step(call.Env[envStep]), true, call.Env[envNode] == "0"
+		ask.Joins = ask.Step != "" && ask.Step != "0" // the first step asks: its job's id may be that of an older job
+		ask.Note, err = note{Job: own}.encode()
 		return ask, err
 	}
 	ask.Speaks = own == id && call.Node != "" && leads(first(call.Env, envNodes, envJobNodes), call.Node)

@@ -12,6 +12,7 @@ const (
 	PhaseProlog     = "prolog"
 	PhaseTaskProlog = "taskprolog"
 	PhaseEpilog     = "epilog"
+	PhaseStep       = "step" // slurmstepd's, before the tasks of a step start; see spank/weft.c
 )
 
 // What the hooks' variables are called. In Prolog and Epilog slurmd sets them for root; in TaskProlog they are the user's environment.
@@ -26,6 +27,8 @@ const (
 	envCPUs      = "SLURM_JOB_CPUS_PER_NODE"
 	envStep      = "SLURM_STEP_ID"
 	envTask      = "SLURM_PROCID"
+	envNode      = "SLURM_NODEID"
+	envWarned    = "WEFT_WARNED" // the job whose warnings have been told
 )
 
 // Time limits of hooks that do not wait for the server. srun gives up a task's launch after MessageTimeout, 10 s unless slurm.conf says otherwise.
@@ -46,6 +49,10 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 		{
 			Name: PhaseTaskProlog, Action: core.Environment, Job: []string{envJob}, Step: []string{envStep},
 			First: []string{envTask, envStep}, Limit: taskLimit,
+		},
+		{
+			Name: PhaseStep, Action: core.Prepare, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: taskLimit,
+			Variables: []string{envUID, envNode, envWarned},
 		},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: []string{envJob, envUID}, Limit: epilogLimit},
 	}, nil

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/scheduler"
@@ -16,9 +17,30 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 	if call.Phase == PhaseTaskProlog {
 		return scheduler.Environment(o, failed) // slurmstepd obeys its lines; `print` is all of TaskProlog's that a user sees
 	}
+	if call.Phase == PhaseStep {
+		return stepLines(call, o)
+	}
 	r := core.HookReply{Stderr: scheduler.Report(o)}
 	if o.Err != nil && o.Err.Scope() == core.ScopeNode {
 		r.Exit = failed
 	}
 	return r, nil
+}
+
+// stepLines are for spank/weft.c, which obeys `export`, `unset` and `print` as slurmstepd obeys those of TaskProlog, and
+// lets no task start after `fail`. The job's first task alone prints warnings.
+func stepLines(call core.HookCall, o core.Outcome) (core.HookReply, error) {
+	if o.Err != nil {
+		return core.HookReply{Stdout: []byte("fail " + core.OneLine(o.Err.Line(), "it failed") + "\n")}, nil
+	}
+	id := step(call.Env[envStep])
+	first := id == "" || id == "0" && call.Env[envNode] == "0"
+	switch {
+	case !first || call.Env[envWarned] == call.Env[envJob]:
+		o.Warnings = nil
+	case len(o.Warnings) > 0:
+		told := core.Variable{Name: envWarned, Value: call.Env[envJob]}
+		o.Environment = append(slices.Clip(o.Environment), told)
+	}
+	return scheduler.Environment(o, failed)
 }
