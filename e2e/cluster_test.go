@@ -74,6 +74,19 @@ func (c *cluster) path(name ...string) string {
 
 func (c *cluster) conf() string { return c.path("slurm.conf") }
 
+// confOf is a node's own slurm.conf where it has one.
+func (c *cluster) confOf(node string) string {
+	if own := c.path(node + ".slurm.conf"); exists(own) {
+		return own
+	}
+	return c.conf()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // change writes slurm.conf with other lines of the test's own; ports stay.
 func (c *cluster) change(lines ...string) {
 	c.t.Helper()
@@ -195,7 +208,7 @@ func (c *cluster) start(name string) {
 		c.procs[name] = spawn(c.t, name, c.path("slurmctld.out"), c.environ(), "slurmctld", "-D", "-f", c.conf())
 	default:
 		must(c.t, os.MkdirAll(c.path("spool-"+name), 0o755))
-		c.procs[name] = spawn(c.t, name, c.path("slurmd-"+name+".out"), c.environ(), "slurmd", "-D", "-N", name, "-f", c.conf())
+		c.procs[name] = spawn(c.t, name, c.path("slurmd-"+name+".out"), c.environ(), "slurmd", "-D", "-N", name, "-f", c.confOf(name))
 	}
 }
 

@@ -42,6 +42,8 @@ type setup struct {
 	nodes      []string          // default n1 to n4
 	prefix     string            // of Slurm's name of a node, before Weft's; config.hcl's alias maps them
 	bare       bool              // Slurm without the hooks, Weft's daemons run
+	spank      bool              // slurmstepd asks by weft.so; Epilog is the only hook
+	hooked     bool              // spank: beside the three hooks
 	hooks      map[string]string // other scripts for prolog, taskprolog and epilog: {} stands for the call of weft-hook
 }
 
@@ -66,6 +68,9 @@ func newSite(t testing.TB, s setup) *site {
 	dir := folder(t)
 	w := &site{setup: s, boots: map[string]int{}, hurried: map[string]time.Time{}, server: user{name: "root"}}
 	lines := slices.Clone(s.lines)
+	if s.spank && !s.hooked {
+		s.bare, w.bare = true, true
+	}
 	if !s.bare {
 		lines = append(lines, w.hookLines()...)
 	}
@@ -80,6 +85,10 @@ func newSite(t testing.TB, s setup) *site {
 	must(t, os.WriteFile(w.theHook(), []byte(text), 0o755))
 	if !s.bare {
 		w.written = w.install
+	}
+	if s.spank {
+		buildSpank(t, filepath.Join(dir, "weft.so"))
+		w.written = w.stack
 	}
 	t.Cleanup(w.finish)
 	w.cluster.up()
@@ -112,6 +121,28 @@ func (w *site) install() {
 	for phase, text := range w.hooks {
 		call := w.theHook() + " slurm " + phase
 		must(w.t, os.WriteFile(w.path("hooks", phase), []byte("#!/bin/sh\n"+strings.ReplaceAll(text, "{}", call)+"\n"), 0o755))
+	}
+}
+
+// stack gives each node's slurmd a plugstack.conf with its own agent.
+func (w *site) stack() {
+	w.t.Helper()
+	if w.hooked {
+		w.install()
+	}
+	text, err := os.ReadFile(w.conf())
+	must(w.t, err)
+	if !w.hooked {
+		epilog := w.path("epilog")
+		must(w.t, os.WriteFile(epilog, []byte("#!/bin/sh\nexec "+w.theHook()+" slurm epilog\n"), 0o755))
+		text = append(text, "Epilog="+epilog+"\n"...)
+		must(w.t, os.WriteFile(w.conf(), text, 0o644))
+	}
+	for _, n := range w.nodes() {
+		stack := w.path(n + ".plugstack.conf")
+		line := fmt.Sprintf("required %s scheduler=slurm run=%s hook=%s\n", w.path("weft.so"), w.path(n), filepath.Join(bin, "weft-hook"))
+		must(w.t, os.WriteFile(stack, []byte(line), 0o644))
+		must(w.t, os.WriteFile(w.path(n+".slurm.conf"), append(text, "PlugStackConfig="+stack+"\n"...), 0o644))
 	}
 }
 

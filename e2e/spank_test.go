@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weft-hpc/weft/dev/effort"
+)
+
+// buildSpank compiles weft.so by the command that its head documents.
+func buildSpank(t testing.TB, to string) {
+	t.Helper()
+	cc := exec.Command("cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", to, "../plugins/slurm/spank/weft.c")
+	if out, err := cc.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cc.Args, err, out)
+	}
+}
+
+// output waits until a job's output has a line that says that it is over.
+func (w *site) output(path string) string {
+	w.t.Helper()
+	var text string
+	until(w.t, path+" says that it is over", func() (bool, string) {
+		text = tail(path, 1<<16)
+		return strings.Contains(text, "OVER"), text
+	})
+	return text
+}
+
+// TestSpank: without Prolog, TaskProlog and PrologFlags=Alloc every task has its network, or does not start.
+func TestSpank(t *testing.T) {
+	t.Parallel()
+	w := newSite(t, setup{nodes: []string{"n1", "n2"}, spank: true})
+	whole := func(text string, want int) {
+		t.Helper()
+		all := read(t, text)
+		if len(all) != want {
+			t.Fatalf("%d tasks told, want %d:\n%s", len(all), want, text)
+		}
+		for _, s := range all {
+			w.isolated(s)
+			if s.VNIs != all[0].VNIs {
+				t.Errorf("%+v: one job has one VNI, as %+v", s, all[0])
+			}
+		}
+	}
+	show := show + "\n"
+
+	out := w.mustAs(alice, "srun", "-N2", "sh", "-c", show)
+	whole(out, 2)
+	w.clean()
+
+	// A script, its steps, and what it starts itself; several steps at once.
+	path := w.path("out", "script")
+	three := "for i in 1 2 3; do srun -N2 -n2 --overlap sh -c " + quoted(show) + " & done; wait\n"
+	w.batch(bob, show+"srun sh -c "+quoted(show)+"\n"+three+"echo OVER\n", "-N2", "-o", path)
+	whole(w.output(path), 1+2+3*2)
+	w.clean()
+
+	// The components of a het job share one reservation.
+	path = w.path("out", "het")
+	w.batch(alice, show+"srun --het-group=0,1 sh -c "+quoted(show)+"\necho OVER\n", "-N1", "-o", path, ":", "-N1")
+	whole(w.output(path), 3)
+	w.clean()
+
+	// A run that begins again has another generation, of which slurmstepd does not know.
+	path = w.path("out", "again")
+	script := show + "[ \"$SLURM_RESTART_COUNT\" = 1 ] && echo OVER\nsleep 100\n"
+	job := w.batch(alice, script, "-N1", "-o", path, "--open-mode=append", "--requeue")
+	until(t, "the first run tells", func() (bool, string) { s := tail(path, 1<<16); return len(read(t, s)) == 1, s })
+	w.mustRoot("scontrol", "requeue", job)
+	w.hurry(job)
+	if again := read(t, w.output(path)); len(again) != 2 || again[0].VNIs == again[1].VNIs {
+		t.Errorf("two runs: %+v", again)
+	}
+	w.mustRoot("scancel", job)
+	w.clean()
+	w.nothingDrained()
+}
+
+// TestSpankRefuses: who may not start reads why, and no node is drained for it.
+func TestSpankRefuses(t *testing.T) {
+	t.Parallel()
+	w := newSite(t, setup{nodes: []string{"n1", "n2"}, spank: true})
+	const why = "weft: option \"--network=nonsense\""
+	started := w.path("out", "started")
+	check := func(what, text string) {
+		t.Helper()
+		if !strings.Contains(text, why) || exists(started) {
+			t.Errorf("%s: a task started: %v; its user reads\n%s", what, exists(started), text)
+		}
+	}
+	out, err := w.as(alice, "srun", "-N2", "--network=nonsense", "touch", started)
+	if check("srun", out); err == nil {
+		t.Error("srun: it exits with 0")
+	}
+	w.batch(alice, "touch "+started+"\n", "-N2", "--network=nonsense", "--array=1-6", "-o", w.path("out", "array-%a"))
+	for i := range 6 {
+		path := w.path("out", fmt.Sprintf("array-%d", i+1))
+		until(t, path+" says why", func() (bool, string) { s := tail(path, 1<<16); return strings.Contains(s, why), s })
+		check("a task of an array", tail(path, 1<<16))
+	}
+	w.clean()
+
+	// No agent, and then one that hangs.
+	for _, hangs := range []bool{false, true} {
+		until(t, "n1 is idle", func() (bool, string) { s, why := w.nodeState("n1"); return s == "idle", s + " " + why })
+		agent := w.procs[agentOf("n1")]
+		if hangs {
+			must(t, syscall.Kill(agent.cmd.Process.Pid, syscall.SIGSTOP))
+		} else {
+			agent.kill()
+		}
+		out, err := w.as(alice, "srun", "-N1", "-w", "n1", "touch", started)
+		if err == nil || exists(started) || !strings.Contains(out, "weft: ") {
+			t.Errorf("the agent hangs=%v: %v, started: %v\n%s", hangs, err, exists(started), out)
+		}
+		if hangs {
+			must(t, syscall.Kill(agent.cmd.Process.Pid, syscall.SIGCONT))
+		} else {
+			w.startAgent("n1")
+			w.attached()
+		}
+	}
+	w.clean()
+	w.nothingDrained()
+}
+
+// TestSpankBesideHooks: both together are right.
+func TestSpankBesideHooks(t *testing.T) {
+	t.Parallel()
+	effort.NeedFull(t)
+	for _, alloc := range []bool{true, false} {
+		w := newSite(t, setup{nodes: []string{"n1", "n2"}, spank: true, hooked: true, alloc: alloc})
+		for _, s := range read(t, w.mustAs(alice, "srun", "-N2", "-n4", "sh", "-c", show)) {
+			w.isolated(s)
+		}
+		out, err := w.as(alice, "srun", "-N2", "--network=nonsense", "true")
+		if err == nil && alloc || !strings.Contains(out, "nonsense") {
+			t.Errorf("alloc=%v: refused with %v\n%s", alloc, err, out)
+		}
+		w.clean()
+		w.nothingDrained()
+	}
+}
