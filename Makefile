@@ -36,6 +36,7 @@ test: full race ## try all that guards a merge, then again under the race detect
 	@command -v "$$(go env CC)" >/dev/null || echo "NOT RUN: the race detector, since there is no C compiler; \`make test-deps\` brings one"
 	@{ command -v slurmctld && command -v slurmd && command -v srun && command -v munged; } >/dev/null || \
 		echo "NOT RUN: e2e/ against a real Slurm, since there is none here; \`make test-deps\` brings it"
+	@[ -e /usr/include/slurm/spank.h ] || echo "NOT RUN: the SPANK plugin, since there is no slurm/spank.h; \`make test-deps\` brings it"
 	@[ "$$(id -u)" = 0 ] || echo "NOT RUN: e2e/, and tests that become other users, since this is not root"
 
 test-deps: ## install from Debian what the tests can use: a real Slurm, gcc, strace
