@@ -6,6 +6,7 @@ import "math"
 type Job struct {
 	Run
 	GID     uint32
+	Gone    bool // the scheduler knows the id, but this run has ended
 	User    string
 	Groups  []string
 	Account string
@@ -14,7 +15,6 @@ type Job struct {
 	Name       string // for people; policy does not see it
 	Placements []Placement
 	Request    Request
-	Gone       bool // the scheduler knows the id, but this run has ended
 }
 
 // Told are facts that some schedulers have for some jobs. nil: the scheduler did not tell the fact, so it is unknown.
@@ -52,13 +52,13 @@ type Placement struct {
 // field.
 type Request struct {
 	Off         bool    // no network wanted
-	VNIs        int     // how many VNIs; 0: as policy says
 	JobVNI      bool    // a VNI for the whole job as well as the application's
 	SingleNode  bool    // a VNI even on one node
 	Classes     Classes // 0: as policy says
-	Depth       int     // replaces share.cores; 0: the cores; at most 1024 (Slurm)
 	Collectives bool
 	Exact       bool // nothing less than what is reserved (no_adjust_limits)
+	VNIs        int  // how many VNIs; 0: as policy says
+	Depth       int  // replaces share.cores; 0: the cores; at most 1024 (Slurm)
 	Limits      [NumResources]LimitRequest
 	Warnings    []string // options that the adapter accepted and that have no effect
 }

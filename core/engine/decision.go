@@ -38,12 +38,12 @@ type Decision struct {
 	Deny        *core.Error // nil: granted
 	VNIs        []Wanted    // in grant order; none: no reservation, no service, variables unset
 	Classes     core.Classes
+	Greedy      bool          // share = "greedy": the job's part of a shared node does not bound Limits
+	Degrade     bool          // on_failure = "degrade": run without isolation when Weft cannot serve
 	Limits      []core.Limits // one a Placement of the job, in order
 	Floor       [core.NumResources]uint16
-	Greedy      bool // share = "greedy": the job's part of a shared node does not bound Limits
-	MinNICs     int  // 0: all of the node's inventory
-	Collectives int  // multicast addresses; 0: none
-	Degrade     bool // on_failure = "degrade": run without isolation when Weft cannot serve
+	MinNICs     int // 0: all of the node's inventory
+	Collectives int // multicast addresses; 0: none
 	Quotas      []Quota
 	Warnings    []string
 	Trials      []string // what a deny that is only tried out (enforce = "dry_run") would have said; only logged
