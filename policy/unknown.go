@@ -32,11 +32,12 @@ func (e *evaluation) lacks(x *expr) (out []string) {
 
 // unknown says why x has no value.
 func (e *evaluation) unknown(x *expr) error {
-	for _, name := range e.lacks(x) {
-		if name == nowVariable {
-			return errors.New("now is unknown: the job has no time of decision")
-		}
-		return fmt.Errorf("%s is unknown: scheduler %q did not tell it", name, e.facts.Job.Scheduler)
+	lacks := e.lacks(x)
+	switch {
+	case len(lacks) == 0:
+		return errors.New("it gives nothing that is known")
+	case lacks[0] == nowVariable:
+		return errors.New("now is unknown: the job has no time of decision")
 	}
-	return errors.New("it gives nothing that is known")
+	return fmt.Errorf("%s is unknown: scheduler %q did not tell it", lacks[0], e.facts.Job.Scheduler)
 }
