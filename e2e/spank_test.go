@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/weft-hpc/weft/dev/effort"
 )
@@ -129,6 +131,19 @@ func TestSpankRefuses(t *testing.T) {
 		}
 	}
 	w.clean()
+
+	// Root's way around a Weft that is broken, whatever the agent has left.
+	w.mustRoot(bin+"/weft", "--dir", w.path("n1"), "agent", "bypass", "--until", time.Now().Add(time.Hour).Format(time.RFC3339))
+	w.procs[agentOf("n1")].kill()
+	for _, left := range []bool{true, false} {
+		if !left {
+			must(t, os.Remove(w.path("n1", "hooks.json")))
+		}
+		out, err := w.as(alice, "srun", "-N1", "-w", "n1", "echo", "RAN")
+		if err != nil || !strings.Contains(out, "RAN") {
+			t.Errorf("bypassed, hooks.json is there: %v: %v\n%s", left, err, out)
+		}
+	}
 	w.nothingDrained()
 }
 

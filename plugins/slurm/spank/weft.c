@@ -118,12 +118,12 @@ static ssize_t ask_agent(const struct fact *facts, char *reply, int64_t until)
 	return n;
 }
 
-/* Has weft-hook ask. It prints the same lines. */
+/* Has weft-hook ask. It prints the same lines, or none while Weft is bypassed and no agent has ever run. */
 static ssize_t ask_hook(const struct fact *facts, char *reply, int64_t until)
 {
 	char *argv[] = { (char *)hook, "--dir", (char *)run_dir, "--say", "fail ", (char *)scheduler, "step", NULL };
 	char env[FACTS][64], *envp[FACTS + 1] = { NULL };
-	int out[2], status = 0;
+	int out[2], status = -1; /* stays so where the end of weft-hook cannot be seen */
 	ssize_t n = -1;
 	pid_t child;
 	posix_spawn_file_actions_t files;
@@ -147,7 +147,7 @@ static ssize_t ask_hook(const struct fact *facts, char *reply, int64_t until)
 			kill(child, SIGKILL);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
-		if (n >= 0 && status != 0 && strncmp(reply, "fail ", 5) != 0)
+		if (n >= 0 && status != 0 && (n < 5 || strncmp(reply, "fail ", 5) != 0))
 			fail("%s: it ended with status %d", hook, status);
 	}
 	close(out[0]);
@@ -211,7 +211,7 @@ static void ask(spank_t spank)
 		return;
 	if (n < 0)
 		fail("no answer within %d s: see whether this node's agent is well", timeout_s);
-	else
+	else if (n > 0)
 		obey_all(spank, reply, n);
 }
 
