@@ -133,7 +133,8 @@ func TestSpankRefuses(t *testing.T) {
 	w.clean()
 
 	// Root's way around a Weft that is broken, whatever the agent has left.
-	w.mustRoot(bin+"/weft", "--dir", w.path("n1"), "agent", "bypass", "--until", time.Now().Add(time.Hour).Format(time.RFC3339))
+	soon := time.Now().Add(time.Hour).Format(time.RFC3339)
+	w.mustRoot(bin+"/weft", "--dir", w.path("n1"), "agent", "bypass", "--until", soon)
 	w.procs[agentOf("n1")].kill()
 	for _, left := range []bool{true, false} {
 		if !left {

@@ -444,3 +444,22 @@ func TestStepJoins(t *testing.T) {
 	b.cleanUp(job("7", 0), 20)
 	b.wantPhases(t, Clean)
 }
+
+// TestCleanUpOfALeader: a component's step does not start behind the clean-up of its het job.
+func TestCleanUpOfALeader(t *testing.T) {
+	b := newBench(2)
+	b.grant = func(r Reserve) (core.Grant, *core.Error) {
+		r.Ask.Key = job("7", 2)
+		return grantOf(r, 4034), nil
+	}
+	b.hold = func(a Action) bool { _, is := a.(Reserve); return is }
+	key := job("8", core.AnyGeneration)
+	step := b.hook(core.Intent{Action: core.Prepare, Key: key, UID: 1000, Began: 10, Tells: true}, 0)
+	b.cleanUp(job("7", 0), 20)
+	b.broken = core.Errorf(core.NICFailed, "EIO") // it waits for no NIC
+	b.release()
+	b.wantErr(t, step, core.Cancelled)
+	b.broken = nil
+	b.pass(time.Minute)
+	b.wantPhases(t, Clean)
+}

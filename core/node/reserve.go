@@ -49,8 +49,10 @@ func (m *Machine) reserved(in Reserved) {
 	m.name(r, in.Grant.Key)
 	r.Grant = in.Grant
 	if r.cancelled || m.covers(r.Key.JobID, r.Began) {
+		const why = "a clean-up of the job came while the server was asked"
 		r.State = Making
-		m.clean(r, "a clean-up of the job came while the server was asked")
+		m.answer(r, core.Errorf(core.Cancelled, "prepare of %v: %s", r.Key, why)) // of a component: its het job's
+		m.clean(r, why)
 		return
 	}
 	m.supersede(r)
