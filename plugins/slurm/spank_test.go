@@ -98,10 +98,13 @@ func FuzzSpankReader(f *testing.F) {
 // meaning tells the deeds of an answer as reader.c prints them.
 func meaning(answer []byte) string {
 	var out strings.Builder
-	warnings, verdict := 0, ""
+	verdict := ""
 	text, whole := strings.CutSuffix(string(answer), "\n")
-	if !whole || strings.Contains(text, "\x00") {
-		return "warnings 0\nverdict the agent's answer is not whole\n\n"
+	switch {
+	case len(answer) == 0:
+		return "verdict -\n\n"
+	case !whole || strings.Contains(text, "\x00"):
+		return "verdict the agent's answer is not whole\n\n"
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		word, rest, _ := strings.Cut(line, " ")
@@ -114,7 +117,7 @@ func meaning(answer []byte) string {
 		case word == "fail":
 			verdict = rest[:min(len(rest), 1023)]
 		case word == "print":
-			warnings = min(warnings+len(rest)+1, 4*1024-1)
+			fmt.Fprintf(&out, "print %s\n", rest)
 		case word == "unset":
 			fmt.Fprintf(&out, "unset %s\n", rest)
 		case word == "export" && has && name != "":
@@ -129,6 +132,6 @@ func meaning(answer []byte) string {
 	if verdict == "" {
 		verdict = "-"
 	}
-	fmt.Fprintf(&out, "warnings %d\nverdict %s\n\n", warnings, verdict)
+	fmt.Fprintf(&out, "verdict %s\n\n", verdict)
 	return out.String()
 }
