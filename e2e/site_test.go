@@ -140,7 +140,7 @@ func (w *site) stack() {
 	}
 	for _, n := range w.nodes() {
 		stack := w.path(n + ".plugstack.conf")
-		line := fmt.Sprintf("required %s scheduler=slurm run=%s hook=%s\n", w.path("weft.so"), w.path(n), filepath.Join(bin, "weft-hook"))
+		line := fmt.Sprintf("required %s timeout=12 scheduler=slurm run=%s hook=%s\n", w.path("weft.so"), w.path(n), filepath.Join(bin, "weft-hook"))
 		must(w.t, os.WriteFile(stack, []byte(line), 0o644))
 		must(w.t, os.WriteFile(w.path(n+".slurm.conf"), append(text, "PlugStackConfig="+stack+"\n"...), 0o644))
 	}

@@ -28,7 +28,9 @@ const (
 	envStep      = "SLURM_STEP_ID"
 	envTask      = "SLURM_PROCID"
 	envNode      = "SLURM_NODEID"
-	envWarned    = "WEFT_WARNED" // the job whose warnings have been told
+	envStepNodes = "SLURM_STEP_NUM_NODES"
+	envNetwork   = "SLURM_NETWORK" // the user's own word, and the job's where a step has none
+	envWarned    = "WEFT_WARNED"   // the job whose warnings have been told
 )
 
 // Time limits of hooks that do not wait for the server. srun gives up a task's launch after MessageTimeout, 10 s unless slurm.conf says otherwise.
@@ -36,6 +38,11 @@ const (
 	taskLimit   = 8 * time.Second
 	epilogLimit = 10 * time.Second
 )
+
+// stepLimit is how long a step's tasks wait: weft.c's own default. Their processes exist by then, and no limit of srun,
+// slurmd or slurmctld counts any more: tasks that waited 25 s in slurm_spank_task_init_privileged ran, with a
+// MessageTimeout of 10 s (22.05.8).
+const stepLimit = 60 * time.Second
 
 // Phases of Slurm's hooks.
 func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
@@ -51,8 +58,8 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 			First: []string{envTask, envStep}, Limit: taskLimit,
 		},
 		{
-			Name: PhaseStep, Action: core.Prepare, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: taskLimit,
-			Variables: []string{envUID, envNode, envWarned},
+			Name: PhaseStep, Action: core.Prepare, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: stepLimit,
+			Variables: []string{envUID, envNode, envStepNodes, envNetwork, envWarned},
 		},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: []string{envJob, envUID}, Limit: epilogLimit},
 	}, nil

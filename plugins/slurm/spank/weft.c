@@ -7,7 +7,7 @@
  *
  * A line of plugstack.conf loads it. Each argument may be left out; these are the defaults:
  *
- *   required /usr/lib64/weft/weft.so scheduler=slurm run=/run/weft/agent hook=/usr/bin/weft-hook timeout=8
+ *   required /usr/lib64/weft/weft.so scheduler=slurm run=/run/weft/agent hook=/usr/bin/weft-hook timeout=60
  *
  * It drains no node. A step that may not start fails in slurm_spank_task_init_privileged, which ends it with a message
  * in its output; a failure of an earlier callback would drain the node of a batch script.
@@ -41,7 +41,7 @@ SPANK_PLUGIN(weft, 1)
 enum { MAX_REPLY = 64 << 10, MAX_TEXT = 1024, MAX_NETWORK = 512, NUMBERS = 5, FACTS = NUMBERS + 2 };
 
 static const char *scheduler = "slurm", *run_dir = "/run/weft/agent", *hook = "/usr/bin/weft-hook";
-static int timeout_s = 8, agent = -1; /* the socket on which the agent answers */
+static int timeout_s = 60, agent = -1; /* the socket on which the agent answers */
 static int64_t until;		      /* when an answer is too late */
 static char verdict[MAX_TEXT];	      /* why no task may start; empty: they may */
 static char reply[MAX_REPLY];
@@ -208,8 +208,6 @@ static void ask(spank_t spank)
 	snprintf(text, sizeof text, "%s/bypass", run_dir);
 	if (access(text, F_OK) != 0)
 		ask_agent();
-	if (agent < 0)
-		hear();
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int count, char **args)
@@ -226,7 +224,7 @@ int slurm_spank_init_post_opt(spank_t spank, int count, char **args)
 		else
 			fail("plugstack.conf: %s: weft.so has no such argument, or it is out of range", args[i]);
 	}
-	until = now_ms() + timeout_s * 1000;
+	until = now_ms() + timeout_s * 1000; /* srun's own limits are over once the tasks' processes are there */
 	if (!*verdict && spank_context() == S_CTX_REMOTE)
 		ask(spank);
 	return ESPANK_SUCCESS;
