@@ -214,7 +214,7 @@ func (c *cluster) start(name string) {
 
 // environ is what the cluster's daemons and commands run with: nothing of the test's own but a mark.
 func (c *cluster) environ() []string {
-	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF=" + c.conf(), "WEFT_E2E=" + c.dir, "LC_ALL=C"}
+	return []string{"PATH=" + searchPath(), "SLURM_CONF=" + c.conf(), "WEFT_E2E=" + c.dir, "LC_ALL=C"}
 }
 
 // as runs a command as a user, in the folder that everybody may write to, and returns all that it says.

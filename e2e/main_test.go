@@ -33,6 +33,10 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
+	if err := choose(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "weft-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -65,7 +69,7 @@ func missing() []string {
 		lacks = append(lacks, "root")
 	}
 	for _, p := range needed {
-		if _, err := exec.LookPath(p); err != nil {
+		if _, err := find(p); err != nil {
 			lacks = append(lacks, p)
 		}
 	}

@@ -57,7 +57,7 @@ func TestPrivateData(t *testing.T) {
 // ask prints the first answer of the adapter.
 func ask(t *testing.T, conf string) {
 	p := slurm.New("tioga")
-	must(t, p.Configure(t.Context(), core.Values{"conf": conf}))
+	must(t, p.Configure(t.Context(), core.Values{"bin": commandsFolder(), "conf": conf}))
 	enough := errors.New("enough")
 	err := p.Watch(context.Background(), func(j core.Jobs) error {
 		switch {

@@ -204,6 +204,7 @@ pool "jobs" {
   quarantine = %[3]q
 }
 scheduler "slurm" "tioga" {
+  bin   = %[12]q
   conf  = %[4]q
   every = "1s"%[11]s
 }
@@ -225,7 +226,7 @@ agent {
   dir    = %[8]q
   tls    = %[9]q
 }
-`, strings.Join(w.nodes(), ","), w.pool, w.quarantine, w.conf(), nics, w.path(name+".nic"), w.port, name, name+".tls", w.boot(name), limit)
+`, strings.Join(w.nodes(), ","), w.pool, w.quarantine, w.conf(), nics, w.path(name+".nic"), w.port, name, name+".tls", w.boot(name), limit, commandsFolder())
 		must(w.t, os.WriteFile(w.path(name+".hcl.new"), []byte(text), 0o644))
 		must(w.t, os.Rename(w.path(name+".hcl.new"), w.path(name+".hcl"))) // another node's agent may be reading it
 	}

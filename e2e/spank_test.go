@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,10 +16,13 @@ import (
 // buildSpank compiles weft.so by the command that its head documents.
 func buildSpank(t testing.TB, to string) {
 	t.Helper()
-	if !exists("/usr/include/slurm/spank.h") {
-		t.Skip("no slurm/spank.h here; `make test-deps` brings it")
+	if h := filepath.Join(include(), "slurm", "spank.h"); !exists(h) {
+		t.Skipf("no %s here; `make test-deps` brings Debian's", h)
 	}
 	cc := exec.Command("cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", to, "../plugins/slurm/spank/weft.c")
+	if slurmPrefix != "" {
+		cc.Args = append(cc.Args, "-I"+include())
+	}
 	if out, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cc.Args, err, out)
 	}
