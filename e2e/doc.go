@@ -1,5 +1,6 @@
 // Package e2e tries whole systems: a real scheduler, Weft's daemons, plugins and hooks as processes, simulated NICs, and users who are not root. It has
-// tests only. They need root and the scheduler; where either is missing they skip, and the end of `make test` says what was not tried.
+// tests only. They need root and the scheduler; where either is missing they skip, and the end of `make test` says what was not tried. WEFT_SLURM
+// names the prefix of another Slurm than that on PATH.
 //
 // What is promised of Slurm, and the test that shows it; each runs with and without PrologFlags=Alloc unless it says otherwise:
 //
