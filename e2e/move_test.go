@@ -127,9 +127,8 @@ func (w *site) toldAll() {
 // rewrite puts Weft's hooks into slurm.conf or takes them out, without a restart.
 func (w *site) rewrite(with bool) {
 	w.t.Helper()
-	want := "Prolog                  = (null)"
 	if w.written = nil; with {
-		w.written, want = w.install, "Prolog                  = "+w.path("hooks", "prolog")
+		w.written = w.install
 		w.change(w.hookLines()...)
 	} else {
 		w.change()
@@ -142,6 +141,6 @@ func (w *site) rewrite(with bool) {
 			}
 		}
 		out, _ := w.root("scontrol", "show", "config")
-		return strings.Contains(out, want), out
+		return strings.Contains(out, w.path("hooks", "prolog")) == with, out
 	})
 }
