@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// prefixVariable names the prefix of the Slurm under trial, such as /opt/slurm. Where it is empty, that is Slurm on PATH.
+// prefixVariable names the prefix of the Slurm under trial, such as /opt/slurm. Where it is empty, PATH has that Slurm.
 const prefixVariable = "WEFT_SLURM"
 
 // slurmPrefix is where the Slurm under trial is installed; empty: where Debian has it.
@@ -34,7 +34,7 @@ func choose() error {
 	return os.Setenv("PATH", searchPath()+":"+os.Getenv("PATH"))
 }
 
-// find is the path of a program of Slurm's or of munge's. Another installation's does not stand in for one that lacks.
+// find is the path of a program of Slurm or of munge. It takes no program of another installation.
 func find(program string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err == nil && slurmPrefix != "" && program != theMunge && !strings.HasPrefix(path, slurmPrefix+"/") {
