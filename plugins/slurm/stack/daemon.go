@@ -1,0 +1,113 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/weft-hpc/weft/command"
+	"github.com/weft-hpc/weft/file"
+)
+
+// Daemon is a daemon of Slurm that runs on this host.
+type Daemon struct {
+	PID  int
+	Name string // slurmd or slurmctld
+	Exe  string // its program; " (deleted)" stands behind one that was replaced while it runs
+	Conf string // the slurm.conf that it was given; "": the one that it has compiled in
+	UID  uint32
+}
+
+// Daemons lists the daemons of Slurm that run on this host, by process id. proc is /proc.
+func Daemons(proc string) []Daemon {
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return nil
+	}
+	var out []Daemon
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if d, ok := daemon(filepath.Join(proc, e.Name())); ok {
+			d.PID = pid
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b Daemon) int { return a.PID - b.PID })
+	return out
+}
+
+// maxProc bounds a file of /proc, in bytes.
+const maxProc = 256 << 10
+
+func daemon(dir string) (Daemon, bool) {
+	d := Daemon{}
+	exe, err := os.Readlink(filepath.Join(dir, "exe")) // of root's process only root may
+	base := filepath.Base(exe)
+	for _, name := range []string{"slurmctld", "slurmd"} {
+		if rest, ok := strings.CutPrefix(strings.TrimSuffix(base, deleted), name); ok && (rest == "" || rest[0] == '-') {
+			d.Name = name // Debian's program is slurmd-wlm
+			break
+		}
+	}
+	info, err2 := os.Stat(dir)
+	if err != nil || err2 != nil || d.Name == "" {
+		return d, false
+	}
+	d.Exe = exe
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		d.UID = st.Uid
+	}
+	text, _ := file.Read(filepath.Join(dir, "cmdline"), maxProc)
+	d.Conf = given(strings.Split(string(text), "\x00"))
+	if d.Conf == "" {
+		text, _ := file.Read(filepath.Join(dir, "environ"), maxProc)
+		for v := range strings.SplitSeq(string(text), "\x00") {
+			if conf, ok := strings.CutPrefix(v, "SLURM_CONF="); ok {
+				d.Conf = conf
+			}
+		}
+	}
+	if d.Conf != "" && !filepath.IsAbs(d.Conf) {
+		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
+		d.Conf = filepath.Join(cwd, d.Conf)
+	}
+	return d, true
+}
+
+const deleted = " (deleted)"
+
+// given finds -f FILE among the arguments of a daemon.
+func given(args []string) string {
+	for i, a := range args {
+		switch {
+		case a == "-f" && i+1 < len(args):
+			return args[i+1]
+		case strings.HasPrefix(a, "-f") && len(a) > 2:
+			return strings.TrimPrefix(a[2:], "=")
+		}
+	}
+	return ""
+}
+
+// Release asks the daemon's own program, even where another has taken its place meanwhile. It runs that of a root process
+// only, and gives 0 otherwise.
+func (d Daemon) Release(ctx context.Context) Release {
+	path := strings.TrimSuffix(d.Exe, deleted)
+	if d.UID != 0 || file.Trust(path) != nil {
+		return 0
+	}
+	run := command.Programs{Whose: "Slurm's", Folder: fmt.Sprintf("/proc/%d", d.PID)}.Runner()
+	out, err := run(ctx, "exe", "-V")
+	if err != nil {
+		return 0
+	}
+	return ParseRelease(string(out))
+}
