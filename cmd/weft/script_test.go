@@ -61,8 +61,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "spank":
+				_, err := os.Stat("/usr/include/slurm/spank.h")
+				return err == nil, nil
 			}
 			return false, fmt.Errorf("condition %q is not known", cond)
 		},

@@ -27,6 +27,7 @@ type shown struct {
 	Changes  []shownChange  `json:"changes"`
 	Done     bool           `json:"done"`
 	Lines    any            `json:"lines"`             // for the scheduler; Flux's are one text
+	Stack    []string       `json:"stack,omitempty"`   // lines of plugstack.conf
 	Replaced []string       `json:"replaced,omitzero"` // lines of slurm.conf
 	Files    []string       `json:"files,omitzero"`    // hook files of Slurm
 }

@@ -1,19 +1,25 @@
 package setup
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/plan"
+	"github.com/weft-hpc/weft/plugins/slurm"
 	"github.com/weft-hpc/weft/plugins/slurm/install"
+	"github.com/weft-hpc/weft/plugins/slurm/stack"
 )
 
 func newInitSlurm(o *cli.Options) *cobra.Command {
 	i := install.Options{}
 	m := mode{}
+	spank := false
+	var plugin, bin string
 	cmd := &cobra.Command{
 		Use: "slurm", Short: "Look at slurm.conf; print, write or remove Weft's files and lines", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -25,6 +31,9 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 			}
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir
+			}
+			if spank {
+				i.Spank = &install.Spank{Plugin: plugin, Source: slurm.SpankSource(), Built: stack.Built, Prove: prover(cmd.Context(), bin, &i.Conf)}
 			}
 			return initSlurm(o, i, m)
 		},
@@ -49,6 +58,13 @@ Slurm drains a node whose Prolog it cannot find. So the order matters:
     lines. --remove removes the lines. Run it again after
     ` + "`scontrol reconfigure`" + ` to remove the hook files.
 
+With --spank the plugin for slurmstepd stands in for Prolog and TaskProlog, unless
+the hook files are there: both then work together. Nothing is written unless
+this host's Slurm loads the plugin. Its file must be on every node and on every
+host from which users submit, before the line is in plugstack.conf.
+--spank --write --files writes the plugin's source, ` + install.SourceFile + `, beside the hook
+files. --remove takes the line out too.
+
 Exit codes:
   0  no finding refuses the change; --write or --remove is done
   1  a finding refuses the change, and nothing has changed
@@ -64,12 +80,19 @@ Exit codes:
 		"also set PrologFlags=Alloc: Prolog then runs on each node as soon as a job gets it")
 	f.BoolVar(&i.Files, "files", false,
 		"show or write only the hook files and leave slurm.conf as it is, to install the files on every node first")
+	f.BoolVar(&spank, "spank", false, "use the SPANK plugin, by a line of plugstack.conf")
+	f.StringVar(&plugin, "plugin", "/usr/lib64/weft/"+stack.File, "path of the SPANK plugin, on every host")
+	f.StringVar(&bin, "bin", "/usr/bin", "folder of Slurm's commands")
 	m.flags(cmd, "write the files and lines", "remove the files and lines again")
 	return o.Listing(cmd)
 }
 
 func initSlurm(o *cli.Options, i install.Options, m mode) error {
-	if err := absolute(&i.Hook, &i.Conf, &i.Hooks, &i.Dir); err != nil {
+	paths := []*string{&i.Conf, &i.Hooks, &i.Dir}
+	if i.Spank != nil {
+		paths = append(paths, &i.Spank.Plugin)
+	}
+	if err := absolute(&i.Hook, paths...); err != nil {
 		return err
 	}
 	build, none := install.New, "Everything is in place already."
@@ -80,16 +103,34 @@ func initSlurm(o *cli.Options, i install.Options, m mode) error {
 	if err != nil {
 		return err
 	}
-	g := guide{none: none, next: afterSlurm(p, m.remove, i.Files), sections: []section{
+	g := guide{none: none, next: afterSlurm(p, i, m.remove), sections: []section{
 		{"These lines become comments:", p.Replaced},
 		{"These lines stand at the end of slurm.conf:", p.Lines},
+		{"These lines stand at the end of plugstack.conf:", p.Stack},
 	}}
 	return carryOut(o, "slurm: "+i.Conf, p.Plan, m, g, shown{
-		Lines: append([]string{}, p.Lines...), Replaced: append([]string{}, p.Replaced...), Files: append([]string{}, p.Files...),
+		Lines: append([]string{}, p.Lines...), Stack: p.Stack, Replaced: append([]string{}, p.Replaced...), Files: append([]string{}, p.Files...),
 	})
 }
 
-func afterSlurm(p *install.Plan, remove, files bool) string {
+// prover has the commands in bin prove that they load a plugin, and sees that they are of the release of the slurmd that
+// runs here with that slurm.conf.
+func prover(ctx context.Context, bin string, conf *string) func(path string, lines []string) (stack.Release, error) {
+	return func(path string, lines []string) (stack.Release, error) {
+		ctx, cancel := context.WithTimeout(ctx, proofLimit)
+		defer cancel()
+		r, err := stack.Prove(ctx, bin, path, lines)
+		if err != nil {
+			return 0, err
+		}
+		return r, stack.Alike(ctx, r, *conf)
+	}
+}
+
+// proofLimit bounds what is run of Slurm.
+const proofLimit = 10 * time.Second
+
+func afterSlurm(p *install.Plan, i install.Options, remove bool) string {
 	switch {
 	case remove && len(p.Files) > 0:
 		return "These hook files stay until Slurm has read slurm.conf without them, since it drains a node whose Prolog " +
@@ -97,7 +138,13 @@ func afterSlurm(p *install.Plan, remove, files bool) string {
 			"here and on every node, with --hooks " + filepath.Dir(p.Files[0]) + "."
 	case remove:
 		return "Run this on every node that has the hook files; then Weft itself can go."
-	case files:
+	case i.Files && i.Spank != nil:
+		return "Compile the plugin once for each release of Slurm, where its slurm/spank.h is:\n  cc -O2 -Wall -shared -fPIC -o " +
+			i.Spank.Plugin + " " + filepath.Join(i.Hooks, install.SourceFile) + "\n\nThen bring it to the login and submit hosts, and to every node with the hook " +
+			"files. Run this without --files when all have it."
+	case i.Spank != nil:
+		return "New steps obey plugstack.conf already. Run `scontrol reconfigure` now, for Epilog. Then run `weft doctor` on each node."
+	case i.Files:
 		return "When every node has the hook files, at the same paths, and its agent runs, slurm.conf may name them: " +
 			"run this without --files."
 	}

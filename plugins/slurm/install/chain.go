@@ -22,10 +22,10 @@ type chain struct {
 // patterned are the characters that make glob(3) look for files.
 const patterned = "*?["
 
-// chains plans the three hooks.
-func (p *Plan) chains(o Options, c *conf) []chain {
+// chains plans the hooks.
+func (p *Plan) chains(o Options, c *conf, phases []hook) []chain {
 	var out []chain
-	for _, hook := range hooks {
+	for _, hook := range phases {
 		ch := chain{hook: hook, file: filepath.Join(o.Hooks, hook.phase), set: true}
 		lines := c.all(hook.key)
 		for _, l := range lines {

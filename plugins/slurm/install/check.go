@@ -23,16 +23,21 @@ const (
 // allocating are the flags that make Slurm run Prolog when it allocates the nodes (slurm.conf(5) and Slurm's read_config.c: each sets Alloc too).
 var allocating = []string{"Alloc", "Contain", "X11", "NoHold", "RunInJob"}
 
-// check judges the settings that matter to Weft's hooks, in the order in which an administrator should mend them. alloc says that Weft will set Alloc.
-func (p *Plan) check(c *conf, alloc bool) {
+// check judges the settings that matter to Weft's hooks, in the order in which an administrator should mend them. alloc says that Weft will set Alloc,
+// and prolog that Prolog and TaskProlog are among the hooks.
+func (p *Plan) check(c *conf, alloc, prolog bool) {
 	alloc = alloc || c.has("PrologFlags", allocating...)
 	for _, s := range c.Strange {
 		p.add(plan.Warning, s, "line", "correct the line", "Slurm does not understand %q", core.Clip(s.Value))
 	}
 	p.switchType(c)
 	p.users(c)
-	p.prologFlags(c, alloc)
-	p.timeouts(c, alloc)
+	if prolog {
+		p.prologFlags(c, alloc)
+		p.timeouts(c, alloc)
+	} else {
+		p.limits(c, alloc, prolog)
+	}
 	if c.has("SlurmctldParameters", "enable_configless") {
 		s, _ := c.last("SlurmctldParameters")
 		p.add(plan.Warning, s, "SlurmctldParameters", "bring the hook files to every node by other means, before the lines are in slurm.conf",
@@ -101,12 +106,22 @@ func (p *Plan) timeouts(c *conf, alloc bool) {
 	default:
 		p.add(plan.Fine, s, "MessageTimeout", "", "srun waits longer than Weft's Prolog may take, which is %d s", prologLimit)
 	}
+	p.limits(c, alloc, true)
+	if n, s, ends := c.seconds("BatchStartTimeout", batchStartTimeout); alloc && ends && n < longLimit {
+		p.add(plan.Warning, s, "BatchStartTimeout", "set BatchStartTimeout=130 before prolog_timeout in config.hcl is raised to 120s",
+			"slurmctld may take a batch job for lost whose Prolog waits longer than %d s for the Weft server", n)
+	}
+}
+
+// limits judges the times after which slurmd kills a hook.
+func (p *Plan) limits(c *conf, alloc, prolog bool) {
 	for _, t := range []struct {
 		key   string
 		limit int
 	}{{"PrologEpilogTimeout", max(prologLimit, epilogLimit)}, {"PrologTimeout", prologLimit}, {"EpilogTimeout", epilogLimit}} {
 		n, s, ends := c.seconds(t.key, 0)
 		switch {
+		case !prolog && t.key == "PrologTimeout":
 		case ends && n <= t.limit:
 			p.add(plan.Refusal, s, t.key, "set it to 30 or more, and to 130 or more for a prolog_timeout of 120s; or take it out",
 				"slurmd kills a hook after %d s and drains the node, while Weft's may take %d s when the server is away", n, t.limit)
@@ -115,9 +130,5 @@ func (p *Plan) timeouts(c *conf, alloc bool) {
 		case ends:
 			p.add(plan.Fine, s, t.key, "", "slurmd kills a hook after %d s only", n)
 		}
-	}
-	if n, s, ends := c.seconds("BatchStartTimeout", batchStartTimeout); alloc && ends && n < longLimit {
-		p.add(plan.Warning, s, "BatchStartTimeout", "set BatchStartTimeout=130 before prolog_timeout in config.hcl is raised to 120s",
-			"slurmctld may take a batch job for lost whose Prolog waits longer than %d s for the Weft server", n)
 	}
 }

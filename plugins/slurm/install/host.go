@@ -39,8 +39,8 @@ func folder(dir string) (ours, theirs []string, err error) {
 	return ours, theirs, err
 }
 
-// closed says what keeps users from running a hook; "" where nothing does.
-func closed(path string) string {
+// closed says what keeps users from a file; "" where nothing does. need are the bits that others need on it.
+func closed(path string, need fs.FileMode) string {
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 		var mode fs.FileMode
 		info, err := os.Stat(at)
@@ -50,9 +50,9 @@ func closed(path string) string {
 		switch {
 		case err != nil:
 		case mode.IsDir() && mode.Perm()&0o001 == 0:
-			return fmt.Sprintf("%s has mode %04o: TaskProlog runs as the job's user, who cannot enter it", at, mode.Perm())
-		case !mode.IsDir() && mode.Perm()&0o005 != 0o005:
-			return fmt.Sprintf("%s has mode %04o: TaskProlog runs as the job's user, who cannot run it", at, mode.Perm())
+			return fmt.Sprintf("%s has mode %04o: TaskProlog and sbatch run as the job's user, who cannot enter it", at, mode.Perm())
+		case !mode.IsDir() && mode.Perm()&need != need:
+			return fmt.Sprintf("%s has mode %04o: TaskProlog and sbatch run as the job's user, who needs %04o", at, mode.Perm(), mode.Perm()|need)
 		}
 		if at == filepath.Dir(at) {
 			return ""

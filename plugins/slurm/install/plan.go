@@ -2,8 +2,8 @@ package install
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +22,7 @@ type Options struct {
 	Dir       string // the agent's run directory; "" is the default
 	Alloc     bool   // set PrologFlags=Alloc; what was set by it before stays
 	Files     bool   // the hook files alone: slurm.conf stays as it is
+	Spank     *Spank // nil: the hooks alone
 }
 
 // Plan is what an installation, or its removal, finds and would change.
@@ -29,6 +30,7 @@ type Plan struct {
 	plan.Plan
 	Lines    []string // what the marked block of slurm.conf says
 	Replaced []string // "FILE:LINE: TEXT" of each line that becomes a comment
+	Stack    []string // the marked block of plugstack.conf
 	Files    []string // the hook files that are in force afterwards, on every node; of a removal: those that stay until Slurm has read slurm.conf without them
 }
 
@@ -40,7 +42,11 @@ func (p *Plan) add(level plan.Level, s setting, key, remedy, format string, args
 }
 
 func (o Options) check() error {
-	for _, path := range []string{o.Conf, o.Hooks, o.Hook} {
+	paths := []string{o.Conf, o.Hooks, o.Hook}
+	if o.Spank != nil {
+		paths = append(paths, o.Spank.Plugin)
+	}
+	for _, path := range paths {
 		if !filepath.IsAbs(path) || strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' || r == '#' || r == '\\' }) {
 			return core.Errorf(core.BadCall, "%q: it must be an absolute path, without blanks and such, to stand in slurm.conf", core.Clip(path))
 		}
@@ -68,13 +74,26 @@ func New(o Options) (*Plan, error) {
 
 func (o Options) plan(c *conf) *Plan {
 	if o.Scheduler == "" {
-		o.Scheduler = cmp.Or(schedulerOf(textOf(filepath.Join(o.Hooks, "taskprolog"))), "slurm")
+		o.Scheduler = "slurm"
+		for _, phase := range []string{"taskprolog", "epilog"} {
+			if name := schedulerOf(textOf(filepath.Join(o.Hooks, phase))); name != "" {
+				o.Scheduler = name
+				break
+			}
+		}
 	}
 	o.Alloc = o.Alloc || slices.ContainsFunc(c.Files[0].Lines, func(l string) bool { return strings.HasPrefix(l, "PrologFlags=") })
+	phases := hooks
+	if o.Spank != nil && textOf(filepath.Join(o.Hooks, "taskprolog")) == nil { // hooks that are there stay
+		phases = hooks[2:]
+	}
 	p := &Plan{}
-	p.check(c, o.Alloc)
-	chains := p.chains(o, c)
-	p.binaries(o)
+	p.check(c, o.Alloc, len(phases) == len(hooks))
+	chains := p.chains(o, c, phases)
+	p.binaries(o, c)
+	if o.Spank != nil {
+		p.Own(plan.Change{Path: filepath.Join(o.Hooks, SourceFile), Text: plan.Sealed("//", string(o.Spank.Source)), Mode: 0o644, Brief: true}, plan.IsSealed)
+	}
 	lost := map[string]map[int]bool{}
 	replace := func(s setting) {
 		if lost[s.File] == nil {
@@ -119,10 +138,15 @@ func (o Options) plan(c *conf) *Plan {
 	if o.Files {
 		confs, p.Lines, p.Replaced = nil, nil, nil
 	}
-	if cached(o.Conf) && len(confs) > 0 {
+	own := len(p.Changes)
+	if o.Spank != nil {
+		p.spank(o, c)
+	}
+	if cached(o.Conf) && len(confs)+len(p.Changes)-own > 0 {
 		p.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is; then again here, for the hook files", "this is slurmd's copy of the controller's, which the next reconfigure replaces")
 	}
-	p.Changes = slices.Concat(p.Changes, confs, left)
+	stacks := slices.Clone(p.Changes[own:])
+	p.Changes = slices.Concat(p.Changes[:own], confs, stacks, left)
 	return p
 }
 
@@ -149,11 +173,20 @@ func (p *Plan) edit(c *conf, lost map[string]map[int]bool) []plan.Change {
 }
 
 // binaries judges what the hooks will run.
-func (p *Plan) binaries(o Options) {
-	for _, path := range []string{o.Hook, o.Hooks} {
+func (p *Plan) binaries(o Options, c *conf) {
+	type needed struct {
+		path string
+		mode fs.FileMode
+	}
+	all := []needed{{o.Hook, 0o005}, {o.Hooks, 0o005}}
+	if o.Spank != nil {
+		all = append(all, needed{o.Spank.Plugin, 0o004}, needed{stacked(c), 0o004})
+	}
+	for _, n := range all {
+		path := n.path
 		if d := file.Trust(path); d != nil {
 			p.Add(plan.Refusal, "files", d.Remedy, "%v, and slurmd runs as root what is there", d)
-		} else if why := closed(path); why != "" {
+		} else if why := closed(path, n.mode); why != "" {
 			p.Add(plan.Refusal, "files", "change its mode, or take another place for it", "%s: %s", path, why)
 		}
 	}
@@ -187,6 +220,9 @@ func Removal(o Options) (*Plan, error) {
 		if !bytes.Equal(file.Base, file.Now) {
 			p.Changes = append(p.Changes, plan.Change{Path: file.Path, Text: file.Base, Was: file.Now, Site: true})
 		}
+	}
+	if err := p.unstack(c); err != nil {
+		return nil, err
 	}
 	if cached(o.Conf) && len(p.Changes) > 0 {
 		p.add(plan.Refusal, setting{File: o.Conf, First: 1}, "slurm.conf", "run this where the controller's slurm.conf is", "this is slurmd's copy of the controller's, which the next reconfigure replaces")

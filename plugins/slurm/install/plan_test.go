@@ -337,7 +337,7 @@ func TestRefusals(t *testing.T) {
 		}},
 		"others write weft-hook":  {"", "others than its owner can write it", func(g *ground) { _ = os.Chmod(g.Hook, 0o777) }},
 		"others write its folder": {"", "others than its owner can write it", func(g *ground) { _ = os.Chmod(filepath.Dir(g.Hook), 0o775) }},
-		"users cannot run it":     {"", "cannot run it", func(g *ground) { _ = os.Chmod(g.Hook, 0o700) }},
+		"users cannot run it":     {"", "who needs 0705", func(g *ground) { _ = os.Chmod(g.Hook, 0o700) }},
 		"users cannot reach it":   {"", "cannot enter it", func(g *ground) { _ = os.Chmod(filepath.Dir(g.Hook), 0o700) }},
 		"slurmd's copy": {"", "slurmd's copy", func(g *ground) {
 			g.file("conf-cache/slurm.conf", "A=1\n", 0o644)
@@ -386,7 +386,7 @@ func TestFindings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p Plan
-		p.check(c, false)
+		p.check(c, false, true)
 		fmt.Fprintf(&out, "== %s\n%s", tt.name, shown(p.Findings))
 	}
 	golden(t, "findings", out.Bytes())

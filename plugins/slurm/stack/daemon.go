@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/command"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/file"
 )
 
@@ -97,11 +98,23 @@ func given(args []string) string {
 	return ""
 }
 
-// Release asks the daemon's own program, even where another has taken its place meanwhile. It runs that of a root process
-// only, and gives 0 otherwise.
+// Alike sees that every slurmd of this host that has that slurm.conf, or tells none, is of the major release r.
+func Alike(ctx context.Context, r Release, conf string) error {
+	for _, d := range Daemons("/proc") {
+		if d.Name != "slurmd" || d.Conf != "" && d.Conf != conf {
+			continue
+		}
+		if runs := d.Release(ctx); runs != 0 && runs.Major() != r.Major() {
+			return core.Errorf(core.BadConfig, "slurmd (process %d, %s) is Slurm %s, and the commands are %s", d.PID, d.Exe, runs, r)
+		}
+	}
+	return nil
+}
+
+// Release asks the daemon's own program, even where another has taken its place meanwhile. It runs only what root runs
+// already, and gives 0 otherwise.
 func (d Daemon) Release(ctx context.Context) Release {
-	path := strings.TrimSuffix(d.Exe, deleted)
-	if d.UID != 0 || file.Trust(path) != nil {
+	if d.UID != 0 {
 		return 0
 	}
 	run := command.Programs{Whose: "Slurm's", Folder: fmt.Sprintf("/proc/%d", d.PID)}.Runner()

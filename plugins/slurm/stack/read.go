@@ -45,8 +45,20 @@ func (s Stack) Of(name string) []Line {
 
 // Read reads a plugstack.conf. A missing one is an empty one, as for Slurm (_spank_stack_load, plugstack.c, 22.05.8).
 func Read(path string) (Stack, error) {
-	r := reader{open: func(path string) ([]byte, error) { return file.Read(path, maxText) }, glob: filepath.Glob}
-	return r.out, r.file(path)
+	r := newReader()
+	err := r.file(path)
+	return r.out, err
+}
+
+// ReadWith is Read as if the file at path, but none that it includes, had another text.
+func ReadWith(path string, text []byte) (Stack, error) {
+	r := newReader()
+	err := r.text(path, text)
+	return r.out, err
+}
+
+func newReader() reader {
+	return reader{open: func(path string) ([]byte, error) { return file.Read(path, maxText) }, glob: filepath.Glob}
 }
 
 type reader struct {
@@ -68,10 +80,14 @@ func (r *reader) file(path string) error {
 	if err != nil {
 		return core.Errorf(core.BadConfig, "%s: %w", path, file.Bare(err))
 	}
+	return r.text(path, text)
+}
+
+func (r *reader) text(path string, text []byte) error {
 	number := 0
-	for text := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(text)) {
 		number++
-		l, kind := parse(text)
+		l, kind := parse(line)
 		l.File, l.Number = path, number
 		switch kind {
 		case loads:
