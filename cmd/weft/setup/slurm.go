@@ -58,12 +58,11 @@ Slurm drains a node whose Prolog it cannot find. So the order matters:
     lines. --remove removes the lines. Run it again after
     ` + "`scontrol reconfigure`" + ` to remove the hook files.
 
-With --spank the plugin for slurmstepd stands in for Prolog and TaskProlog, unless
-the hook files are there: both then work together. Nothing is written unless
-this host's Slurm loads the plugin. Its file must be on every node and on every
-host from which users submit, before the line is in plugstack.conf.
---spank --write --files writes the plugin's source, ` + install.SourceFile + `, beside the hook
-files. --remove takes the line out too.
+--spank installs the plugin of slurmstepd in place of Prolog and TaskProlog.
+Hooks that are there stay. Nothing changes unless this host's Slurm loads the
+plugin. The plugin must be on every node, and on every host from which users
+submit, before the line is in plugstack.conf. --spank --write --files writes
+the source of the plugin, ` + install.SourceFile + `. --remove takes the line out too.
 
 Exit codes:
   0  no finding refuses the change; --write or --remove is done

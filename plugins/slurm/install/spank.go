@@ -27,7 +27,7 @@ type Spank struct {
 // SourceFile is the plugin's source, in the folder of the hook files.
 const SourceFile = "weft.c"
 
-// stacked is where plugstack.conf is: what slurm.conf says, or beside it (default_plugstack, read_config.c, 22.05.8).
+// stacked is the path of plugstack.conf: that in slurm.conf, or next to it (default_plugstack, read_config.c, 22.05.8).
 func stacked(c *conf) string {
 	dir := filepath.Dir(c.Files[0].Path)
 	s, _ := c.last("PlugStackConfig")
@@ -66,7 +66,7 @@ func (p *Plan) spank(o Options, c *conf) {
 		p.add(plan.Warning, at(l), "plugstack.conf", "correct the line", "Slurm passes over %q", l.Plugin)
 	}
 	line := o.line()
-	for _, l := range all.Of(filepath.Base(o.Spank.Plugin)) {
+	for _, l := range all.Loads(filepath.Base(o.Spank.Plugin)) {
 		if l.Required && l.Plugin == o.Spank.Plugin && slices.Equal(l.Args, strings.Fields(line)[2:]) {
 			p.add(plan.Fine, at(l), "plugstack.conf", "", "it loads Weft's plugin already")
 			line = ""
@@ -86,7 +86,8 @@ func (p *Plan) spank(o Options, c *conf) {
 		return
 	}
 	if !bytes.Equal(text, now) {
-		p.Add(plan.Warning, "plugstack.conf", "bring it to the login and submit hosts first, then to every node, and only then write the line",
+		p.Add(plan.Warning, "plugstack.conf",
+			"bring it to the login and submit hosts first, then to every node, and only then write the line",
 			"where %s is missing, sbatch, srun and salloc refuse to start, and a node takes no step", o.Spank.Plugin)
 		ch := plan.Change{Path: path, Text: text, Was: now, Site: now != nil}
 		if now == nil {
@@ -106,7 +107,7 @@ func bare(path string) (now, base []byte, err error) {
 		return nil, nil, fmt.Errorf("%s: %w", path, file.Bare(err))
 	}
 	if bytes.IndexByte(now, 0) >= 0 {
-		return nil, nil, fmt.Errorf("%s: a zero byte: this is no text", path)
+		return nil, nil, fmt.Errorf("%s: it has a zero byte, so it is not a text", path)
 	}
 	base, _, err = restore(path, now)
 	return now, base, err
@@ -115,8 +116,8 @@ func bare(path string) (now, base []byte, err error) {
 // plugin judges weft.so.
 func (p *Plan) plugin(o Options, c *conf) {
 	path := o.Spank.Plugin
-	build := fmt.Sprintf("`weft init slurm --spank --files --write` writes the source; then, with the slurm/spank.h of this Slurm: cc -O2 -Wall -shared -fPIC -o %s %s",
-		path, filepath.Join(o.Hooks, SourceFile))
+	build := fmt.Sprintf("`weft init slurm --spank --files --write` writes the source; then, with the slurm/spank.h of "+
+		"this Slurm: cc -O2 -Wall -shared -fPIC -o %s %s", path, filepath.Join(o.Hooks, SourceFile))
 	built, err := o.Spank.Built(path)
 	if err != nil {
 		if o.Files {

@@ -19,7 +19,7 @@ import (
 type Daemon struct {
 	PID  int
 	Name string // slurmd or slurmctld
-	Exe  string // its program; " (deleted)" stands behind one that was replaced while it runs
+	Exe  string // its program; it ends in " (deleted)" if it was replaced since it started
 	Conf string // the slurm.conf that it was given; "": the one that it has compiled in
 	UID  uint32
 }
@@ -105,7 +105,8 @@ func Alike(ctx context.Context, r Release, conf string) error {
 			continue
 		}
 		if runs := d.Release(ctx); runs != 0 && runs.Major() != r.Major() {
-			return core.Errorf(core.BadConfig, "slurmd (process %d, %s) is Slurm %s, and the commands are %s", d.PID, d.Exe, runs, r)
+			return core.Errorf(core.BadConfig, "slurmd (process %d, %s) is Slurm %s, and the commands are %s",
+				d.PID, d.Exe, runs, r)
 		}
 	}
 	return nil

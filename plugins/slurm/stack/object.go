@@ -22,7 +22,7 @@ func Built(path string) (Release, error) {
 	if err != nil {
 		return 0, core.Errorf(core.BadConfig, "%s: %w", path, file.Bare(err))
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	all, err := f.DynamicSymbols()
 	if err != nil {
 		return 0, core.Errorf(core.BadConfig, "%s: %w", path, err)
@@ -53,11 +53,11 @@ const maxSymbol = 256
 
 func bytesOf(f *elf.File, s elf.Symbol) ([]byte, error) {
 	if int(s.Section) >= len(f.Sections) || s.Size > maxSymbol {
-		return nil, fmt.Errorf("symbol %s: it is nowhere", core.Clip(s.Name))
+		return nil, fmt.Errorf("symbol %s: it has no bytes in the file", core.Clip(s.Name))
 	}
 	section := f.Sections[s.Section]
 	if s.Value < section.Addr {
-		return nil, fmt.Errorf("symbol %s: it is nowhere", core.Clip(s.Name))
+		return nil, fmt.Errorf("symbol %s: it has no bytes in the file", core.Clip(s.Name))
 	}
 	out := make([]byte, s.Size)
 	_, err := section.ReadAt(out, int64(s.Value-section.Addr))

@@ -3,7 +3,6 @@ package stack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,8 +19,8 @@ func Settings() []string {
 // proof is the command that loads the stack before it looks at its arguments (main, sbatch.c, 22.05 to 26.05).
 const proof = "sbatch"
 
-// Prove proves that the Slurm whose commands are in bin loads the plugin at path: it has sbatch load a stack of that
-// plugin alone, and print its release. lines are those of slurm.conf that Settings names. No daemon is asked.
+// Prove proves that the Slurm with commands in bin loads the plugin at path. It has sbatch load a stack of that plugin
+// alone, and print its release. lines are those of slurm.conf that Settings names. It asks no daemon.
 func Prove(ctx context.Context, bin, path string, lines []string) (Release, error) {
 	dir, err := os.MkdirTemp("", "weft-stack-")
 	if err != nil {
@@ -29,12 +28,14 @@ func Prove(ctx context.Context, bin, path string, lines []string) (Release, erro
 	}
 	defer os.RemoveAll(dir)
 	conf, stack := filepath.Join(dir, "slurm.conf"), filepath.Join(dir, "plugstack.conf")
-	text := strings.Join(append(lines, "ClusterName=weft", "SlurmctldHost=localhost", "NodeName=localhost", "PlugStackConfig="+stack), "\n")
-	if err := os.WriteFile(conf, []byte(text+"\n"), 0o600); err != nil {
+	lines = append(lines, "ClusterName=weft", "SlurmctldHost=localhost", "NodeName=localhost",
+		"PlugStackConfig="+stack, "")
+	if err := os.WriteFile(conf, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		return 0, core.Errorf(core.BadConfig, "%w", err)
 	}
 	run := command.Programs{
-		Whose: "Slurm's", Folder: bin, Env: []string{"SLURM_CONF=" + conf}, Remedy: "say with --bin where Slurm's commands are",
+		Whose: "Slurm's", Folder: bin, Env: []string{"SLURM_CONF=" + conf},
+		Remedy: "name the folder of Slurm's commands: --bin, or `bin` in config.hcl",
 	}.Runner()
 	load := func(plugin string) (string, error) {
 		if err := os.WriteFile(stack, []byte("required "+plugin+"\n"), 0o600); err != nil {
@@ -47,7 +48,8 @@ func Prove(ctx context.Context, bin, path string, lines []string) (Release, erro
 	var no *command.Failure
 	switch _, err := load(filepath.Join(dir, "none.so")); {
 	case err == nil:
-		return 0, core.Errorf(core.BadConfig, "%s/%s: it does not refuse a plugin that is not there, so it proves nothing", bin, proof)
+		return 0, core.Errorf(core.BadConfig, "%s/%s: it accepts a missing plugin, so it proves nothing",
+			bin, proof)
 	case !errors.As(err, &no):
 		return 0, err
 	}
@@ -65,10 +67,10 @@ func Prove(ctx context.Context, bin, path string, lines []string) (Release, erro
 	return r, nil
 }
 
-// why is the first cause in what Slurm's command says, which has it with the name of the plugin twice.
+// why is the first line of the command's message. The others repeat it.
 func why(says string) string {
 	says = strings.TrimPrefix(says, proof+": ")
 	says = strings.TrimPrefix(says, "error: ")
 	first, _, _ := strings.Cut(says, " "+proof+": ")
-	return fmt.Sprint(first)
+	return first
 }

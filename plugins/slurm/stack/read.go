@@ -10,7 +10,7 @@ import (
 	"github.com/weft-hpc/weft/file"
 )
 
-// What one plugstack.conf may include.
+// The bounds of one plugstack.conf.
 const (
 	maxFiles = 256
 	maxText  = 1 << 20 // bytes of a file
@@ -32,8 +32,8 @@ type Stack struct {
 	Ignored []Line // that Slurm does not understand, and passes over; Plugin is the text
 }
 
-// Of gives the lines that load a plugin of that file name.
-func (s Stack) Of(name string) []Line {
+// Loads lists the lines that load a plugin of that file name.
+func (s Stack) Loads(name string) []Line {
 	var out []Line
 	for _, l := range s.Lines {
 		if filepath.Base(l.Plugin) == name {
@@ -90,6 +90,7 @@ func (r *reader) text(path string, text []byte) error {
 		l, kind := parse(line)
 		l.File, l.Number = path, number
 		switch kind {
+		case empty:
 		case loads:
 			r.out.Lines = append(r.out.Lines, l)
 		case ignored:
@@ -103,7 +104,8 @@ func (r *reader) text(path string, text []byte) error {
 	return nil
 }
 
-// include reads the files of a pattern, which begins at the folder of the file that includes them. No file is no fault.
+// include reads the files of a pattern, which begins at the folder of the file that includes them. A pattern without a
+// file is fine.
 func (r *reader) include(from, pattern string) error {
 	if !filepath.IsAbs(pattern) {
 		pattern = filepath.Join(filepath.Dir(from), pattern)
@@ -129,8 +131,8 @@ const (
 	ignored
 )
 
-// parse understands a line as _plugin_stack_parse_line does (plugstack.c, 22.05.8): a word, a path, arguments, all of them
-// without quotes; a # ends it anywhere. A line of another first word is passed over, whatever plugin it means.
+// parse understands a line as _plugin_stack_parse_line does (plugstack.c, 22.05.8): a word, a path and arguments, none
+// of them in quotes. A # ends the line anywhere. Slurm passes over a line with another first word.
 func parse(text string) (Line, kind) {
 	text, _, _ = strings.Cut(text, "#")
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' })

@@ -32,6 +32,7 @@ func TestParse(t *testing.T) {
 		l, kind := parse(text)
 		got := map[bool]string{true: "required", false: "optional"}[l.Required] + fmt.Sprintf(" %s %v", l.Plugin, l.Args)
 		switch kind {
+		case loads:
 		case empty:
 			got = "empty"
 		case includes:
@@ -57,7 +58,8 @@ func TestRead(t *testing.T) {
 		}
 		return path
 	}
-	main := put("plugstack.conf", "required /a.so\ninclude p.d/*.conf\ninclude none/*\nwhat\nrequired /b/weft.so x\n")
+	const text = "required /a.so\ninclude p.d/*.conf\ninclude none/*\nwhat\nrequired /b/weft.so x\n"
+	main := put("plugstack.conf", text)
 	one := put("p.d/1.conf", "\noptional weft.so\n")
 	put("p.d/2", "required /never.so\n")
 	s, err := Read(main)
@@ -72,7 +74,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, s); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if got := s.Of(File); len(got) != 2 || got[0].File != one {
+	if got := s.Loads(File); len(got) != 2 || got[0].File != one {
 		t.Errorf("%+v", got)
 	}
 	if s, err := Read(filepath.Join(dir, "none")); err != nil || len(s.Lines) > 0 {
@@ -89,8 +91,9 @@ func TestRead(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	for text, want := range map[string]string{
-		"slurm-wlm 22.05.8\n": "22.05.8", "slurm 23.11.4": "23.11.4", "slurm 26.05.0rc1": "26.05.0", "slurm 25.11.0-0rc2": "25.11.0",
-		"": "0.00.0", "slurm": "0.00.0", "slurm 22.05": "0.00.0",
+		"slurm-wlm 22.05.8\n": "22.05.8", "slurm 23.11.4": "23.11.4", "slurm 26.05.0rc1": "26.05.0",
+		"slurm 25.11.0-0rc2": "25.11.0",
+		"":                   "0.00.0", "slurm": "0.00.0", "slurm 22.05": "0.00.0",
 		"slurm 22.05.999": "0.00.0", "1922.05.8": "0.00.0",
 	} {
 		if got := ParseRelease(text); got.String() != want {
