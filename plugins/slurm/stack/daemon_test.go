@@ -23,7 +23,7 @@ func TestDaemons(t *testing.T) {
 		dir := filepath.Join(proc, fmt.Sprint(pid))
 		must(t, os.MkdirAll(dir, 0o755))
 		must(t, os.Symlink(p.exe, filepath.Join(dir, "exe")))
-		must(t, os.Symlink("/work", filepath.Join(dir, "cwd")))
+		must(t, os.Symlink("/srv", filepath.Join(dir, "cwd")))
 		must(t, os.WriteFile(filepath.Join(dir, "cmdline"), []byte(p.args), 0o644))
 		must(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(p.env), 0o644))
 	}
@@ -31,7 +31,7 @@ func TestDaemons(t *testing.T) {
 	want := []Daemon{
 		{7, "slurmd", "/usr/sbin/slurmd-wlm", "/a.conf", uid},
 		{8, "slurmctld", "/opt/slurm/sbin/slurmctld (deleted)", "/c.conf", uid},
-		{10, "slurmd", "/usr/sbin/slurmd", "/work/rel.conf", uid},
+		{10, "slurmd", "/usr/sbin/slurmd", "/srv/rel.conf", uid},
 		{12, "slurmd", "/usr/sbin/slurmd", "", uid},
 	}
 	if diff := cmp.Diff(want, Daemons(proc)); diff != "" {
