@@ -20,6 +20,7 @@
 //	weft drain and weft resume, and Slurm's own (Alloc alone)                  TestDrain
 //	slurmd and agent killed                                                    TestNodeLost
 //	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts
+//	jobs start while a killed agent is away                                    TestAgentKilled
 //	the server killed while jobs start and end                                 TestServerKilled
 //	the server away for two minutes                                            TestServerAway
 //	Weft comes and goes while jobs run                                         TestMoveOver, TestMoveOverWithoutServer

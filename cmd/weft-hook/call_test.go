@@ -238,3 +238,29 @@ func TestAnAgentThatComesBack(t *testing.T) {
 		t.Errorf("exit %d after %d tries: %s %s", exit, tries, &out, &errs)
 	}
 }
+
+// TestAnAgentThatHangsAndRestarts: the time for its return begins when it goes.
+func TestAnAgentThatHangsAndRestarts(t *testing.T) {
+	d := planned(t, patient)
+	synctest.Test(t, func(t *testing.T) {
+		var out, errs bytes.Buffer
+		hung, tries := hook.Away(patient)*9/10, 0
+		c := &call{
+			dir: d, scheduler: "tioga", phase: "prolog", began: time.Now(), stdout: &out, stderr: &errs,
+			env: func(string) (string, bool) {
+				if tries++; tries == 1 {
+					time.Sleep(hung) // as long as its agent takes the call and says nothing
+				}
+				return "7", true
+			},
+		}
+		c.watch = time.AfterFunc(looking, func() { t.Error("its time is over and it has said nothing") })
+		defer c.watch.Stop()
+		if exit := c.run(); exit != exitFailed || !strings.Contains(errs.String(), "there is no socket") {
+			t.Errorf("exit %d: %s", exit, &errs)
+		}
+		if took := time.Since(c.began); took < hung+time.Second {
+			t.Errorf("it gave up after %s, and its agent went after %s", took, hung)
+		}
+	})
+}

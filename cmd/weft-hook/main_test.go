@@ -103,7 +103,7 @@ func plan(limit time.Duration) rundir.Hooks {
 // The limits of phases: of one that is to be answered, and of one that looks for an agent that is not there.
 const (
 	patient = 20 * time.Second
-	alone   = 4 * time.Second
+	alone   = 2 * time.Second
 )
 
 func planned(t testing.TB, limit time.Duration) rundir.Dir {

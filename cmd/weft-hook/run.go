@@ -89,10 +89,6 @@ type answer struct {
 	Exit *int
 }
 
-// returning is how long an agent that is not there may take to come back: it restarts when it is upgraded, and a hook that fails meanwhile drains its node
-// or ends its job. What a hook asks can be asked again.
-const returning = 5 * time.Second
-
 // The first pause between two tries, and the longest.
 const (
 	firstPause = 20 * time.Millisecond
@@ -101,9 +97,9 @@ const (
 
 // ask calls the agent, comes again for a while where none is there, and says what it answers.
 func (c *call) ask(ctx context.Context, phase rundir.Phase) int {
-	gone := time.NewTimer(min(returning, phase.Limit/4))
-	defer gone.Stop()
+	seen := c.began
 	for wait := firstPause; ; wait = min(2*wait, mostPause) {
+		began := time.Now()
 		reply, err := c.agent(ctx, phase)
 		if err == nil {
 			return c.reply(reply)
@@ -111,10 +107,14 @@ func (c *call) ask(ctx context.Context, phase rundir.Phase) int {
 		if core.AsError(err).Reason != core.ServerAway {
 			return c.unanswered(phase, err)
 		}
+		if ended := time.Now(); ended.Sub(began) > mostPause { // it was there, did not answer, and is gone since then
+			seen, wait = ended, firstPause
+		}
+		if hook.Away(phase.Limit) < time.Since(seen)+wait {
+			return c.unanswered(phase, err)
+		}
 		select {
 		case <-time.After(wait):
-		case <-gone.C:
-			return c.unanswered(phase, err)
 		case <-ctx.Done():
 			return c.unanswered(phase, err)
 		}

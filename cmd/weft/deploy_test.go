@@ -8,10 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/daemon/plugin"
+	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/host"
 )
 
 // unit is a systemd unit, by section and key.
@@ -120,6 +125,46 @@ func parses(t *testing.T, name string, args []string) {
 	}
 	if err != nil || !cmd.Runnable() {
 		t.Errorf("%s: weft %v: %v", name, args, err)
+	}
+}
+
+// agentStart is how long an agent of a busy node may take from systemd's start of it until it answers a hook. On an
+// idle machine it takes less than half a second.
+const agentStart = 3 * time.Second
+
+// TestAgentRestart: each hook waits for an agent that systemd starts again, and a quarter of its limit is left then.
+func TestAgentRestart(t *testing.T) {
+	pause, err := time.ParseDuration(readUnit(t, "weft-agent.service").one("Service", "RestartSec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, typ := range plugin.Builtins()[host.Scheduler] {
+		made, err := plugin.Builtin(string(host.Scheduler), typ, typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		phased, ok := made.(core.Phased)
+		if !ok {
+			continue
+		}
+		if c, ok := made.(core.Configurable); ok {
+			values := core.Values{}
+			for _, f := range c.Schema().Fields {
+				values[f.Name] = f.Default
+			}
+			if err := c.Configure(t.Context(), values); err != nil {
+				t.Fatalf("%s: %v", typ, err)
+			}
+		}
+		phases, err := phased.Phases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range phases {
+			if waits := hook.Away(p.Limit); p.Limit >= time.Second && waits < pause+agentStart {
+				t.Errorf("%s %s: with a limit of %s, weft-hook waits %s for an agent that needs %s and RestartSec=%s", typ, p.Name, p.Limit, waits, agentStart, pause)
+			}
+		}
 	}
 }
 
