@@ -185,6 +185,12 @@ func (a *Agent) tell(r core.Report) {
 	if s == nil {
 		return
 	}
+	if r.Full && a.needs.Rundir != "" {
+		var err error
+		if r.Unanswered, err = a.needs.Rundir.Unanswered(); err != nil {
+			a.log.Warn("the server cannot learn which hooks failed while the agent was away", core.LogError, err)
+		}
+	}
 	select {
 	case s.reports <- r:
 	default:

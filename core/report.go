@@ -24,12 +24,30 @@ type Report struct {
 	Changed  bool      // the report has Devices, Blind, Unusable and Unknown
 	// Fault is why the node should take no job; empty: nothing new. While the NICs cannot be read, it begins with
 	// UnreadPrefix, and each report that is Full or has Changed repeats it. The first of these without it ends that.
-	Fault   string
-	Epilogs []JobID         // jobs whose clean-up hook ran since the last report
-	Answer  *Forward        // a message of a Watch on this node; such a report has no Number and nothing else
-	Reply   *SchedulerReply // the reply to one of Orders.Calls; such a report has no Number and nothing else
-	Told    *NodeReply      // the reply to one of Orders.Asks; such a report has no Number and nothing else
+	Fault string
+	// Unanswered are the newest absences of the agent in which hooks failed. Full.
+	Unanswered []Unanswered
+	Epilogs    []JobID         // jobs whose clean-up hook ran since the last report
+	Answer     *Forward        // a message of a Watch on this node; such a report has no Number and nothing else
+	Reply      *SchedulerReply // the reply to one of Orders.Calls; such a report has no Number and nothing else
+	Told       *NodeReply      // the reply to one of Orders.Asks; such a report has no Number and nothing else
 }
+
+// Unanswered says that a scheduler's hooks failed on the node because its agent did not answer. A scheduler may have
+// drained the node for that.
+type Unanswered struct {
+	Scheduler   string
+	Why         string // of the first of these hooks; at most 256 bytes
+	From, Until int64  // the first and the last of them by the node's clock, in seconds since 1970
+}
+
+// MaxUnanswered bounds them.
+const MaxUnanswered = 16
+
+// AwayPrefix begins the reason of a drain that is a scheduler's own, since a hook of Weft failed while the agent was
+// away. Weft gives the scheduler that reason instead of the scheduler's own words. It drains no node for it, but
+// Resume ends such a drain.
+const AwayPrefix = "its agent did not answer: "
 
 // UnreadPrefix begins the Fault of a node that cannot read its NICs. Such a node is drained until it can.
 const UnreadPrefix = "NICs cannot be read: "

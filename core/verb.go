@@ -102,10 +102,15 @@ const MaxDrained = 16384
 type Drained struct {
 	Hosts string // hostlist
 	Drain
+	Hook bool // the scheduler itself drained them, since a hook failed
 }
 
-// Ours reports whether Weft drained the nodes there: the reason begins with DrainPrefix.
-func (d Drained) Ours() bool { return strings.HasPrefix(d.Reason, DrainPrefix) }
+// Ours reports whether Weft drained the node in a scheduler: the reason begins with DrainPrefix, and is not that of the
+// scheduler's own drain.
+func (d Drain) Ours() bool {
+	reason, ours := strings.CutPrefix(d.Reason, DrainPrefix)
+	return ours && !strings.HasPrefix(reason, AwayPrefix)
+}
 
 // Drain is why a node is out of service. The zero value is that of a node in service.
 type Drain struct {

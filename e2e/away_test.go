@@ -66,3 +66,39 @@ func TestAgentKilled(t *testing.T) {
 		w.nothingDrained()
 	})
 }
+
+// TestAgentAway: a node that Slurm drains while its agent is away tells why when the agent is back, and Weft resumes it.
+func TestAgentAway(t *testing.T) {
+	t.Parallel()
+	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+		w.procs[agentOf("n1")].kill()
+		job := w.batch(alice, "echo RAN", "-N1", "-w", "n1", "-o", w.path("out", "away"))
+		until(t, "Slurm drains n1", func() (bool, string) {
+			state, reason := w.nodeState("n1")
+			return strings.HasPrefix(state, "drain") && reason == "Prolog error", state + " " + reason
+		})
+		w.mustRoot("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=Prolog error")
+		w.mustRoot("scancel", job)
+		w.startAgent("n1")
+		if why := w.drained("n1"); !strings.Contains(why, "its agent did not answer: prolog of job "+job) {
+			t.Errorf("the reason is %q", why)
+		}
+		if _, reason := w.nodeState("n2"); reason != "Prolog error" {
+			t.Errorf("n2, which a person has drained, has the reason %q", reason)
+		}
+		until(t, "weft nodes tells it", func() (bool, string) {
+			out, err := w.weft("nodes", "n1")
+			return err == nil && strings.Contains(out, "its agent did not answer"), out
+		})
+		for _, n := range []string{"n1", "n2"} {
+			out, err := w.weft("resume", n)
+			t.Log(out, err)
+		}
+		w.inService("n1")
+		if state, _ := w.nodeState("n2"); !strings.HasPrefix(state, "drain") {
+			t.Errorf("n2, which a person has drained, is %s", state)
+		}
+		w.oneStep(bob, "n1", 1)
+		w.clean()
+	})
+}

@@ -21,6 +21,7 @@
 //	slurmd and agent killed                                                    TestNodeLost
 //	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts
 //	jobs start while a killed agent is away                                    TestAgentKilled
+//	a node that Slurm drains meanwhile tells why, and weft resume               TestAgentAway
 //	the server killed while jobs start and end                                 TestServerKilled
 //	the server away for two minutes                                            TestServerAway
 //	Weft comes and goes while jobs run                                         TestMoveOver, TestMoveOverWithoutServer

@@ -272,11 +272,14 @@ var (
 		}
 		return c
 	})
+	genUnanswered = rapid.Custom(func(t *rapid.T) core.Unanswered {
+		return core.Unanswered{Scheduler: genName.Draw(t, "scheduler"), Why: genText.Draw(t, "why"), From: rapid.Int64().Draw(t, "from"), Until: rapid.Int64().Draw(t, "until")}
+	})
 	genDrain = rapid.Custom(func(t *rapid.T) core.Drain {
 		return core.Drain{Reason: genText.Draw(t, "reason"), By: genText.Draw(t, "by"), Since: rapid.Int64().Draw(t, "since")}
 	})
 	genDrained = rapid.Custom(func(t *rapid.T) core.Drained {
-		return core.Drained{Hosts: genName.Draw(t, "hosts"), Drain: genDrain.Draw(t, "drain")}
+		return core.Drained{Hosts: genName.Draw(t, "hosts"), Drain: genDrain.Draw(t, "drain"), Hook: rapid.Bool().Draw(t, "hook")}
 	})
 	genSchedulerReply = rapid.Custom(func(t *rapid.T) core.SchedulerReply {
 		r := core.SchedulerReply{ID: rapid.Uint64().Draw(t, "id")}
@@ -320,6 +323,7 @@ var (
 			Number: rapid.Uint64().Draw(t, "number"), Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Hardware: genWord.Draw(t, "hardware"), Seen: genHead.Draw(t, "seen"), Full: rapid.Bool().Draw(t, "full"), First: rapid.Bool().Draw(t, "first"),
 			Devices: list(t, "devices", genName, 4), Held: list(t, "held", genHeld, 3), Unknown: list(t, "unknown", genService, 2),
 			Blind: list(t, "blind", genName, 3), Unusable: list(t, "unusable", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
+			Unanswered: list(t, "unanswered", genUnanswered, 3),
 		}
 	})
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {

@@ -11,6 +11,7 @@ func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 	p := &authorityv1.Report{
 		Number: r.Number, Boot: utf(r.Boot), Agent: utf(r.Agent), Hardware: utf(r.Hardware), Seen: encodeHead(r.Seen), Full: r.Full, First: r.First, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
 		Blind: every(r.Blind, utf), Unusable: every(r.Unusable, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
+		Unanswered: every(r.Unanswered, encodeUnanswered),
 	}
 	if r.Reply != nil {
 		p.Reply = encodeSchedulerReply(r.Reply)
@@ -86,7 +87,18 @@ func (d *decoder) report(p *authorityv1.Report) core.Report {
 		Devices: each(d, "NICs", p.GetDevices(), maxDevices, d.device), Held: each(d, "runs", p.GetHeld(), maxHeld, d.held),
 		Blind: each(d, "NICs", p.GetBlind(), maxDevices, d.device), Unusable: each(d, "NICs", p.GetUnusable(), maxDevices, d.device),
 		Unknown: each(d, "services", p.GetUnknown(), maxServices, d.service), Changed: p.GetChanged(), Fault: text(p.GetFault()),
-		Epilogs: each(d, "epilogs", p.GetEpilogs(), maxHeld, func(p *corev1.JobID) core.JobID { return d.jobID(p.GetScheduler(), p.GetJob()) }),
+		Epilogs:    each(d, "epilogs", p.GetEpilogs(), maxHeld, func(p *corev1.JobID) core.JobID { return d.jobID(p.GetScheduler(), p.GetJob()) }),
+		Unanswered: each(d, "absences of the agent", p.GetUnanswered(), core.MaxUnanswered, d.unanswered),
+	}
+}
+
+func encodeUnanswered(u core.Unanswered) *authorityv1.Unanswered {
+	return &authorityv1.Unanswered{Scheduler: utf(u.Scheduler), Why: text(u.Why), From: u.From, Until: u.Until}
+}
+
+func (d *decoder) unanswered(p *authorityv1.Unanswered) core.Unanswered {
+	return core.Unanswered{
+		Scheduler: d.name("scheduler", p.GetScheduler(), core.MaxScheduler), Why: text(p.GetWhy()), From: p.GetFrom(), Until: p.GetUntil(),
 	}
 }
 

@@ -134,11 +134,11 @@ func encodeSchedulerReply(r *core.SchedulerReply) *schedulerv1.SchedulerReply {
 }
 
 func encodeDrained(v core.Drained) *schedulerv1.Drained {
-	return &schedulerv1.Drained{Hosts: utf(v.Hosts), Drain: encodeDrain(v.Drain)}
+	return &schedulerv1.Drained{Hosts: utf(v.Hosts), Drain: encodeDrain(v.Drain), Hook: v.Hook}
 }
 
 func (d *decoder) drained(p *schedulerv1.Drained) core.Drained {
-	return core.Drained{Hosts: d.fit("hosts", p.GetHosts(), maxHosts), Drain: d.drain(p.GetDrain())}
+	return core.Drained{Hosts: d.fit("hosts", p.GetHosts(), maxHosts), Drain: d.drain(p.GetDrain()), Hook: p.GetHook()}
 }
 
 func encodeDrain(v core.Drain) *corev1.Drain {

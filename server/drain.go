@@ -80,10 +80,12 @@ func (s *Server) shown(ctx context.Context, name string) (map[string]core.Drain,
 		return nil, err
 	}
 	var shown map[string]core.Drain
+	var hooks map[string]bool
 	if err == nil {
-		shown, err = byNode(reply.Drained)
+		shown, hooks, err = byNode(reply.Drained)
 	}
-	if gone := s.insist(ctx, work{in: engine.Drained{Scheduler: name, Asked: asked, Shown: shown}}); gone != nil {
+	in := engine.Drained{Scheduler: name, Asked: asked, Shown: shown, Hooks: hooks}
+	if gone := s.insist(ctx, work{in: in}); gone != nil {
 		return nil, gone
 	}
 	return shown, err
@@ -96,24 +98,28 @@ func (s *Server) drained(ctx context.Context, name string) (core.SchedulerReply,
 }
 
 // byNode bounds the nodes of all elements together: the list may come from a node, where the scheduler plugin runs.
-func byNode(list []core.Drained) (map[string]core.Drain, error) {
-	shown, room := map[string]core.Drain{}, maxNamed
+func byNode(list []core.Drained) (shown map[string]core.Drain, hooks map[string]bool, err error) {
+	shown, hooks = map[string]core.Drain{}, map[string]bool{}
+	room := maxNamed
 	for _, d := range list {
 		hosts, err := hostlist.Parse(d.Hosts)
 		if err != nil {
-			return nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
+			return nil, nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
 		}
 		names, err := hosts.ExpandMax(room)
 		if err != nil {
-			return nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
+			return nil, nil, core.Errorf(core.SchedulerAway, "drained nodes: %w", err)
 		}
 		room -= len(names)
 		d.Reason = cmp.Or(d.Reason, "no reason given")
 		for _, n := range names {
 			shown[n] = d.Drain
+			if d.Hook {
+				hooks[n] = true
+			}
 		}
 	}
-	return shown, nil
+	return shown, hooks, nil
 }
 
 // Told is the effect of a drain or a resume in a scheduler, as its own list of drained nodes shows it afterwards.

@@ -248,7 +248,7 @@ func TestAnAgentThatHangsAndRestarts(t *testing.T) {
 		c := &call{
 			dir: d, scheduler: "tioga", phase: "prolog", began: time.Now(), stdout: &out, stderr: &errs,
 			env: func(string) (string, bool) {
-				if tries++; tries == 1 {
+				if tries++; tries == 2 { // the first one names the job
 					time.Sleep(hung) // as long as its agent takes the call and says nothing
 				}
 				return "7", true

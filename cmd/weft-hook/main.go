@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -66,6 +67,8 @@ type call struct {
 	uid            int
 	watch          *time.Timer
 	failed         sync.Once
+	drains         bool   // the scheduler may drain the node when the hook fails
+	of             string // the job that the hook is about
 }
 
 // arguments reads the command line; ok is false when that is all there is to do.
@@ -145,8 +148,14 @@ func (c *call) fail(err error) int {
 }
 
 // last says why the hook fails, once: its time may be over while it says what it waited for.
+// What a failing hook of root's does to its node, the agent explains when it is back.
 func (c *call) last(format string, args ...any) {
-	c.failed.Do(func() { c.complain(format, args...) })
+	c.failed.Do(func() {
+		c.complain(format, args...)
+		if c.drains {
+			_ = c.dir.NoteUnanswered(time.Now(), c.scheduler, core.Clip(c.phase)+" of job "+cmp.Or(c.of, "?")+": "+fmt.Sprintf(format, args...))
+		}
+	})
 }
 
 // printable keeps outside text from playing with a terminal.

@@ -28,6 +28,9 @@ func (c *call) run() int {
 		return c.fail(err)
 	}
 	c.scheduler = label
+	if phase.Root && c.before == "" { // a caller with --say ends a step or a task
+		c.drains, c.of = true, core.Clip(c.first(phase.Job))
+	}
 	c.watch.Reset(phase.Limit - time.Since(c.began))
 	ctx, cancel := context.WithDeadline(context.Background(), c.began.Add(phase.Limit-margin(phase.Limit)))
 	defer cancel()

@@ -13,6 +13,7 @@ type Drained struct {
 	Scheduler string
 	Asked     time.Duration         // when the question left, by this process's running time
 	Shown     map[string]core.Drain // by node; nil: the scheduler did not answer
+	Hooks     map[string]bool       // of Shown, those that the scheduler itself drained since a hook failed
 }
 
 // mirror compares a scheduler's drains with Weft's.
@@ -66,7 +67,11 @@ func (m *Machine) drained(in Drained) {
 			continue
 		}
 		d, is := in.Shown[name]
-		if (n.Drained != "") == (core.Drained{Drain: d}).Ours() {
+		if why := n.explains(in.Scheduler, d); in.Hooks[name] && why != "" {
+			m.do(Say{Level: Warn, Node: name, Text: "scheduler " + in.Scheduler + " has drained it: " + why})
+			m.do(Drain{Node: name, Reason: why, Scheduler: in.Scheduler})
+		}
+		if (n.Drained != "") == d.Ours() {
 			m.agree(n, in.Scheduler, n.Words > 0)
 			continue
 		}
@@ -87,6 +92,19 @@ func (m *Machine) drained(in Drained) {
 			m.do(Resume{Node: name, Scheduler: in.Scheduler})
 		}
 	}
+}
+
+// drainSlack is how far a scheduler's time of a drain may lie from the node's time of the hooks that failed.
+const drainSlack = int64(2 * time.Minute / time.Second)
+
+// explains is why a scheduler itself drained n, where n's agent was away at that time; empty: it was not.
+func (n *node) explains(scheduler string, d core.Drain) string {
+	for _, u := range n.missed {
+		if u.Scheduler == scheduler && d.Since >= u.From-drainSlack && d.Since <= u.Until+drainSlack {
+			return core.AwayPrefix + u.Why
+		}
+	}
+	return ""
 }
 
 // agree notes whether a scheduler has shown the newest word about n.

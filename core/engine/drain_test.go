@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 func (w *world) show(scheduler string, shown map[string]core.Drain) (done []string) {
 	w.t.Helper()
 	w.pass(time.Second)
-	for _, a := range w.step(Drained{Scheduler: scheduler, Asked: w.now.Uptime, Shown: shown}) {
+	for _, a := range w.step(Drained{Scheduler: scheduler, Asked: w.now.Uptime, Shown: shown, Hooks: w.hooks}) {
 		switch a := a.(type) {
 		case Drain:
 			done = append(done, fmt.Sprintf("drain %s in %q: %s", a.Node, a.Scheduler, a.Reason))
@@ -127,6 +128,38 @@ func TestDrainsAgree(t *testing.T) {
 
 func unreadBy(node string) Input {
 	return Report{Node: node, Report: core.Report{Changed: true, Fault: core.UnreadPrefix + "EIO"}}
+}
+
+// TestAnAbsentAgentExplains: a scheduler that drained a node since a hook failed hears that the agent was away, if it
+// was so at that time. Weft drains no node for it, and its resume ends the scheduler's drain.
+func TestAnAbsentAgentExplains(t *testing.T) {
+	w := newWorld(t, 4, "n1")
+	w.begin("n1", core.Report{Unanswered: []core.Unanswered{{Scheduler: "slurm", Why: "prolog of job 7", From: 1000, Until: 1100}}})
+	own := core.Drain{Reason: "Prolog error", By: "root", Since: 1090}
+	late := own
+	late.Since = 1100 + drainSlack + 1
+	w.hooks = map[string]bool{"n1": true}
+	if does := w.show("slurm", map[string]core.Drain{"n1": late}); len(does) > 0 {
+		t.Errorf("a later drain: %v", does)
+	}
+	if does := w.show("flux", map[string]core.Drain{"n1": own}); len(does) > 0 {
+		t.Errorf("another scheduler's drain: %v", does)
+	}
+	why := core.AwayPrefix + "prolog of job 7"
+	if diff := cmp.Diff([]string{`drain n1 in "slurm": ` + why}, w.show("slurm", map[string]core.Drain{"n1": own})); diff != "" {
+		t.Error(diff)
+	}
+	w.hooks = nil
+	if does := w.show("slurm", map[string]core.Drain{"n1": own}); len(does) > 0 {
+		t.Errorf("a person's drain: %v", does)
+	}
+	own.Reason = core.DrainPrefix + why
+	if does := w.show("slurm", map[string]core.Drain{"n1": own}); len(does) > 0 || w.m.nodes["n1"].Drained != "" {
+		t.Errorf("when it is told: %v, drained: %q", does, w.m.nodes["n1"].Drained)
+	}
+	if acts := w.step(SetDrain{Call: 1, Node: "n1"}); !slices.Contains(acts, Action(Resume{Node: "n1"})) {
+		t.Errorf("resume: %v", acts)
+	}
 }
 
 // A list whose question is no newer than Weft's own word proves nothing.

@@ -94,7 +94,8 @@ type node struct {
 	claims   int              // unknown heads that it has shown
 	strays   []core.Service   // its unknown services, as it reported them last
 	changed  time.Duration    // when Drained changed last; 0: not in this process
-	crowd    string           // why it is out of service for strays, which are not held beyond the bound; empty: it is not
+	missed   []core.Unanswered
+	crowd    string // why it is out of service for strays, which are not held beyond the bound; empty: it is not
 }
 
 // watch is a scheduler's part of the machine.

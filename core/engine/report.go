@@ -60,6 +60,9 @@ func (m *Machine) report(in Report) {
 	if rep.Full || rep.Changed {
 		m.reads(n, rep)
 	}
+	if rep.Full {
+		n.missed = rep.Unanswered
+	}
 	m.faulty(n, rep.Fault)
 	clean := m.late
 	m.late = nil

@@ -13,6 +13,7 @@ import (
 
 // world is a machine with a store, both in memory, and a clock that stands until it is told to go on.
 type world struct {
+	hooks   map[string]bool // engine.Drained.Hooks of the next list
 	t       failer
 	m       *Machine
 	cfg     Config

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/file"
 )
 
 // MaxLog is how many bytes of bypass.log are kept twice: when it is full it becomes bypass.log.1, in the stead of the one before.
@@ -67,32 +66,11 @@ func (d Dir) LogBypass(now time.Time, line string) error {
 }
 
 func (d Dir) log(now time.Time, line string) error {
-	path := d.path(logName)
-	f, err := appendable(path, os.O_WRONLY|os.O_APPEND)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	text := now.UTC().Format(time.RFC3339) + " " + strings.Join(strings.Fields(line), " ")
 	if len(text) >= maxLine {
 		text = strings.ToValidUTF8(text[:maxLine-4], "") + "…"
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size()+maxLine > MaxLog {
-		f.Close()
-		if err := file.Rename(path, path+".1"); err != nil {
-			return err
-		}
-		if f, err = appendable(path, os.O_WRONLY|os.O_APPEND); err != nil {
-			return err
-		}
-		defer f.Close()
-	}
-	_, err = f.WriteString(text + "\n")
-	return err
+	return appendLine(d.path(logName), []byte(text))
 }
 
 // BypassCount is how often hooks have gone by without Weft since the node's boot.

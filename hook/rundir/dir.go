@@ -11,6 +11,7 @@
 //	boot                   the boot in which the agent has started, and start.json while schedulers have still to tell what ran then
 //	bypass                 until when hooks go by without Weft
 //	bypass.log             what went by, and bypass.count: how often
+//	unanswered.log         which hooks failed because the agent did not answer
 package rundir
 
 import (

@@ -111,6 +111,23 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	}
+	// A reason for Slurm's own drain drains no node.
+	for reason, want := range map[string][]string{
+		"Prolog error": {"scontrol update NodeName=n1 State=DRAIN Reason=weft: " + core.AwayPrefix + "x"}, "Kill task failed": nil, "memory is being replaced": nil, "weft: fan": nil,
+	} {
+		for _, state := range []string{"drained", "idle"} {
+			f := &fake{nodes: []map[string]string{node(state, reason)}}
+			if err := f.adapter(t).Drain(t.Context(), "n1", core.AwayPrefix+"x"); err != nil {
+				t.Fatal(err)
+			}
+			if state == "idle" {
+				want = nil
+			}
+			if diff := cmp.Diff(want, append([]string(nil), f.did()...)); diff != "" {
+				t.Errorf("%s %s: %s", state, reason, diff)
+			}
+		}
+	}
 	f := &fake{}
 	checkError(t, f.adapter(t).Drain(t.Context(), "n9", "x"), core.NotSupported, "has no node of that name")
 	checkError(t, f.adapter(t).Drain(t.Context(), "n[1-9]", "x"), core.BadCall, "n[1-9]")
@@ -160,12 +177,20 @@ func TestDrained(t *testing.T) {
 		node("n1", "drained", "ann", "1795836284", "memory is tested"), node("n1", "drained", "ann", "1795836284", "memory is tested"),
 		node("n2", "draining", "root", "1795836285", "weft: cxi0: it is gone"), node("n3", "idle", "root", "Unknown", "none"),
 		node("n4", "drained", "Unknown", "Unknown", "none"),
-	}}
+		node("n5", "drained", "ann", "1795836286", "Prolog error"), node("n6", "drained", "slurm", "1795836286", "Epilog error"),
+		node("n7", "drained", "root", "1795836286", "batch job complete failure"), node("n8", "drained", "slurm", "1795836286", "Not responding"),
+		node("n9", "drained", "root", "1795836286", "weft: "+core.AwayPrefix+"x"),
+	}, config: "SlurmUser               = slurm(64030)\n"}
 	got, err := f.adapter(t).Drained(t.Context())
 	want := []core.Drained{
 		{Hosts: "n1", Drain: core.Drain{Reason: "memory is tested", By: "ann", Since: 1795836284}},
 		{Hosts: "n2", Drain: core.Drain{Reason: "weft: cxi0: it is gone", Since: 1795836285}},
 		{Hosts: "n4", Drain: core.Drain{Reason: "none"}},
+		{Hosts: "n5", Drain: core.Drain{Reason: "Prolog error", By: "ann", Since: 1795836286}},
+		{Hosts: "n6", Drain: core.Drain{Reason: "Epilog error", By: "slurm", Since: 1795836286}, Hook: true},
+		{Hosts: "n7", Drain: core.Drain{Reason: "batch job complete failure", By: "root", Since: 1795836286}, Hook: true},
+		{Hosts: "n8", Drain: core.Drain{Reason: "Not responding", By: "slurm", Since: 1795836286}},
+		{Hosts: "n9", Drain: core.Drain{Reason: "weft: " + core.AwayPrefix + "x", By: "root", Since: 1795836286}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil || !got[1].Ours() || got[0].Ours() {
 		t.Error(err, diff)

@@ -13,19 +13,26 @@ import (
 // nodeTable is what is asked of a node. Reason is an administrator's text and comes last.
 var nodeTable = table{{"NodeList", 257}, {"StateLong", 33}, {"Reason", 257}}
 
-// slurmsOwn are reasons that slurmctld gives by itself, and that say less than ours.
-var slurmsOwn = []string{"Prolog error", "Epilog error", "batch job complete failure", "Kill task failed"}
+// hookFailed are reasons that slurmctld gives by itself after a hook failed (slurm_rpc_epilog_complete and
+// _slurm_rpc_complete_prolog of proc_req.c, job_complete of job_mgr.c, 22.05.8).
+var hookFailed = []string{"Prolog error", "Epilog error", "batch job complete failure"}
 
-// Drain takes a node out of service. One that somebody else drained, also without a reason, stays as it is.
+// slurmsOwn are all of its reasons that say less than ours.
+var slurmsOwn = append([]string{"Kill task failed"}, hookFailed...)
+
+// Drain takes a node out of service. One that somebody else drained, also without a reason, stays as it is. A reason
+// with AwayPrefix takes the place of Slurm's own, and no node out of service.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
 	}
-	taken := false
+	taken, fails := false, false
 	err := p.look(ctx, node, func(state, reason string) {
-		taken = taken || strings.Contains(state, "drain") && !slices.Contains(slurmsOwn, reason) && !strings.HasPrefix(reason, core.DrainPrefix)
+		drained := strings.Contains(state, "drain")
+		taken = taken || drained && !slices.Contains(slurmsOwn, reason) && !strings.HasPrefix(reason, core.DrainPrefix)
+		fails = fails || drained && slices.Contains(hookFailed, reason)
 	})
-	if err != nil || taken {
+	if err != nil || taken || strings.HasPrefix(reason, core.AwayPrefix) && !fails {
 		return err
 	}
 	return p.command(ctx, "scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason="+core.DrainPrefix+core.OneLine(reason, "its NICs are at fault"))
@@ -57,7 +64,7 @@ func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
 	if err != nil {
 		return nil, command.Away(err)
 	}
-	seen := map[string]bool{}
+	seen, slurm := map[string]bool{}, ""
 	err = drainTable.parse(text, func(v []string, _ []bool) error {
 		if seen[v[0]] {
 			return nil
@@ -68,6 +75,12 @@ func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
 		if !d.Ours() && v[1] != "Unknown" {
 			d.By = v[1]
 		}
+		if slices.Contains(hookFailed, d.Reason) && d.By != "" {
+			if slurm == "" && d.By != "root" {
+				slurm = p.slurmUser(ctx)
+			}
+			d.Hook = d.By == "root" || d.By == slurm
+		}
 		all = append(all, d)
 		return nil
 	})
@@ -75,6 +88,16 @@ func (p *Plugin) Drained(ctx context.Context) (all []core.Drained, err error) {
 		return nil, core.Errorf(core.SchedulerAway, "sinfo: drained nodes: %w", err)
 	}
 	return all, nil
+}
+
+// slurmUser is SlurmUser, who drains nodes in slurmctld's name; empty: it is not known.
+func (p *Plugin) slurmUser(ctx context.Context) string {
+	text, err := p.run(ctx, "scontrol", "show", "config")
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(readConfig(string(text))["SlurmUser"], "(")
+	return name
 }
 
 // Down reports by nil that every state of the node is down. One that is drained or powered off may answer.

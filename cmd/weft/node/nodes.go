@@ -60,7 +60,7 @@ func PrintNodes(w io.Writer, nodes []server.NodeRow) {
 			cells = append(cells, cli.Date(n.Expiry, time.DateOnly))
 		}
 		for _, d := range n.Schedulers {
-			if !strings.HasPrefix(d.Reason, core.DrainPrefix) {
+			if !(core.Drain{Reason: d.Reason}).Ours() {
 				n.Drained = strings.TrimPrefix(n.Drained+"; "+d.Scheduler+": "+d.Reason, "; ")
 			}
 		}
@@ -77,7 +77,7 @@ func printDrains(w io.Writer, nodes []server.NodeRow) {
 		}
 		for _, d := range n.Schedulers {
 			by := d.By
-			if strings.HasPrefix(d.Reason, core.DrainPrefix) {
+			if (core.Drain{Reason: d.Reason}).Ours() {
 				by = "Weft"
 			}
 			fmt.Fprintf(w, "%s: %s has it drained by %s%s: %s\n", n.Node, d.Scheduler, cmp.Or(by, "an unknown user"), since(d.Since), d.Reason)

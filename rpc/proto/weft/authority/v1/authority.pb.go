@@ -334,20 +334,21 @@ type Report struct {
 	Boot          string                 `protobuf:"bytes,2,opt,name=boot,proto3" json:"boot,omitempty"`      // the node's boot id
 	Seen          *v1.Head               `protobuf:"bytes,3,opt,name=seen,proto3" json:"seen,omitempty"`
 	Full          bool                   `protobuf:"varint,4,opt,name=full,proto3" json:"full,omitempty"`
-	Devices       []string               `protobuf:"bytes,5,rep,name=devices,proto3" json:"devices,omitempty"`    // the NICs that are there; full, or with changed
-	Held          []*Held                `protobuf:"bytes,6,rep,name=held,proto3" json:"held,omitempty"`          // every run that this node holds (full), or those that changed
-	Unknown       []*v1.Service          `protobuf:"bytes,7,rep,name=unknown,proto3" json:"unknown,omitempty"`    // services with no record; full, or with changed
-	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"`   // devices, blind and unknown are given
-	Fault         string                 `protobuf:"bytes,9,opt,name=fault,proto3" json:"fault,omitempty"`        // why the node should take no job
-	Epilogs       []*v1.JobID            `protobuf:"bytes,10,rep,name=epilogs,proto3" json:"epilogs,omitempty"`   // jobs that a clean-up hook was seen for since the last report
-	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`     // what a Watch on this node told; such a report has no number and nothing else
-	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`       // those of devices that could not be read: what stands there is not in unknown
-	Reply         *v11.SchedulerReply    `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`       // what came of one of Orders.calls; such a report has no number and nothing else
-	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`      // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
-	Agent         string                 `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`       // a random id of the agent's process; in the first report of a session
-	Hardware      string                 `protobuf:"bytes,16,opt,name=hardware,proto3" json:"hardware,omitempty"` // identifies the host's board; in the first report of a session; empty: not known
-	Unusable      []string               `protobuf:"bytes,18,rep,name=unusable,proto3" json:"unusable,omitempty"` // those of devices that no job can use; full, or with changed
-	Told          *NodeReply             `protobuf:"bytes,17,opt,name=told,proto3" json:"told,omitempty"`         // what came of one of Orders.asks; such a report has no number and nothing else
+	Devices       []string               `protobuf:"bytes,5,rep,name=devices,proto3" json:"devices,omitempty"`        // the NICs that are there; full, or with changed
+	Held          []*Held                `protobuf:"bytes,6,rep,name=held,proto3" json:"held,omitempty"`              // every run that this node holds (full), or those that changed
+	Unknown       []*v1.Service          `protobuf:"bytes,7,rep,name=unknown,proto3" json:"unknown,omitempty"`        // services with no record; full, or with changed
+	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"`       // devices, blind and unknown are given
+	Fault         string                 `protobuf:"bytes,9,opt,name=fault,proto3" json:"fault,omitempty"`            // why the node should take no job
+	Epilogs       []*v1.JobID            `protobuf:"bytes,10,rep,name=epilogs,proto3" json:"epilogs,omitempty"`       // jobs that a clean-up hook was seen for since the last report
+	Answer        *Forward               `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`         // what a Watch on this node told; such a report has no number and nothing else
+	Blind         []string               `protobuf:"bytes,12,rep,name=blind,proto3" json:"blind,omitempty"`           // those of devices that could not be read: what stands there is not in unknown
+	Reply         *v11.SchedulerReply    `protobuf:"bytes,13,opt,name=reply,proto3" json:"reply,omitempty"`           // what came of one of Orders.calls; such a report has no number and nothing else
+	First         bool                   `protobuf:"varint,14,opt,name=first,proto3" json:"first,omitempty"`          // full: the agent's first start in this boot, and it wants to be told in Orders.ran what runs here
+	Agent         string                 `protobuf:"bytes,15,opt,name=agent,proto3" json:"agent,omitempty"`           // a random id of the agent's process; in the first report of a session
+	Hardware      string                 `protobuf:"bytes,16,opt,name=hardware,proto3" json:"hardware,omitempty"`     // identifies the host's board; in the first report of a session; empty: not known
+	Unusable      []string               `protobuf:"bytes,18,rep,name=unusable,proto3" json:"unusable,omitempty"`     // those of devices that no job can use; full, or with changed
+	Unanswered    []*Unanswered          `protobuf:"bytes,19,rep,name=unanswered,proto3" json:"unanswered,omitempty"` // the newest absences of the agent in which hooks failed; full
+	Told          *NodeReply             `protobuf:"bytes,17,opt,name=told,proto3" json:"told,omitempty"`             // what came of one of Orders.asks; such a report has no number and nothing else
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -501,11 +502,87 @@ func (x *Report) GetUnusable() []string {
 	return nil
 }
 
+func (x *Report) GetUnanswered() []*Unanswered {
+	if x != nil {
+		return x.Unanswered
+	}
+	return nil
+}
+
 func (x *Report) GetTold() *NodeReply {
 	if x != nil {
 		return x.Told
 	}
 	return nil
+}
+
+// Unanswered says that a scheduler's hooks failed because the agent did not answer.
+type Unanswered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Scheduler     string                 `protobuf:"bytes,1,opt,name=scheduler,proto3" json:"scheduler,omitempty"`
+	Why           string                 `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`      // of the first of them
+	From          int64                  `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`   // the first, in seconds since 1970
+	Until         int64                  `protobuf:"varint,4,opt,name=until,proto3" json:"until,omitempty"` // the last
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unanswered) Reset() {
+	*x = Unanswered{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unanswered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unanswered) ProtoMessage() {}
+
+func (x *Unanswered) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unanswered.ProtoReflect.Descriptor instead.
+func (*Unanswered) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Unanswered) GetScheduler() string {
+	if x != nil {
+		return x.Scheduler
+	}
+	return ""
+}
+
+func (x *Unanswered) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Unanswered) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *Unanswered) GetUntil() int64 {
+	if x != nil {
+		return x.Until
+	}
+	return 0
 }
 
 // NodeReply is a page of one of the node's lists.
@@ -521,7 +598,7 @@ type NodeReply struct {
 
 func (x *NodeReply) Reset() {
 	*x = NodeReply{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -533,7 +610,7 @@ func (x *NodeReply) String() string {
 func (*NodeReply) ProtoMessage() {}
 
 func (x *NodeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -546,7 +623,7 @@ func (x *NodeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReply.ProtoReflect.Descriptor instead.
 func (*NodeReply) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *NodeReply) GetId() uint64 {
@@ -589,7 +666,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +678,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +691,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Forward) GetScheduler() string {
@@ -655,7 +732,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -667,7 +744,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -680,7 +757,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Held) GetRun() *v1.Run {
@@ -759,7 +836,7 @@ type Orders struct {
 
 func (x *Orders) Reset() {
 	*x = Orders{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +848,7 @@ func (x *Orders) String() string {
 func (*Orders) ProtoMessage() {}
 
 func (x *Orders) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +861,7 @@ func (x *Orders) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Orders.ProtoReflect.Descriptor instead.
 func (*Orders) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Orders) GetHead() *v1.Head {
@@ -878,7 +955,7 @@ type NodeAsk struct {
 
 func (x *NodeAsk) Reset() {
 	*x = NodeAsk{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +967,7 @@ func (x *NodeAsk) String() string {
 func (*NodeAsk) ProtoMessage() {}
 
 func (x *NodeAsk) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +980,7 @@ func (x *NodeAsk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAsk.ProtoReflect.Descriptor instead.
 func (*NodeAsk) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NodeAsk) GetId() uint64 {
@@ -953,7 +1030,7 @@ type Ran struct {
 
 func (x *Ran) Reset() {
 	*x = Ran{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +1042,7 @@ func (x *Ran) String() string {
 func (*Ran) ProtoMessage() {}
 
 func (x *Ran) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +1055,7 @@ func (x *Ran) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ran.ProtoReflect.Descriptor instead.
 func (*Ran) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Ran) GetScheduler() string {
@@ -1013,7 +1090,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1102,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1115,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Clean) GetRun() *v1.Run {
@@ -1069,7 +1146,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xe0\x04\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\x9f\x05\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -1088,8 +1165,17 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x05first\x18\x0e \x01(\bR\x05first\x12\x14\n" +
 	"\x05agent\x18\x0f \x01(\tR\x05agent\x12\x1a\n" +
 	"\bhardware\x18\x10 \x01(\tR\bhardware\x12\x1a\n" +
-	"\bunusable\x18\x12 \x03(\tR\bunusable\x120\n" +
-	"\x04told\x18\x11 \x01(\v2\x1c.weft.authority.v1.NodeReplyR\x04told\"n\n" +
+	"\bunusable\x18\x12 \x03(\tR\bunusable\x12=\n" +
+	"\n" +
+	"unanswered\x18\x13 \x03(\v2\x1d.weft.authority.v1.UnansweredR\n" +
+	"unanswered\x120\n" +
+	"\x04told\x18\x11 \x01(\v2\x1c.weft.authority.v1.NodeReplyR\x04told\"f\n" +
+	"\n" +
+	"Unanswered\x12\x1c\n" +
+	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\x03R\x04from\x12\x14\n" +
+	"\x05until\x18\x04 \x01(\x03R\x05until\"n\n" +
 	"\tNodeReply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\x12\x12\n" +
@@ -1162,7 +1248,7 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(Life)(0),                  // 0: weft.authority.v1.Life
 	(HeldState)(0),             // 1: weft.authority.v1.HeldState
@@ -1171,65 +1257,67 @@ var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(*AttendRequest)(nil),      // 4: weft.authority.v1.AttendRequest
 	(*AttendReply)(nil),        // 5: weft.authority.v1.AttendReply
 	(*Report)(nil),             // 6: weft.authority.v1.Report
-	(*NodeReply)(nil),          // 7: weft.authority.v1.NodeReply
-	(*Forward)(nil),            // 8: weft.authority.v1.Forward
-	(*Held)(nil),               // 9: weft.authority.v1.Held
-	(*Orders)(nil),             // 10: weft.authority.v1.Orders
-	(*NodeAsk)(nil),            // 11: weft.authority.v1.NodeAsk
-	(*Ran)(nil),                // 12: weft.authority.v1.Ran
-	(*Clean)(nil),              // 13: weft.authority.v1.Clean
-	(*v1.Intent)(nil),          // 14: weft.core.v1.Intent
-	(*v1.Peer)(nil),            // 15: weft.core.v1.Peer
-	(*v1.Grant)(nil),           // 16: weft.core.v1.Grant
-	(*v1.Head)(nil),            // 17: weft.core.v1.Head
-	(*v1.Service)(nil),         // 18: weft.core.v1.Service
-	(*v1.JobID)(nil),           // 19: weft.core.v1.JobID
-	(*v11.SchedulerReply)(nil), // 20: weft.scheduler.v1.SchedulerReply
-	(*v1.Error)(nil),           // 21: weft.core.v1.Error
-	(*v1.Jobs)(nil),            // 22: weft.core.v1.Jobs
-	(*v1.Run)(nil),             // 23: weft.core.v1.Run
-	(*v11.SchedulerCall)(nil),  // 24: weft.scheduler.v1.SchedulerCall
-	(*v1.Drain)(nil),           // 25: weft.core.v1.Drain
-	(*v1.JobStatus)(nil),       // 26: weft.core.v1.JobStatus
+	(*Unanswered)(nil),         // 7: weft.authority.v1.Unanswered
+	(*NodeReply)(nil),          // 8: weft.authority.v1.NodeReply
+	(*Forward)(nil),            // 9: weft.authority.v1.Forward
+	(*Held)(nil),               // 10: weft.authority.v1.Held
+	(*Orders)(nil),             // 11: weft.authority.v1.Orders
+	(*NodeAsk)(nil),            // 12: weft.authority.v1.NodeAsk
+	(*Ran)(nil),                // 13: weft.authority.v1.Ran
+	(*Clean)(nil),              // 14: weft.authority.v1.Clean
+	(*v1.Intent)(nil),          // 15: weft.core.v1.Intent
+	(*v1.Peer)(nil),            // 16: weft.core.v1.Peer
+	(*v1.Grant)(nil),           // 17: weft.core.v1.Grant
+	(*v1.Head)(nil),            // 18: weft.core.v1.Head
+	(*v1.Service)(nil),         // 19: weft.core.v1.Service
+	(*v1.JobID)(nil),           // 20: weft.core.v1.JobID
+	(*v11.SchedulerReply)(nil), // 21: weft.scheduler.v1.SchedulerReply
+	(*v1.Error)(nil),           // 22: weft.core.v1.Error
+	(*v1.Jobs)(nil),            // 23: weft.core.v1.Jobs
+	(*v1.Run)(nil),             // 24: weft.core.v1.Run
+	(*v11.SchedulerCall)(nil),  // 25: weft.scheduler.v1.SchedulerCall
+	(*v1.Drain)(nil),           // 26: weft.core.v1.Drain
+	(*v1.JobStatus)(nil),       // 27: weft.core.v1.JobStatus
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	14, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
-	15, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	16, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	15, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
+	16, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	17, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
 	6,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
-	10, // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	17, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
-	9,  // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	18, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	19, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
-	8,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	20, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
-	7,  // 11: weft.authority.v1.Report.told:type_name -> weft.authority.v1.NodeReply
-	21, // 12: weft.authority.v1.NodeReply.error:type_name -> weft.core.v1.Error
-	22, // 13: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	23, // 14: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
-	1,  // 15: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	18, // 16: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	0,  // 17: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
-	17, // 18: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	13, // 19: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	23, // 20: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	24, // 21: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
-	12, // 22: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
-	23, // 23: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
-	25, // 24: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
-	11, // 25: weft.authority.v1.Orders.asks:type_name -> weft.authority.v1.NodeAsk
-	26, // 26: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
-	23, // 27: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	2,  // 28: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	4,  // 29: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	3,  // 30: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	5,  // 31: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	30, // [30:32] is the sub-list for method output_type
-	28, // [28:30] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	11, // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
+	18, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	10, // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
+	19, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	20, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	9,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
+	21, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
+	7,  // 11: weft.authority.v1.Report.unanswered:type_name -> weft.authority.v1.Unanswered
+	8,  // 12: weft.authority.v1.Report.told:type_name -> weft.authority.v1.NodeReply
+	22, // 13: weft.authority.v1.NodeReply.error:type_name -> weft.core.v1.Error
+	23, // 14: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	24, // 15: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	1,  // 16: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
+	19, // 17: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	0,  // 18: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
+	18, // 19: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	14, // 20: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	24, // 21: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	25, // 22: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
+	13, // 23: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
+	24, // 24: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
+	26, // 25: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
+	12, // 26: weft.authority.v1.Orders.asks:type_name -> weft.authority.v1.NodeAsk
+	27, // 27: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
+	24, // 28: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	2,  // 29: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	4,  // 30: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	3,  // 31: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	5,  // 32: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	31, // [31:33] is the sub-list for method output_type
+	29, // [29:31] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1243,7 +1331,7 @@ func file_weft_authority_v1_authority_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -226,6 +226,7 @@ type Drained struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hosts         string                 `protobuf:"bytes,1,opt,name=hosts,proto3" json:"hosts,omitempty"` // hostlist, in Weft's names of nodes
 	Drain         *v1.Drain              `protobuf:"bytes,2,opt,name=drain,proto3" json:"drain,omitempty"`
+	Hook          bool                   `protobuf:"varint,3,opt,name=hook,proto3" json:"hook,omitempty"` // the scheduler itself drained them, since a hook failed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -272,6 +273,13 @@ func (x *Drained) GetDrain() *v1.Drain {
 		return x.Drain
 	}
 	return nil
+}
+
+func (x *Drained) GetHook() bool {
+	if x != nil {
+		return x.Hook
+	}
+	return false
 }
 
 // Job is what a scheduler says of a job once it runs: the facts that policy decides on.
@@ -899,10 +907,11 @@ const file_weft_scheduler_v1_scheduler_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12(\n" +
 	"\x03job\x18\x02 \x01(\v2\x16.weft.scheduler.v1.JobR\x03job\x12)\n" +
 	"\x05error\x18\x03 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\x124\n" +
-	"\adrained\x18\x04 \x03(\v2\x1a.weft.scheduler.v1.DrainedR\adrained\"J\n" +
+	"\adrained\x18\x04 \x03(\v2\x1a.weft.scheduler.v1.DrainedR\adrained\"^\n" +
 	"\aDrained\x12\x14\n" +
 	"\x05hosts\x18\x01 \x01(\tR\x05hosts\x12)\n" +
-	"\x05drain\x18\x02 \x01(\v2\x13.weft.core.v1.DrainR\x05drain\"\xf4\x03\n" +
+	"\x05drain\x18\x02 \x01(\v2\x13.weft.core.v1.DrainR\x05drain\x12\x12\n" +
+	"\x04hook\x18\x03 \x01(\bR\x04hook\"\xf4\x03\n" +
 	"\x03Job\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
