@@ -45,8 +45,8 @@ type Unanswered struct {
 const MaxUnanswered = 16
 
 // AwayPrefix begins the reason of a drain that is a scheduler's own, since a hook of Weft failed while the agent was
-// away. Weft gives the scheduler that reason instead of the scheduler's own words. It drains no node for it, but
-// Resume ends such a drain.
+// away. Weft gives the scheduler that reason in place of the one it had. It drains no node for it, but Resume ends
+// such a drain.
 const AwayPrefix = "its agent did not answer: "
 
 // UnreadPrefix begins the Fault of a node that cannot read its NICs. Such a node is drained until it can.

@@ -105,8 +105,8 @@ type Drained struct {
 	Hook bool // the scheduler itself drained them, since a hook failed
 }
 
-// Ours reports whether Weft drained the node in a scheduler: the reason begins with DrainPrefix, and is not that of the
-// scheduler's own drain.
+// Ours reports whether Weft drained the node in a scheduler: the reason begins with DrainPrefix, and AwayPrefix does
+// not follow.
 func (d Drain) Ours() bool {
 	reason, ours := strings.CutPrefix(d.Reason, DrainPrefix)
 	return ours && !strings.HasPrefix(reason, AwayPrefix)

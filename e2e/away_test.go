@@ -67,7 +67,7 @@ func TestAgentKilled(t *testing.T) {
 	})
 }
 
-// TestAgentAway: a node that Slurm drains while its agent is away tells why when the agent is back, and Weft resumes it.
+// TestAgentAway: a node that Slurm drains while its agent is away tells why when that is back, and Weft resumes it.
 func TestAgentAway(t *testing.T) {
 	t.Parallel()
 	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {

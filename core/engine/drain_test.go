@@ -134,7 +134,8 @@ func unreadBy(node string) Input {
 // was so at that time. Weft drains no node for it, and its resume ends the scheduler's drain.
 func TestAnAbsentAgentExplains(t *testing.T) {
 	w := newWorld(t, 4, "n1")
-	w.begin("n1", core.Report{Unanswered: []core.Unanswered{{Scheduler: "slurm", Why: "prolog of job 7", From: 1000, Until: 1100}}})
+	absence := core.Unanswered{Scheduler: "slurm", Why: "prolog of job 7", From: 1000, Until: 1100}
+	w.begin("n1", core.Report{Unanswered: []core.Unanswered{absence}})
 	own := core.Drain{Reason: "Prolog error", By: "root", Since: 1090}
 	late := own
 	late.Since = 1100 + drainSlack + 1
@@ -146,7 +147,8 @@ func TestAnAbsentAgentExplains(t *testing.T) {
 		t.Errorf("another scheduler's drain: %v", does)
 	}
 	why := core.AwayPrefix + "prolog of job 7"
-	if diff := cmp.Diff([]string{`drain n1 in "slurm": ` + why}, w.show("slurm", map[string]core.Drain{"n1": own})); diff != "" {
+	told := w.show("slurm", map[string]core.Drain{"n1": own})
+	if diff := cmp.Diff([]string{`drain n1 in "slurm": ` + why}, told); diff != "" {
 		t.Error(diff)
 	}
 	w.hooks = nil

@@ -57,7 +57,11 @@ func (d Dir) Unanswered() ([]core.Unanswered, error) {
 func parseUnanswered(text []byte) (all []core.Unanswered) {
 	for line := range bytes.Lines(text) {
 		var u unanswered
-		if json.Unmarshal(line, &u) != nil || core.CheckName("scheduler", u.Scheduler, core.MaxScheduler) != nil || u.Time <= 0 {
+		err := json.Unmarshal(line, &u)
+		if err == nil {
+			err = core.CheckName("scheduler", u.Scheduler, core.MaxScheduler)
+		}
+		if err != nil || u.Time <= 0 {
 			continue
 		}
 		i := len(all) - 1

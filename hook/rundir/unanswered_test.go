@@ -18,8 +18,12 @@ func TestUnanswered(t *testing.T) {
 	for _, n := range []struct {
 		after     time.Duration
 		scheduler string
-	}{{0, "tioga"}, {time.Second, "flux"}, {4 * time.Minute, "tioga"}, {8 * time.Minute, "tioga"}, {20 * time.Minute, "tioga"}} {
-		must(t, d.NoteUnanswered(now.Add(n.after), n.scheduler, "prolog of job 7\nin "+n.after.String()+strings.Repeat("…", 100)))
+	}{
+		{0, "tioga"}, {time.Second, "flux"}, {4 * time.Minute, "tioga"}, {8 * time.Minute, "tioga"},
+		{20 * time.Minute, "tioga"},
+	} {
+		why := "prolog of job 7\nin " + n.after.String() + strings.Repeat("…", 100)
+		must(t, d.NoteUnanswered(now.Add(n.after), n.scheduler, why))
 	}
 	all, err := d.Unanswered()
 	must(t, err)
