@@ -134,7 +134,7 @@ func (w *site) stack() {
 	must(w.t, err)
 	if !w.hooked {
 		epilog := w.path("epilog")
-		must(w.t, os.WriteFile(epilog, []byte("#!/bin/sh\nexec "+w.theHook()+" slurm epilog\n"), 0o755))
+		must(w.t, os.WriteFile(epilog, []byte("#!/bin/sh\n"+w.theHook()+" slurm epilog || :\n"), 0o755))
 		text = append(text, "Epilog="+epilog+"\n"...)
 		must(w.t, os.WriteFile(w.conf(), text, 0o644))
 	}

@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"encoding/binary"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,4 +171,69 @@ func TestSpankBesideHooks(t *testing.T) {
 		w.clean()
 		w.nothingDrained()
 	}
+}
+
+// fakeAgent answers every request to a node's agent with a frame of text, as an agent of another release may.
+func (w *site) fakeAgent(node, text string) (stop func()) {
+	w.t.Helper()
+	path := w.path(node, "root.sock")
+	must(w.t, os.RemoveAll(path))
+	ln, err := net.Listen("unix", path)
+	must(w.t, err)
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			var size [4]byte
+			if _, err := io.ReadFull(c, size[:]); err == nil {
+				_, _ = io.CopyN(io.Discard, c, int64(binary.BigEndian.Uint32(size[:])))
+				_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...))
+			}
+			_ = c.Close()
+		}
+	}()
+	return func() { must(w.t, ln.Close()) }
+}
+
+// TestSpankOfAnotherRelease: where the agent is of another release than weft.so, no task starts, its user reads the
+// remedy, and no node is drained.
+func TestSpankOfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	w := newSite(t, setup{nodes: []string{"n1"}, spank: true})
+	started := w.path("out", "started")
+	w.procs[agentOf("n1")].kill()
+	for name, tt := range map[string]struct{ reply, want string }{
+		"newer: a line that weft.so does not know": {"export A=1\ncgroup /x\n", "build weft.so of the agent's release"},
+		"newer: another version of the frame":      {`{"version":2,"reply":{"lines":["export A=1"]}}`, "release"},
+		"older: it knows no lines":                 {`{"version":1,"result":{"Output":"export A=1"}}`, "weft: "},
+		"older: it has not such a phase": {
+			`{"version":1,"error":{"reason":"bad-call","what":"phase \"step\": there is none of that name"}}`,
+			"none of that name",
+		},
+		"an answer without an end": {"export A=1", "not whole"},
+		"an empty answer":          {"", "weft: "},
+	} {
+		stop := w.fakeAgent("n1", tt.reply)
+		out, err := w.as(alice, "srun", "-N1", "sh", "-c", "touch "+started)
+		if err == nil || exists(started) || !strings.Contains(out, tt.want) {
+			t.Errorf("%s: srun: %v, a task started: %v\n%s", name, err, exists(started), out)
+		}
+		path := w.path("out", "batch")
+		w.batch(alice, "touch "+started+"\n", "-N1", "-o", path)
+		until(t, "the script's user reads why", func() (bool, string) {
+			s := tail(path, 1<<16)
+			return strings.Contains(s, tt.want), s
+		})
+		if exists(started) {
+			t.Errorf("%s: the script started", name)
+		}
+		must(t, os.RemoveAll(path))
+		stop()
+	}
+	w.startAgent("n1")
+	w.attached()
+	w.clean()
+	w.nothingDrained()
 }
