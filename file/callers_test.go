@@ -26,6 +26,7 @@ import (
 	"github.com/weft-hpc/weft/identity"
 	pbs "github.com/weft-hpc/weft/plugins/pbs/install"
 	slurm "github.com/weft-hpc/weft/plugins/slurm/install"
+	"github.com/weft-hpc/weft/plugins/slurm/stack"
 )
 
 // place is a folder with files that every caller of Trust, Secret and Owned believes.
@@ -99,6 +100,11 @@ func (p place) slurm() error {
 	return fmt.Errorf("%+v", plan.Findings)
 }
 
+func (p place) spank() error {
+	_, err := stack.Built(p.at("bin/program"))
+	return err
+}
+
 func (p place) command() error {
 	_, err := cli.LoadOwn(p.at("etc/config.hcl"))
 	return err
@@ -141,6 +147,8 @@ func TestEachCallerRefuses(t *testing.T) {
 		{"plugins/pbs/install/plan.go", "hooks", 0o775, p.pbs},
 		{"plugins/slurm/install/plan.go", "bin", 0o775, p.slurm},
 		{"plugins/slurm/install/plan.go", "hooks", 0o775, p.slurm},
+		{"plugins/slurm/stack/object.go", "bin/program", 0o775, p.spank},
+		{"plugins/slurm/stack/object.go", "bin", 0o775, p.spank},
 		{"hook/rundir/trust.go", "run", 0o775, p.hook},
 		{"cmd/weft/cli/config.go", "etc/config.hcl", 0o775, p.command},
 		{"cmd/weft/cli/config.go", "etc", 0o775, p.command},

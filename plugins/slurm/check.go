@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +21,16 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		e := core.AsError(command.Away(err))
 		return []core.Finding{{Severity: core.Critical, What: "Slurm's controller does not answer", Evidence: e.What, Remedy: e.Remedy}}, nil
 	}
-	return p.findings(readConfig(string(text))), nil
+	config := readConfig(string(text))
+	spank, told := p.stacks(ctx, config["SLURM_CONF"])
+	all := p.findings(config, spank)
+	if spank && slices.ContainsFunc(told, worse) {
+		all = slices.DeleteFunc(all, func(f core.Finding) bool { return f.Severity == core.Good })
+	}
+	return slices.Concat(all, told), nil
 }
+
+func worse(f core.Finding) bool { return f.Severity != core.Good }
 
 // readConfig reads the lines NAME = VALUE of `scontrol show config`, all of which are slurm.conf's. The first of a name counts.
 func readConfig(text string) map[string]string {
@@ -40,7 +49,9 @@ func readConfig(text string) map[string]string {
 	return out
 }
 
-func (p *Plugin) findings(c map[string]string) []core.Finding {
+// findings judges what the controller says. spank says that the SPANK plugin is there, which needs Epilog only.
+func (p *Plugin) findings(c map[string]string, spank bool) []core.Finding {
+	prolog := !spank || c["Prolog"] != "" || c["Prolog[0]"] != ""
 	var all []core.Finding
 	add := func(s core.Severity, name, what, remedy string) {
 		all = append(all, core.Finding{Severity: s, What: what, Evidence: name + " = " + c[name], Remedy: remedy})
@@ -52,19 +63,19 @@ func (p *Plugin) findings(c map[string]string) []core.Finding {
 		{"Prolog", PhaseProlog, "no job gets a VNI"}, {"TaskProlog", PhaseTaskProlog, "no task learns of its job's VNI, and none is refused"},
 		{"Epilog", PhaseEpilog, "services stay until squeue no longer has the job"},
 	} {
-		if c[hook.name] == "" && c[hook.name+"[0]"] == "" {
+		if c[hook.name] == "" && c[hook.name+"[0]"] == "" && (hook.name == "Epilog" || !spank) {
 			add(core.Critical, hook.name, "Slurm runs no "+hook.name+": "+hook.miss, fmt.Sprintf("set %s in slurm.conf to a script that calls weft-hook %s %s", hook.name, p.name, hook.phase))
 		}
 	}
 	alloc := strings.Contains(strings.ToLower(c["PrologFlags"]), "alloc") || strings.Contains(strings.ToLower(c["PrologFlags"]), "contain")
-	if !alloc {
+	if !alloc && prolog {
 		add(core.Notice, "PrologFlags", "Prolog runs on a node only when a step starts there: processes that ssh starts on the job's other nodes find no service", "set PrologFlags=Alloc in slurm.conf")
 	}
-	if limit, ok := seconds(c["MessageTimeout"]); ok && !alloc && p.settings.prolog >= 2*limit {
+	if limit, ok := seconds(c["MessageTimeout"]); ok && !alloc && prolog && p.settings.prolog >= 2*limit {
 		add(core.Warning, "MessageTimeout", fmt.Sprintf("srun gives up after %s, before Prolog's limit of %s is over", 2*limit, p.settings.prolog), "lower "+fieldProlog+" in config.hcl, or set PrologFlags=Alloc in slurm.conf")
 	}
 	// A batch job whose launch slurmctld has not seen by then is lost to it (slurm.conf(5)).
-	if limit, ok := seconds(c["BatchStartTimeout"]); ok && alloc && p.settings.prolog >= limit {
+	if limit, ok := seconds(c["BatchStartTimeout"]); ok && alloc && prolog && p.settings.prolog >= limit {
 		add(core.Warning, "BatchStartTimeout", fmt.Sprintf("slurmctld takes a batch job for lost after %s, before Prolog's limit of %s is over", limit, p.settings.prolog),
 			fmt.Sprintf("set BatchStartTimeout=%.0f in slurm.conf, or lower %s in config.hcl", (p.settings.prolog+10*time.Second).Seconds(), fieldProlog))
 	}
@@ -75,7 +86,7 @@ func (p *Plugin) findings(c map[string]string) []core.Finding {
 		{"PrologEpilogTimeout", "Prolog and Epilog", max(p.settings.prolog, epilogLimit)}, // the newer releases have one for each beside it
 		{"PrologTimeout", "Prolog", p.settings.prolog}, {"EpilogTimeout", "Epilog", epilogLimit},
 	} {
-		if limit, ok := seconds(c[end.name]); ok && end.limit >= limit {
+		if limit, ok := seconds(c[end.name]); ok && end.limit >= limit && (prolog || end.name != "PrologTimeout") {
 			add(core.Warning, end.name, fmt.Sprintf("slurmd ends %s after %s, before Weft's limit of %s is over, and drains the node", end.of, limit, end.limit),
 				fmt.Sprintf("set %s=%.0f in slurm.conf, or take it out", end.name, (end.limit+10*time.Second).Seconds()))
 		}

@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 		p := New("tioga")
 		p.settings.prolog = c.limit
 		fmt.Fprintf(&all, "== %s\n", c.what)
-		for _, f := range p.findings(readConfig(strings.Replace(goodConfig, c.from, c.to, 1))) {
+		for _, f := range p.findings(readConfig(strings.Replace(goodConfig, c.from, c.to, 1)), false) {
 			fmt.Fprintf(&all, "%d %s\n  %s\n  %s\n", f.Severity, f.What, f.Evidence, f.Remedy)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
 	"github.com/weft-hpc/weft/people"
+	"github.com/weft-hpc/weft/plugins/slurm/stack"
 	"github.com/weft-hpc/weft/poll"
 )
 
@@ -20,6 +21,7 @@ type Plugin struct {
 	people    *people.Database
 	uid       uint32 // as whom Slurm's commands ask
 	cpus      *poll.Kept[supply]
+	daemons   func() []stack.Daemon // of Slurm, on this host
 }
 
 var (
@@ -41,7 +43,7 @@ func New(name string) *Plugin {
 		Dialect: dialect, name: name, settings: defaults(), people: people.New(nil), uid: uint32(os.Geteuid()),
 		cpus: poll.NewKept[supply](),
 	}
-	p.run = commands(p.settings)
+	p.run, p.daemons = commands(p.settings), func() []stack.Daemon { return stack.Daemons("/proc") }
 	p.questions.ask = p.jobs
 	return p
 }

@@ -112,7 +112,7 @@ func (o Options) plan(c *conf) *Plan {
 		for _, s := range ch.replace {
 			replace(s)
 		}
-		text := script{hook: ch.hook, scheduler: o.Scheduler, program: o.Hook, dir: o.Dir, site: ch.site}.file()
+		text := script{hook: ch.hook, scheduler: o.Scheduler, program: o.Hook, dir: o.Dir, site: ch.site, lenient: len(phases) == 1}.file()
 		p.Files = append(p.Files, ch.file)
 		p.Own(plan.Change{Path: ch.file, Text: text, Mode: 0o755}, plan.IsSealed)
 		stale, _, _ := folder(ch.folder)

@@ -127,13 +127,7 @@ func (p *Plan) plugin(o Options, c *conf) {
 		p.Add(plan.Refusal, stack.File, build, "%v", err)
 		return
 	}
-	var lines []string
-	for _, key := range stack.Settings() {
-		if s, set := c.last(key); set {
-			lines = append(lines, key+"="+s.Value)
-		}
-	}
-	if release, err := o.Spank.Prove(path, lines); err != nil {
+	if release, err := o.Spank.Prove(path, c.started()); err != nil {
 		p.Add(plan.Refusal, stack.File, build, "it was built for Slurm %s, and this host's does not load it: %v", built, err)
 	} else {
 		p.Add(plan.Fine, stack.File, "", "it was built for Slurm %s, and this host's Slurm %s has loaded it", built, release)

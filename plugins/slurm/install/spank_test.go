@@ -54,6 +54,9 @@ func TestSpankAndBack(t *testing.T) {
 			if !strings.HasPrefix(with["weft/slurm/weft.c"], "-rw-r--r--\nint x;\n// weft seal ") {
 				t.Errorf("weft.c: %s", with["weft/slurm/weft.c"])
 			}
+			if !strings.Contains(with["weft/slurm/epilog"], " slurm epilog || :\n") {
+				t.Errorf("Epilog may drain a node:\n%s", with["weft/slurm/epilog"])
+			}
 			if p := g.plan(); len(p.Changes) > 0 {
 				t.Errorf("a second time: %+v", p.Changes)
 			}

@@ -16,8 +16,11 @@ const (
 )
 
 // Built tells for which release of Slurm the SPANK plugin at path was built, by the symbols that Slurm reads. It loads
-// nothing. The error says why the file is not Weft's plugin.
+// nothing. The error says why the file is not Weft's plugin, or who else could change it.
 func Built(path string) (Release, error) {
+	if d := file.Trust(path); d != nil {
+		return 0, core.Errorf(core.BadConfig, "%w, and slurmstepd loads it as root", d).WithRemedy(d.Remedy)
+	}
 	f, err := elf.Open(path)
 	if err != nil {
 		return 0, core.Errorf(core.BadConfig, "%s: %w", path, file.Bare(err))
