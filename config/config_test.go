@@ -80,6 +80,9 @@ func TestFindings(t *testing.T) {
 			"  auto_mtls = true\n  in_process = true\n}\n",
 		"bounds": base + "driver \"lsf\" {\n  command = [\"/opt/weft-lsf\"]\n  memory = 63\n  processes = \"many\"\n}\n" +
 			"scheduler \"slurm\" \"s\" {\n  in_process = true\n  memory = 64\n  processes = 65536\n}\n",
+		"mode": base + "scheduler \"slurm\" \"s\" {\n  mode = \"watch\"\n  enforce {\n    nodes = \"n1\"\n  }\n}\n" +
+			"scheduler \"flux\" \"f\" {\n  mode = \"observe\"\n  enforce {\n    nodes = \"n[1-9]\"\n    queues = []\n    users = \"a\"\n  }\n}\n" +
+			"scheduler \"pbs\" \"p\" {\n  mode = \"observe\"\n  enforce {}\n}\nscheduler \"local\" \"l\" {\n  mode = \"observe\"\n}\n",
 		"command":           base + "driver \"lsf\" {\n  command = [\"weft-lsf\"]\n  in_process = true\n}\n",
 		"address":           base + "server { listen = \"6464\" }\nagent { server = \"h:0\" }\n",
 		"store":             base + "server { store = \"\" }\n",

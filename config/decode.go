@@ -17,7 +17,7 @@ import (
 // Decode applies the plugin's schema to its block. Fields that the block leaves out have their defaults.
 func (p Plugin) Decode(schema core.Schema) (core.Values, []hclfile.Finding) {
 	d := decoder{file: p.file}
-	values := d.body(p.block.Body, schema, hclfile.Title(p.block), reserved[p.Kind])
+	values := d.body(p.block.Body, schema, hclfile.Title(p.block), reserved[p.Kind], reservedBlocks[p.Kind])
 	return values, hclfile.Sort(d.findings)
 }
 
@@ -55,9 +55,12 @@ type decoder struct {
 	findings []hclfile.Finding
 }
 
-// body reads one level; also is what may stand there beside the schema's fields.
-func (d *decoder) body(body *hclsyntax.Body, schema core.Schema, where string, also []string) core.Values {
+// body reads one level; also and alsoBlocks may stand there beside the schema's fields.
+func (d *decoder) body(
+	body *hclsyntax.Body, schema core.Schema, where string, also []string, alsoBlocks map[string]hclfile.BlockShape,
+) core.Values {
 	shape := hclfile.Shape{Where: where, Attributes: slices.Clone(also), Blocks: map[string]hclfile.BlockShape{}}
+	maps.Copy(shape.Blocks, alsoBlocks)
 	fields := map[string]core.Field{}
 	for _, field := range schema.Fields {
 		fields[field.Name] = field
@@ -79,12 +82,15 @@ func (d *decoder) body(body *hclsyntax.Body, schema core.Schema, where string, a
 	}
 	for _, name := range slices.Sorted(maps.Keys(shape.Blocks)) {
 		field := fields[name]
+		if _, ours := alsoBlocks[name]; ours {
+			continue
+		}
 		var blocks []core.Values
 		for _, block := range body.Blocks {
 			if block.Type != name || len(block.Labels) != field.Labels {
 				continue
 			}
-			inner := d.body(block.Body, field.Block, where+": "+hclfile.Title(block), nil)
+			inner := d.body(block.Body, field.Block, where+": "+hclfile.Title(block), nil, nil)
 			for i, label := range block.Labels {
 				inner[fmt.Sprintf("label%d", i)] = label
 			}

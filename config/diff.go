@@ -134,9 +134,10 @@ func named[T any](a, b []T, title func(T) string, same func(T, T) bool) []string
 }
 
 // frame compares what of two blocks needs a restart of the daemon: neither the plugin's own nor its bounds, which it gets
-// at each start.
+// at each start. The mode needs none either: a site must be able to go back at once.
 func (p Plugin) frame(q Plugin) bool {
 	p.Memory, p.Processes = q.Memory, q.Processes
+	p.Observe, p.Enforce = q.Observe, q.Enforce
 	p.file, p.block, q.file, q.block = nil, nil, nil, nil
 	return reflect.DeepEqual(p, q)
 }

@@ -83,3 +83,41 @@ func parse(t *testing.T, text string) *config.Config {
 	}
 	return c
 }
+
+// TestModeNeedsNoRestart sees that every step from observing to serving all jobs, and back, is in force at once.
+func TestModeNeedsNoRestart(t *testing.T) {
+	site := func(mode string) *config.Config {
+		return parse(t, `
+nodes = "n[1-4]"
+pool "jobs" { vnis = "1024-2047" }
+scheduler "slurm" "s" {
+`+mode+`
+}
+driver "sim" {}
+`)
+	}
+	steps := []string{
+		`mode = "observe"`,
+		"mode = \"observe\"\nenforce {\nnodes = \"n1\"\n}\n",
+		"mode = \"observe\"\nenforce {\nqueues = [\"debug\"]\n}\n",
+		`mode = "enforce"`, "", `mode = "observe"`,
+	}
+	serves := []string{"", "n1", "n1 n2", "n1 n2", "n1 n2", ""}
+	for i, step := range steps[1:] {
+		a, b := site(steps[i]), site(step)
+		for _, of := range []config.Daemon{config.OfServer, config.OfAgent} {
+			if diff := cmp.Diff([]string{`scheduler "slurm" "s": in force now`}, config.Diff(of, a, b)); diff != "" {
+				t.Errorf("from %s to %s: %s", steps[i], step, diff)
+			}
+			var on []string
+			for _, node := range []string{"n1", "n2"} {
+				if !config.InForce(of, a, b).Schedulers[0].Observes(node) {
+					on = append(on, node)
+				}
+			}
+			if got := strings.Join(on, " "); got != serves[i+1] {
+				t.Errorf("%s: jobs are served on %q, not on %q", step, got, serves[i+1])
+			}
+		}
+	}
+}

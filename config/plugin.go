@@ -22,7 +22,7 @@ const (
 
 // reserved are the attributes of a plugin's block that are ours.
 var reserved = map[string][]string{
-	kindScheduler: {"in_process", "command", "sha256", "auto_mtls", "memory", "processes", "at", "alias"},
+	kindScheduler: {"in_process", "command", "sha256", "auto_mtls", "memory", "processes", "at", "alias", "mode"},
 	kindDriver:    {"in_process", "command", "sha256", "auto_mtls", "memory", "processes"},
 }
 
@@ -39,6 +39,8 @@ type Plugin struct {
 	Processes int      // processes and threads that it may have, 64 to 65,536; 0: the default
 	At        string   // scheduler: the node whose agent runs the scheduler's half; empty: the server
 	Alias     []Alias  // scheduler: its names of nodes
+	Observe   bool     // scheduler: its jobs are only observed, but for those within Enforce
+	Enforce   *Enforce // scheduler: nil without Observe, and where no job is served
 
 	file  *hclfile.File
 	block *hclsyntax.Block
@@ -143,8 +145,11 @@ func (l *loader) plugin(block *hclsyntax.Block) {
 			}
 		case "alias":
 			p.Alias = l.alias(attr, what)
+		case "mode":
+			p.Observe = l.mode(attr, what)
 		}
 	}
+	l.enforce(&p, title)
 	if p.InProcess && p.Command != nil {
 		l.add(l.file.At(hclfile.Error, block.Body.Attributes["in_process"].NameRange, title+": a plugin with a command is a process; in_process is for built-in ones", "Leave one of the two out."))
 	}
