@@ -47,16 +47,19 @@ func AgeOf(started, booted, first time.Time) Age {
 }
 
 // Exempt lets the tasks of a job that runs on the node run on without a record, unless the job is younger than the agent's
-// first start. It reports whether it made the exemption, and fails where run cannot keep it.
-func Exempt(run rundir.Dir, j core.JobStatus, age func(started time.Time) Age) (made bool, err error) {
+// first start. It reports whether it made the exemption, and fails where run cannot keep it. The tasks of an observed
+// one keep the variables that they have.
+func Exempt(run rundir.Dir, j core.JobStatus, age func(started time.Time) Age, observed bool) (made bool, err error) {
 	of := Older // a job whose start is unknown: its prepare may be waiting for this agent, and must not be passed over
 	if j.Started != 0 {
 		of = age(time.Unix(j.Started, 0))
 	}
-	switch of {
-	case Older:
+	switch {
+	case of != Younger && observed:
+		err = run.Observe(j.JobID)
+	case of == Older:
 		err = run.Exempt(j.JobID)
-	case Settled:
+	case of == Settled:
 		err = run.ExemptRun(j.Run)
 	default:
 		return false, nil
@@ -114,8 +117,9 @@ func (a *Agent) exempt(scheduler string, j core.JobStatus, m *node.Machine) (mad
 	if j.Scheduler != scheduler || j.State != core.JobRunning || m.Known(j.Run) || d.Exempted(j.JobID) {
 		return false, nil
 	}
-	made, err = Exempt(d, j, a.needs.First.Age)
-	if made {
+	observed := a.mode(scheduler) != ServesAll
+	made, err = Exempt(d, j, a.needs.First.Age, observed)
+	if made && !observed {
 		a.audit.Warn(auditBypass, core.LogJob, j.Key.String(), core.LogOwner, j.UID,
 			core.LogWhy, "the job ran here before the agent did: its tasks run on without variables and without isolation of their own")
 	}

@@ -24,17 +24,27 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	}
 	out := core.Outcome{Action: ask.Action, Key: ask.Key}
 	bypassed := false
-	if err != nil {
+	leaves := false // the job as it is
+	switch {
+	case err != nil && a.observes(call.Scheduler):
+		leaves = true
+	case err != nil:
 		out.Err = core.AsError(err)
-	} else {
+	default:
 		ask.Call = call.ID // one id from weft-hook to the driver, whatever the adapter made of it
-		out = a.Do(ctx, ask, call.Peer)
+		out = a.doObserved(ctx, ask, call.Peer)
+		if leaves = a.left(ask, call.Peer, out.Err); leaves {
+			break
+		}
 		failed := out.Err != nil
 		a.exception(ask, call.Peer, &out)
 		bypassed = failed && out.Err == nil
 		a.degrade(call, ask, &out)
 		a.requeue(ctx, ask, call.Peer, out.Err)
 		a.begin(ctx, ask, call.Peer, &out)
+	}
+	if leaves {
+		out = core.Outcome{Action: ask.Action, Key: ask.Key}
 	}
 	if ask.Action == core.Running {
 		out.Key = core.Key{}

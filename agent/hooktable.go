@@ -65,7 +65,11 @@ func hooksOf(ctx context.Context, name, label string, adapter core.Hooks) (s run
 		if err != nil {
 			return s, true, core.Errorf(core.AsError(err).Reason, "scheduler %s: phase %s: what it says while Weft is bypassed: %w", label, p.Name, err)
 		}
-		s.Phases = append(s.Phases, rundir.Phase{HookPhase: p, Bypass: reply})
+		leave, err := adapter.Render(ctx, call, core.Outcome{Action: p.Action})
+		if err != nil {
+			return s, true, core.Errorf(core.AsError(err).Reason, "scheduler %s: phase %s: what it says of a job that is only observed: %w", label, p.Name, err)
+		}
+		s.Phases = append(s.Phases, rundir.Phase{HookPhase: p, Bypass: reply, Leave: leave})
 	}
 	return s, true, nil
 }

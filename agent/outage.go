@@ -59,6 +59,13 @@ func (o *outage) ended(now time.Duration, err error, wait time.Duration) {
 	o.log.Warn("no session with the server; running jobs do not notice, new ones wait", attrs...)
 }
 
+// connected reports whether there is a session.
+func (o *outage) connected() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.up
+}
+
 // over says that the server has answered the first report of a session.
 func (o *outage) over(now time.Duration) {
 	o.mu.Lock()

@@ -29,6 +29,7 @@ const (
 	JobEnded     Reason = "job-ended"
 	NotPlaced    Reason = "not-placed"
 	NoRecord     Reason = "no-record"
+	Observed     Reason = "observed"
 
 	PoolEmpty     Reason = "pool-empty"
 	ServerAway    Reason = "server-away"
@@ -110,6 +111,10 @@ var reasons = []About{
 		"this node holds nothing for the job, so a task of it would run without isolation",
 		"start the job again; if it recurs, look for the job's prepare in the agent's log, and check that the " +
 			"scheduler runs Weft's prolog on this node"},
+	{Observed, Denied, ScopeNone,
+		"Weft only observes the job: its scheduler has `mode = \"observe\"` in config.hcl, or had it when the job " +
+			"started",
+		"no action is needed; `weft observe` shows what the job would have got"},
 	{PoolEmpty, Exhausted, ScopeSystem,
 		"every VNI of the pool is in use, held or in quarantine",
 		"`weft vnis` shows who has them and why each is not free; free held ones by repairing their nodes, or " +

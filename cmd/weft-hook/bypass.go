@@ -21,7 +21,7 @@ func (c *call) bypass(ctx context.Context, phase rundir.Phase) int {
 	reply, note := phase.Bypass, "went by"
 	switch phase.Action {
 	case core.Prepare:
-		c.exempt(job)
+		c.exempt(job, phase.Observe)
 	case core.CleanUp, core.Running:
 		ctx, cancel := context.WithTimeout(ctx, bypassLimit)
 		defer cancel()
@@ -43,12 +43,16 @@ func (c *call) bypass(ctx context.Context, phase rundir.Phase) int {
 }
 
 // exempt lets the tasks of a job run that was not prepared, also when the bypass is over. What an earlier run of the job left goes.
-func (c *call) exempt(job core.JobID) {
+func (c *call) exempt(job core.JobID, observed bool) {
 	if job.Job == "" {
 		c.say("Weft is bypassed, and the variables do not say which job this is: its tasks fail once the bypass is over")
 		return
 	}
-	c.warn(c.dir.Exempt(job))
+	if observed {
+		c.warn(c.dir.Observe(job))
+	} else {
+		c.warn(c.dir.Exempt(job))
+	}
 	c.warn(c.dir.RemoveEnviron(job))
 }
 

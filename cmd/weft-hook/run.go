@@ -34,11 +34,16 @@ func (c *call) run() int {
 	c.watch.Reset(phase.Limit - time.Since(c.began))
 	ctx, cancel := context.WithDeadline(context.Background(), c.began.Add(phase.Limit-margin(phase.Limit)))
 	defer cancel()
+	if phase.Observe {
+		phase.Bypass = phase.Leave
+	}
 	switch {
 	case phase.Action == core.Environment:
 		return c.environment(ctx, phase, bypassed)
 	case bypassed:
 		return c.bypass(ctx, phase)
+	case phase.Observe:
+		return c.observe(ctx, phase)
 	}
 	return c.ask(ctx, phase)
 }
@@ -58,19 +63,26 @@ func margin(limit time.Duration) time.Duration { return min(limit/8, 250*time.Mi
 // environment tells a job's variables to one of its tasks: by the file that prepare left, and only where there is none by the agent, since all tasks of
 // a job start at once.
 func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed bool) int {
-	if !bypassed && hook.Unread(os.Stdout) {
+	goesBy := bypassed || phase.Observe
+	if !goesBy && hook.Unread(os.Stdout) {
 		return c.fail(core.Errorf(core.InternalFault, "standard output: nobody reads the job's variables: it is closed, or %s", os.DevNull))
 	}
 	job, err := c.job(phase)
-	if err != nil && !bypassed {
+	if err != nil && !goesBy {
 		return c.fail(err)
 	}
 	// An exemption beside a file is the younger of the two: a prepare ends exemptions, a bypassed one removes the file.
-	if job.Job != "" && c.dir.Exempted(job) {
+	switch {
+	case job.Job == "":
+	case c.dir.Observed(job):
+		return c.reply(phase.Leave)
+	case c.dir.Exempted(job):
 		return c.reply(phase.Bypass)
 	}
+	left := false // the job has a file here, which this may not read or which is of another boot of its NICs
 	if job.Job != "" {
 		e, err := c.dir.Environ(job)
+		left = !errors.Is(err, fs.ErrNotExist)
 		if r, ok := e.Told(phase.Name, c.leads(phase.First, job)); err == nil && ok && rundir.Hold(e.Signs) {
 			if reply, ok := r.For(c.first(phase.Step)); ok {
 				return c.reply(reply)
@@ -80,7 +92,7 @@ func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed boo
 			c.warn(err)
 		}
 	}
-	if bypassed {
+	if bypassed || phase.Observe && !left {
 		return c.reply(phase.Bypass)
 	}
 	return c.ask(ctx, phase)

@@ -40,7 +40,7 @@ func (a *Node) ExemptRunning(ctx context.Context, run rundir.Dir, boot string, l
 			}
 		}
 		for _, j := range jobs {
-			made, err := agent.Exempt(run, j, age)
+			made, err := agent.Exempt(run, j, age, false)
 			if err != nil {
 				return nil, err
 			}

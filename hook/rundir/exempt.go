@@ -16,6 +16,18 @@ type exemption struct {
 	Generation uint32 `json:"generation"`
 	UID        uint32 `json:"uid"`
 	Submitted  int64  `json:"submitted"`
+	Observed   bool   `json:"observed,omitempty"` // of whichever run: another manager serves it
+}
+
+// Observe lets tasks of a job run without a record, and as they are: Weft only observes the job, for as long as it runs.
+func (d Dir) Observe(job core.JobID) error {
+	return d.exempt(job, []byte("{\"observed\":true}\n"))
+}
+
+// Observed reports whether Weft only observes a job. Any doubt means that it does not.
+func (d Dir) Observed(job core.JobID) bool {
+	e, ok := d.exemption(job)
+	return ok && e.Observed
 }
 
 // Exempt lets tasks of a job run without a record: it went by while Weft was bypassed. A prepare of the job ends it.
@@ -24,7 +36,7 @@ func (d Dir) Exempt(job core.JobID) error { return d.exempt(job, nil) }
 // ExemptRun lets tasks of a run do so that began before Weft did on this node. A prepare of that same run is of a job that has no VNI elsewhere, and does not
 // end it: half a job with a VNI could not talk to the other half.
 func (d Dir) ExemptRun(run core.Run) error {
-	text, err := json.Marshal(exemption{run.Generation, run.UID, run.Submitted})
+	text, err := json.Marshal(exemption{Generation: run.Generation, UID: run.UID, Submitted: run.Submitted})
 	if err != nil {
 		return core.Errorf(core.InternalFault, "exemption of %s: %w", run.Key, err)
 	}
@@ -97,17 +109,18 @@ func list(path string, most int) ([]string, error) {
 
 // ExemptedRun is the run of a job that ExemptRun has exempted. Any doubt means that there is none.
 func (d Dir) ExemptedRun(job core.JobID) (core.Run, bool) {
-	path, err := d.ofJob(exempts, job)
-	if err != nil {
-		return core.Run{}, false
-	}
-	text, err := d.read(path, maxExempt, checkOwner)
-	if err != nil {
-		return core.Run{}, false
-	}
-	var e exemption
-	if err := json.Unmarshal(text, &e); err != nil {
+	e, ok := d.exemption(job)
+	if !ok || e.Observed {
 		return core.Run{}, false
 	}
 	return core.Run{Key: core.Key{JobID: job, Generation: e.Generation}, Fingerprint: core.Fingerprint{UID: e.UID, Submitted: e.Submitted}}, true
+}
+
+func (d Dir) exemption(job core.JobID) (e exemption, ok bool) {
+	path, err := d.ofJob(exempts, job)
+	if err != nil {
+		return e, false
+	}
+	text, err := d.read(path, maxExempt, checkOwner)
+	return e, err == nil && json.Unmarshal(text, &e) == nil
 }

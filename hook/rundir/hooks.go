@@ -26,6 +26,11 @@ type Phase struct {
 	core.HookPhase
 	Bypass core.HookReply
 	Away   *core.HookReply // what is said when nobody answers, where the site has chosen to run jobs all the same; nil: that is a failure
+
+	// Observe says that the scheduler's jobs are only observed on this node: nothing fails, and a job without a record
+	// gets Leave.
+	Observe bool
+	Leave   core.HookReply // what is said of a job that is only observed: its tasks stay as they are
 }
 
 // Bounds of hooks.json.
@@ -132,6 +137,8 @@ func (p Phase) check() error {
 		return bad("it reads %d bytes of standard input, outside 0 to %d", p.Stdin, MaxStdin)
 	case p.Bypass.Exit != 0:
 		return bad("it would fail with %d while Weft is bypassed", p.Bypass.Exit)
+	case p.Leave.Exit != 0:
+		return bad("it would fail with %d for a job that is only observed", p.Leave.Exit)
 	case p.Away != nil && p.Away.Exit != 0:
 		return bad("it would fail with %d where it is to go by when nobody answers", p.Away.Exit)
 	}

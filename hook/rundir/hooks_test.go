@@ -20,13 +20,13 @@ func sample() Hooks {
 			{core.HookPhase{
 				Name: "prolog", Action: core.Prepare, Root: true, Variables: []string{"SLURM_JOB_UID"}, Job: []string{"SLURM_HET_JOB_ID", "SLURM_JOB_ID"},
 				Limit: 8 * time.Second,
-			}, core.HookReply{}, nil},
+			}, core.HookReply{}, nil, true, core.HookReply{}},
 			{core.HookPhase{Name: "taskprolog", Action: core.Environment, Job: []string{"SLURM_JOB_ID"}, Step: []string{"SLURM_STEP_ID"}, First: []string{"SLURM_PROCID"}, Limit: 8 * time.Second},
-				core.HookReply{Stdout: []byte("unset SLINGSHOT_VNIS\n")}, nil},
+				core.HookReply{Stdout: []byte("unset SLINGSHOT_VNIS\n")}, nil, true, core.HookReply{Stdout: []byte("leave\n")}},
 		}},
 		{Name: "corona", Type: "flux", Phases: []Phase{
-			{core.HookPhase{Name: "epilog", Action: core.CleanUp, Root: true, Stdin: 100, Limit: time.Minute}, core.HookReply{}, nil},
-			{core.HookPhase{Name: "room", Action: core.Room, Root: true, Limit: time.Second}, core.HookReply{}, &core.HookReply{Stdout: []byte("yes\n")}},
+			{core.HookPhase{Name: "epilog", Action: core.CleanUp, Root: true, Stdin: 100, Limit: time.Minute}, core.HookReply{}, nil, false, core.HookReply{}},
+			{core.HookPhase{Name: "room", Action: core.Room, Root: true, Limit: time.Second}, core.HookReply{}, &core.HookReply{Stdout: []byte("yes\n")}, false, core.HookReply{}},
 		}},
 		{Name: "a", Type: "pbs"}, {Name: "b", Type: "pbs"},
 	}}

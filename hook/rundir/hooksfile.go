@@ -35,6 +35,8 @@ type (
 		Limit     string   `json:"limit"`
 		Bypass    Reply    `json:"bypass"`
 		Away      *Reply   `json:"away,omitempty"`
+		Observe   bool     `json:"observe,omitempty"`
+		Leave     Reply    `json:"leave,omitzero"`
 	}
 )
 
@@ -56,7 +58,7 @@ func (h Hooks) Encode() ([]byte, error) {
 		for _, p := range s.Phases {
 			out.Phases = append(out.Phases, phaseFile{
 				p.Name, p.Action.String(), p.Root, p.Variables, p.Job, p.Step, p.First, p.Stdin, p.Limit.String(),
-				Reply(p.Bypass), (*Reply)(p.Away),
+				Reply(p.Bypass), (*Reply)(p.Away), p.Observe, Reply(p.Leave),
 			})
 		}
 		f.Schedulers = append(f.Schedulers, out)
@@ -92,7 +94,7 @@ func ParseHooks(text []byte) (Hooks, error) {
 				core.HookPhase{
 					Name: p.Name, Action: action(p.Action), Root: p.Root, Variables: p.Variables, Job: p.Job, Step: p.Step, First: p.First,
 					Stdin: p.Stdin, Limit: limit,
-				}, core.HookReply(p.Bypass), (*core.HookReply)(p.Away),
+				}, core.HookReply(p.Bypass), (*core.HookReply)(p.Away), p.Observe, core.HookReply(p.Leave),
 			})
 		}
 		h.Schedulers = append(h.Schedulers, out)

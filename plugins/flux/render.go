@@ -15,9 +15,15 @@ const (
 	ExitAgain = 75
 )
 
+// leave tells the shell plugin that Weft only observes the job: its environment stays as it is.
+const leave = "leave\n"
+
 // Render says what came of a hook in Flux's way. Only a failure of the node's own makes prolog or epilog fail, since Flux drains the node then. A job that
 // cannot have what it asked for gets nothing, and its shell ends it.
 func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (core.HookReply, error) {
+	if call.Phase == PhaseShell && o.Err == nil && len(o.Environment)+len(o.Warnings) == 0 {
+		return core.HookReply{Stdout: []byte(leave)}, nil // a shell without a word must not start
+	}
 	if call.Phase == PhaseShell {
 		return scheduler.Environment(o, ExitFailed) // the shell plugin obeys its lines
 	}

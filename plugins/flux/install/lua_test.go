@@ -209,3 +209,21 @@ func TestAJobsIDIsNoCommand(t *testing.T) {
 		}
 	})
 }
+
+// TestAnObservedJobStaysAsItIs: another manager gave it its variables, and Weft only looks.
+func TestAnObservedJobStaysAsItIs(t *testing.T) {
+	h := newHost(t, "echo leave")
+	job := []string{"FI_CXI_COLL_JOB_ID=c7", "FLUX_JOB_ID=ƒ2", "FLUX_JOB_ID_PATH=/ƒ2", "SLINGSHOT_VNIS=4000"}
+	h.shell(t, "0", []string{systemURI}, job, func(t *testing.T, exit int, lines []string) {
+		if diff := cmp.Diff(job, lines); diff != "" || exit != 0 {
+			t.Errorf("exit %d: %s", exit, diff)
+		}
+	})
+	under := newHost(t, `[ "$2" = taskprolog ] || { echo 'print weft: no such job'; exit 1; }`)
+	inner := []string{"FLUX_JOB_ID=ƒ9", "FLUX_JOB_ID_PATH=/ƒ2/ƒ9", "SLINGSHOT_VNIS=4000"}
+	under.shell(t, "0", []string{innerURI, "SLURM_JOB_ID=77"}, inner, func(t *testing.T, exit int, lines []string) {
+		if diff := cmp.Diff(inner, lines); diff != "" || exit != 0 {
+			t.Errorf("under Slurm: exit %d: %s", exit, diff)
+		}
+	})
+}

@@ -39,7 +39,11 @@ local function call(variables, ...)
 end
 
 -- obey puts what weft-hook said into the job's environment; false and why where it is no environment. Nothing is set unless all of it is understood.
+-- The third result is that Weft only observes the job.
 local function obey(lines, code)
+    if code == 0 and #lines == 1 and lines[1] == "leave" then
+        return true, nil, true
+    end
     local unset, set, said = {}, {}, {}
     for _, line in ipairs(lines) do
         local name, value = string.match(line, "^export ([A-Z_][A-Z0-9_]*)=(.*)$")
@@ -80,16 +84,20 @@ end
 local function environment()
     local path, outer, inner = around()
     local ours = not inner and os.getenv("FLUX_URI") == system
-    local ok, why = false, "weft: this job has no id"
+    local ok, why, leave = false, "weft: this job has no id", false
     if outer and (ours or inner) then
         local rank = inner and "" or tostring(shell.info.rank) -- the first shell prints the job's warnings
         local variables = { FLUX_JOB_ID = outer, FLUX_JOB_ID_PATH = path, WEFT_SHELL_RANK = rank }
-        ok, why = obey(call(variables, scheduler, "shell"))
+        ok, why, leave = obey(call(variables, scheduler, "shell"))
     end
     if not ok and not ours then
         -- A Flux instance that Slurm, or a user, started: Slurm's job has the network, and its variables differ between nodes.
         if os.getenv("SLURM_JOB_ID") then
-            ok, why = obey(call({ SLURM_PROCID = "" }, slurm, "taskprolog"))
+            local lines, code = call({ SLURM_PROCID = "" }, slurm, "taskprolog")
+            if code == 0 and #lines == 0 then
+                return -- Weft only observes Slurm's jobs
+            end
+            ok, why, leave = obey(lines, code)
         elseif not os.getenv("SLINGSHOT_VNIS") then
             return -- nobody around has a network of Weft's
         end
@@ -98,7 +106,7 @@ local function environment()
         shell.die(why)
         return false
     end
-    if shell.getenv("FI_CXI_COLL_JOB_ID") then
+    if not leave and shell.getenv("FI_CXI_COLL_JOB_ID") then
         shell.setenv("FI_CXI_COLL_JOB_STEP_ID", path)
     end
 end
