@@ -58,6 +58,12 @@ type Drain struct {
 	Scheduler string // empty: every one
 }
 
+// Spare tells why a node would be taken out of service, if jobs on it were served.
+type Spare struct {
+	Node   string
+	Reason string
+}
+
 // Resume takes a node back into service in a scheduler, or in every one that Drain was told of it.
 type Resume struct {
 	Node      string
@@ -99,5 +105,6 @@ func (Fail) action()     {}
 func (Over) action()     {}
 func (Drain) action()    {}
 func (Resume) action()   {}
+func (Spare) action()    {}
 func (Done) action()     {}
 func (Say) action()      {}

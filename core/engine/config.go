@@ -20,8 +20,9 @@ type Config struct {
 	Nodes      []string // that must report before a new store grants anything
 	System     System
 	Pools      []Pool
-	Schedulers []string // labels
-	Policy     Text     // the policy that decides now
+	Schedulers []string            // labels
+	Observe    map[string]Observed // by label, those whose jobs are only observed
+	Policy     Text                // the policy that decides now
 	Rules      Rules
 }
 

@@ -24,6 +24,18 @@ type mirror struct {
 
 // drainNode sets Weft's own flag, which goes to the node and to every scheduler that lists it. By is a person.
 func (m *Machine) drainNode(n *node, reason, by string) {
+	if reason != "" && by == "" && m.spares(n.Name) {
+		if n.spared != reason {
+			n.spared = reason
+			m.do(Say{Node: n.Name, Text: "not drained, since its jobs are only observed: " + reason})
+			m.do(Spare{Node: n.Name, Reason: reason})
+		}
+		if reason = ""; n.Drained == "" {
+			return
+		}
+	} else {
+		n.spared = ""
+	}
 	n.Drained, n.DrainedBy, n.DrainedAt = reason, by, m.now.Wall
 	if reason == "" {
 		n.DrainedAt = time.Time{}

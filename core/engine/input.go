@@ -27,6 +27,7 @@ type Said struct {
 	Decision   Decision    // by policy, of Job
 	Policy     Text        // that policy: by the time of the Step another may be in force, or the third already
 	Err        *core.Error // instead of both
+	Observed   bool        // Weft leaves the job as it is, unless it has granted it something before
 	placements []hosts     // of Job, parsed
 }
 

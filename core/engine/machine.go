@@ -95,7 +95,9 @@ type node struct {
 	strays   []core.Service   // its unknown services, as it reported them last
 	changed  time.Duration    // when Drained changed last; 0: not in this process
 	missed   []core.Unanswered
-	crowd    string // why it is out of service for strays, which are not held beyond the bound; empty: it is not
+	crowd    string     // why it is out of service for strays, which are not held beyond the bound; empty: it is not
+	foreign  []core.VNI // of its services that another manager made, in order; held in the pools
+	spared   string     // why it would be out of service if jobs on it were served
 }
 
 // watch is a scheduler's part of the machine.

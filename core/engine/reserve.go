@@ -19,7 +19,16 @@ func (m *Machine) reserve(in Reserve) {
 			m.grantTo(in, n, r, nil)
 			return
 		}
+		if m.leaves(in) {
+			m.passBy(in)
+			return
+		}
 		m.do(Describe{in.Call})
+		return
+	}
+	if _, observed := m.cfg.Observe[in.Ask.Key.Scheduler]; observed && in.Said.Err != nil &&
+		in.Said.Err.Scope() == core.ScopeJob && !m.granted(in.Ask.Key.JobID) {
+		m.passBy(in) // where it runs is not known, so it is not known to be served
 		return
 	}
 	if in.Said.Err != nil {
@@ -32,6 +41,10 @@ func (m *Machine) reserve(in Reserve) {
 		return
 	}
 	job := in.Said.Job
+	if in.Said.Observed && m.run(job.Run) == nil {
+		m.passBy(in)
+		return
+	}
 	if err := m.believe(in, job); err != nil {
 		m.refuse(in, err)
 		return

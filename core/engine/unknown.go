@@ -16,6 +16,7 @@ import (
 // the bound is not held, or one node could take every pool.
 func (m *Machine) unknown(n *node, services []core.Service) {
 	n.strays = services
+	defer m.foreign(n, services)
 	found, over := m.found(n, services)
 	for _, serial := range sortedOpen(n) {
 		j := n.open[serial]
@@ -61,6 +62,7 @@ func (m *Machine) found(n *node, services []core.Service) (found map[core.Run][]
 	found, over = map[core.Run][]core.VNI{}, map[core.Run]bool{}
 	for _, s := range services {
 		switch {
+		case m.observing():
 		case m.cfg.Served(n.Name, s.VNIs) != "" || !slices.ContainsFunc(s.VNIs, m.concerns):
 		case len(s.VNIs) > m.rules.Unknown:
 			over[core.Run{}] = true // its name would be as long as its VNIs
@@ -91,7 +93,7 @@ const crowdPrefix = "its unknown services hold more than "
 // judgeStrays looks at all unknown services again, by a changed configuration.
 func (m *Machine) judgeStrays() {
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
-		if n := m.nodes[name]; n.attached && len(n.strays) > 0 {
+		if n := m.nodes[name]; n.attached && (len(n.strays) > 0 || n.spared != "") {
 			m.unknown(n, n.strays)
 			m.redrain(n, n.trouble())
 		}
