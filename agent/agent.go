@@ -28,12 +28,12 @@ type Needs struct {
 	Requeuers  map[string]core.SchedulerClient // adapters that can tell their scheduler from this node while the server is away
 	Authority  core.Authority
 	Store      node.Store
-	Environ    string       // folder for the jobs' environments, Rundir.Environs(); empty: none is left
-	Rundir     rundir.Dir   // where the exempt list lies; empty: nobody is exempt
-	First      *FirstStart  // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
-	HookTable  rundir.Hooks // what weft-hook was told; empty: tasks are told nothing by the jobs' files
+	Environ    string                      // folder for the jobs' environments, Rundir.Environs(); empty: none is left
+	Rundir     rundir.Dir                  // where the exempt list lies; empty: nobody is exempt
+	First      *FirstStart                 // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
+	HookTable  rundir.Hooks                // what weft-hook was told; empty: tasks are told nothing by the jobs' files
 	Mode       func(scheduler string) Mode // nil: every job is served
-	Degrade    func() bool  // whether policy has on_failure = "degrade"; nil: it has not
+	Degrade    func() bool                 // whether policy has on_failure = "degrade"; nil: it has not
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
 	Meter      Meter        // nil: nothing is counted

@@ -60,7 +60,9 @@ func (a *Agent) Clean(
 	var at []int
 	for _, s := range orphans {
 		r := CleanRow{Device: s.Device, Service: s.ID, Owner: s.Owner.String(), VNIs: s.VNIs, Result: "orphan"}
-		if s.System {
+		if of := site.observed(); of != "" {
+			r.Result, r.Why = "kept", "scheduler "+of+` is in mode "observe", so another manager may have made it`
+		} else if s.System {
 			r.Result, r.Why = "kept", "it is marked as the system's; `cxi_service delete` on the node removes it"
 		} else if all, _ := site.ours(s.VNIs); !all {
 			r.Result, r.Why = "kept", "it has a VNI of none of Weft's pools, so it is somebody else's"

@@ -23,7 +23,9 @@ type Site struct {
 	Classes func() core.Classes     // that policy gives to some job that asks for none
 	// Service is the data service of which the node is a server and whose block has all of the VNIs, or empty.
 	Service func(node string, vnis []core.VNI) string
-	NICs    func() int // that each node has by config.hcl; 0: it does not say
+	// Observed is the label of a scheduler whose jobs are only observed, so that services are another manager's; empty: none.
+	Observed func() string
+	NICs     func() int // that each node has by config.hcl; 0: it does not say
 }
 
 // doctorLimit bounds an examination: a part that has not answered by then is a finding itself.

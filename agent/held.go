@@ -116,7 +116,10 @@ func (s *state) stray(t *core.Service) stray {
 	mine, some := s.site.ours(t.VNIs)
 	const clean = "`weft clean --dry-run` shows what would go, `weft clean` removes it"
 	y := stray{severity: core.Warning, remedy: clean}
+	of := s.site.observed()
 	switch {
+	case of != "":
+		y.severity, y.remedy = core.Notice, "none: scheduler "+of+` is in mode "observe", and another manager makes services`
 	case mine:
 	case some: // `weft clean` leaves it
 		y.remedy = "some of its VNIs are of Weft's pools and held for it: take them out of config.hcl's pools, or "
@@ -131,7 +134,7 @@ func (s *state) stray(t *core.Service) stray {
 	case lives:
 		y.is, y.delete = "is of job "+job.String()+", of which this node lost its record", false
 		y.remedy = "let the job end; then `weft clean` removes it"
-	case t.Owner.Kind == core.OwnerNone && t.Enabled:
+	case t.Owner.Kind == core.OwnerNone && t.Enabled && of == "":
 		y.severity, y.is = core.Warning, "belongs to nobody and lets every user of the node in"
 		if some {
 			y.severity = core.Critical
@@ -144,6 +147,13 @@ func (s *state) stray(t *core.Service) stray {
 		y.is = "is of no job that this node knows"
 	}
 	return y
+}
+
+func (s *Site) observed() string {
+	if s.Observed == nil {
+		return ""
+	}
+	return s.Observed()
 }
 
 // ours reports whether all, and whether some of the VNIs are of Weft's pools.

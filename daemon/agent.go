@@ -61,7 +61,10 @@ func Agent(ctx context.Context, site *settings.Site, host Host, o Options) (err 
 		return err
 	}
 	d.live.Accept = d.accept
-	d.live.Taken = func() []string { // other services may be unknown now
+	d.live.Taken = func() []string { // other services may be unknown now, and other jobs served
+		if err := d.table.Update(ctx); err != nil {
+			d.Log.Error("hooks of this node do not know of the reload", core.LogError, err)
+		}
 		_ = d.agent.Reread(ctx)
 		return nil
 	}
@@ -104,7 +107,7 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.table = adapters.NewHookTable(ctx, d.adapters, d.run, d.Log)
+	d.table = adapters.NewHookTable(ctx, d.adapters, d.run, func(s string) bool { return d.mode(s) == agent.ServesNone }, d.Log)
 	if err := d.listen(); err != nil {
 		return err
 	}
@@ -120,7 +123,9 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 		Meter: d.page, Node: d.name, Boot: d.host.Boot, Hardware: d.host.Hardware, Driver: d.driver, Hooks: d.adapters.Hooks, Schedulers: d.adapters.Schedulers,
 		Requeuers: d.adapters.Requeuers, Authority: d.link, Store: d.records, Environ: d.run.Environs(), Rundir: d.run, First: first,
 		HookTable: d.table.Hooks(), Log: d.Log, Audit: d.audit.Logger, Degrade: func() bool { return d.live.Site().Policy.Degrade() },
+		Mode: d.mode,
 		Machine: machine.Config{
+			Observes:    func() bool { return len(d.live.Site().Engine.Observe) > 0 },
 			SelfService: d.adapters.Own, Cores: d.host.Cores,
 			Served: func(vnis []core.VNI) bool { return d.live.Site().Engine.Served(d.name, vnis) != "" },
 		},
@@ -131,6 +136,20 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 	d.adapters.Agent = d.agent
 	d.page.Watch(d.agent)
 	return nil
+}
+
+// mode says which jobs of a scheduler are served on this node.
+func (d *agentDaemon) mode(scheduler string) agent.Mode {
+	for _, p := range d.live.Site().Config.Schedulers {
+		switch {
+		case p.Name != scheduler || !p.Observe:
+		case p.Observes(d.name):
+			return agent.ServesNone
+		default:
+			return agent.ServesSome
+		}
+	}
+	return agent.ServesAll
 }
 
 // accept puts in force what is the agent's own: the blocks of local adapters, the server's address, and a certificate that was renewed.

@@ -54,7 +54,9 @@ func TestSomeAreServed(t *testing.T) {
 }
 
 func TestServes(t *testing.T) {
-	in := func(nodes ...string) func(string) bool { return func(n string) bool { return slices.Contains(nodes, n) } }
+	in := func(nodes ...string) func(string) bool {
+		return func(n string) bool { return slices.Contains(nodes, n) }
+	}
 	debug := job("1", "n[1-2]")
 	debug.Queue = "debug"
 	for _, c := range []struct {

@@ -18,6 +18,10 @@ type Config struct {
 
 	Served func([]core.VNI) bool // are they of a data service of which this node is a server: what carries them is its own
 
+	// Observes reports whether jobs of a scheduler are only observed here: another manager makes and removes services, so
+	// the NICs are read more often. nil: none is.
+	Observes func() bool
+
 	Cores      int           // of the node, as its kernel counts processors; 0: a share of them is all of it
 	CleanReply time.Duration // how long a clean-up hook, or the hook of a prepare that failed, waits before it is answered
 	BusyDrain  time.Duration // how long a NIC may keep a run from being made or removed before the node is drained, and before a fault is repeated

@@ -112,12 +112,18 @@ func (m *Machine) surveyed(in Read) {
 		if m.amiss(in.Devices) {
 			wait = min(wait, sweepAmiss)
 		}
+		if m.cfg.Observes != nil && m.cfg.Observes() {
+			wait = min(wait, SweepObserved)
+		}
 		m.surveyAt(m.now + wait)
 	}
 }
 
 // sweepAmiss is between readings while a NIC is away or at fault: who mends it, and resumes the node, looks a moment later whether it is seen again.
 const sweepAmiss = 5 * time.Second
+
+// SweepObserved is between readings while another manager makes services, whose life the server follows.
+const SweepObserved = 5 * time.Second
 
 // amiss reports whether a NIC cannot be used, or one that was sound before is not there; also for a while after a fault drained the node, since a process
 // that began later does not know which NICs there were.

@@ -40,11 +40,11 @@ func (a *Node) ExemptRunning(ctx context.Context, run rundir.Dir, boot string, l
 			}
 		}
 		for _, j := range jobs {
-			made, err := agent.Exempt(run, j, age, false)
+			made, err := agent.Exempt(run, j, age, a.observed[name])
 			if err != nil {
 				return nil, err
 			}
-			if made {
+			if made && !a.observed[name] {
 				audit.Warn("the job ran before the agent did: its tasks run on without variables and without isolation of their own", core.LogJob, j.Key.String())
 			}
 		}

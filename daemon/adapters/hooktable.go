@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,13 +36,26 @@ type HookTable struct {
 
 // NewHookTable asks every adapter of a node. Keep asks one that cannot tell yet when its plugin starts; until then its entry of the agent before this one
 // holds.
-func NewHookTable(ctx context.Context, a *Node, run rundir.Dir, log *slog.Logger) *HookTable {
+func NewHookTable(ctx context.Context, a *Node, run rundir.Dir, observes func(scheduler string) bool, log *slog.Logger) *HookTable {
 	t := &HookTable{
 		run: run, node: a.node, types: a.types, hooks: a.Hooks, log: log,
+		edit:    func(h *rundir.Hooks) { observe(h, observes) },
 		changed: func(h rundir.Hooks) { a.Agent.SetHookTable(h) },
 	}
 	t.begin(ctx)
 	return t
+}
+
+// observe marks the phases of the schedulers whose jobs are only observed.
+func observe(h *rundir.Hooks, observes func(scheduler string) bool) {
+	h.Schedulers = slices.Clone(h.Schedulers)
+	for i := range h.Schedulers {
+		s := &h.Schedulers[i]
+		s.Phases = slices.Clone(s.Phases)
+		for k := range s.Phases {
+			s.Phases[k].Observe = observes(s.Name)
+		}
+	}
 }
 
 // begin asks every adapter, without writing what it says.

@@ -72,7 +72,7 @@ func TestHooksAreWhatThePluginOfNowSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &Node{node: "n1", types: map[string]string{"tioga": "slurm"}, Hooks: map[string]core.Hooks{"tioga": p.Hooks()}}
-	f := NewHookTable(t.Context(), a, run, log)
+	f := NewHookTable(t.Context(), a, run, serves, log)
 	if err := f.Write(); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestHooksAreWhatThePluginOfNowSays(t *testing.T) {
 	cancel()
 	kept.Wait()
 	a.Hooks["tioga"] = cannotTell{}
-	if last := NewHookTable(t.Context(), a, run, log); len(last.Hooks().Schedulers) != 1 || last.fault == "" {
+	if last := NewHookTable(t.Context(), a, run, serves, log); len(last.Hooks().Schedulers) != 1 || last.fault == "" {
 		t.Errorf("an agent whose adapter does not start: %+v", last.Hooks())
 	}
 }
@@ -116,4 +116,21 @@ type cannotTell struct{ core.Hooks }
 
 func (cannotTell) Phases(context.Context) ([]core.HookPhase, error) {
 	return nil, core.Errorf(core.PluginAway, "scheduler tioga: %w", errors.New("exit status 1"))
+}
+
+func serves(string) bool { return false }
+
+// TestObservedSchedulersAreMarked for weft-hook, which then fails no hook, and only they.
+func TestObservedSchedulersAreMarked(t *testing.T) {
+	h := rundir.Hooks{Schedulers: []rundir.Scheduler{
+		{Name: "a", Phases: []rundir.Phase{{}, {}}}, {Name: "b", Phases: []rundir.Phase{{Observe: true}}},
+	}}
+	observe(&h, func(scheduler string) bool { return scheduler == "a" })
+	for _, s := range h.Schedulers {
+		for _, p := range s.Phases {
+			if p.Observe != (s.Name == "a") {
+				t.Errorf("scheduler %s is marked: %v", s.Name, p.Observe)
+			}
+		}
+	}
 }

@@ -26,7 +26,8 @@ type Node struct {
 	Schedulers map[string]core.SchedulerClient
 	Requeuers  map[string]core.SchedulerClient // those that this node may speak to
 	types      map[string]string
-	Own        []string // labels of type local
+	observed   map[string]bool // labels of the schedulers whose jobs are only observed
+	Own        []string        // labels of type local
 	Verbs      map[string]listener.Handler
 	local      map[string]localHalf // by label
 	gone       chan ended
@@ -56,11 +57,11 @@ func NewNode(ctx context.Context, site *settings.Site, name, dir string, plugins
 	a := &Node{
 		node: name, Hooks: map[string]core.Hooks{}, types: map[string]string{}, gone: make(chan ended, local.MaxJobs),
 		Schedulers: map[string]core.SchedulerClient{}, Requeuers: map[string]core.SchedulerClient{},
-		local: map[string]localHalf{},
+		local: map[string]localHalf{}, observed: map[string]bool{},
 	}
 	a.Verbs = map[string]listener.Handler{"begin": a.begin}
 	for _, p := range site.Config.Schedulers {
-		a.types[p.Name] = p.Type
+		a.types[p.Name], a.observed[p.Name] = p.Type, p.Observe
 		if p.Type != "local" {
 			s, findings := in.Spec(host.Scheduler, p)
 			if len(findings) > 0 {

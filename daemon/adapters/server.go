@@ -52,6 +52,10 @@ func (b *Server) edit(h *rundir.Hooks) {
 	h.Schedulers = slices.DeleteFunc(slices.Clone(h.Schedulers), func(s rundir.Scheduler) bool {
 		return !slices.ContainsFunc(s.Phases, func(p rundir.Phase) bool { return p.Action == core.Room })
 	})
+	observe(h, func(scheduler string) bool {
+		_, observed := b.live.Site().Engine.Observe[scheduler]
+		return observed
+	})
 	for i := range h.Schedulers {
 		phases := slices.Clone(h.Schedulers[i].Phases)
 		h.Schedulers[i].Phases = phases

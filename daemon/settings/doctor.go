@@ -19,6 +19,14 @@ func Examined(of func() *Site, checks map[string]core.Checker) agent.Site {
 		Checks:  checks,
 		Ours:    func(v core.VNI) bool { return of().has(v) },
 		Service: func(node string, vnis []core.VNI) string { return of().Engine.Served(node, vnis) },
+		Observed: func() string {
+			for _, p := range of().Config.Schedulers {
+				if p.Observe {
+					return p.Name
+				}
+			}
+			return ""
+		},
 		Classes: func() core.Classes { return of().Policy.Classes() },
 		NICs: func() int {
 			if d := of().Config.Dragonfly; d != nil {

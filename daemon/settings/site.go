@@ -84,6 +84,7 @@ func Read(path string, quarantine time.Duration) (*Site, []hclfile.Finding) {
 	s := &Site{Config: c, Policy: rules, Pools: c.Allocator(), Nodes: slices.Collect(list.Expand()), Tests: tests}
 	s.Engine = engine.Config{Nodes: s.Nodes, System: engine.System{Nodes: c.NodeCount, Topology: env.Topology}, Policy: engine.Text{Hash: rules.Hash(), Text: rules.Text()}}
 	s.Engine.Schedulers = env.Schedulers
+	s.Engine.Observe = observed(c)
 	s.Engine.Rules.Unknown = c.UnknownVNIs
 	rest := c.Quarantines()
 	for _, p := range s.Pools {
