@@ -95,10 +95,12 @@ func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
 	d.bounds = connection.NewBounds(d.Log)
 	d.page = metrics.NewServer(metrics.ServerOptions{
 		Process: d.process(), Schedulers: d.site.Engine.Schedulers, Sizes: d.live.Sizes, Store: figures(d.store),
-		Refused: func() bool { return d.live.Refused() != nil }, NodeExpiry: d.bounds.FirstExpiry,
+		Observed: func() map[string]int { return d.srv.Observed().Counts() },
+		Refused:  func() bool { return d.live.Refused() != nil }, NodeExpiry: d.bounds.FirstExpiry,
 	})
 	d.srv, err = server.New(ctx, server.Needs{
 		Store: d.store, Witness: d.newest, Config: d.site.Engine, Policy: d.site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
+		Kept: accountOf(d.config.Store), Sizes: d.site.Sizes,
 		LeaveDown: d.config.Unwitnessed == config.UnwitnessedScheduler, Schedulers: d.halves.here, At: d.halves.at, Own: d.halves.own, Meter: d.page, Allocator: d.site.Allocator,
 	})
 	if err != nil {
@@ -249,7 +251,7 @@ func acceptor(srv *server.Server) func(ctx context.Context, old, site *settings.
 			limitMemory(len(site.Nodes))
 		}
 		return nil, nil, srv.Reload(ctx, server.Change{
-			Config: site.Engine, Policy: site.Policy, Allocator: site.Allocator, Resize: func(a engine.Allocator) error {
+			Config: site.Engine, Policy: site.Policy, Allocator: site.Allocator, Sizes: site.Sizes, Resize: func(a engine.Allocator) error {
 				in, ok := a.(*allocator.Allocator)
 				if !ok {
 					return core.Errorf(core.NotSupported, "reload: the allocator in use cannot be resized")

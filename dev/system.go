@@ -131,6 +131,7 @@ func (s *System) StartServer() error {
 	srv, err := server.New(s.ctx, server.Needs{
 		Store: store, Witness: store.Seen(), Config: s.o.Config, Policy: s.o.Policy, Log: s.o.Log,
 		Allocator:  func(engine.Config) (engine.Allocator, error) { return allocator.New(s.o.Pools) },
+		Sizes:      s.sizes,
 		Schedulers: map[string]core.SchedulerClient{s.o.Local: core.Dispatcher{Of: s.plugin}}, Own: []string{s.o.Local},
 	})
 	if err != nil {

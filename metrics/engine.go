@@ -35,6 +35,7 @@ var (
 	quotaTop      = desc("quota_nearest_used", "What the one of them holds that is nearest to its bound. Who that is stands in the message of a job that the quota refuses.", "quota", "unit")
 	quotaLimit    = desc("quota_nearest_limit", "That one's bound, as its newest job had it. Once weft_quota_nearest_used is as high it gets no more.", "quota", "unit")
 	blind         = desc("scheduler_blind", "1 while a scheduler may hide jobs from Weft, so that Weft frees nothing of it; `weft status` says why.", "scheduler")
+	observed      = desc("observed", "What Weft has seen of jobs that it only observes, since the account began: jobs; granted and refused, as it would have; drained, nodes that it would have; twice, VNIs that two jobs had at a time; left, services that are there after their job's end. Not shown where every job is served.", "what")
 	answerAge     = desc("scheduler_answer_age_seconds", "Time since a scheduler's last complete list of its jobs, or since the server's start when there was none. Ended jobs keep their VNIs while it grows.", "scheduler")
 )
 
@@ -42,7 +43,7 @@ func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		up, age, poolSize, poolUsed, poolFree, reservations, heldVNIs, draining, nodes, sessions, drained, twoHosts, awaited, recovering, policyInfo, reloadRefused, queueLength,
 		queueLimit, storeUp, storeBytes, storeFree, nodeExpiry, answerAge, blind, quotaUsed, quotaSubjects, quotaTop,
-		quotaLimit,
+		quotaLimit, observed,
 	} {
 		ch <- d
 	}
@@ -60,6 +61,11 @@ func (s *Server) Collect(ch chan<- prometheus.Metric) {
 	}
 	if s.options.Refused != nil {
 		gauge(ch, reloadRefused, truth(s.options.Refused()))
+	}
+	if s.options.Observed != nil {
+		for what, n := range s.options.Observed() {
+			gauge(ch, observed, float64(n), what)
+		}
 	}
 	if s.options.NodeExpiry != nil {
 		if t := s.options.NodeExpiry(); !t.IsZero() {

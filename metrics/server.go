@@ -26,6 +26,7 @@ type ServerOptions struct {
 	Process
 	Schedulers []string                              // labels of config.hcl
 	Sizes      func() map[string]int                 // VNIs of each pool
+	Observed   func() map[string]int                 // the account of observed jobs in numbers; nil, or nil of it: none are
 	Refused    func() bool                           // the last reload was; nil: there is none
 	NodeExpiry func() time.Time                      // when the first certificate of the nodes that are connected ends; nil or zero: they have none
 	Store      func() (bytes, free int64, err error) // of the store's file; nil: it has none
@@ -64,8 +65,8 @@ func NewServer(o ServerOptions) *Server {
 	s.batch = s.histograms("weft_commit_inputs", batchBuckets,
 		"How many inputs shared a commit. The busier the server, the more.").WithLabelValues()
 	s.reserves = s.counters("weft_reserve_calls_total",
-		"Prepares of nodes that were answered: granted, denied (the job asked for what it cannot have) or refused "+
-			"(Weft or the node is at fault), and the reason as in docs/errors.md.", "scheduler", "outcome", "reason")
+		"Prepares of nodes that were answered: granted, denied (the job asked for what it cannot have), observed "+
+			"(Weft only looks at the job) or refused (Weft or the node is at fault), and the reason as in docs/errors.md.", "scheduler", "outcome", "reason")
 	s.reserved = s.histograms("weft_reserve_duration_seconds", callBuckets,
 		"How long a node's prepare waited for the server, its scheduler's answer and the disk included.", "outcome")
 	s.described = s.histograms("weft_describe_duration_seconds", callBuckets,
@@ -103,6 +104,8 @@ func (s *Server) Reserved(scheduler string, r core.Reason, took time.Duration) {
 	switch {
 	case r == "":
 		outcome = "granted"
+	case r == core.Observed:
+		outcome = "observed"
 	case r.Scope() == core.ScopeJob:
 		outcome = "denied"
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/observe"
 	"github.com/weft-hpc/weft/poll"
 )
 
@@ -44,6 +45,8 @@ func (s *Server) act(d done) {
 			s.tellNode(d.in, core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallDrain, Node: a.Node, Reason: a.Reason})
 		case engine.Resume:
 			s.tellNode(d.in, core.SchedulerCall{Scheduler: a.Scheduler, Verb: core.CallResume, Node: a.Node})
+		case engine.Spare:
+			s.observer.with(func(o *observe.Account) { o.Spare(s.now().Wall, a.Node, a.Reason) })
 		case engine.Say:
 			s.say(d.in, a)
 		}

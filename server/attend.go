@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/observe"
 	"github.com/weft-hpc/weft/throttle"
 )
 
@@ -127,6 +128,7 @@ func (s *Server) take(ses *session, r core.Report) error {
 
 // report gives the machine a report.
 func (s *Server) report(ses *session, r core.Report) error {
+	s.see(ses.node, r)
 	return s.insist(ses.ctx, work{in: engine.Report{Node: ses.node, Session: ses.id, Report: r}})
 }
 
@@ -155,6 +157,7 @@ func (s *Server) forward(ses *session, f core.Forward) error {
 	in := engine.Answer{Scheduler: f.Scheduler, Node: node, From: node, Began: began, Jobs: f.Jobs}
 	if all {
 		in.Node = ""
+		s.hear(f.Scheduler, f.Jobs)
 	}
 	err := s.insist(ses.ctx, work{in: in})
 	if err == nil && f.Jobs.Complete {
@@ -174,6 +177,7 @@ func (s *Server) leave(ses *session) {
 	}
 	s.mu.Unlock()
 	s.firstStarts.leave(ses.node, ses)
+	s.observer.with(func(a *observe.Account) { a.Away(ses.node) })
 	_ = s.insist(context.WithoutCancel(s.context()), work{in: engine.Detach{Node: ses.node, Session: ses.id}})
 }
 

@@ -37,7 +37,7 @@ func (s *Server) audit(d done) {
 
 func (s *Server) auditReserve(in engine.Reserve, d done) {
 	for _, a := range d.actions {
-		if r, ok := a.(engine.Refused); ok {
+		if r, ok := a.(engine.Refused); ok && r.Err.Reason != core.Observed {
 			event := auditRefuse
 			if r.Err.Scope() == core.ScopeJob {
 				event = auditDeny

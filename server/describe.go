@@ -104,9 +104,14 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 	}
 	policy := s.policy.Load()
 	facts := engine.Facts{Job: job, System: policy.system, Now: s.now().Wall.Unix()}
-	decision := s.judge(policy.Policy, facts)
-	s.saw(facts, decision)
+	leaves := s.observer.leaves(job)
+	var decision engine.Decision
+	if !leaves {
+		decision = s.judge(policy.Policy, facts)
+		s.saw(facts, decision)
+	}
 	said := engine.NewSaid(began, job, decision, policy.text)
+	said.Observed = leaves
 	said.From = s.needs.At[key.Scheduler]
 	return said
 }

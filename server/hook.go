@@ -30,6 +30,9 @@ func (s *Server) heed(ctx context.Context, ask core.Intent, sizes map[string]int
 	}
 	switch ask.Action {
 	case core.Room:
+		if _, observed := s.observer.observed(ask.Key.Scheduler); observed { // what is refused is refused by its prepare
+			return nil
+		}
 		job, err := core.Describe(ctx, sched, ask.Key, ask.Note, peer)
 		if err != nil {
 			if core.AsError(err).Scope() == core.ScopeJob { // its prepare says so, where its user sees it

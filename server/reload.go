@@ -12,6 +12,7 @@ type Change struct {
 	Config    engine.Config
 	Policy    engine.Policy
 	Allocator func(engine.Config) (engine.Allocator, error) // as Needs has it
+	Sizes     func() map[string]int                         // as Needs has it
 	Resize    func(engine.Allocator) error                  // makes the pools of the one in use those of Config; it changes nothing when it fails
 }
 
@@ -44,6 +45,8 @@ func (s *Server) change(c Change) error {
 		return err
 	}
 	s.needs.Config, s.needs.Policy, s.needs.Allocator = c.Config, c.Policy, c.Allocator
+	s.needs.Sizes = c.Sizes
+	s.observer.reconfigure(s.observeConfig(), c.Config.Observe)
 	s.policy.Store(&decider{c.Policy, c.Config.System, c.Config.Policy})
 	s.names.Store(nameAll(c.Config.Nodes))
 	s.dropUnnamed()

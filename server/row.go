@@ -30,6 +30,7 @@ type Status struct {
 	Policy     string         `json:"policy"`
 	Refused    *Refusal       `json:"reload_refused,omitempty"`
 	Shadow     *ShadowRow     `json:"shadow,omitempty"`
+	Observed   *ObservedRow   `json:"observed,omitempty"`
 	Nodes      int            `json:"nodes"`
 	Attached   int            `json:"attached"`
 	Drained    int            `json:"drained"`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/observe"
 	"github.com/weft-hpc/weft/throttle"
 )
 
@@ -29,9 +30,11 @@ type Needs struct {
 	Witness    core.Head                       // the highest head known from outside the store
 	LeaveDown  bool                            // a store without a witness waits for no node that its schedulers call down
 	Log        *slog.Logger
-	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
-	History    History      // nil: none is kept
-	Meter      Meter        // nil: nothing is counted
+	Audit      *slog.Logger          // nil: its lines stand in Log, with the key audit
+	History    History               // nil: none is kept
+	Kept       Kept                  // nil: the account of observed jobs ends with the server
+	Sizes      func() map[string]int // VNIs of each pool, for that account
+	Meter      Meter                 // nil: nothing is counted
 	Limits     Limits
 }
 
@@ -46,12 +49,16 @@ type Limits struct {
 	Retry     time.Duration // least pause before a scheduler that failed is watched again
 	RetryMost time.Duration
 	Mirror    time.Duration // between two questions which nodes a scheduler has drained
+	Scan      time.Duration // between two looks at the services of observed jobs
+	Overlap   time.Duration // as in observe.Config
+	Grace     time.Duration
 }
 
 // DefaultLimits suit a system of 11,136 nodes.
 var DefaultLimits = Limits{
 	Queue: 65536, Batch: 4096, Commit: 30 * time.Second, Describe: 6 * time.Second, Describes: 64, Tick: time.Second,
 	Retry: 200 * time.Millisecond, RetryMost: 30 * time.Second, Mirror: 5 * time.Second,
+	Scan: scanEvery, Overlap: observe.DefaultOverlap, Grace: observe.DefaultGrace,
 }
 
 // Server is the authority. It implements core.Authority.
@@ -66,6 +73,7 @@ type Server struct {
 	counted    once
 	policy     atomic.Pointer[decider]
 	shadow     atomic.Pointer[Shadow]
+	observer   observer
 	names      atomic.Pointer[names]
 	visits     *throttle.Lines            // of sessions that begin and end
 	strangers  *throttle.Lines            // of nodes that config.hcl does not name
@@ -126,6 +134,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	}
 	s.policy.Store(&decider{needs.Policy, needs.Config.System, needs.Config.Policy})
 	s.names.Store(nameAll(needs.Config.Nodes))
+	s.newObserver()
 	if err := s.load(ctx, needs.Witness); err != nil {
 		return nil, err
 	}
@@ -145,6 +154,10 @@ func (s *Server) Run(ctx context.Context) error {
 		s.beside.Go(func() { s.annotateAll(ctx, name, sched) })
 		s.beside.Go(func() { s.mirror(ctx, name) })
 	}
+	for range observers {
+		s.beside.Go(func() { s.judgeObserved(ctx) })
+	}
+	s.beside.Go(func() { s.scanObserved(ctx) })
 	if s.needs.LeaveDown {
 		s.beside.Go(func() { s.leaveOut(ctx) })
 	}

@@ -98,6 +98,8 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 		write = d.write
 	case VerbAsk:
 		write = d.ask
+	case VerbObserve:
+		write = d.observe
 	}
 	if write == nil {
 		return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the server?")
@@ -155,6 +157,7 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 	if d.Shadow != nil {
 		s.Shadow = d.Shadow()
 	}
+	s.Observed = d.Server.Observed()
 	if d.Lost != nil {
 		s.Lost = d.Lost()
 	}

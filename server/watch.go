@@ -22,6 +22,7 @@ func (s *Server) watch(ctx context.Context, name string, sched core.SchedulerCli
 				return nil
 			}
 			wait = s.limits.Retry
+			s.hear(name, jobs)
 			err := s.insist(ctx, work{in: engine.Answer{Scheduler: name, Began: began, Jobs: jobs}})
 			if err == nil && jobs.Complete {
 				s.meter.Answered(name)

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -195,7 +194,9 @@ func (a *Account) tick(now time.Time) {
 		a.used[r.Pool] -= r.VNIs
 		return true
 	})
-	for _, pool := range slices.Sorted(maps.Keys(a.used)) {
-		a.hour().peak(pool, a.used[pool])
+	for pool, n := range a.used {
+		if n > 0 {
+			a.hour().peak(pool, n)
+		}
 	}
 }

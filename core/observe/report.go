@@ -198,6 +198,22 @@ func (a *Account) Report(since time.Time) Report {
 	return r
 }
 
+// Cut leaves the newest of each list, most of them.
+func (r *Report) Cut(most int) {
+	cut := func(n int) int {
+		r.Dropped += max(0, n-most)
+		return max(0, n-most)
+	}
+	r.Drains = r.Drains[cut(len(r.Drains)):]
+	r.Twice = r.Twice[cut(len(r.Twice)):]
+	r.Left = r.Left[cut(len(r.Left)):]
+}
+
+// Empty reports whether nothing was ever observed.
+func (a *Account) Empty() bool {
+	return len(a.hours) == 0 && len(a.twice)+len(a.left)+len(a.drains) == 0
+}
+
 func (c *Counts) add(d Counts) {
 	c.Jobs += d.Jobs
 	c.Granted += d.Granted

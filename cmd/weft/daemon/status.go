@@ -56,6 +56,11 @@ func PrintStatus(w io.Writer, s server.Status) {
 		fmt.Fprintf(w, "policy %.12s decides beside %.12s, which is in force: %d of %s in %s would have got something else (`weft policy apply --shadow --report`)\n",
 			b.Policy, s.Policy, b.Changed, cli.Plural(b.Jobs, "job"), cli.Ago(b.Since))
 	}
+	if b := s.Observed; b != nil {
+		fmt.Fprintf(w, "only observed: %s: of %s in %s Weft would have granted %d and refused %d, and drained %s; "+
+			"%s given twice, %s left behind (`weft observe`)\n", strings.Join(b.Schedulers, ", "), cli.Plural(b.Jobs, "job"), cli.Ago(b.Since), b.Granted,
+			b.Refused, cli.Plural(b.Drained, "node"), cli.Plural(b.Twice, "VNI"), cli.Plural(b.Left, "service"))
+	}
 	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < server.ExpiresSoon {
 		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
 	}

@@ -15,7 +15,7 @@ import (
 
 // printHistory prints the jobs of the past and of now, as lines of JSON or as a table. since is a duration before now, a day or a time; empty: all that is kept.
 func printHistory(o *cli.Options, path, since string) error {
-	from, err := moment(since, time.Now())
+	from, err := cli.Moment(since, time.Now())
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
@@ -49,20 +49,4 @@ func printHistory(o *cli.Options, path, since string) error {
 			}
 		})
 	})
-}
-
-// moment reads a time of the past.
-func moment(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.DateOnly, time.DateTime, time.RFC3339} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("since %q: write how long ago, as 36h, or a day, as 2026-01-31, or a time, as \"2026-01-31 12:00:00\"", core.Clip(text))
 }

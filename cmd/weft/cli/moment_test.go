@@ -1,4 +1,4 @@
-package job
+package cli
 
 import (
 	"testing"
@@ -10,12 +10,12 @@ func TestMoment(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"": {}, "36h": now.Add(-36 * time.Hour), "2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, time.Local), "2026-01-31 12:00:00": now.Add(-24 * time.Hour),
 	} {
-		if got, err := moment(text, now); err != nil || !got.Equal(want) {
+		if got, err := Moment(text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"soon", "-1h", "31.1.2026"} {
-		if got, err := moment(text, now); err == nil {
+		if got, err := Moment(text, now); err == nil {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
