@@ -36,6 +36,11 @@ scheduler "local" "local" {
 
 # scheduler "slurm" "tioga" {
 #   alias = { "nid[001-004]" = "n[1-4]" } # where the scheduler has names of its own for nodes
+#   mode  = "observe"  # look at its jobs and change nothing, as docs/observe.md says; without it: serve them
+#   enforce {          # with mode = "observe": serve the jobs that are wholly within it
+#     nodes  = "n[1-4]"
+#     queues = ["debug"]
+#   }
 # }
 
 # The NICs of the nodes: "cxi" for Slingshot, "sim" for simulated ones.
