@@ -17,8 +17,8 @@ const (
 	ServesNone
 )
 
-// How long a prepare of a scheduler that is only observed waits for the server, which knows whether the job began when
-// jobs were served: with a session, and without one.
+// How long a prepare of a scheduler that is only observed waits for the server, with a session and without one. The
+// server knows whether the job began when jobs were served.
 const (
 	observedWait = time.Second
 	observedAway = 50 * time.Millisecond
@@ -50,15 +50,15 @@ func (a *Agent) doObserved(ctx context.Context, ask core.Intent, peer core.Peer)
 	return a.Do(ctx, ask, peer)
 }
 
-// left reports whether Weft leaves a job as it is, and remembers that for as long as the job runs here: a job that began
-// while it was only observed stays so. One that Weft serves ends as it began.
+// left reports whether Weft leaves a job as it is, and remembers that for as long as the job runs here. A job ends as it
+// began, observed or served.
 func (a *Agent) left(ask core.Intent, peer core.Peer, err *core.Error) bool {
 	job, observes := ask.Key.JobID, a.observes(ask.Key.Scheduler)
 	switch {
 	case ask.Action == core.Prepare && err != nil && (observes || err.Reason == core.Observed):
 		a.noteObserved(job, peer)
 		return true
-	case ask.Action == core.Environment && err != nil && a.needs.Rundir != "" && a.needs.Rundir.Observed(job):
+	case ask.Action == core.Environment && err != nil && a.notedObserved(job):
 		return true
 	case ask.Action == core.Environment && err != nil:
 		return observes && err.Reason == core.NoRecord
@@ -68,6 +68,10 @@ func (a *Agent) left(ask core.Intent, peer core.Peer, err *core.Error) bool {
 		a.unexempt(job)
 	}
 	return observes
+}
+
+func (a *Agent) notedObserved(job core.JobID) bool {
+	return a.needs.Rundir != "" && a.needs.Rundir.Observed(job)
 }
 
 func (a *Agent) noteObserved(job core.JobID, peer core.Peer) {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 )
 
-// TestObservedHooksSayNothing whatever the server says or does not say, and the job stays as it is when jobs are served.
+// TestObservedHooksSayNothing whatever the server answers. The job stays as it is when jobs are served.
 func TestObservedHooksSayNothing(t *testing.T) {
 	for name, says := range map[string]*core.Error{
 		"observed":           core.Errorf(core.Observed, "only observed"),

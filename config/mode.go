@@ -23,7 +23,7 @@ var reservedBlocks = map[string]map[string]hclfile.BlockShape{kindScheduler: {bl
 // MaxQueues bounds the queues of an Enforce.
 const MaxQueues = 256
 
-// Enforce says which jobs of a scheduler in mode observe Weft serves all the same: those that are wholly within it.
+// Enforce has the jobs of a scheduler in mode observe that Weft serves: those that are wholly within it.
 type Enforce struct {
 	Nodes  string   // hostlist; empty: every node
 	Queues []string // empty: every queue
@@ -53,7 +53,8 @@ func (l *loader) mode(attr *hclsyntax.Attribute, what string) (observe bool) {
 // enforce reads the block of that name, which a scheduler in mode observe may have.
 func (l *loader) enforce(p *Plugin, title string) {
 	if p.Observe && p.Type == "local" {
-		l.add(l.file.At(hclfile.Error, p.block.Body.Attributes["mode"].NameRange, title+": mode: `weft run` has no other manager to observe",
+		mode := p.block.Body.Attributes["mode"].NameRange
+		l.add(l.file.At(hclfile.Error, mode, title+": mode: `weft run` has no other manager to observe",
 			"Leave mode out: a job of this scheduler is one that somebody starts with Weft."))
 	}
 	for _, block := range p.block.Body.Blocks {
@@ -61,8 +62,8 @@ func (l *loader) enforce(p *Plugin, title string) {
 			continue
 		}
 		if !p.Observe {
-			l.add(l.file.At(hclfile.Error, block.DefRange(), title+`: enforce: it is for mode = "observe", and every job is served without it`,
-				"Leave one of the two out."))
+			what := title + `: enforce: it is for mode = "observe", and every job is served without it`
+			l.add(l.file.At(hclfile.Error, block.DefRange(), what, "Leave one of the two out."))
 			continue
 		}
 		p.Enforce = l.scope(block, title+": "+blockEnforce)
@@ -84,7 +85,8 @@ func (l *loader) scope(block *hclsyntax.Block, what string) *Enforce {
 		queues, findings := texts(l.file, attr.Expr, what+": queues")
 		l.add(findings...)
 		if findings == nil && (len(queues) == 0 || len(queues) > MaxQueues || slices.Contains(queues, "")) {
-			l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": queues: it must list from 1 to 256 names", `Write it as ["debug"].`))
+			what := what + ": queues: it must list from 1 to 256 names"
+			l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what, `Write it as ["debug"].`))
 		}
 		e.Queues = queues
 	}

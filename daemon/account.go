@@ -14,7 +14,7 @@ import (
 	"github.com/weft-hpc/weft/server"
 )
 
-// account is the file beside the store that keeps the account of observed jobs.
+// account is the file next to the store that keeps the account of observed jobs.
 type account string
 
 // maxAccount bounds the file, in bytes: every list in it is bounded.

@@ -181,6 +181,7 @@ func start(t *testing.T) *system {
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1031}}}}
 	s.serverPage = metrics.NewServer(metrics.ServerOptions{
 		Process: process, Schedulers: []string{"tioga", "idle"}, Sizes: func() map[string]int { return map[string]int{"jobs": 8} },
+		Observed:   func() map[string]int { return map[string]int{"jobs": 3} },
 		Refused:    func() bool { return true },
 		NodeExpiry: func() time.Time { return time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Store:      func() (int64, int64, error) { return 32768, 4096, nil },

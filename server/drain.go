@@ -30,7 +30,8 @@ type nodeTold struct {
 func (s *Server) tellNode(in engine.Input, c core.SchedulerCall) {
 	list, _ := in.(engine.Drained)
 	for name := range s.schedulers {
-		if of, observed := s.needs.Config.Observe[name]; c.Scheduler != "" && c.Scheduler != name || observed && !of.On(c.Node) {
+		mode, observed := s.needs.Config.Observe[name]
+		if c.Scheduler != "" && c.Scheduler != name || observed && !mode.On(c.Node) {
 			continue
 		}
 		of, told := nodeCall{name, c.Node}, &nodeTold{over: make(chan struct{})}

@@ -20,7 +20,7 @@ type Kept interface {
 	Save(s observe.State) error
 }
 
-// Bounds of what observing costs others. A scheduler answers several questions in one.
+// Bounds of the work for observed jobs. A scheduler answers several questions in one.
 const (
 	observers   = 8     // jobs that are judged at a time
 	mostUnseen  = 16384 // that wait to be judged
@@ -98,7 +98,7 @@ func (o *observer) leaves(job core.Job) bool {
 	return began || is && !of.Serves(job)
 }
 
-// hear takes a scheduler's answer. Jobs that are new in it are judged beside the writer.
+// hear takes a scheduler's answer. Jobs that are new in it are judged in other goroutines than the writer.
 func (s *Server) hear(scheduler string, jobs core.Jobs) {
 	o := &s.observer
 	_, is := o.observed(scheduler)
@@ -134,7 +134,7 @@ func (s *Server) judgeObserved(ctx context.Context) {
 	}
 }
 
-// judged is what a prepare of a run would come to.
+// judged asks scheduler and policy about a run.
 func (s *Server) judged(ctx context.Context, run core.Run) observe.Judged {
 	in := observe.Judged{Run: run}
 	of, is := s.observer.observed(run.Scheduler)
@@ -165,7 +165,7 @@ func (s *Server) judged(ctx context.Context, run core.Run) observe.Judged {
 	return in
 }
 
-// decide is what policy decides, and the name of the deny that was for the job.
+// decide gives the decision of policy, and the name of the deny that was for the job.
 func decide(policy engine.Policy, facts engine.Facts) (engine.Decision, string) {
 	j, ok := policy.(engine.Judge)
 	if !ok {
@@ -277,5 +277,7 @@ func (r *ObservedRow) Counts() map[string]int {
 	if r == nil {
 		return nil
 	}
-	return map[string]int{"jobs": r.Jobs, "granted": r.Granted, "refused": r.Refused, "drained": r.Drained, "twice": r.Twice, "left": r.Left}
+	return map[string]int{
+		"jobs": r.Jobs, "granted": r.Granted, "refused": r.Refused, "drained": r.Drained, "twice": r.Twice, "left": r.Left,
+	}
 }

@@ -11,8 +11,7 @@ import (
 // observeLimit is how long a hook of a scheduler that is only observed waits for the agent.
 const observeLimit = 2 * time.Second
 
-// observe tells the agent, which may hold a job that it prepared before the scheduler was only observed. Nothing fails,
-// and nobody is waited for who is away.
+// observe tells the agent, which may hold a job that it prepared before the scheduler was only observed. Nothing fails.
 func (c *call) observe(ctx context.Context, phase rundir.Phase) int {
 	ctx, cancel := context.WithTimeout(ctx, observeLimit)
 	defer cancel()

@@ -30,16 +30,19 @@ func watched(t *testing.T) rundir.Dir {
 // when jobs are served again.
 func TestObservedHooksFailNobody(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, d rundir.Dir){
-		"no agent":         func(*testing.T, rundir.Dir) {},
-		"an agent is ill":  func(t *testing.T, d rundir.Dir) { listen(t, d.RootSocket(), nil) },
-		"Weft is bypassed": func(t *testing.T, d rundir.Dir) { must(t, d.WriteBypass(time.Now().Add(time.Hour), time.Now())) },
+		"no agent":        func(*testing.T, rundir.Dir) {},
+		"an agent is ill": func(t *testing.T, d rundir.Dir) { listen(t, d.RootSocket(), nil) },
+		"Weft is bypassed": func(t *testing.T, d rundir.Dir) {
+			must(t, d.WriteBypass(time.Now().Add(time.Hour), time.Now()))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := watched(t)
 			prepare(t, d)
 			silent := func(phase, out string) {
 				t.Helper()
-				if got := run(t, how{}, "--dir", string(d), "tioga", phase); got.exit != 0 || got.out != out || got.err != "" || got.took > alone-time.Second {
+				got := run(t, how{}, "--dir", string(d), "tioga", phase)
+				if got.exit != 0 || got.out != out || got.err != "" || got.took > alone-time.Second {
 					t.Errorf("%s: %+v", phase, got)
 				}
 			}
@@ -65,7 +68,7 @@ func TestObservedHooksFailNobody(t *testing.T) {
 	}
 }
 
-// TestAJobThatIsServed keeps its variables while others are only observed, and its end is told.
+// TestAJobThatIsServed keeps its variables while others are only observed. Its Epilog asks the agent.
 func TestAJobThatIsServed(t *testing.T) {
 	d := watched(t)
 	leave(t, d, "7", uint32(os.Getuid()), exports)

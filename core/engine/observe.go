@@ -48,7 +48,7 @@ const MaxForeign = 4096
 func (m *Machine) observing() bool { return len(m.cfg.Observe) > 0 }
 
 // leaves reports whether no job of the scheduler that has the node is served, and Weft has granted the job nothing
-// before. It need not be asked about then.
+// before. Then the scheduler is not asked.
 func (m *Machine) leaves(in Reserve) bool {
 	o, observed := m.cfg.Observe[in.Ask.Key.Scheduler]
 	return observed && !o.On(in.Node) && !m.granted(in.Ask.Key.JobID)
@@ -64,12 +64,12 @@ func (m *Machine) granted(job core.JobID) bool {
 	return false
 }
 
-// passBy ends a Reserve of a job that is only observed. No scheduler is told: the job goes on as it is.
+// passBy ends a Reserve of a job that is only observed. The job goes on as it is.
 func (m *Machine) passBy(in Reserve) {
 	m.do(Refused{in.Call, core.Errorf(core.Observed, "job %s: node %s: it is only observed", in.Ask.Key, in.Node)})
 }
 
-// spares reports whether nothing on the node is served, so that Weft takes it out of service for nobody.
+// spares reports whether no job on the node is served, so that Weft does not take it out of service.
 func (m *Machine) spares(node string) bool {
 	return m.observing() && !slices.ContainsFunc(m.cfg.Schedulers, func(s string) bool {
 		o, observed := m.cfg.Observe[s]
@@ -87,7 +87,7 @@ func (m *Machine) foreign(n *node, services []core.Service) {
 	}
 	slices.Sort(seen)
 	seen = slices.Compact(seen)
-	if m.observing() && !n.sees() { // what stands on a NIC that is away is not gone
+	if m.observing() && !n.sees() { // a service of a NIC that is away is not gone
 		seen = append(seen, n.foreign...)
 		slices.Sort(seen)
 		seen = slices.Compact(seen)

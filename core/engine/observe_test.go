@@ -14,7 +14,7 @@ func (w *world) observe(o Observed) {
 	w.step(Configure{w.cfg})
 }
 
-// TestAnObservedJobGetsNothing and nobody is told: the job goes on. One that was served before keeps what it has.
+// TestAnObservedJobGetsNothing and goes on. One that was served before keeps its VNIs.
 func TestAnObservedJobGetsNothing(t *testing.T) {
 	w := newWorld(t, 8, "n1", "n2", "n3")
 	served := job("7", "n[1-2]")
@@ -25,7 +25,8 @@ func TestAnObservedJobGetsNothing(t *testing.T) {
 	}
 	in := w.ask("n1", job("8", "n1"))
 	acts := w.step(in)
-	if _, err := w.outcome(acts, in.Call); err == nil || err.Reason != core.Observed || described(acts, in.Call) || len(all[Fail](acts)) > 0 {
+	_, err := w.outcome(acts, in.Call)
+	if err == nil || err.Reason != core.Observed || described(acts, in.Call) || len(all[Fail](acts)) > 0 {
 		t.Errorf("an observed job: %v", acts)
 	}
 	w.final(served.Run)
@@ -86,7 +87,8 @@ func TestServicesOfAnotherManager(t *testing.T) {
 	w.begin("n1", core.Report{Unknown: []core.Service{strayService(1024)}})
 	w.observe(Observed{Nodes: func(n string) bool { return n == "n2" }})
 	w.tick(time.Hour)
-	many := core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}, Unknown: []core.Service{strayService(vniRun(1024, 69)...)}}
+	many := core.Report{Changed: true, Devices: []string{"cxi0", "cxi1"}}
+	many.Unknown = []core.Service{strayService(vniRun(1024, 69)...)}
 	acts := w.more("n1", many)
 	if n := len(all[Drain](acts)); n > 0 || w.m.node("n1").Drained != "" || len(w.views()) > 0 {
 		t.Errorf("drains %d, %q, reservations %v", n, w.m.node("n1").Drained, w.views())
@@ -111,7 +113,7 @@ func TestServicesOfAnotherManager(t *testing.T) {
 	}
 }
 
-// TestAnObservedNodeIsNotDrained, and what would have drained it is told once.
+// TestAnObservedNodeIsNotDrained: the engine tells once why it would be.
 func TestAnObservedNodeIsNotDrained(t *testing.T) {
 	w := newWorld(t, 8, "n1", "n2")
 	w.observe(Observed{Nodes: func(n string) bool { return n == "n2" }})

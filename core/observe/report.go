@@ -22,7 +22,7 @@ type Report struct {
 	Dropped  int       `json:"dropped,omitempty"` // findings and jobs beyond the account's bounds
 }
 
-// Counts are jobs, by what Weft would have done.
+// Counts are jobs, by the way that Weft would have served them.
 type Counts struct {
 	Jobs      int           `json:"jobs"`
 	Granted   int           `json:"granted"`
@@ -154,8 +154,8 @@ func merge(list []Refusal, r Refusal) []Refusal {
 // Report is the account of the hours since a time; zero: of all that are kept.
 func (a *Account) Report(since time.Time) Report {
 	r := Report{
-		Since: a.since, Schedulers: a.cfg.Schedulers, Refusals: []Refusal{}, Drains: []Drain{}, Pools: []PoolUse{}, Twice: []Twice{}, Left: []Left{},
-		Dropped: a.dropped,
+		Since: a.since, Schedulers: a.cfg.Schedulers, Dropped: a.dropped,
+		Refusals: []Refusal{}, Drains: []Drain{}, Pools: []PoolUse{}, Twice: []Twice{}, Left: []Left{},
 	}
 	if len(a.hours) == MaxHours && a.hours[0].At.After(r.Since) {
 		r.Since = a.hours[0].At

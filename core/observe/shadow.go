@@ -8,7 +8,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
-// Judged is what came of a run that Answer gave.
+// Judged is the verdict on a run that Answer gave.
 type Judged struct {
 	Run      core.Run
 	Job      core.Job        // as its scheduler describes it

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 )
 
-// State is what of an Account outlives the server. Jobs that were not judged yet are seen again.
+// State is the part of an Account that outlives the server. Jobs that were not judged yet are seen again.
 type State struct {
 	Since   time.Time `json:"since"`
 	Jobs    []Job     `json:"jobs"`
@@ -21,7 +21,7 @@ type State struct {
 	Dropped int       `json:"dropped"`
 }
 
-// Job is a judged job that runs, with what it has in the shadow.
+// Job is a judged job that runs, with its part of the shadow.
 type Job struct {
 	Run       core.Run       `json:"run"`
 	Hosts     string         `json:"hosts"`
@@ -41,8 +41,8 @@ type Rest struct {
 // State is a copy.
 func (a *Account) State() State {
 	s := State{
-		Since: a.since, Resting: slices.Clone(a.resting), Drains: slices.Clone(a.drains), Twice: slices.Clone(a.twice), Left: slices.Clone(a.left),
-		Dropped: a.dropped,
+		Since: a.since, Resting: slices.Clone(a.resting), Dropped: a.dropped,
+		Drains: slices.Clone(a.drains), Twice: slices.Clone(a.twice), Left: slices.Clone(a.left),
 	}
 	for _, h := range a.hours {
 		h.Refusals = slices.Clone(h.Refusals)

@@ -20,5 +20,6 @@ func Moment(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("since %q: write how long ago, as 36h, or a day, as 2026-01-31, or a time, as \"2026-01-31 12:00:00\"", core.Clip(text))
+	const how = `write how long ago, as 36h, or a day, as 2026-01-31, or a time, as "2026-01-31 12:00:00"`
+	return time.Time{}, fmt.Errorf("since %q: "+how, core.Clip(text))
 }

@@ -43,8 +43,9 @@ func printObserved(w io.Writer, r observe.Report) {
 	} else {
 		fmt.Fprintf(w, "only observed: %s\n", strings.Join(r.Schedulers, ", "))
 	}
-	fmt.Fprintf(w, "since %s: %s; Weft would have granted %d with %s, refused %d and failed %d on nodes at fault; %d wanted no network, %d could not be judged\n",
-		r.Since.Local().Format(time.DateTime), cli.Plural(r.Jobs, "job"), r.Granted, cli.Plural(r.Services, "service"), r.Refused, r.Drained, r.Without, r.Unjudged)
+	fmt.Fprintf(w, "since %s: %s; Weft would have granted %d with %s, refused %d and failed %d on nodes at fault; ",
+		at(r.Since), cli.Plural(r.Jobs, "job"), r.Granted, cli.Plural(r.Services, "service"), r.Refused, r.Drained)
+	fmt.Fprintf(w, "%d wanted no network, %d could not be judged\n", r.Without, r.Unjudged)
 	if r.Decisions > 0 {
 		fmt.Fprintf(w, "decisions of policy: %s on average, %s at most\n",
 			(r.Took / time.Duration(r.Decisions)).Round(time.Microsecond), r.Most.Round(time.Microsecond))
@@ -55,15 +56,18 @@ func printObserved(w io.Writer, r observe.Report) {
 	section(w, "refused jobs", "JOBS SCHEDULER REASON RULE LAST WHY", r.Refusals, func(x observe.Refusal) []string {
 		return []string{fmt.Sprint(x.Jobs), x.Scheduler, string(x.Reason), x.Rule, x.Job, x.Why}
 	})
-	section(w, "nodes that would have been drained", "NODE JOBS SINCE LAST WHY", r.Drains, func(d observe.Drain) []string {
+	const drains, twice, left = "NODE JOBS SINCE LAST WHY", "VNI SURE FIRST SECOND SINCE LAST", "NODE SERVICES VNIS USER JOB SURE SINCE GONE"
+	section(w, "nodes that would have been drained", drains, r.Drains, func(d observe.Drain) []string {
 		return []string{d.Node, fmt.Sprint(d.Jobs), at(d.Since), at(d.Last), d.Why}
 	})
-	section(w, "VNIs that two jobs had at a time", "VNI SURE FIRST SECOND SINCE LAST", r.Twice, func(t observe.Twice) []string {
-		return []string{fmt.Sprint(t.VNI), string(t.Sure), holder(t.Holders[0]), holder(t.Holders[1]), at(t.Since), at(t.Last)}
+	section(w, "VNIs that two jobs had at a time", twice, r.Twice, func(t observe.Twice) []string {
+		first, second := holder(t.Holders[0]), holder(t.Holders[1])
+		return []string{fmt.Sprint(t.VNI), string(t.Sure), first, second, at(t.Since), at(t.Last)}
 	})
-	section(w, "services that outlived their job", "NODE SERVICES VNIS USER JOB SURE SINCE GONE", r.Left, func(l observe.Left) []string {
+	section(w, "services that outlived their job", left, r.Left, func(l observe.Left) []string {
+		services, vnis := strings.Join(l.Services, ","), core.VNIRanges(l.VNIs)
 		return []string{
-			l.Node, strings.Join(l.Services, ","), core.VNIRanges(l.VNIs), cli.Account("", l.UID), ofJobs(l.Job, l.Jobs), string(l.Sure), at(l.Since), at(l.Gone),
+			l.Node, services, vnis, cli.Account("", l.UID), ofJobs(l.Job, l.Jobs), string(l.Sure), at(l.Since), at(l.Gone),
 		}
 	})
 	if r.Dropped > 0 {
