@@ -152,6 +152,7 @@ var doors = []entrance{
 			{name: "`weft doctor --all`", verb: server.VerbAsk, body: askAll(agent.VerbDoctor), allow: users(yes, no, no, yes)},
 			{name: "`weft services --all`", verb: server.VerbAsk, body: askAll(agent.VerbServices), allow: users(yes, no, no, yes)},
 			{name: "`weft reload`", verb: "reload", allow: users(yes, no, no, yes)},
+			{name: "`weft observe`", verb: server.VerbObserve, allow: users(yes, no, no, yes)},
 			{name: "`weft policy apply --shadow`, its report too", verb: shadow.Verb, body: func(*walk) any { return shadow.Args{} }, allow: users(yes, no, no, yes)},
 			{name: "`weft plugin list`", verb: "plugins", allow: users(yes, yes, yes, yes)},
 			{name: "`weft plugin restart`", verb: "restart-plugin", body: noPlugin, absent: true, allow: users(yes, no, no, yes)},
@@ -242,7 +243,7 @@ func TestPermissionsAreWhole(t *testing.T) {
 		files []string
 		form  string
 	}{
-		"server":               {0, []string{"../../server/verbs.go", "../../server/ask.go"}, `case ((?:"[a-z-]+"(?:, )?)+):|Verb\w*\s+= ("[a-z-]+")`},
+		"server":               {0, []string{"../../server/verbs.go", "../../server/ask.go", "../../server/observe.go"}, `case ((?:"[a-z-]+"(?:, )?)+):|Verb\w*\s+= ("[a-z-]+")`},
 		"more of the server's": {0, []string{"../../daemon/reload/reload.go", "../../daemon/plugin/verbs.go", "../../daemon/shadow/shadow.go", "../../daemon/doctor.go"}, `[vV]erb\w*\s+= ("[a-z-]+")`},
 		"agent":                {1, []string{"../../agent/verbs.go"}, `case ((?:"[a-z-]+"(?:, )?)+):|Verb\w*\s+= ("[a-z-]+")`},
 		"more of the agent's":  {1, []string{"../../daemon/adapters/node.go", "../../daemon/plugin/verbs.go", "../../daemon/guard.go", "../../daemon/reload/reload.go"}, `Handler\{("begin")|[vV]erb\w*\s+= ("[a-z-]+")`},
