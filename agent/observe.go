@@ -50,8 +50,8 @@ func (a *Agent) doObserved(ctx context.Context, ask core.Intent, peer core.Peer)
 	return a.Do(ctx, ask, peer)
 }
 
-// left reports whether Weft leaves a job as it is, and remembers that for as long as the job runs here. A job ends as it
-// began, observed or served.
+// left reports whether Weft leaves a job as it is, and remembers that for as long as the job runs here.
+// A job ends as it began, observed or served.
 func (a *Agent) left(ask core.Intent, peer core.Peer, err *core.Error) bool {
 	job, observes := ask.Key.JobID, a.observes(ask.Key.Scheduler)
 	switch {

@@ -56,7 +56,11 @@ func printObserved(w io.Writer, r observe.Report) {
 	section(w, "refused jobs", "JOBS SCHEDULER REASON RULE LAST WHY", r.Refusals, func(x observe.Refusal) []string {
 		return []string{fmt.Sprint(x.Jobs), x.Scheduler, string(x.Reason), x.Rule, x.Job, x.Why}
 	})
-	const drains, twice, left = "NODE JOBS SINCE LAST WHY", "VNI SURE FIRST SECOND SINCE LAST", "NODE SERVICES VNIS USER JOB SURE SINCE GONE"
+	const (
+		drains = "NODE JOBS SINCE LAST WHY"
+		twice  = "VNI SURE FIRST SECOND SINCE LAST"
+		left   = "NODE SERVICES VNIS USER JOB SURE SINCE GONE"
+	)
 	section(w, "nodes that would have been drained", drains, r.Drains, func(d observe.Drain) []string {
 		return []string{d.Node, fmt.Sprint(d.Jobs), at(d.Since), at(d.Last), d.Why}
 	})
