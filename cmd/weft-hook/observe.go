@@ -25,6 +25,7 @@ func (c *call) observe(ctx context.Context, phase rundir.Phase) int {
 			_ = c.dir.Observe(job)
 		case core.CleanUp:
 			_ = c.dir.Unexempt(job)
+		case core.Environment, core.StepEnd, core.Running, core.Room:
 		}
 	}
 	return c.reply(phase.Leave)
