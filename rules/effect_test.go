@@ -91,6 +91,8 @@ var effects = map[string]string{
 	"config scheduler.processes":         "daemon/plugin Blocks.bounds Processes",
 	"config scheduler.at":                "daemon/adapters NewNode At",
 	"config scheduler.alias":             "daemon/plugin AliasesOf Names",
+	"config scheduler.mode":              "daemon/settings observed Observe",
+	"config scheduler.enforce":           "daemon/settings observed Enforce",
 	"config driver":                      "daemon/plugin StartDriver Drivers",
 	"config driver.in_process":           "daemon/plugin Blocks.Spec InProcess",
 	"config driver.command":              "daemon/plugin Blocks.Spec Command",
