@@ -35,7 +35,7 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 			if spank {
 				i.Spank = &install.Spank{Plugin: plugin, Source: slurm.SpankSource(), Built: stack.Built, Prove: prover(cmd.Context(), bin, &i.Conf)}
 			}
-			return initSlurm(o, i, m)
+			return initSlurm(cmd.Context(), o, i, m, bin)
 		},
 	}
 	cmd.Long = `Look for conflicts between slurm.conf and Weft. Show the lines for slurm.conf
@@ -81,12 +81,12 @@ Exit codes:
 		"show or write only the hook files and leave slurm.conf as it is, to install the files on every node first")
 	f.BoolVar(&spank, "spank", false, "use the SPANK plugin, by a line of plugstack.conf")
 	f.StringVar(&plugin, "plugin", "/usr/lib64/weft/"+stack.File, "path of the SPANK plugin, on every host")
-	f.StringVar(&bin, "bin", "/usr/bin", "folder of Slurm's commands")
+	f.StringVar(&bin, "bin", "/usr/bin", "folder of Slurm's commands, as `bin` in config.hcl")
 	m.flags(cmd, "write the files and lines", "remove the files and lines again")
 	return o.Listing(cmd)
 }
 
-func initSlurm(o *cli.Options, i install.Options, m mode) error {
+func initSlurm(ctx context.Context, o *cli.Options, i install.Options, m mode, bin string) error {
 	paths := []*string{&i.Conf, &i.Hooks, &i.Dir}
 	if i.Spank != nil {
 		paths = append(paths, &i.Spank.Plugin)
@@ -101,6 +101,10 @@ func initSlurm(o *cli.Options, i install.Options, m mode) error {
 	p, err := build(i)
 	if err != nil {
 		return err
+	}
+	if !m.remove {
+		served(&p.Plan, i.Dir)
+		commands(ctx, &p.Plan, bin, i.Conf)
 	}
 	g := guide{none: none, next: afterSlurm(p, i, m.remove), sections: []section{
 		{"These lines become comments:", p.Replaced},

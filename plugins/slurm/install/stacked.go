@@ -11,6 +11,16 @@ func Stacked(conf string) (path string, lines []string, err error) {
 	return stacked(c), c.started(), nil
 }
 
+// Value reads the slurm.conf at conf and tells the value of a key; "" where it has none.
+func Value(conf, key string) string {
+	c, err := readConf(conf, readFile)
+	if err != nil {
+		return ""
+	}
+	s, _ := c.last(key)
+	return s.Value
+}
+
 // started are the lines without which Slurm's commands may not start.
 func (c *conf) started() []string {
 	var lines []string
