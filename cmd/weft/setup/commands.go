@@ -31,14 +31,15 @@ func served(p *plan.Plan, dir string) {
 	c, err := net.Dial("unix", filepath.Join(dir, "root.sock"))
 	if err != nil {
 		p.Add(plan.Refusal, "--dir",
-			"run this on a node while its agent runs, with `dir` of its agent block; or leave --dir out", "no agent answers in %s, and every hook would fail", dir)
+			"run this on a node while its agent runs, with `dir` of its agent block; or leave --dir out",
+			"no agent answers in %s, and every hook would fail", dir)
 		return
 	}
 	_ = c.Close()
 }
 
-// commands runs the commands in bin that the server will run, and looks for another Slurm on this host. To the server a job
-// is over that they do not show. So they must be of the Slurm that has this slurm.conf.
+// commands runs the commands in bin that the server will run, and looks for another Slurm on this host. A job that they
+// do not show is over to the server. So they must be of the Slurm that has this slurm.conf.
 func commands(ctx context.Context, p *plan.Plan, bin, conf string) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
