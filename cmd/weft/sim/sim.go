@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/dev"
 	"github.com/weft-hpc/weft/drivers/sim"
 )
 
@@ -22,7 +21,8 @@ func New(o *cli.Options) *cobra.Command {
 }
 
 func newSimApp(o *cli.Options) *cobra.Command {
-	var node, device string
+	var at place
+	var device string
 	var service, uid uint32
 	var untilEOF bool
 	cmd := &cobra.Command{
@@ -33,13 +33,14 @@ func newSimApp(o *cli.Options) *cobra.Command {
 			if !cmd.Flags().Changed("uid") {
 				uid = uint32(os.Geteuid())
 			}
-			if node == "" || service == 0 {
-				return cli.Misuse(cmd, "sim app: --node and --service are needed")
+			if at.none() || service == 0 {
+				return cli.Misuse(cmd, "sim app: --node or --state, and --service are needed")
 			}
 			if uid == core.NoUID {
 				return core.Errorf(core.BadCall, "uid %d: it is nobody's; no service can have it for an owner", uid).WithRemedy("give a user's uid, or leave --uid out")
 			}
-			if _, err := o.Node(node); err != nil {
+			dir, err := at.folder(o)
+			if err != nil {
 				return err
 			}
 			ctx, cancel := context.WithCancel(cmd.Context())
@@ -50,12 +51,12 @@ func newSimApp(o *cli.Options) *cobra.Command {
 					cancel()
 				}()
 			}
-			return sim.Hold(ctx, dev.NICs(o.Dir, node), device, service, uid, func() {
-				fmt.Printf("holding service %d of %s on %s\n", service, device, node)
+			return sim.Hold(ctx, dir, device, service, uid, func() {
+				fmt.Printf("holding service %d of %s on %s\n", service, device, at)
 			})
 		},
 	}
-	o.NodeFlag(cmd, &node, "use the NICs of this node")
+	at.flags(o, cmd)
 	cmd.Flags().StringVar(&device, "device", "cxi0", "use the service on this NIC")
 	cmd.Flags().Uint32Var(&service, "service", 0, "id of the service")
 	cmd.Flags().Uint32Var(&uid, "uid", 0, "use the service as this user (default: the caller)")
@@ -64,7 +65,8 @@ func newSimApp(o *cli.Options) *cobra.Command {
 }
 
 func newSimFault(o *cli.Options) *cobra.Command {
-	var node, device, call string
+	var at place
+	var device, call string
 	var clear bool
 	var n int
 	var d, delay time.Duration
@@ -78,20 +80,20 @@ func newSimFault(o *cli.Options) *cobra.Command {
 		Long:  "Cause a fault on a node's NICs. KIND is one of these:\n  " + strings.Join(kinds, "\n  "),
 		Args:  cobra.ExactArgs(1), ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if node == "" {
-				return cli.Misuse(cmd, "sim fault: --node is missing")
+			if at.none() {
+				return cli.Misuse(cmd, "sim fault: --node is missing, and so is --state")
 			}
-			if _, err := o.Node(node); err != nil {
+			dir, err := at.folder(o)
+			if err != nil {
 				return err
 			}
-			dir := dev.NICs(o.Dir, node)
 			if clear {
 				return sim.At(dir).ClearFaults(cmd.Context(), sim.FaultKind(args[0]), device)
 			}
 			return sim.At(dir).SetFault(cmd.Context(), sim.Fault{Kind: sim.FaultKind(args[0]), Device: device, Call: sim.Call(call), Nth: n, Delay: delay, For: d})
 		},
 	}
-	o.NodeFlag(cmd, &node, "use the NICs of this node")
+	at.flags(o, cmd)
 	cmd.Flags().StringVar(&device, "device", "", "cause the fault on this NIC (default: all NICs)")
 	cmd.Flags().StringVar(&call, "call", "",
 		"cause the fault in this call of the driver: devices, services, create, destroy or open (default: all)")
