@@ -190,7 +190,7 @@ func (c *cluster) idle() bool {
 				return true, ""
 			}
 		}
-		out, _ := c.root("sinfo", "-h", "-N", "-o", "%N %T")
+		out, _ := c.root("sinfo", "-h", "-N", "-p", "main", "-o", "%N %T")
 		return strings.Count(out, " idle\n") == len(c.nodes), out
 	})
 	return all
@@ -299,7 +299,7 @@ func (c *cluster) awaitState(job string, states ...string) string {
 
 // nodeState is a node's state and the reason that stands beside it.
 func (c *cluster) nodeState(node string) (state, reason string) {
-	out, _ := c.root("sinfo", "-h", "-N", "-n", node, "-o", "%T|%E")
+	out, _ := c.root("sinfo", "-h", "-N", "-p", "main", "-n", node, "-o", "%T|%E")
 	state, reason, _ = strings.Cut(strings.TrimSpace(out), "|")
 	return state, reason
 }
