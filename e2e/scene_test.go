@@ -14,7 +14,7 @@ var sceneLines = []string{
 	"PartitionName=cancel Nodes=ALL PriorityTier=1 PreemptMode=CANCEL",
 	"PartitionName=suspend Nodes=ALL PriorityTier=1 PreemptMode=SUSPEND OverSubscribe=FORCE:1",
 	"PartitionName=high Nodes=ALL PriorityTier=10 PreemptMode=OFF OverSubscribe=FORCE:1",
-	"LaunchParameters=use_interactive_step", `InteractiveStepOptions="--interactive --preserve-env /bin/sh"`,
+	"MaxTasksPerNode=2000", "LaunchParameters=use_interactive_step", `InteractiveStepOptions="--interactive --preserve-env /bin/sh"`,
 }
 
 // TestScenes tries what sites do beside plain jobs, by SPANK and by hooks. docs/slurm.md has a table of it. It takes
@@ -189,6 +189,6 @@ func manyTasks(t *testing.T, w *site) {
 		}
 	}
 	if err != nil || total != n || len(seen) > 4 {
-		t.Errorf("%v: of %d tasks %d have the variables; %d different lines", err, n, total, len(seen))
+		t.Errorf("%v: of %d tasks %d have the variables; %d different lines\n%.1000s", err, n, total, len(seen), out)
 	}
 }
