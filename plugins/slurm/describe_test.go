@@ -199,6 +199,37 @@ func TestTotals(t *testing.T) {
 	describe("10", core.Placement{Hosts: "n4", Nodes: 1, Cores: 1})
 }
 
+// TestExclusive: since 26.05 squeue calls a job exclusive in a column of its own, and OverSubscribe is NO of most jobs.
+func TestExclusive(t *testing.T) {
+	for name, test := range map[string]struct {
+		more  []string
+		total int
+	}{
+		"exclusive before 26.05":     {[]string{"OverSubscribe", "NO"}, 2},
+		"shared before 26.05":        {[]string{"OverSubscribe", "OK"}, 64},
+		"exclusive":                  {[]string{"OverSubscribe", "NO", "Exclusive", "NODE"}, 2},
+		"exclusive, with a topology": {[]string{"OverSubscribe", "NO", "Exclusive", "TOPO"}, 2},
+		"beside jobs of its user":    {[]string{"OverSubscribe", "NO", "Exclusive", "USER"}, 64},
+		"shared":                     {[]string{"OverSubscribe", "NO", "Exclusive", "NO"}, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{nodes: []map[string]string{{"NodeList": "n1", "CPUs": "64", "OverSubscribe": "NO", "Partition": "main*"}}}
+			f.job("7", append([]string{"NodeList", "n1", "NumCPUs", "2"}, test.more...)...)
+			job, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+			if want := (core.Placement{Hosts: "n1", Nodes: 1, Cores: 2, Total: test.total}); err != nil || !slices.Equal(job.Placements, []core.Placement{want}) {
+				t.Errorf("it has %+v, %v; want %+v", job.Placements, err, want)
+			}
+		})
+	}
+}
+
+// TestWithoutExclusive: what a squeue before 26.05 says of the unknown column is in no message.
+func TestWithoutExclusive(t *testing.T) {
+	f := &fake{err: &command.Failure{Command: "squeue", Says: withoutExclusive + " slurm_load_jobs error: Unable to contact slurm controller", Code: 1}}
+	_, err := f.adapter(t).Describe(t.Context(), key("7", 0), noteOf(t, note{Job: "7"}), root)
+	checkError(t, err, core.SchedulerAway, "squeue: slurm_load_jobs error: Unable to contact")
+}
+
 // TestOverSubscribe: what a job is given at most of its node's CPUs, by its own OverSubscribe and that of the node's
 // partitions, of which the first is the job's.
 func TestOverSubscribe(t *testing.T) {

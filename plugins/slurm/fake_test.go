@@ -147,6 +147,9 @@ func printed(format string, rows []map[string]string) []byte {
 				panic(err)
 			}
 			value, ok := r[name]
+			if !ok && name == colExclusive {
+				continue // as squeue before 26.05
+			}
 			if !ok {
 				panic("no column " + name)
 			}

@@ -27,9 +27,10 @@ type row struct {
 	restarts  uint32
 	batch     bool
 	requeue   bool
-	cpus      int  // on all of them
-	alone     bool // no other job runs on its nodes
-	overlaps  bool // other jobs may have its CPUs, too
+	cpus      int    // on all of them
+	exclusive string // "" where squeue has no such column
+	alone     bool   // no other job runs on its nodes
+	overlaps  bool   // other jobs may have its CPUs, too
 	nodes     string
 	user      string
 	group     string
@@ -45,6 +46,7 @@ type row struct {
 
 // Columns of a row. Name, comment and work directory are anybody's text and are not asked for; Account (without accounting) and Network are too, and come last.
 const (
+	colExclusive = "Exclusive"
 	colJob       = "JobID"
 	colLeader    = "HetJobID"
 	colArray     = "ArrayJobID"
@@ -73,7 +75,8 @@ const (
 
 // exclusive is OverSubscribe of a job by --exclusive or in a partition with OverSubscribe=EXCLUSIVE, which has all CPUs of
 // its nodes (_pack_default_job_details in slurmctld/job_mgr.c and job_share_string of 22.05.8 and 25.11). In a partition
-// with OverSubscribe=FORCE:1 others may have them, too.
+// with OverSubscribe=FORCE:1 others may have them, too. Since 26.05 it is OverSubscribe of most jobs, and Exclusive of
+// those jobs is NODE or TOPO (job_exclusive_display_string in common/slurm_protocol_defs.c).
 const exclusive = "NO"
 
 // overlapping is OverSubscribe of a job by --oversubscribe or in a partition with OverSubscribe=FORCE. How many jobs may
@@ -88,7 +91,7 @@ const (
 // about is what is asked of single jobs.
 func about(nodes int) table {
 	return table{
-		{colJob, 12}, {colLeader, 12}, {colArray, 12}, {colTask, 24}, {colUID, 12}, {colGID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12},
+		{colExclusive, 8}, {colJob, 12}, {colLeader, 12}, {colArray, 12}, {colTask, 24}, {colUID, 12}, {colGID, 12}, {colState, 24}, {colSubmitted, 24}, {colRestarts, 12},
 		{colBatch, 4}, {colRequeue, 4}, {colCPUs, 12}, {colShared, 12}, {colNodes, nodes}, {colUser, 257}, {colGroup, 257}, {colPartition, 257}, {colQOS, 257}, {colReserved, 257},
 		{colLimit, 24}, {colFeatures, 257}, {colAccount, 257}, {colNetwork, request.MaxBytes + 1},
 	}
@@ -99,6 +102,7 @@ var every = table{{colJob, 12}, {colLeader, 12}, {colUID, 12}, {colState, 24}, {
 
 // columns are how a row takes each column.
 var columns = map[string]func(r *row, v string) error{
+	colExclusive: text(func(r *row) *string { return &r.exclusive }),
 	colJob:       func(r *row, v string) error { r.job = v; return checkJob(v) },
 	colLeader:    (*row).readLeader,
 	colArray:     text(func(r *row) *string { return &r.array }),
@@ -112,7 +116,7 @@ var columns = map[string]func(r *row, v string) error{
 	colBatch:     func(r *row, v string) error { r.batch = v == "1"; return nil },
 	colRequeue:   func(r *row, v string) error { r.requeue = v == "1"; return nil },
 	colCPUs:      func(r *row, v string) (err error) { r.cpus, err = amount(v); return err },
-	colShared:    func(r *row, v string) error { r.alone, r.overlaps = v == exclusive, v == overlapping; return nil },
+	colShared:    (*row).readShared,
 	colNodes:     text(func(r *row) *string { return &r.nodes }),
 	colUser:      text(func(r *row) *string { return &r.user }),
 	colGroup:     text(func(r *row) *string { return &r.group }),
@@ -144,9 +148,31 @@ func (r *row) readStarted(v string) error {
 	return nil
 }
 
+// readShared comes after the column Exclusive.
+func (r *row) readShared(v string) error {
+	r.alone, r.overlaps = r.exclusive == "NODE" || r.exclusive == "TOPO", v == overlapping
+	if r.exclusive == "" {
+		r.alone = v == exclusive
+	}
+	return nil
+}
+
+// withoutExclusive is what a squeue before 26.05 says of the column Exclusive. It then prints all others and exits with 0
+// (_print_com_invalid in squeue/print.c).
+const withoutExclusive = "squeue: error: Invalid job format specification: " + colExclusive
+
+// known leaves out the column Exclusive where squeue has left it out: a record begins with the job's id then.
+func (t table) known(text []byte) table {
+	if t[0].name == colExclusive && len(text) > 0 && '0' <= text[0] && text[0] <= '9' {
+		return t[1:]
+	}
+	return t
+}
+
 // rows reads an answer.
 func rows(t table, text []byte) ([]row, error) {
 	var all []row
+	t = t.known(text)
 	err := t.parse(text, func(values []string, cut []bool) error {
 		all = append(all, row{})
 		r := &all[len(all)-1]
@@ -213,8 +239,11 @@ func (p *Plugin) jobs(ctx context.Context, ids []string) ([]row, error) {
 // there is a federation: one of three that a squeue asks (strace of 22.05.8).
 func (p *Plugin) query(ctx context.Context, t table, more ...string) ([]row, error) {
 	text, err := p.run(ctx, "squeue", append([]string{"-h", "-a", "--local", "-t", "all", "-O", t.format()}, more...)...)
-	if f, ok := errors.AsType[*command.Failure](err); ok && strings.Contains(f.Says, "Invalid job id") {
-		return nil, nil
+	if f, ok := errors.AsType[*command.Failure](err); ok {
+		if strings.Contains(f.Says, "Invalid job id") {
+			return nil, nil
+		}
+		f.Says = strings.TrimSpace(strings.ReplaceAll(f.Says, withoutExclusive, ""))
 	}
 	if err != nil {
 		return nil, command.Away(err)

@@ -73,6 +73,8 @@ func FuzzRows(f *testing.F) {
 	s.job("8", "State", "PENDING", "NumNodes", "2-4", "NodeList", "")
 	f.Add(printed(every.format(), s.jobs), false)
 	f.Add(printed(about(64).format(), s.jobs), true)
+	s.job("9", "Exclusive", "NODE")
+	f.Add(printed(about(64).format(), s.jobs[2:]), true)
 	f.Add([]byte("slurm_load_jobs error: Unable to contact slurm controller\n"), true)
 	f.Fuzz(func(t *testing.T, text []byte, one bool) {
 		tab := every
@@ -83,7 +85,7 @@ func FuzzRows(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(all) != len(text)/tab.length() {
+		if len(all) != len(text)/tab.known(text).length() {
 			t.Errorf("%d rows of %d bytes", len(all), len(text))
 		}
 		p := New("tioga")
