@@ -171,12 +171,9 @@ func broadcast(t *testing.T, w *site) {
 	}
 }
 
-// manyTasks: every task of a step has the job's variables. TaskProlog is a process a task, so that it has fewer.
+// manyTasks: every task of a step has the job's variables.
 func manyTasks(t *testing.T, w *site) {
-	n := 400
-	if w.spank {
-		n = 4000
-	}
+	const n = 400
 	out, err := w.as(alice, "srun", "-N4", "-O", "-n", fmt.Sprint(n), "sh", "-c", `echo "has $SLINGSHOT_VNIS at $SLINGSHOT_SVC_IDS"`)
 	seen := map[string]int{}
 	for line := range strings.Lines(out) {
