@@ -14,10 +14,11 @@ var sceneLines = []string{
 	"PartitionName=cancel Nodes=ALL PriorityTier=1 PreemptMode=CANCEL",
 	"PartitionName=suspend Nodes=ALL PriorityTier=1 PreemptMode=SUSPEND OverSubscribe=FORCE:1",
 	"PartitionName=high Nodes=ALL PriorityTier=10 PreemptMode=OFF OverSubscribe=FORCE:1",
-	"MaxTasksPerNode=2000", "LaunchParameters=use_interactive_step", `InteractiveStepOptions="--interactive --preserve-env /bin/sh"`,
+	"MaxTasksPerNode=2000", "LaunchParameters=use_interactive_step",
+	`InteractiveStepOptions="--interactive --preserve-env /bin/sh"`,
 }
 
-// TestScenes tries what sites do beside plain jobs, by SPANK and by hooks. docs/slurm.md has a table of it. It takes
+// TestScenes tries what sites do other than plain jobs, by SPANK and by hooks. docs/slurm.md has a table of it. It takes
 // longer than tests should that guard a merge, so it needs WEFT_SLURM.
 func TestScenes(t *testing.T) {
 	if slurmPrefix == "" {
@@ -109,8 +110,8 @@ func preemptedAndSuspended(t *testing.T, w *site) {
 // reserved: a job in a reservation is served as any other, and policy sees which reservation it is.
 func reserved(t *testing.T, w *site) {
 	for _, name := range []string{"open", "closed"} {
-		w.mustRoot("scontrol", "create", "reservation", "ReservationName="+name, "StartTime=now", "Duration=10", "Users="+alice.name, "Nodes=n2",
-			"Flags=OVERLAP")
+		w.mustRoot("scontrol", "create", "reservation", "ReservationName="+name, "StartTime=now", "Duration=10",
+			"Users="+alice.name, "Nodes=n2", "Flags=OVERLAP")
 		out, err := w.as(alice, "srun", "-N1", "--reservation="+name, "sh", "-c", show)
 		all := read(t, out)
 		switch refused := strings.Contains(out, "this reservation is closed"); {
@@ -134,7 +135,8 @@ func fromOutside(t *testing.T, w *site) {
 	if err != nil || len(all) != 1 || all[0].VNIs != first.VNIs || all[0].IDs != first.IDs {
 		t.Errorf("%v: %+v, and its script has %+v\n%s", err, all, first, out)
 	}
-	if out, err := w.as(bob, "srun", "--jobid="+job, "--overlap", "-N1", "-n1", "sh", "-c", show); err == nil || strings.Contains(out, "VNIs") {
+	out, err = w.as(bob, "srun", "--jobid="+job, "--overlap", "-N1", "-n1", "sh", "-c", show)
+	if err == nil || strings.Contains(out, "VNIs") {
 		t.Errorf("another user's step: %v\n%s", err, out)
 	}
 	w.mustRoot("scancel", job)
@@ -174,7 +176,8 @@ func broadcast(t *testing.T, w *site) {
 // manyTasks: every task of a step has the job's variables.
 func manyTasks(t *testing.T, w *site) {
 	const n = 400
-	out, err := w.as(alice, "srun", "-N4", "-O", "-n", fmt.Sprint(n), "sh", "-c", `echo "has $SLINGSHOT_VNIS at $SLINGSHOT_SVC_IDS"`)
+	out, err := w.as(alice, "srun", "-N4", "-O", "-n", fmt.Sprint(n), "sh", "-c",
+		`echo "has $SLINGSHOT_VNIS at $SLINGSHOT_SVC_IDS"`)
 	seen := map[string]int{}
 	for line := range strings.Lines(out) {
 		seen[strings.TrimSpace(line)]++
