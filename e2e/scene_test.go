@@ -18,8 +18,8 @@ var sceneLines = []string{
 	`InteractiveStepOptions="--interactive --preserve-env /bin/sh"`,
 }
 
-// TestScenes tries what sites do other than plain jobs, by SPANK and by hooks. docs/slurm.md has a table of it. It takes
-// longer than tests should that guard a merge, so it needs WEFT_SLURM.
+// TestScenes tries what sites do other than plain jobs, by SPANK and by hooks. docs/slurm.md has a table of it. It
+// takes longer than tests should that guard a merge, so it needs WEFT_SLURM.
 func TestScenes(t *testing.T) {
 	if slurmPrefix == "" {
 		t.Skipf("it takes long: with %s only", prefixVariable)
