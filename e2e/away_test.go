@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -100,5 +102,31 @@ func TestAgentAway(t *testing.T) {
 		}
 		w.oneStep(bob, "n1", 1)
 		w.clean()
+	})
+}
+
+// TestSlowController: slurmctld stands still for 12 s while batch jobs start. Each of them runs in the end.
+func TestSlowController(t *testing.T) {
+	t.Parallel()
+	both(t, setup{lines: []string{"MinJobAge=300"}}, func(t *testing.T, w *site) {
+		const jobs = 12
+		var ids []string
+		for i := range jobs {
+			ids = append(ids, w.batch(alice, show+"\necho RAN", "-N2", "-n2", "--requeue", "--open-mode=append", "-o", w.path("out", fmt.Sprint("slow-", i))))
+		}
+		controller := w.procs[theController].cmd.Process
+		must(t, controller.Signal(syscall.SIGSTOP))
+		pause(t, 12*time.Second)
+		must(t, controller.Signal(syscall.SIGCONT))
+		for i, id := range ids {
+			w.runsAfterAll(id, w.path("out", fmt.Sprint("slow-", i)))
+			if text := tail(w.path("out", fmt.Sprint("slow-", i)), 1<<14); strings.Contains(text, "server: no answer") {
+				t.Errorf("job %s: %s", id, text)
+			} else if strings.Contains(text, "weft: ") && !strings.Contains(text, "slurmctld") {
+				t.Errorf("job %s is not told that slurmctld did not answer: %s", id, text)
+			}
+		}
+		w.clean()
+		w.nothingDrained()
 	})
 }

@@ -41,6 +41,9 @@ func TestClasses(t *testing.T) {
 				if !strings.Contains(text, "games are over") {
 					t.Errorf("task %d: its user does not see why: %s", i, text)
 				}
+				if out := tail(w.path("out", fmt.Sprint("deny-", i)), 1<<14); !strings.Contains(out, "games are over") {
+					t.Errorf("task %d: its output does not say why: %q", i, out)
+				}
 			}
 			refused(w, "srun", "-N1", "echo", "RAN")
 			none(t, w)

@@ -207,6 +207,7 @@ scheduler "slurm" "tioga" {
   bin   = %[12]q
   conf  = %[4]q
   every = "1s"%[11]s
+  task_prolog = %[13]q
 }
 driver "sim" {
   nics  = %[5]d
@@ -226,7 +227,7 @@ agent {
   dir    = %[8]q
   tls    = %[9]q
 }
-`, strings.Join(w.nodes(), ","), w.pool, w.quarantine, w.conf(), nics, w.path(name+".nic"), w.port, name, name+".tls", w.boot(name), limit, commandsFolder())
+`, strings.Join(w.nodes(), ","), w.pool, w.quarantine, w.conf(), nics, w.path(name+".nic"), w.port, name, name+".tls", w.boot(name), limit, commandsFolder(), w.path("hooks", "taskprolog"))
 		must(w.t, os.WriteFile(w.path(name+".hcl.new"), []byte(text), 0o644))
 		must(w.t, os.Rename(w.path(name+".hcl.new"), w.path(name+".hcl"))) // another node's agent may be reading it
 	}

@@ -110,7 +110,7 @@ const mostTold = 2 * time.Second
 // refused ends a call. Where the scheduler is being told, that comes first, for a little while: once the hook returns the job's tasks start and fail, and a
 // job that is over can neither be put back into the queue nor be told why.
 func (s *Server) refused(a engine.Refused, told <-chan struct{}) {
-	if told == nil {
+	if told == nil || a.Err.Reason == core.SchedulerAway { // it takes no word now
 		s.answer(a.Call, answer{err: a.Err})
 		return
 	}
@@ -126,6 +126,18 @@ func (s *Server) refused(a engine.Refused, told <-chan struct{}) {
 	})
 }
 
+// Bounds of putting a job back into the queue of a scheduler that does not answer.
+const (
+	putBackFor   = 10 * time.Minute
+	putBackPause = 2 * time.Second
+)
+
+// putsBack reports whether a job waits to be put back until its scheduler answers.
+func putsBack(c core.SchedulerCall, err error) bool {
+	reason := core.ReasonOf(err)
+	return c.Verb == core.CallRequeue && (reason == core.SchedulerAway || reason == core.TimedOut)
+}
+
 // tellScheduler makes a call beside the writer, with a few tries: it carries a reason to a person, and nothing depends
 // on it. It begins when after is closed, or at once where that is nil. It closes told after the first try, and calls
 // over in the end with why the scheduler did not take it. False: this server knows no such scheduler.
@@ -137,7 +149,8 @@ func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, told
 	s.beside.Go(func() {
 		var err error
 		defer func() { over(err) }()
-		for try := range 3 {
+		began := time.Now()
+		for try := 0; ; try++ {
 			ctx, cancel := context.WithTimeout(s.ctx, s.limits.Describe)
 			err = callAfter(ctx, sched, c, after)
 			cancel()
@@ -147,11 +160,11 @@ func (s *Server) tellScheduler(c core.SchedulerCall, after <-chan struct{}, told
 			if err == nil || unsupported(err) {
 				return
 			}
-			if try == 2 {
+			if try >= 2 && !(putsBack(c, err) && time.Since(began) < putBackFor) {
 				s.log.Warn("the scheduler did not take it", core.LogScheduler, c.Scheduler, core.LogVerb, string(c.Verb), core.LogError, err)
 				return
 			}
-			if !poll.Pause(s.ctx, time.Duration(try+1)*s.limits.Retry) {
+			if !poll.Pause(s.ctx, min(time.Duration(try+1)*s.limits.Retry, putBackPause)) {
 				return
 			}
 		}

@@ -35,10 +35,14 @@ func (s *Server) describe(id uint64) {
 	f := &flight{calls: []uint64{id}}
 	s.flights[key] = f
 	wait := time.Duration(0)
-	if c.in.Said != nil {
+	switch {
+	case c.in.Said != nil:
 		wait = max(c.wait, askAgain)
 		c.wait = min(2*wait, s.limits.Retry)
+	case c.wait > 0:
+		wait = c.wait
 	}
+	until := c.until
 	ctx := s.ctx
 	s.mu.Unlock()
 	in := c.in
@@ -46,7 +50,7 @@ func (s *Server) describe(id uint64) {
 		if wait > 0 {
 			poll.Pause(ctx, wait)
 		}
-		said := s.said(ctx, s.now().Uptime, in)
+		said := s.said(ctx, s.now().Uptime, in, until)
 		s.mu.Lock()
 		if s.flights[key] == f {
 			delete(s.flights, key)
@@ -54,9 +58,28 @@ func (s *Server) describe(id uint64) {
 		waiting := f.calls
 		s.mu.Unlock()
 		for _, id := range waiting {
+			if s.patient(id, said) {
+				s.describe(id)
+				continue
+			}
 			s.again(ctx, id, said)
 		}
 	})
+}
+
+// patient reports whether a call waits for a scheduler that did not answer: its hook has the time.
+func (s *Server) patient(id uint64, said *engine.Said) bool {
+	if said.Err == nil || said.Err.Reason != core.SchedulerAway {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[id]
+	if c == nil || s.schedulers[c.in.Ask.Key.Scheduler] == nil || time.Until(c.until) <= s.limits.Retry {
+		return false
+	}
+	c.in.Said, c.wait = nil, s.limits.Retry
+	return true
 }
 
 // again puts a call to the machine once more, with what was said.
@@ -77,7 +100,8 @@ func (s *Server) again(ctx context.Context, id uint64, said *engine.Said) {
 	}
 }
 
-func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserve) *engine.Said {
+// said asks until the call's caller needs its answer, at most.
+func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserve, until time.Time) *engine.Said {
 	key := in.Ask.Key
 	sched := s.schedulers[key.Scheduler]
 	if sched == nil {
@@ -86,6 +110,10 @@ func (s *Server) said(ctx context.Context, began time.Duration, in engine.Reserv
 	slots := s.slots[key.Scheduler]
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Describe)
 	defer cancel()
+	if !until.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()

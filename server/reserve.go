@@ -13,6 +13,7 @@ type call struct {
 	in     engine.Reserve
 	answer chan answer   // holds one
 	wait   time.Duration // before its scheduler is asked once more
+	until  time.Time     // when its caller needs an answer; zero: at any time
 }
 
 type answer struct {
@@ -27,6 +28,10 @@ func (a answer) reason() core.Reason {
 	}
 	return a.err.Reason
 }
+
+// answering is how long of a caller's time is kept back at most from waiting for a scheduler, so that the caller learns
+// which part of the system did not answer.
+const answering = 500 * time.Millisecond
 
 // Reserve joins node to its job's reservation. The caller has proved that it is node.
 func (s *Server) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
@@ -62,6 +67,10 @@ func (s *Server) Do(ctx context.Context, f func(call uint64) engine.Input) (int,
 
 func (s *Server) ask(ctx context.Context, f func(call uint64) engine.Input) answer {
 	c := &call{answer: make(chan answer, 1)}
+	if d, ok := ctx.Deadline(); ok {
+		left := time.Until(d)
+		c.until = time.Now().Add(left - min(left/8, answering))
+	}
 	s.mu.Lock()
 	s.serial++
 	id := s.serial

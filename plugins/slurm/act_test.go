@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,7 +28,11 @@ func TestFailAndRequeue(t *testing.T) {
 		"array's task": {[]string{"ArrayJobID", "7", "ArrayTaskID", "8"}, told("7", "7_8", "scancel 7_8"), told("7", "7_8", "scontrol requeue 7_8")},
 		"forged task":  {[]string{"ArrayJobID", "7", "ArrayTaskID", "1 -u alice"}, told("7", "7", "scancel 7"), told("7", "7", "scontrol requeue 7")},
 		"over":         {[]string{"State", "COMPLETED"}, nil, nil},
-		"completing":   {[]string{"State", "COMPLETING"}, nil, nil},
+		"failed":       {[]string{"State", "FAILED"}, nil, told("7", "7", "scontrol requeue 7")},
+		"failed srun":  {[]string{"State", "FAILED", "BatchFlag", "0"}, nil, nil},
+		"failed later": {[]string{"State", "FAILED", "RestartCnt", "1"}, nil, nil},
+		"cancelled":    {[]string{"State", "CANCELLED"}, nil, nil},
+		"completing":   {[]string{"State", "COMPLETING", "Requeue", "0"}, nil, nil},
 		"waiting":      {[]string{"State", "PENDING", "RestartCnt", "1"}, nil, nil},
 		"a newer run":  {[]string{"RestartCnt", "1"}, nil, nil},
 	} {
@@ -54,6 +60,70 @@ func TestFailAndRequeue(t *testing.T) {
 }
 
 // That a job cannot be told is no reason to let it run; that it is over already is what was wanted.
+// TestRefusedBatchJobEndsInItsTask: where slurm.conf names Weft's TaskProlog, that ends the script of a refused batch
+// job, and scancel comes only after a while. Every other job is cancelled at once.
+func TestRefusedBatchJobEndsInItsTask(t *testing.T) {
+	const weft = "TaskProlog              = /etc/weft/slurm/taskprolog\n"
+	comment := "scontrol update JobId=7 AdminComment=weft: denied"
+	notify := "scontrol notify 7 weft: denied"
+	for name, c := range map[string]struct {
+		config    string
+		more      []string
+		now, then []string
+	}{
+		"its task runs on":          {weft, nil, []string{comment}, []string{comment, "scancel 7"}},
+		"srun":                      {weft, []string{"BatchFlag", "0"}, []string{notify, comment, "scancel 7"}, nil},
+		"no TaskProlog":             {"TaskProlog = (null)\n", nil, []string{notify, comment, "scancel 7"}, nil},
+		"a TaskProlog of others":    {"TaskProlog = /etc/slurm/taskprolog\n", nil, []string{notify, comment, "scancel 7"}, nil},
+		"no answer of slurm.conf's": {"", nil, []string{notify, comment, "scancel 7"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{config: c.config}
+				f.job("7", c.more...)
+				p := NewWith("tioga", f.run)
+				if err := p.Fail(t.Context(), key("7", 0), "denied"); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.now, f.did()); diff != "" {
+					t.Error(diff)
+				}
+				time.Sleep(backstop + time.Second)
+				if c.then == nil {
+					c.then = c.now
+				}
+				if diff := cmp.Diff(c.then, f.did()); diff != "" {
+					t.Errorf("later: %s", diff)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{config: weft}
+		f.job("7")
+		if err := NewWith("tioga", f.run).Fail(t.Context(), key("7", 0), "denied"); err != nil {
+			t.Fatal(err)
+		}
+		f.mu.Lock()
+		f.jobs[0]["State"] = "FAILED"
+		f.mu.Unlock()
+		time.Sleep(backstop + time.Second)
+		if diff := cmp.Diff([]string{comment}, f.did()); diff != "" {
+			t.Errorf("it has ended: %s", diff)
+		}
+	})
+}
+
+// TestRequeueOfAJobThatCompletes: how it ends decides whether it is put back.
+func TestRequeueOfAJobThatCompletes(t *testing.T) {
+	f := &fake{}
+	f.job("7", "State", "COMPLETING")
+	checkError(t, f.adapter(t).Requeue(t.Context(), key("7", 0), "why"), core.SchedulerAway, "job 7: it is completing")
+	if did := f.did(); len(did) > 0 {
+		t.Error(did)
+	}
+}
+
 func TestFailGoesOn(t *testing.T) {
 	f := &fake{}
 	f.job("7")

@@ -25,10 +25,13 @@ func TestConfigure(t *testing.T) {
 	if diff := cmp.Diff(defaults(), p.settings, cmp.AllowUnexported(settings{})); diff != "" {
 		t.Errorf("the defaults of the schema are not the plugin's own:\n%s", diff)
 	}
-	if err := p.Configure(t.Context(), core.Values{"bin": "/opt/slurm/bin", "conf": "/etc/slurm.conf", "every": time.Second, "prolog_timeout": 2 * time.Minute, "command_timeout": time.Minute}); err != nil {
+	if err := p.Configure(t.Context(), core.Values{
+		"bin": "/opt/slurm/bin", "conf": "/etc/slurm.conf", "every": time.Second, "prolog_timeout": 2 * time.Minute,
+		"task_prolog": "/opt/weft/taskprolog", "command_timeout": time.Minute,
+	}); err != nil {
 		t.Fatal(err)
 	}
-	want := settings{bin: "/opt/slurm/bin", conf: "/etc/slurm.conf", every: time.Second, prolog: 2 * time.Minute, patient: time.Minute}
+	want := settings{bin: "/opt/slurm/bin", conf: "/etc/slurm.conf", every: time.Second, prolog: 2 * time.Minute, tasks: "/opt/weft/taskprolog", patient: time.Minute}
 	if diff := cmp.Diff(want, p.settings, cmp.AllowUnexported(settings{})); diff != "" {
 		t.Error(diff)
 	}

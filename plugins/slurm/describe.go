@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/request"
@@ -60,8 +61,17 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	return job, err
 }
 
+// speaking is how long of a caller's time is kept back at most for the words of a failure.
+const speaking = 250 * time.Millisecond
+
 // parts are the rows of a job. A list of nodes that was cut is asked for once more, in its full length.
 func (p *Plugin) parts(ctx context.Context, job string) ([]row, error) {
+	if until, ok := ctx.Deadline(); ok { // the caller hears from here who did not answer, and not merely that its time is over
+		left := time.Until(until)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, left-min(left/8, speaking))
+		defer cancel()
+	}
 	parts, err := p.questions.of(ctx, job, p.settings.patient)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
@@ -31,20 +32,60 @@ func (p *Plugin) end(ctx context.Context, key core.Key, reason string, again boo
 		return err
 	}
 	r := pick(parts, key.Job)
-	if r == nil || r.restarts != key.Generation && key.Generation != core.AnyGeneration || !lives(*r) {
+	if r == nil || r.restarts != key.Generation && key.Generation != core.AnyGeneration {
 		return nil
 	}
-	p.tell(ctx, *r, reason)
-	if again && r.batch && r.requeue {
+	back := again && r.batch && r.requeue
+	switch {
+	case back && r.state == completing:
+		return core.Errorf(core.SchedulerAway, "job %s: it is completing, and how it ended is not known yet", r.name())
+	case back && r.state == endedBadly: // its tasks have failed while slurmctld did not answer; Slurm takes it back all the same
+	case !lives(*r):
+		return nil
+	}
+	ends := !back && r.batch && p.endsInTask(ctx)
+	p.tell(ctx, *r, reason, ends)
+	switch {
+	case back:
 		return p.command(ctx, "scontrol", "requeue", r.name())
+	case ends:
+		p.cancelLater(*r)
+		return nil
 	}
 	return p.command(ctx, "scancel", r.name())
 }
 
+// endsInTask reports whether the script of a refused batch job ends in Weft's TaskProlog. Its output then has the
+// reason, where a job that is cancelled before its script starts has no output (22.05.8).
+func (p *Plugin) endsInTask(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
+	defer cancel()
+	text, err := p.run(ctx, "scontrol", "show", "config")
+	return err == nil && p.settings.tasks != "" && readConfig(string(text))["TaskProlog"] == p.settings.tasks
+}
+
+// backstop is how long a refused batch job may take to end in its TaskProlog.
+const backstop = 10 * time.Second
+
+// cancelLater ends a refused batch job whose TaskProlog has not ended it: another node's Prolog is still at work, or
+// the script runs on a node that was not refused.
+func (p *Plugin) cancelLater(r row) {
+	time.AfterFunc(backstop, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), p.settings.patient)
+		defer cancel()
+		parts, err := p.parts(ctx, r.job)
+		if now := pick(parts, r.job); err != nil || now != nil && now.restarts == r.restarts && lives(*now) {
+			_ = p.command(ctx, "scancel", r.name())
+		}
+	})
+}
+
 // tell leaves the reason where a user finds it. That it cannot is no reason to let the job run.
-func (p *Plugin) tell(ctx context.Context, r row, reason string) {
+func (p *Plugin) tell(ctx context.Context, r row, reason string, ends bool) {
 	text := "weft: " + core.OneLine(reason, "it cannot run")
-	_ = p.command(ctx, "scontrol", "notify", r.job, text)
+	if !ends {
+		_ = p.command(ctx, "scontrol", "notify", r.job, text)
+	}
 	_ = p.command(ctx, "scontrol", "update", "JobId="+r.name(), "AdminComment="+text)
 }
 

@@ -125,7 +125,7 @@ func (f *fake) did() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(f.calls), func(s string) bool {
-		return strings.HasPrefix(s, "squeue") || strings.HasPrefix(s, "sinfo") || strings.HasPrefix(s, "getent") || strings.HasPrefix(s, "id ")
+		return strings.HasPrefix(s, "scontrol show config") || strings.HasPrefix(s, "squeue") || strings.HasPrefix(s, "sinfo") || strings.HasPrefix(s, "getent") || strings.HasPrefix(s, "id ")
 	})
 }
 

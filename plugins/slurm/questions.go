@@ -38,7 +38,7 @@ func (q *questions) of(ctx context.Context, job string, patient time.Duration) (
 	case <-one.done:
 		return one.rows, one.err
 	case <-ctx.Done():
-		return nil, core.Errorf(core.SchedulerAway, "job %s: squeue did not answer in time: %w", job, ctx.Err())
+		return nil, core.Errorf(core.SchedulerAway, "job %s: slurmctld did not answer squeue in time: %w", job, ctx.Err())
 	}
 }
 

@@ -64,7 +64,7 @@ func TestQuestionsAreGivenUp(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		_, err := q.of(ctx, "7", time.Minute)
-		checkError(t, err, core.SchedulerAway, "did not answer in time")
+		checkError(t, err, core.SchedulerAway, "slurmctld did not answer squeue in time")
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("it took %s", took)
 		}

@@ -15,6 +15,9 @@ var states = map[string]core.JobState{
 // completing is the State of a job whose end has been decided.
 const completing = "COMPLETING"
 
+// endedBadly is the State of a batch job that ended with a code that is not zero.
+const endedBadly = "FAILED"
+
 func stateOf(name string) core.JobState {
 	if s, ok := states[name]; ok {
 		return s

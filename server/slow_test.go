@@ -1,0 +1,96 @@
+package server_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/server"
+)
+
+// stuck is a scheduler that does not answer before a time.
+type stuck struct {
+	*scheduler
+	from  time.Time
+	hangs bool // else it fails at once
+	back  []string
+}
+
+func (l *stuck) away(ctx context.Context) error {
+	switch {
+	case time.Now().After(l.from):
+		return nil
+	case l.hangs:
+		select {
+		case <-time.After(time.Until(l.from)):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return core.Errorf(core.SchedulerAway, "squeue: slurmctld does not answer")
+}
+
+func (l *stuck) Describe(ctx context.Context, key core.Key, note []byte, from core.Peer) (core.Job, error) {
+	if err := l.away(ctx); err != nil {
+		return core.Job{}, err
+	}
+	return l.scheduler.Describe(ctx, key, note, from)
+}
+
+func (l *stuck) Requeue(ctx context.Context, key core.Key, reason string) error {
+	if err := l.away(ctx); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.back = append(l.back, key.Job+": "+reason)
+	return nil
+}
+
+// TestASchedulerThatIsSlow: a hook waits for it while it has the time. Else the job is put back as soon as the scheduler
+// answers, and the hook hears early enough which part of the system did not.
+func TestASchedulerThatIsSlow(t *testing.T) {
+	const limit = 6 * time.Second
+	for name, c := range map[string]struct {
+		away  time.Duration
+		hangs bool
+		want  core.Reason
+	}{
+		"refuses for a while": {away: limit / 2}, "hangs for a while": {away: limit / 2, hangs: true},
+		"refuses for longer": {away: 3 * limit, want: core.SchedulerAway}, "hangs for longer": {away: 3 * limit, hangs: true, want: core.SchedulerAway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &stuck{hangs: c.hangs}
+				s := start(t, func(n *server.Needs) {
+					l.scheduler = n.Schedulers["s"].(core.Dispatcher).Of.(*scheduler)
+					n.Schedulers["s"] = core.Dispatcher{Of: l}
+				})
+				defer s.stop()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				s.attend(ctx, "n1", "b", nil)
+				began := time.Now()
+				l.from = began.Add(c.away)
+				within, stop := context.WithTimeout(ctx, limit)
+				defer stop()
+				_, err := s.Reserve(within, "n1", ask("1", "b"), core.Peer{})
+				if got := core.ReasonOf(err); got != c.want {
+					t.Errorf("%v", err)
+				}
+				if took := time.Since(began); took >= limit {
+					t.Errorf("it took %s", took)
+				}
+				time.Sleep(time.Until(l.from) + 5*time.Second)
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				if (len(l.back) == 1) != (c.want != "") {
+					t.Errorf("put back: %v", l.back)
+				}
+			})
+		})
+	}
+}
