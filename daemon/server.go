@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
@@ -35,6 +36,7 @@ type serverDaemon struct {
 	witness vigil
 	newest  core.Head // of the store, as its witness says
 	past    server.History
+	refused []server.Refused // of the last day
 	halves  halves
 	bounds  *connection.Bounds
 	page    *metrics.Server
@@ -84,6 +86,13 @@ func (d *serverDaemon) openRecords() (err error) {
 	}
 	d.later(w.Close)
 	d.past = w
+	old, err := history.Refusals(d.config.History, time.Now().Add(-server.KeepRefused), server.MaxRefused)
+	if err != nil {
+		d.Log.Warn("`weft job` does not know which jobs were refused before this start", core.LogError, err)
+	}
+	for _, r := range old {
+		d.refused = append(d.refused, server.Refused{JobID: r.Job, UID: r.UID, Node: r.Node, Why: r.Why, At: r.At})
+	}
 	return nil
 }
 
@@ -100,7 +109,7 @@ func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
 	})
 	d.srv, err = server.New(ctx, server.Needs{
 		Store: d.store, Witness: d.newest, Config: d.site.Engine, Policy: d.site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
-		Kept: accountOf(d.config.Store), Sizes: d.site.Sizes,
+		Refused: d.refused, Kept: accountOf(d.config.Store), Sizes: d.site.Sizes,
 		LeaveDown: d.config.Unwitnessed == config.UnwitnessedScheduler, Schedulers: d.halves.here, At: d.halves.at, Own: d.halves.own, Meter: d.page, Allocator: d.site.Allocator,
 	})
 	if err != nil {

@@ -127,6 +127,8 @@ func TestSlowController(t *testing.T) {
 			}
 		}
 		w.clean()
-		w.nothingDrained()
+		if !w.alloc { // with it, slurmd drains the node of a job whose REQUEST_LAUNCH_PROLOG slurmctld did not send
+			w.nothingDrained()
+		}
 	})
 }

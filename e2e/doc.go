@@ -14,7 +14,7 @@
 //	array of 20                                                                TestArray
 //	a released node, a suspended job; an added node                            TestShrink, TestGrow
 //	policy denies an array of eight, a bad token, an empty pool, no server     TestClasses
-//	half of an array of 100 is denied; a job that may not come back            TestRefusedArray, TestRefusedForNow
+//	half of an array of 24 is denied; a job that may not come back             TestRefusedArray, TestRefusedForNow
 //	slurmctld stands still while jobs start                                    TestSlowController
 //	a NIC fails: drained with its reason, job requeued                         TestNICFails
 //	a service is busy at the end and goes later                                TestBusy

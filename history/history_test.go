@@ -161,3 +161,30 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestRefusals: they stand beside the jobs, and those of the last day are found again.
+func TestRefusals(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobs.jsonl")
+	if all, err := history.Refusals(path, noon, 9); len(all) > 0 || err != nil {
+		t.Errorf("without a file: %+v, %v", all, err)
+	}
+	w := open(t, path, 300) // several files
+	job := core.JobID{Scheduler: "tioga", Job: "7"}
+	w.Refused(job, 1000, "n1", "long ago", noon.Add(-time.Hour))
+	w.Made(made(1))
+	for i := range 3 {
+		w.Refused(job, 1000, "n1", "no VNI is left", noon.Add(time.Duration(i)*time.Minute))
+	}
+	shut(t, w)
+	all, err := history.Refusals(path, noon, 2)
+	want := []history.Refusal{
+		{Job: job, UID: 1000, Node: "n1", Why: "no VNI is left", At: noon.Add(time.Minute)},
+		{Job: job, UID: 1000, Node: "n1", Why: "no VNI is left", At: noon.Add(2 * time.Minute)},
+	}
+	if diff := cmp.Diff(want, all); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if rows, bad, err := history.Read(path, time.Time{}); len(rows) != 1 || bad != 0 || err != nil {
+		t.Errorf("the jobs beside them: %+v, %d bad, %v", rows, bad, err)
+	}
+}

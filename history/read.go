@@ -56,6 +56,7 @@ func Read(path string, since time.Time) (rows []Row, bad int, err error) {
 			case l.Made != nil && l.Job != nil:
 				open[l.Serial] = len(rows)
 				rows = append(rows, Row{Serial: l.Serial, Made: *l.Made, VNIs: l.VNIs, Policy: l.Policy, Job: *l.Job})
+			case l.Refused != nil && l.Job != nil:
 			case l.Ended != nil:
 				if at, ok := open[l.Serial]; ok && rows[at].Ended.IsZero() {
 					rows[at].Ended = *l.Ended

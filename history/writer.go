@@ -24,7 +24,7 @@ const (
 	waiting     = 4096     // lines that wait for the disk
 )
 
-// line is what a file has: a reservation as it was made, or that one is over.
+// line is what a file has: a reservation as it was made, or that one is over, or why a job got none.
 type line struct {
 	Serial uint64     `json:"serial"` // of the store
 	Made   *time.Time `json:"made,omitempty"`
@@ -32,6 +32,10 @@ type line struct {
 	VNIs   []core.VNI `json:"vni_numbers,omitempty"`
 	Policy string     `json:"policy,omitempty"` // hash of the one that granted it
 	Job    *facts.Job `json:"job,omitempty"`
+
+	Refused *time.Time `json:"refused,omitempty"`
+	Node    string     `json:"node,omitempty"` // which refused it
+	Why     string     `json:"why,omitempty"`
 }
 
 // Writer is a server.History. Its calls return at once: what the disk is too slow for is left out, and the log says so.
@@ -64,6 +68,11 @@ func (w *Writer) Made(r engine.Reservation) {
 }
 
 func (w *Writer) Ended(serial uint64, at time.Time) { w.put(line{Serial: serial, Ended: &at}) }
+
+// Refused implements server.RefusalHistory.
+func (w *Writer) Refused(job core.JobID, uid uint32, node, why string, at time.Time) {
+	w.put(line{Refused: &at, Node: node, Why: why, Job: &facts.Job{Scheduler: job.Scheduler, ID: job.Job, UID: uid}})
+}
 
 func (w *Writer) put(l line) {
 	select {

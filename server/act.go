@@ -27,6 +27,7 @@ func (s *Server) act(d done) {
 				s.annotate(a.Grant)
 			}
 		case engine.Refused:
+			s.noteRefusal(d.in, a.Err)
 			s.refused(a, told)
 		case engine.Describe:
 			s.describe(a.Call)

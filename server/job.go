@@ -67,6 +67,10 @@ func (d *Verbs) job(ctx context.Context, peer core.Peer, req hook.Request) (any,
 		return nil, err
 	}
 	if len(found) == 0 {
+		may := func(uid uint32) bool { return full || uid == peer.UID }
+		if rows := d.refusalOf(args, may); len(rows) > 0 {
+			return listener.Slice(req, rows, func(r jobPart) string { return fmt.Sprintf(partKey, r.Serial, r.at) })
+		}
 		return nil, notHeld(args)
 	}
 	slices.SortFunc(found, func(a, b engine.View) int { return cmp.Compare(a.Serial, b.Serial) })

@@ -32,6 +32,7 @@ type Needs struct {
 	Log        *slog.Logger
 	Audit      *slog.Logger          // nil: its lines stand in Log, with the key audit
 	History    History               // nil: none is kept
+	Refused    []Refused             // of the last day, as a history has them, from the oldest on
 	Kept       Kept                  // nil: the account of observed jobs ends with the server
 	Sizes      func() map[string]int // VNIs of each pool, for that account
 	Meter      Meter                 // nil: nothing is counted
@@ -87,6 +88,7 @@ type Server struct {
 	jobCalls    jobCalls
 	nodeCalls   map[nodeCall]*nodeTold // the writer's: the newest word of a node, at most one a node and scheduler
 	firstStarts firstStarts
+	refusals    refusals
 	calls       map[uint64]*call
 	sessions    map[string]*session
 	flights     map[core.Key]*flight
@@ -125,6 +127,9 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	}
 	if s.auditor = needs.Audit; s.auditor == nil {
 		s.auditor = s.log.With(core.LogAudit, true)
+	}
+	for _, r := range needs.Refused {
+		s.refusals.put(r)
 	}
 	s.queue = make(chan work, s.limits.Queue)
 	for name := range s.schedulers {
