@@ -112,7 +112,8 @@ func TestSlowController(t *testing.T) {
 		const jobs = 12
 		var ids []string
 		for i := range jobs {
-			ids = append(ids, w.batch(alice, show+"\necho RAN", "-N2", "-n2", "--requeue", "--open-mode=append", "-o", w.path("out", fmt.Sprint("slow-", i))))
+			out := w.path("out", fmt.Sprint("slow-", i))
+			ids = append(ids, w.batch(alice, show+"\necho RAN", "-N2", "-n2", "--requeue", "--open-mode=append", "-o", out))
 		}
 		controller := w.procs[theController].cmd.Process
 		must(t, controller.Signal(syscall.SIGSTOP))

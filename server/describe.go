@@ -75,7 +75,7 @@ func (s *Server) patient(id uint64, said *engine.Said) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.calls[id]
-	if c == nil || s.schedulers[c.in.Ask.Key.Scheduler] == nil || time.Until(c.until) <= s.limits.Retry {
+	if c == nil || s.schedulers[c.in.Ask.Key.Scheduler] == nil || time.Until(c.until) <= s.limits.Retry+answering {
 		return false
 	}
 	c.in.Said, c.wait = nil, s.limits.Retry

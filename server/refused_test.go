@@ -16,7 +16,8 @@ import (
 // TestARefusedJobIsShown: to its owner and to root, for a day, also by the next server.
 func TestARefusedJobIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		old := server.Refused{JobID: core.JobID{Scheduler: "s", Job: "7"}, UID: 1000, Node: "n2", Why: "before the start", At: time.Now()}
+		old := server.Refused{JobID: core.JobID{Scheduler: "s", Job: "7"}, UID: 1000, Node: "n2", Why: "before the start"}
+		old.At = time.Now()
 		s := start(t, func(n *server.Needs) {
 			n.Policy, n.Refused = generous{deny: 1000}, []server.Refused{old}
 		})
@@ -44,7 +45,8 @@ func TestARefusedJobIsShown(t *testing.T) {
 			return string(text)
 		}
 		const other = 1001
-		for job, why := range map[string]string{"1": "uid 1000 gets nothing", "s/1": "uid 1000 gets nothing", "7": "before the start"} {
+		const denied = "uid 1000 gets nothing"
+		for job, why := range map[string]string{"1": denied, "s/1": denied, "7": "before the start"} {
 			for _, uid := range []uint32{0, 1000} {
 				if got := shown(job, uid); !strings.Contains(got, why) || !strings.Contains(got, `"refused"`) {
 					t.Errorf("job %s, to uid %d: %s", job, uid, got)

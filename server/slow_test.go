@@ -50,8 +50,8 @@ func (l *stuck) Requeue(ctx context.Context, key core.Key, reason string) error 
 	return nil
 }
 
-// TestASchedulerThatIsSlow: a hook waits for it while it has the time. Else the job is put back as soon as the scheduler
-// answers, and the hook hears early enough which part of the system did not.
+// TestASchedulerThatIsSlow: a hook waits for it while it has the time. Else the job is put back as soon as the
+// scheduler answers, and the hook hears early enough which part of the system did not.
 func TestASchedulerThatIsSlow(t *testing.T) {
 	const limit = 6 * time.Second
 	for name, c := range map[string]struct {
@@ -60,7 +60,8 @@ func TestASchedulerThatIsSlow(t *testing.T) {
 		want  core.Reason
 	}{
 		"refuses for a while": {away: limit / 2}, "hangs for a while": {away: limit / 2, hangs: true},
-		"refuses for longer": {away: 3 * limit, want: core.SchedulerAway}, "hangs for longer": {away: 3 * limit, hangs: true, want: core.SchedulerAway},
+		"refuses for longer": {away: 3 * limit, want: core.SchedulerAway},
+		"hangs for longer":   {away: 3 * limit, hangs: true, want: core.SchedulerAway},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
