@@ -58,15 +58,16 @@ static int64_t now_ms(void)
 	return clock_gettime(CLOCK_BOOTTIME, &t) == 0 ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : INT64_MAX;
 }
 
-/* Waits until fd has more to read or its other side has ended, and tells which, as poll does. 0: it is too late. */
+/* Waits until fd has more to read or its other side has ended, and tells which, as poll does. 0: it is too late, and
+ * nothing has come. */
 static int comes(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN | POLLRDHUP };
-	int64_t left;
-	int n = -1;
-	while (n < 0 && (left = until - now_ms()) > 0)
-		if ((n = poll(&p, 1, (int)left)) < 0 && errno != EINTR)
-			return 0;
+	int n;
+	do {
+		int64_t left = until - now_ms();
+		n = poll(&p, 1, left > 0 ? (int)left : 0);
+	} while (n < 0 && errno == EINTR);
 	return n > 0 ? p.revents : 0;
 }
 
@@ -103,8 +104,8 @@ static void ask_agent(void)
 static ssize_t hear_agent(void)
 {
 	static char in[4 + MAX_REPLY];
-	int come = 0;
-	while (agent >= 0 && !(come & ~POLLIN) && (come = comes(agent))) {
+	for (int more = agent >= 0; more;) {
+		more = comes(agent) == POLLIN && now_ms() < until; /* a task that is late hears what is there, too */
 		ssize_t n = recv(agent, in, sizeof in, MSG_PEEK | MSG_DONTWAIT);
 		uint32_t size = 0;
 		memcpy(&size, in, 4);
