@@ -28,12 +28,13 @@ type Needs struct {
 	Requeuers  map[string]core.SchedulerClient // adapters that can tell their scheduler from this node while the server is away
 	Authority  core.Authority
 	Store      node.Store
-	Environ    string                      // folder for the jobs' environments, Rundir.Environs(); empty: none is left
-	Rundir     rundir.Dir                  // where the exempt list lies; empty: nobody is exempt
-	First      *FirstStart                 // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
-	HookTable  rundir.Hooks                // what weft-hook was told; empty: tasks are told nothing by the jobs' files
-	Mode       func(scheduler string) Mode // nil: every job is served
-	Degrade    func() bool                 // whether policy has on_failure = "degrade"; nil: it has not
+	Environ    string                           // folder for the jobs' environments, Rundir.Environs(); empty: none is left
+	Rundir     rundir.Dir                       // where the exempt list lies; empty: nobody is exempt
+	First      *FirstStart                      // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
+	HookTable  rundir.Hooks                     // what weft-hook was told; empty: tasks are told nothing by the jobs' files
+	Mode       func(scheduler string) Mode      // nil: every job is served
+	Process    func(pid int32) (Process, error) // nil: as /proc has it
+	Degrade    func() bool                      // whether policy has on_failure = "degrade"; nil: it has not
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
 	Meter      Meter        // nil: nothing is counted
@@ -100,6 +101,7 @@ type Agent struct {
 	waiting   atomic.Int32                  // hooks that wait for the server
 	ended     atomic.Bool                   // the server has still to learn that a job ended here
 	hurry     chan struct{}                 // holds one: another hook waits, or another job has ended
+	watching  bool                          // the writer's: watchKeepers runs
 }
 
 // New loads the store. Run must be called for the agent to work.
@@ -108,6 +110,9 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{needs: needs, id: rand.Text(), limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1), answered: make(chan struct{})}
+	if a.needs.Process == nil {
+		a.needs.Process = readProcess
+	}
 	if a.log == nil {
 		a.log = slog.Default()
 	}
@@ -137,6 +142,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.mu.Unlock()
 	a.act(a.start)
 	a.start = nil
+	a.keep()
 	a.beside.Go(func() { a.link(ctx) })
 	for name, sched := range a.needs.Schedulers {
 		a.beside.Go(func() { a.watch(ctx, name, sched) })

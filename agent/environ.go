@@ -53,6 +53,9 @@ func (a *Agent) publish(p node.Publish) error {
 		return nil
 	}
 	a.unexempt(p.Run.JobID)
+	if p.Stepped { // a task's VNIs depend on its step: it asks
+		return nil
+	}
 	path := rundir.EnvironPath(a.needs.Environ, p.Run.JobID)
 	e := rundir.Environ{Generation: p.Run.Generation, UID: p.Run.UID, Submitted: p.Run.Submitted, Variables: p.Environment, Signs: p.Signs}
 	l := &left{run: p.Run, rendered: make(chan struct{})}

@@ -32,15 +32,17 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		out.Err = core.AsError(err)
 	default:
 		ask.Call = call.ID // one id from weft-hook to the driver, whatever the adapter made of it
-		out = a.doObserved(ctx, ask, call.Peer)
+		out = a.doObserved(ctx, ask, call.Peer, a.keeper(call, ask))
 		if leaves = a.left(ask, call.Peer, out.Err); leaves {
 			break
 		}
 		failed := out.Err != nil
 		a.exception(ask, call.Peer, &out)
 		bypassed = failed && out.Err == nil
-		a.degrade(call, ask, &out)
-		a.requeue(ctx, ask, call.Peer, out.Err)
+		if !a.works(ctx, ask, out.Err) {
+			a.degrade(call, ask, &out)
+			a.requeue(ctx, ask, call.Peer, out.Err)
+		}
 		a.begin(ctx, ask, call.Peer, &out)
 	}
 	if leaves {
@@ -99,6 +101,10 @@ func (a *Agent) exception(ask core.Intent, peer core.Peer, out *core.Outcome) {
 
 // Do takes an Ask to the machine, which decides who may ask for what, and waits for its outcome.
 func (a *Agent) Do(ctx context.Context, ask core.Intent, peer core.Peer) core.Outcome {
+	return a.do(ctx, ask, peer, node.Keeper{})
+}
+
+func (a *Agent) do(ctx context.Context, ask core.Intent, peer core.Peer, keeper node.Keeper) core.Outcome {
 	refuse := func(e *core.Error) core.Outcome { return core.Outcome{Action: ask.Action, Key: ask.Key, Err: e} }
 	if err := core.CheckJobID(ask.Key.Job); err != nil && ask.Action != core.Running {
 		return refuse(core.AsError(err))
@@ -120,7 +126,7 @@ func (a *Agent) Do(ctx context.Context, ask core.Intent, peer core.Peer) core.Ou
 		delete(a.calls, id)
 		a.mu.Unlock()
 	}()
-	h := node.Hook{Call: id, Ask: ask, Peer: peer, Until: until}
+	h := node.Hook{Call: id, Ask: ask, Peer: peer, Until: until, Keeper: keeper}
 	if ask.Action == core.Environment {
 		var signs []core.Sign
 		if err := a.Look(ctx, func(m *node.Machine) { signs = m.Signs() }); err != nil {

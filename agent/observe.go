@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
 )
 
 // Mode says which jobs of a scheduler are served on a node.
@@ -37,7 +38,7 @@ func (a *Agent) mode(scheduler string) Mode {
 }
 
 // doObserved is Do, in bounded time where the job's scheduler is only observed.
-func (a *Agent) doObserved(ctx context.Context, ask core.Intent, peer core.Peer) core.Outcome {
+func (a *Agent) doObserved(ctx context.Context, ask core.Intent, peer core.Peer, keeper node.Keeper) core.Outcome {
 	if ask.Action == core.Prepare && a.observes(ask.Key.Scheduler) {
 		limit := observedAway
 		if a.outage.connected() {
@@ -47,7 +48,7 @@ func (a *Agent) doObserved(ctx context.Context, ask core.Intent, peer core.Peer)
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	return a.Do(ctx, ask, peer)
+	return a.do(ctx, ask, peer, keeper)
 }
 
 // left reports whether Weft leaves a job as it is, and remembers that for as long as the job runs here.

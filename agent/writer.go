@@ -114,6 +114,7 @@ func (a *Agent) step(ctx context.Context, batch []work) {
 		return
 	}
 	a.act(actions)
+	a.keep()
 	if untold := a.machine.Untold(); a.ended.Swap(untold) != untold {
 		a.wake()
 	}

@@ -7,8 +7,10 @@ type Grant struct {
 	Run
 	GID uint32
 	// VNIs are in grant order, an ABI that SLINGSHOT_VNIS shows: application, job, then services. Empty: no network and no
-	// service.
+	// service. The services on the NICs list all of them.
 	VNIs       []VNI
+	Steps      int    // how many of VNIs, the last ones, steps draw from: no variable of the job shows them
+	Drawn      *Drawn // for the step that the Intent named; nil: it named none, or Steps is 0
 	Classes    Classes
 	Asked      bool                 // the user asked for Classes by name
 	Limits     Limits               // to reserve on each NIC of this node

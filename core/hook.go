@@ -10,6 +10,7 @@ type HookCall struct {
 	Stdin     []byte
 	Node      string // this node
 	Began     int64  // CLOCK_BOOTTIME in ns when the hook began; a clean-up covers prepares that began before it
+	Parent    bool   // the caller asks for the process that started it, as weft-hook does
 	Peer      Peer
 }
 
@@ -45,6 +46,9 @@ type Intent struct {
 	Speaks bool   // Prepare: of the job's nodes this one calls the scheduler while the server is away; see Requeuer
 	Joins  bool   // Prepare: the services that the job has here already are enough; the server is not asked
 	Tells  bool   // Prepare: after a refusal the hook itself ends its tasks and tells why; the scheduler need not
+
+	// StepNodes is how many nodes Step has, by the scheduler's word on this node. 0: not known, and the step draws no VNI.
+	StepNodes int
 }
 
 // MaxNote bounds Intent.Note, in bytes.
@@ -58,6 +62,8 @@ type Outcome struct {
 	Warnings    []string
 	Err         *Error // nil: it worked
 	Pending     bool   // CleanUp: the node still works on it, and goes on without another call
+
+	StepWarnings []string // Prepare: about this step alone; Warnings are about the job
 }
 
 // Variable of a job's environment. Unset removes a value that the submitting shell carried.

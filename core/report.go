@@ -28,6 +28,7 @@ type Report struct {
 	// Unanswered are the newest absences of the agent in which hooks failed. Full.
 	Unanswered []Unanswered
 	Epilogs    []JobID         // jobs whose clean-up hook ran since the last report
+	Steps      []StepHeld      // all that the node knows (Full), or those that are over and were not told in this session
 	Answer     *Forward        // a message of a Watch on this node; such a report has no Number and nothing else
 	Reply      *SchedulerReply // the reply to one of Orders.Calls; such a report has no Number and nothing else
 	Told       *NodeReply      // the reply to one of Orders.Asks; such a report has no Number and nothing else
@@ -92,6 +93,7 @@ type Held struct {
 	Run
 	GID      uint32
 	VNIs     []VNI
+	Steps    int // as in Grant
 	State    HeldState
 	Services []Service
 	Why      string   // why a cleaning still waits
@@ -115,6 +117,7 @@ type Orders struct {
 	Clean  []Clean         // remove and confirm, even where nothing is held
 	Heard  uint64          // the newest Forward.Ask that the server has recorded
 	Forget []Run           // confirmed clean, and stored by the server: the node may drop its record
+	Over   []StepID        // steps whose end on this node the server has stored: the node may drop its record
 	Calls  []SchedulerCall // to the scheduler plugin on this node; unlike the rest they come once
 	Asks   []NodeAsk       // they come once, too
 	Ran    []Ran           // the answer to a report that is First; comes once for each such report

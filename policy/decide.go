@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -142,6 +143,12 @@ func (e *evaluation) grant() *core.Error {
 	var deny *core.Error
 	if d.VNIs, deny = wanted(vnis, request); deny != nil {
 		return deny
+	}
+	for _, v := range vnis {
+		if v.steps() {
+			d.VNIs = append(d.VNIs, slices.Repeat([]engine.Wanted{v.Wanted}, v.count)...)
+			d.Steps, d.Beyond = uint8(v.count), v.beyond
+		}
 	}
 	if d.Classes, deny = classes(*e.set.classes, request.Classes); deny != nil {
 		return deny

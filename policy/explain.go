@@ -86,8 +86,13 @@ func (e *evaluation) given(a attribute) string {
 		}
 	case vnisAttr:
 		var names []string
-		for _, v := range d.VNIs {
+		own := len(d.VNIs) - int(d.Steps)
+		for _, v := range d.VNIs[:own] {
 			names = append(names, fmt.Sprintf("%s of %s", v.Name, v.Pool))
+		}
+		if d.Steps > 0 {
+			names = append(names, fmt.Sprintf("%d of %s for steps, beyond which a step is %s", d.Steps, d.VNIs[own].Pool,
+				[]string{"given the job's", "refused"}[d.Beyond]))
 		}
 		return strings.Join(names, ", ")
 	case shareAttr:

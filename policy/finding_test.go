@@ -66,6 +66,8 @@ func TestFindings(t *testing.T) {
 		"classes":        {base, "rule \"r\" {\n  traffic_classes = [\"BULK_DTA\", \"BULK_DATA\", \"BULK_DATA\"]\n}\nrule \"s\" {\n  traffic_classes = []\n}\nrule \"t\" {\n  traffic_classes = \"BULK_DATA\"\n}\n"},
 		"vnis":           {base, "rule \"r\" {\n  vnis = [\"ap\", \"app\", \"app\"]\n}\nrule \"s\" {\n  vnis = [\"app\", \"daos\"]\n}\nrule \"t\" {\n  vnis = [\"daos\"]\n}\nrule \"u\" {\n  vnis = [\"app\", \"job\", \"daos\", \"app\", \"job\"]\n}\n"},
 		"vni-block":      {base, "vni \"x\" { pool = \"job\" }\nvni \"y\" { service = \"lustre\" }\nvni \"z\" {}\nvni \"w\" {\n  pool = \"jobs\"\n  service = \"daos\"\n}\n"},
+		"vni-step":       {base, "vni \"step\" {\n  pool = \"jobs\"\n  count = 4\n  beyond = \"shrae\"\n}\nvni \"x\" {\n  pool = \"jobs\"\n  count = 2\n}\n", "rule \"r\" {\n  vnis = [\"step\"]\n}\n"},
+		"vni-step-count": {base, "vni \"step\" {\n  pool = \"jobs\"\n  count = 3\n}\nrule \"r\" {\n  vnis = [\"app\", \"job\", \"step\"]\n}\nrule \"s\" {\n  vnis = [\"app\", \"step\", \"daos\"]\n}\n"},
 		"limits-name":    {base, "rule \"r\" {\n  limits = \"smal\"\n}\n"},
 		"limits-block":   {base, "limits \"l\" {\n  txqz = 1\n  txqs = 4\n  les = { reserved = 2, maxx = 3 }\n  eqs = { reserved = 5, max = 4 }\n  cts = { reserved = 1, max = 65536 }\n  acs = { reserved = -1, max = share.core }\n  ptes = { reserved = 1, max = \"2\" }\n  tgqs = { reserved = 1, reserved = 2, max = 3 }\n}\n"},
 		"floor":          {base + "floor = { txqz = 1, les = 1.5, eqs = share.cores }\n"},

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -32,6 +33,7 @@ func malformed(r core.Request) *core.Error {
 // wanted fits the VNIs that policy gives to the number asked for. Asking for fewer drops the job's own from the end, except where a service's VNI would
 // move to another index by it.
 func wanted(given []*vni, r core.Request) ([]engine.Wanted, *core.Error) {
+	given = slices.DeleteFunc(slices.Clone(given), (*vni).steps)
 	own := 0
 	for _, v := range given {
 		if !v.service {

@@ -138,6 +138,10 @@ var (
 			Asked: rapid.Bool().Draw(t, "asked"), Exact: rapid.Bool().Draw(t, "exact"), Share: core.Share{Cores: genInt.Draw(t, "cores"), Total: genInt.Draw(t, "total")}, MinNICs: genInt.Draw(t, "min nics"),
 			Inventory: list(t, "inventory", genName, 4), Warnings: list(t, "warnings", genText, 3), Head: genHead.Draw(t, "head"),
 		}
+		g.Steps = rapid.IntRange(0, len(g.VNIs)).Draw(t, "steps")
+		if rapid.Bool().Draw(t, "drawn") {
+			g.Drawn = &core.Drawn{VNI: core.VNI(rapid.Uint16().Draw(t, "drawn")), Warning: genText.Draw(t, "warning")}
+		}
 		if rapid.Bool().Draw(t, "collective") {
 			c := genCollective.Draw(t, "collective")
 			g.Collective = &c
@@ -149,6 +153,7 @@ var (
 		c := core.HookCall{
 			ID: genWord.Draw(t, "id"), Scheduler: genName.Draw(t, "scheduler"), Phase: genWord.Draw(t, "phase"), Args: list(t, "args", genText, 4),
 			Stdin: octets(t, "stdin"), Node: genNode.Draw(t, "node"), Began: rapid.Int64().Draw(t, "began"), Peer: genPeer.Draw(t, "peer"),
+			Parent: rapid.Bool().Draw(t, "parent"),
 		}
 		if env := rapid.MapOfN(genWord, genText, 0, 4).Draw(t, "env"); len(env) > 0 {
 			c.Env = env
@@ -161,6 +166,7 @@ var (
 			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"), Speaks: rapid.Bool().Draw(t, "speaks"),
 			Joins: rapid.Bool().Draw(t, "joins"), Tells: rapid.Bool().Draw(t, "tells"),
 			Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Call: genWord.Draw(t, "call"),
+			StepNodes: genInt.Draw(t, "step nodes"),
 		}
 		if a.Action >= core.Running && rapid.Bool().Draw(t, "of no job") {
 			a.Key = core.Key{}
@@ -183,6 +189,7 @@ var (
 	genOutcome = rapid.Custom(func(t *rapid.T) core.Outcome {
 		o := core.Outcome{
 			Action: core.Action(rapid.Uint8Max(uint8(core.Room)).Draw(t, "action")), Warnings: list(t, "warnings", genText, 3), Pending: rapid.Bool().Draw(t, "pending"),
+			StepWarnings: list(t, "step warnings", genText, 3),
 			Environment: list(t, "environment", rapid.Custom(func(t *rapid.T) core.Variable {
 				return core.Variable{Name: rapid.StringMatching(`[A-Z][A-Z_0-9]{0,20}`).Draw(t, "name"), Value: genWord.Draw(t, "value"), Unset: rapid.Bool().Draw(t, "unset")}
 			}), 4),
@@ -252,13 +259,15 @@ var (
 	})
 
 	genHeld = rapid.Custom(func(t *rapid.T) core.Held {
-		return core.Held{
+		h := core.Held{
 			Run: genRun.Draw(t, "run"), GID: genUID.Draw(t, "gid"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs),
 			State:    core.HeldState(rapid.Uint8Range(uint8(core.HeldPreparing), uint8(core.HeldClean)).Draw(t, "state")),
 			Services: list(t, "services", genService, 2), Why: genText.Draw(t, "why"),
 			Life:     core.Life(rapid.Uint8Range(0, uint8(core.LifeSeen)).Draw(t, "life")),
 			Warnings: list(t, "warnings", genText, 3),
 		}
+		h.Steps = rapid.IntRange(0, len(h.VNIs)).Draw(t, "steps")
+		return h
 	})
 	genSchedulerCall = rapid.Custom(func(t *rapid.T) core.SchedulerCall {
 		c := core.SchedulerCall{
@@ -307,6 +316,14 @@ var (
 			Room: rapid.IntRange(0, core.MaxNodeReply).Draw(t, "room"), Cursor: genText.Draw(t, "cursor"),
 		}
 	})
+	genStepID = rapid.Custom(func(t *rapid.T) core.StepID {
+		return core.StepID{Run: genRun.Draw(t, "run"), Step: genWord.Draw(t, "step")}
+	})
+	genStepHeld = rapid.Custom(func(t *rapid.T) core.StepHeld {
+		return core.StepHeld{
+			StepID: genStepID.Draw(t, "id"), VNI: core.VNI(rapid.Uint16().Draw(t, "vni")), Nodes: genInt.Draw(t, "nodes"), Over: rapid.Bool().Draw(t, "over"),
+		}
+	})
 	genReport = rapid.Custom(func(t *rapid.T) core.Report {
 		if rapid.Bool().Draw(t, "answer") {
 			return core.Report{Answer: &core.Forward{Scheduler: genName.Draw(t, "scheduler"), Ask: rapid.Uint64().Draw(t, "ask"), Jobs: genJobs.Draw(t, "jobs")}}
@@ -324,13 +341,14 @@ var (
 			Devices: list(t, "devices", genName, 4), Held: list(t, "held", genHeld, 3), Unknown: list(t, "unknown", genService, 2),
 			Blind: list(t, "blind", genName, 3), Unusable: list(t, "unusable", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
 			Unanswered: list(t, "unanswered", genUnanswered, 3),
+			Steps: list(t, "steps", genStepHeld, 3),
 		}
 	})
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {
 		o := core.Orders{
 			Head: genHead.Draw(t, "head"), Heard: rapid.Uint64().Draw(t, "heard"), Forget: list(t, "forget", genRun, 3), Vouch: list(t, "vouch", genRun, 3),
 			Calls: list(t, "calls", genSchedulerCall, 3), Ran: list(t, "ran", genRan, 2), Inventory: list(t, "inventory", genName, 4),
-			TwoHosts: genText.Draw(t, "two hosts"), Asks: list(t, "asks", genNodeAsk, 3),
+			TwoHosts: genText.Draw(t, "two hosts"), Asks: list(t, "asks", genNodeAsk, 3), Over: list(t, "over", genStepID, 3),
 			Clean: list(t, "clean", rapid.Custom(func(t *rapid.T) core.Clean {
 				return core.Clean{Run: genRun.Draw(t, "run"), VNIs: list(t, "vnis", genVNI, core.MaxVNIs)}
 			}), 3),

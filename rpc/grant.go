@@ -10,7 +10,10 @@ func encodeGrant(g core.Grant) *corev1.Grant {
 		Run: encodeRun(g.Run), Gid: g.GID, Vnis: encodeVNIs(g.VNIs), Classes: uint32(g.Classes), Limits: encodeLimits(g.Limits), Floor: encodeCounts(g.Floor),
 		MinNics: count(g.MinNICs), Inventory: every(g.Inventory, utf), Warnings: texts(g.Warnings), Head: encodeHead(g.Head),
 	}
-	p.Asked, p.Exact = g.Asked, g.Exact
+	p.Asked, p.Exact, p.Steps = g.Asked, g.Exact, count(g.Steps)
+	if g.Drawn != nil {
+		p.Drawn = &corev1.Drawn{Vni: uint32(g.Drawn.VNI), Warning: text(g.Drawn.Warning)}
+	}
 	if g.Share != (core.Share{}) {
 		p.Share = &corev1.Share{Cores: count(g.Share.Cores), Total: count(g.Share.Total)}
 	}
@@ -27,6 +30,12 @@ func (d *decoder) grant(p *corev1.Grant) core.Grant {
 		Inventory: each(d, "NICs", p.GetInventory(), maxDevices, d.device), Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text),
 		Head: d.head(p.GetHead()), Asked: p.GetAsked(), Exact: p.GetExact(),
 		Share: core.Share{Cores: d.count("cores", p.GetShare().GetCores()), Total: d.count("cores", p.GetShare().GetTotal())},
+	}
+	if g.Steps = d.count("VNIs of steps", p.GetSteps()); g.Steps > len(g.VNIs) {
+		d.fail("job %s: steps draw from %d VNIs, and it has %d", g.Key, g.Steps, len(g.VNIs))
+	}
+	if p.GetDrawn() != nil {
+		g.Drawn = &core.Drawn{VNI: d.optionalVNI(p.GetDrawn().GetVni()), Warning: text(p.GetDrawn().GetWarning())}
 	}
 	if p.GetCollective() != nil {
 		c := d.collective(p.GetCollective())

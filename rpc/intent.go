@@ -16,6 +16,7 @@ func encodeCall(c core.HookCall) *hooksv1.Call {
 	return &hooksv1.Call{
 		Id: utf(c.ID), Scheduler: utf(c.Scheduler), Phase: utf(c.Phase), Args: every(c.Args, utf), Env: env, Stdin: c.Stdin,
 		Node: utf(c.Node), Began: c.Began, Peer: encodePeer(c.Peer),
+		Parent: c.Parent,
 	}
 }
 
@@ -35,6 +36,7 @@ func (d *decoder) call(p *hooksv1.Call) core.HookCall {
 		ID: d.word("call", p.GetId()), Scheduler: d.word("scheduler", p.GetScheduler()), Phase: d.word("phase", p.GetPhase()),
 		Args: each(d, "arguments", p.GetArgs(), maxItems, func(s string) string { return d.fit("argument", s, maxValue) }),
 		Env:  env, Stdin: d.bytes("standard input", p.GetStdin(), MaxPlugin), Node: d.word("node", p.GetNode()), Began: p.GetBegan(), Peer: d.peer(p.GetPeer()),
+		Parent: p.GetParent(),
 	}
 }
 
@@ -42,7 +44,7 @@ func encodeIntent(a core.Intent) *corev1.Intent {
 	return &corev1.Intent{
 		Action: corev1.Action(a.Action), Key: encodeAnyKey(a.Key), Uid: a.UID, Step: utf(a.Step), Note: a.Note, Alive: every(a.Alive, encodeKey),
 		Began: a.Began, Boot: utf(a.Boot), Agent: utf(a.Agent), Call: utf(a.Call), Speaks: a.Speaks,
-		Joins: a.Joins, Tells: a.Tells,
+		Joins: a.Joins, Tells: a.Tells, StepNodes: count(a.StepNodes),
 	}
 }
 
@@ -51,7 +53,7 @@ func (d *decoder) intent(p *corev1.Intent) core.Intent {
 		Action: d.action(p.GetAction()), Key: d.anyKey(p.GetKey()), UID: p.GetUid(), Step: d.word("step", p.GetStep()),
 		Note: d.bytes("note", p.GetNote(), core.MaxNote), Alive: each(d, "jobs", p.GetAlive(), maxRuns, d.key), Began: p.GetBegan(),
 		Boot: d.word("boot id", p.GetBoot()), Agent: d.word("agent", p.GetAgent()), Call: d.word("call", p.GetCall()), Speaks: p.GetSpeaks(),
-		Joins: p.GetJoins(), Tells: p.GetTells(),
+		Joins: p.GetJoins(), Tells: p.GetTells(), StepNodes: d.count("nodes", p.GetStepNodes()),
 	}
 	if d.err == nil && a.Key == (core.Key{}) && a.Action != core.Running && a.Action != core.Room {
 		d.fail("%s: it names no job", a.Action)
@@ -69,6 +71,7 @@ func (d *decoder) action(p corev1.Action) core.Action {
 func encodeOutcome(o core.Outcome) *hooksv1.Outcome {
 	p := &hooksv1.Outcome{
 		Action: corev1.Action(o.Action), Key: encodeAnyKey(o.Key), Warnings: texts(o.Warnings), Pending: o.Pending,
+		StepWarnings: texts(o.StepWarnings),
 		Environment: every(o.Environment, func(v core.Variable) *hooksv1.Variable {
 			return &hooksv1.Variable{Name: utf(v.Name), Value: utf(v.Value), Unset: v.Unset}
 		}),
@@ -84,6 +87,7 @@ func (d *decoder) outcome(p *hooksv1.Outcome) core.Outcome {
 	o := core.Outcome{
 		Key: d.anyKey(p.GetKey()), Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text), Pending: p.GetPending(),
 		Environment: each(d, "variables", p.GetEnvironment(), maxItems, d.variable), Err: local.fault(p.GetError()),
+		StepWarnings: each(d, "warnings", p.GetStepWarnings(), maxTexts, text),
 	}
 	if p.GetAction() != corev1.Action_ACTION_UNSPECIFIED {
 		o.Action = d.action(p.GetAction())

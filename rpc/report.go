@@ -12,6 +12,7 @@ func encodeReport(r core.Report) []*authorityv1.AttendRequest {
 		Number: r.Number, Boot: utf(r.Boot), Agent: utf(r.Agent), Hardware: utf(r.Hardware), Seen: encodeHead(r.Seen), Full: r.Full, First: r.First, Devices: every(r.Devices, utf), Held: every(r.Held, encodeHeld),
 		Blind: every(r.Blind, utf), Unusable: every(r.Unusable, utf), Unknown: every(r.Unknown, encodeService), Changed: r.Changed, Fault: text(r.Fault), Epilogs: every(r.Epilogs, encodeJobID),
 		Unanswered: every(r.Unanswered, encodeUnanswered),
+		Steps:      every(r.Steps, encodeStepHeld),
 	}
 	if r.Reply != nil {
 		p.Reply = encodeSchedulerReply(r.Reply)
@@ -89,6 +90,7 @@ func (d *decoder) report(p *authorityv1.Report) core.Report {
 		Unknown: each(d, "services", p.GetUnknown(), maxServices, d.service), Changed: p.GetChanged(), Fault: text(p.GetFault()),
 		Epilogs:    each(d, "epilogs", p.GetEpilogs(), maxHeld, func(p *corev1.JobID) core.JobID { return d.jobID(p.GetScheduler(), p.GetJob()) }),
 		Unanswered: each(d, "absences of the agent", p.GetUnanswered(), core.MaxUnanswered, d.unanswered),
+		Steps:      each(d, "steps", p.GetSteps(), maxHeld, d.stepHeld),
 	}
 }
 
@@ -106,7 +108,7 @@ func encodeHeld(h core.Held) *authorityv1.Held {
 	return &authorityv1.Held{
 		Run: encodeRun(h.Run), Gid: h.GID, Vnis: encodeVNIs(h.VNIs), State: authorityv1.HeldState(h.State), Services: every(h.Services, encodeService),
 		Why: text(h.Why), Life: authorityv1.Life(h.Life),
-		Warnings: texts(h.Warnings),
+		Warnings: texts(h.Warnings), Steps: count(h.Steps),
 	}
 }
 
@@ -115,7 +117,10 @@ func (d *decoder) held(p *authorityv1.Held) core.Held {
 		Run: d.run(p.GetRun()), GID: d.uid(p.GetGid()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs), State: core.HeldState(p.GetState()),
 		Services: each(d, "services", p.GetServices(), maxServices, d.service), Why: text(p.GetWhy()),
 		Life:     core.Life(p.GetLife()),
-		Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text),
+		Warnings: each(d, "warnings", p.GetWarnings(), maxTexts, text), Steps: d.count("VNIs of steps", p.GetSteps()),
+	}
+	if h.Steps > len(h.VNIs) {
+		d.fail("job %s: steps draw from %d VNIs, and it has %d", h.Key, h.Steps, len(h.VNIs))
 	}
 	if p.GetLife() < 0 || p.GetLife() > authorityv1.Life(core.LifeSeen) {
 		d.fail("job %s: there is no life %d", h.Key, p.GetLife())
@@ -136,7 +141,7 @@ func encodeOrders(o core.Orders) *authorityv1.Orders {
 			return &authorityv1.Clean{Run: encodeRun(c.Run), Vnis: encodeVNIs(c.VNIs)}
 		}),
 		Vouch: every(o.Vouch, encodeRun), TwoHosts: text(o.TwoHosts), Drain: optionalDrain(o.Drain),
-		Asks: every(o.Asks, encodeNodeAsk),
+		Asks: every(o.Asks, encodeNodeAsk), Over: every(o.Over, encodeStepID),
 	}
 }
 
@@ -158,7 +163,7 @@ func (d *decoder) orders(p *authorityv1.Orders) core.Orders {
 			return core.Clean{Run: d.run(p.GetRun()), VNIs: d.vnis(p.GetVnis(), core.MaxVNIs)}
 		}),
 		Vouch: each(d, "runs", p.GetVouch(), maxRuns, d.run), TwoHosts: text(p.GetTwoHosts()),
-		Asks: each(d, "asks", p.GetAsks(), core.MaxNodeAsks, d.nodeAsk),
+		Asks: each(d, "asks", p.GetAsks(), core.MaxNodeAsks, d.nodeAsk), Over: each(d, "steps", p.GetOver(), maxRuns, d.stepID),
 	}
 	if p.GetDrain() != nil {
 		drain := d.drain(p.GetDrain())

@@ -47,7 +47,7 @@ func TestTheCallIsWhatThePhaseWants(t *testing.T) {
 	}
 	var call core.HookCall
 	must(t, json.Unmarshal([]byte(got.out), &call))
-	want := core.HookCall{Scheduler: "tioga", Phase: "prolog", Args: []string{"one", "--two", "ƒ3"}, Env: map[string]string{"JOB_ID": "7", "JOB_UID": "1000"}}
+	want := core.HookCall{Scheduler: "tioga", Phase: "prolog", Args: []string{"one", "--two", "ƒ3"}, Env: map[string]string{"JOB_ID": "7", "JOB_UID": "1000"}, Parent: true}
 	if diff := cmp.Diff(want, call); diff != "" {
 		t.Error(diff)
 	}

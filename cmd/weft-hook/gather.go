@@ -21,7 +21,7 @@ const (
 // gather is what the phase wants of the hook's surroundings. A variable that is too long stays behind, and that is said: a user can make most of them as
 // long as he likes, and must not make root's hook fail by it.
 func (c *call) gather(ctx context.Context, phase rundir.Phase) (core.HookCall, error) {
-	in := core.HookCall{Scheduler: c.scheduler, Phase: phase.Name, Args: c.args, Env: map[string]string{}}
+	in := core.HookCall{Scheduler: c.scheduler, Phase: phase.Name, Args: c.args, Env: map[string]string{}, Parent: true}
 	size := 0
 	for _, a := range c.args {
 		size += len(a)

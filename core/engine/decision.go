@@ -39,6 +39,8 @@ type Decision struct {
 	VNIs        []Wanted    // in grant order; none: no reservation, no service, variables unset
 	Classes     core.Classes
 	Greedy      bool          // share = "greedy": the job's part of a shared node does not bound Limits
+	Steps       uint8         // how many of VNIs, the last ones, steps draw from
+	Beyond      Beyond        // for the steps that find none of them free
 	Degrade     bool          // on_failure = "degrade": run without isolation when Weft cannot serve
 	Limits      []core.Limits // one a Placement of the job, in order
 	Floor       [core.NumResources]uint16
@@ -55,7 +57,7 @@ type Decision struct {
 // without is the decision for a job that runs without isolation, since err is why it cannot have any. It is kept like any other: a node that comes later, when a
 // VNI is free again, must not get what the first has not.
 func (d Decision) without(err *core.Error) Decision {
-	d.VNIs, d.Limits, d.Collectives, d.Quotas = nil, nil, 0, nil
+	d.VNIs, d.Limits, d.Collectives, d.Quotas, d.Steps = nil, nil, 0, nil, 0
 	d.Warnings = append(slices.Clone(d.Warnings), `the job runs without isolation, as on_failure = "degrade" of the policy has it: `+err.What)
 	return d
 }
@@ -86,6 +88,18 @@ type Quota struct {
 	Most    int
 	Enforce Enforce
 }
+
+// Beyond says what a step gets that finds no VNI of its own free.
+type Beyond uint8
+
+// The values of Beyond.
+const (
+	BeyondShare  Beyond = iota // the job's VNI, with a warning
+	BeyondRefuse               // nothing: the step does not start
+)
+
+// Beyonds are the values as a policy writes them.
+func Beyonds() []string { return []string{"share", "refuse"} }
 
 // Unit is what a quota counts.
 type Unit uint8

@@ -67,11 +67,12 @@ type reservation struct {
 	known      bool   // shown counts
 	answer     uint32 // the newest complete answer that has its id
 	verdict    verdict
-	missing    uint8 // complete answers in a row that lack it, begun after prepared; at most 2
-	hooked     bool  // a clean-up hook was seen on a node of it
-	kept       bool  // two answers lacked it, and a node vouched for it; counts while missing is 2
-	stale      bool  // what is stuck has changed since why was written
-	fit        *Fit  // what a node said last
+	missing    uint8  // complete answers in a row that lack it, begun after prepared; at most 2
+	hooked     bool   // a clean-up hook was seen on a node of it
+	kept       bool   // two answers lacked it, and a node vouched for it; counts while missing is 2
+	stale      bool   // what is stuck has changed since why was written
+	fit        *Fit   // what a node said last
+	steps      *steps // nil: no step of it draws
 }
 
 // node is what is known of a node.
@@ -236,6 +237,7 @@ func (m *Machine) load(records []Record) {
 		case Transition:
 			if r := m.serials[rec.Serial]; r != nil {
 				r.state, r.since, r.why, r.by = rec.State, rec.Since, rec.Why, rec.By
+				r.restore(rec.Steps)
 			}
 		case Join:
 			if r := m.serials[rec.Serial]; r != nil {

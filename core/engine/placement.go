@@ -50,5 +50,11 @@ func (r *reservation) granted() []core.VNI {
 	return out
 }
 
+// drawable are the VNIs that steps of r draw from, the last that it was granted.
+func (r *reservation) drawable() []core.VNI {
+	g := r.granted()
+	return g[len(g)-min(int(r.Grant.Steps), len(g)):]
+}
+
 // vnis are all that r holds.
 func (r *reservation) vnis() []core.VNI { return VNIsOf(r.VNIs) }

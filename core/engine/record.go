@@ -154,6 +154,16 @@ type Transition struct {
 	Since  time.Time
 	Why    string
 	By     string // the node whose half of a scheduler said that the job is gone; empty: more is known, or it is not gone
+	Steps  []Draw // that live, in the order they began
+}
+
+// Draw is a step that uses a VNI of its own, or shares the job's: the same on all its nodes.
+type Draw struct {
+	Step    string
+	VNI     core.VNI // one of the reservation's; 0: it shares the job's
+	Nodes   int      // how many it has; it is over when as many have said so
+	Jobs    []string // ids under which its nodes asked, sorted: a het job's components have one each
+	Refused bool     // it found none, and may not share
 }
 
 // State of a reservation.

@@ -57,6 +57,7 @@ func (m *Machine) report(in Report) {
 			forget = append(forget, h.Run)
 		}
 	}
+	over := m.stepsOf(n, rep.Steps)
 	if rep.Full || rep.Changed {
 		m.reads(n, rep)
 	}
@@ -70,7 +71,7 @@ func (m *Machine) report(in Report) {
 		clean = m.ordersFor(n) // with what held has found
 		m.finishRecovery()
 	}
-	orders := core.Orders{Clean: clean, Forget: forget}
+	orders := core.Orders{Clean: clean, Forget: forget, Over: over}
 	if rep.Full {
 		drain := n.Drain()
 		orders.Vouch, orders.Drain = m.unanswered(n), &drain
@@ -81,7 +82,7 @@ func (m *Machine) report(in Report) {
 	if n.paired() {
 		orders = core.Orders{TwoHosts: n.Twin.Reason(), Vouch: orders.Vouch, Drain: orders.Drain}
 	}
-	if len(orders.Clean) > 0 || len(orders.Forget) > 0 || rep.Full || first {
+	if len(orders.Clean) > 0 || len(orders.Forget) > 0 || len(orders.Over) > 0 || rep.Full || first {
 		m.do(Order{n.Name, n.session, orders})
 	}
 	m.unstick(n)
@@ -254,6 +255,7 @@ func (m *Machine) adopt(n *node, h core.Held) *reservation {
 		Serial: m.meta.Serial, Job: core.Job{Run: h.Run, GID: h.GID}, VNIs: m.pooled(h.VNIs), Made: m.now.Wall, Adopted: true,
 		First: Join{Serial: m.meta.Serial, Node: n.Name, Boot: n.Boot},
 	}
+	rec.Grant.Steps = uint8(min(h.Steps, len(h.VNIs)))
 	for i := range h.Services { // of the lost decision, what its services show
 		rec.Grant.Classes |= h.Services[i].Classes
 	}

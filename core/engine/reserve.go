@@ -212,7 +212,7 @@ func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	r.prepared, r.known, r.shown = m.now.Uptime, true, in.Said.Began
 	granted.VNIs = r.vnis()
 	m.do(granted)
-	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, nil), First: true, Degraded: degraded})
+	m.grantStep(in, n, r, Granted{Call: in.Call, Grant: m.grant(r, n, nil), First: true, Degraded: degraded})
 	if job.Nodes() <= 1 {
 		r.placements = nil // nobody else will come
 	}
@@ -251,7 +251,7 @@ func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 		return
 	}
 	r.prepared, r.missing, r.vanished = m.now.Uptime, 0, 0 // an answer from before this prepare proves nothing any more
-	m.do(Granted{Call: in.Call, Grant: m.grant(r, n, said)})
+	m.grantStep(in, n, r, Granted{Call: in.Call, Grant: m.grant(r, n, said)})
 }
 
 // grant is what r gives to n. The floor of policy is one for the whole job, and a small placement may want less than it: what is wanted is floor enough.
@@ -263,7 +263,7 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 	at := r.placement(n.Name)
 	g := core.Grant{
 		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Asked: r.Job.Request.Classes != 0, Limits: r.limits(at, n, said), Floor: d.Floor, MinNICs: d.MinNICs,
-		Inventory: n.Inventory, Warnings: d.Warnings, Exact: r.Job.Request.Exact,
+		Inventory: n.Inventory, Warnings: d.Warnings, Exact: r.Job.Request.Exact, Steps: len(r.drawable()),
 	}
 	if !d.Greedy {
 		g.Share = r.share(at, n, said)
@@ -311,7 +311,7 @@ func (m *Machine) refuse(in Reserve, err *core.Error) {
 	if err.Scope() == core.ScopeJob && err.Reason != core.JobEnded && err.Reason != core.NotPlaced && !in.Ask.Tells {
 		m.do(Fail{Key: key, Reason: err.Line()})
 	}
-	if again(err) {
+	if again(err) && !m.works(in) {
 		m.do(Fail{Key: key, Reason: err.Line(), Again: true})
 	}
 	m.do(Say{Level: Info, Run: core.Run{Key: key}, Node: in.Node, Text: "refused: " + err.What})

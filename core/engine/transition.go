@@ -48,7 +48,7 @@ func (m *Machine) retell(r *reservation) {
 	r.stale = false
 	if why := r.stuckWhy(); r.state == Held && !r.Unknown && why != r.why {
 		r.why = why
-		m.write(Transition{r.Serial, r.state, r.since, why, r.by})
+		m.write(r.transition())
 	}
 }
 
@@ -94,6 +94,7 @@ func (m *Machine) rest(r *reservation) {
 		m.uncount(r)
 	}
 	delete(m.closing, r.Serial)
+	r.steps = nil
 	m.setState(r, Quarantined, "every node is clean")
 	m.resting = append(m.resting, r)
 	m.do(Say{Run: r.Job.Run, VNIs: r.vnis(), Text: "quarantined"})
@@ -169,7 +170,7 @@ func (m *Machine) setState(r *reservation, s State, why string) {
 	if s == Draining || s == Quarantined {
 		r.entered = m.now.Uptime
 	}
-	m.write(Transition{r.Serial, s, m.now.Wall, why, r.by})
+	m.write(r.transition())
 }
 
 // quarantine is how long r rests: the longest that its pools ask for.

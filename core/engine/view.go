@@ -22,6 +22,7 @@ type View struct {
 	Left    time.Duration // of the quarantine
 	Lost    bool          // it vanished from its scheduler's answers and waits for an administrator
 	Kept    bool          // its scheduler's answers lack it, and a node sees that it lives
+	Steps   []Draw        // that live and have drawn a VNI, or share the job's on several nodes
 }
 
 // MaxSome bounds the nodes of a View.
@@ -185,6 +186,9 @@ func (m *Machine) view(r *reservation) View {
 	v := View{
 		Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0, Kept: r.isKept(),
 		Joined: len(r.joins.list), Unclean: int(r.unclean),
+	}
+	if r.steps != nil {
+		v.Steps = slices.Clone(r.steps.live)
 	}
 	for _, j := range r.joins.list {
 		if len(v.Some) == min(v.Unclean, MaxSome) {

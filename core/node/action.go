@@ -63,6 +63,7 @@ type Publish struct {
 	Environment []core.Variable
 	Signs       []core.Sign // while they hold, the services stand
 	Warnings    []string    // for the job's owner
+	Stepped     bool        // steps of it may have VNIs of their own, which Environment does not show
 }
 
 // Withdraw removes that file.

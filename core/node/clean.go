@@ -14,6 +14,7 @@ func (m *Machine) clean(r *holding, why string) {
 		m.withdraw(r) // no task must start on what goes
 	}
 	r.State, r.Why = Cleaning, why
+	m.dropSteps(r, why)
 	if !r.networked() {
 		m.cleaned(r)
 		return

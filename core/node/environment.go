@@ -34,7 +34,7 @@ func Environment(e Entry) []core.Variable {
 	}
 	granted := len(e.Grant.VNIs) > 0
 	devices, ids := serviceLists(e.Services)
-	put(granted, envVNIs, core.FormatVNIs(e.Grant.VNIs))
+	put(granted, envVNIs, core.FormatVNIs(e.Grant.Own()))
 	put(granted, envDevices, devices)
 	put(granted, envServices, ids)
 	put(granted, envClasses, e.Grant.Classes.Env())
@@ -84,7 +84,8 @@ func (m *Machine) environment(h Hook) {
 				m.doubt(h)
 				return
 			}
-			m.reply(h.Call, core.Outcome{Action: core.Environment, Key: r.Key, Environment: StepEnvironment(r.Entry, h.Ask.Step)})
+			m.unplugged(r, h)
+			m.reply(h.Call, core.Outcome{Action: core.Environment, Key: r.Key, Environment: r.environment(h.Ask.Step)})
 			return
 		}
 	}

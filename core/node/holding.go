@@ -56,6 +56,8 @@ type holding struct {
 	unlisted int64     // Making, Ready: when the list began that did not have it; 0: the last had it
 	life     core.Life // not told yet
 	later    *Hook     // Asking: who waits longer than the present Reserve
+
+	steps map[string]*step // that asked for a VNI of their own, by the scheduler's id
 }
 
 // lack is a resource of which a NIC had too little.
@@ -69,6 +71,7 @@ type waiter struct {
 	call  uint64
 	key   core.Key
 	until time.Duration
+	step  *Hook // of a step; nil: of none
 }
 
 // networked reports whether the run has services at all. One without is between the node and its hooks: the server holds nothing for it.
@@ -178,7 +181,7 @@ func (m *Machine) wait(r *holding, h Hook) {
 	if r.activity == reserving && h.Until > r.patience && (r.later == nil || h.Until > r.later.Until) {
 		r.later = &h
 	}
-	r.waiters = append(r.waiters, waiter{h.Call, h.Ask.Key, h.Until})
+	r.waiters = append(r.waiters, waiter{h.Call, h.Ask.Key, h.Until, stepOf(h)})
 	m.due = min(m.due, h.Until)
 }
 
@@ -191,6 +194,10 @@ func (m *Machine) answer(r *holding, err *core.Error) {
 }
 
 func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
+	if err == nil && w.step != nil && r.Grant.Steps > 0 {
+		m.prepareStep(r, *w.step)
+		return
+	}
 	o := core.Outcome{Action: core.Prepare, Key: w.key, Err: err}
 	if w.key.Generation == core.AnyGeneration {
 		o.Key = r.Key
@@ -206,7 +213,9 @@ func (m *Machine) answerOne(w waiter, r *holding, err *core.Error) {
 }
 
 func (m *Machine) publish(r *holding) {
-	m.act(Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry), Signs: r.signs(), Warnings: r.allWarnings()})
+	p := Publish{Run: r.Grant.Run, GID: r.Grant.GID, Environment: Environment(r.Entry), Signs: r.signs(), Warnings: r.allWarnings()}
+	p.Stepped = r.Grant.Steps > 0
+	m.act(p)
 }
 
 func (m *Machine) withdraw(r *holding) { m.act(Withdraw{Run: r.Grant.Run}) }

@@ -14,11 +14,12 @@ type Attempt uint64
 
 // Hook is a call of a scheduler's hook, already parsed. It gets exactly one Reply, at Until at the latest.
 type Hook struct {
-	Call  uint64
-	Ask   core.Intent
-	Peer  core.Peer
-	Until time.Duration // Moment.Uptime when the scheduler's patience ends
-	Doubt bool          // of an Environment: one of Machine.Signs does not hold any more
+	Call   uint64
+	Ask    core.Intent
+	Peer   core.Peer
+	Until  time.Duration // Moment.Uptime when the scheduler's patience ends
+	Doubt  bool          // of an Environment: one of Machine.Signs does not hold any more
+	Keeper Keeper        // of a step's Prepare or StepEnd: the process that lives as long as the step
 }
 
 // Reserved answers Reserve.
@@ -73,16 +74,20 @@ type Ordered struct{ Orders core.Orders }
 // Reread has the NICs read anew, for the report: somebody saw, or did, what the last reading cannot have shown.
 type Reread struct{}
 
+// KeeperGone says that a process of Machine.Keepers has ended.
+type KeeperGone struct{ Keeper Keeper }
+
 // Tick lets time pass; the agent sends one about once a second, and at Next.
 type Tick struct{}
 
-func (Hook) input()      {}
-func (Reserved) input()  {}
-func (Read) input()      {}
-func (Witnessed) input() {}
-func (Made) input()      {}
-func (Removed) input()   {}
-func (Linked) input()    {}
-func (Ordered) input()   {}
-func (Reread) input()    {}
-func (Tick) input()      {}
+func (Hook) input()       {}
+func (Reserved) input()   {}
+func (Read) input()       {}
+func (Witnessed) input()  {}
+func (Made) input()       {}
+func (Removed) input()    {}
+func (Linked) input()     {}
+func (Ordered) input()    {}
+func (Reread) input()     {}
+func (KeeperGone) input() {}
+func (Tick) input()       {}

@@ -52,6 +52,7 @@ type Machine struct {
 	runs    []*holding // by ID
 	jobs    map[core.JobID][]*holding
 	flights map[Attempt]*holding // who awaits which result
+	asks    map[Attempt]*step    // steps that await the server
 	attempt Attempt
 	id      uint64 // the newest given
 	seen    core.Head
@@ -67,6 +68,7 @@ type Machine struct {
 	fullLink uint64 // the newest session whose full report was told
 	fault    fault
 	sight    sight
+	hinted   bool // unplugged has spoken
 
 	records []Record
 	actions []Action
@@ -80,7 +82,7 @@ const never = time.Duration(1<<63 - 1)
 func New(cfg Config, records []Record, now core.Moment) (*Machine, []Record, []Action) {
 	m := &Machine{
 		cfg: core.OrDefault(cfg, DefaultConfig), now: now.Uptime, due: never,
-		jobs: map[core.JobID][]*holding{}, flights: map[Attempt]*holding{},
+		jobs: map[core.JobID][]*holding{}, flights: map[Attempt]*holding{}, asks: map[Attempt]*step{},
 		tombs: newRecent[core.Run, Tombstone](MaxTombstones), stamps: newRecent[core.JobID, int64](maxStamps),
 		refusals: newRecent[core.JobID, refusal](maxRefusals), survey: survey{next: never},
 	}
@@ -102,6 +104,7 @@ func (m *Machine) out() ([]Record, []Action) {
 func (m *Machine) load(records []Record) {
 	var entries []Entry
 	var tombs []Tombstone
+	var steps []Step
 	for _, rec := range records {
 		switch rec := rec.(type) {
 		case Entry:
@@ -110,6 +113,8 @@ func (m *Machine) load(records []Record) {
 		case Tombstone:
 			tombs = append(tombs, rec)
 			m.id = max(m.id, rec.ID)
+		case Step:
+			steps = append(steps, rec)
 		case Seen:
 			m.seen = rec.Head
 			m.id = max(m.id, rec.ID)
@@ -119,6 +124,7 @@ func (m *Machine) load(records []Record) {
 	for _, e := range entries {
 		m.add(&holding{Entry: e, retry: never, drainAt: never})
 	}
+	m.loadSteps(steps)
 	slices.SortFunc(tombs, func(a, b Tombstone) int { return cmp.Compare(a.ID, b.ID) })
 	for _, t := range tombs {
 		m.entomb(t)
@@ -168,6 +174,8 @@ func (m *Machine) Step(now core.Moment, in Input) ([]Record, []Action) {
 		m.ordered(in.Orders)
 	case Reread:
 		m.want()
+	case KeeperGone:
+		m.keeperGone(in.Keeper)
 	case Tick:
 	}
 	if m.due <= m.now {
@@ -187,7 +195,7 @@ func (m *Machine) hook(h Hook) {
 	case core.CleanUp:
 		m.cleanUp(h)
 	case core.StepEnd:
-		m.reply(h.Call, core.Outcome{Action: h.Ask.Action, Key: h.Ask.Key})
+		m.stepEnd(h)
 	case core.Running:
 		m.running(h)
 	case core.Room:

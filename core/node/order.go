@@ -27,6 +27,9 @@ func (m *Machine) ordered(o core.Orders) {
 		m.orderClean(c)
 	}
 	m.vouch(o.Vouch)
+	for _, id := range o.Over {
+		m.forgetStep(id)
+	}
 	for _, run := range o.Forget {
 		if r := m.find(run); r != nil && r.State == Clean {
 			m.write(Delete{r.Name()})

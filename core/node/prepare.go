@@ -23,7 +23,7 @@ func (m *Machine) prepare(h Hook) {
 			m.wait(r, h)
 			return
 		case r.State == Ready && (h.Ask.Joins || r.Began == h.Ask.Began && r.Began != 0): // or the hook tried again
-			m.answerOne(waiter{call: h.Call, key: key}, r, nil)
+			m.answerOne(waiter{call: h.Call, key: key, step: stepOf(h)}, r, nil)
 			return
 		}
 	}

@@ -66,6 +66,24 @@ type Tombstone struct {
 	Run core.Run
 }
 
+// Step is a step on this node that asked for a VNI of its own. It is written before the server is asked, where the run is
+// known by then, so that its end is told whatever becomes of the answer.
+type Step struct {
+	Entry   uint64 // the ID of its run's
+	ID      core.StepID
+	Nodes   int // how many nodes it has
+	Known   bool
+	VNI     core.VNI // once Known; 0: it shares the job's
+	Keepers []Keeper
+	Over    bool // kept until the server knows
+}
+
+// Keeper is a process that lives as long as its step does on this node. No other process has both numbers in one boot.
+type Keeper struct {
+	PID   int32
+	Start uint64 // ticks since boot
+}
+
 // Seen is the highest head this node has seen, and the last ID it gave.
 type Seen struct {
 	Head core.Head
@@ -83,6 +101,9 @@ func (e Entry) Name() string { return fmt.Sprintf("entry/%016x", e.ID) }
 
 // Name of the record.
 func (t Tombstone) Name() string { return fmt.Sprintf("tombstone/%016x", t.ID) }
+
+// Name of the record.
+func (s Step) Name() string { return fmt.Sprintf("step/%016x/%s", s.Entry, s.ID.Step) }
 
 // Name of the record.
 func (Seen) Name() string { return "seen" }

@@ -19,6 +19,7 @@ type session struct {
 	clean   []core.Held  // confirmed without a record
 	changed bool         // devices or unknown services
 	epilogs []core.JobID // kept while there is no session
+	over    []core.StepHeld
 }
 
 // maxEpilogs bounds the clean-up hooks that are remembered for the next report; the oldest go first. They only help the server to judge.
@@ -70,7 +71,7 @@ func (m *Machine) flush() {
 		}
 		return
 	}
-	if len(s.dirty) == 0 && len(s.clean) == 0 && !s.changed && len(s.epilogs) == 0 && !m.fault.untold {
+	if len(s.over) == 0 && len(s.dirty) == 0 && len(s.clean) == 0 && !s.changed && len(s.epilogs) == 0 && !m.fault.untold {
 		return
 	}
 	held := make([]core.Held, 0, len(s.dirty)+len(s.clean))
@@ -81,7 +82,7 @@ func (m *Machine) flush() {
 			r.life = core.LifeUnsaid
 		}
 	}
-	m.tell(core.Report{Held: append(held, s.clean...), Changed: s.changed})
+	m.tell(core.Report{Held: append(held, s.clean...), Changed: s.changed, Steps: s.over})
 }
 
 // tellAll is the first report of a session.
@@ -93,7 +94,7 @@ func (m *Machine) tellAll() {
 		}
 	}
 	m.session.full, m.fullLink = true, m.links
-	m.tell(core.Report{Full: true, Held: append(held, m.session.clean...)})
+	m.tell(core.Report{Full: true, Held: append(held, m.session.clean...), Steps: m.heldSteps()})
 }
 
 func (m *Machine) tell(r core.Report) {
@@ -110,7 +111,7 @@ func (m *Machine) tell(r core.Report) {
 	if m.fault.untold && r.Fault == "" {
 		r.Fault, m.fault.untold = m.fault.reason, false
 	}
-	s.dirty, s.clean, s.epilogs, s.changed = nil, nil, nil, false
+	s.dirty, s.clean, s.epilogs, s.changed, s.over = nil, nil, nil, false, nil
 	m.act(Tell{r})
 }
 
@@ -122,7 +123,7 @@ func (m *Machine) Untold() bool {
 // held is the run as the server is told of it.
 func (r *holding) held() core.Held {
 	h := core.Held{Run: r.Grant.Run, GID: r.Grant.GID, VNIs: r.Grant.VNIs, Services: r.Services, Warnings: r.warnings()}
-	h.Life = r.life
+	h.Life, h.Steps = r.life, r.Grant.Steps
 	switch r.State {
 	case Ready:
 		h.State = core.HeldReady

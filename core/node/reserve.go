@@ -9,6 +9,10 @@ import (
 
 // reserved takes the server's answer.
 func (m *Machine) reserved(in Reserved) {
+	if s := m.asks[in.Attempt]; s != nil {
+		m.reservedStep(s, in)
+		return
+	}
 	r := m.end(in.Attempt, reserving)
 	if r == nil {
 		return
@@ -38,6 +42,7 @@ func (m *Machine) reserved(in Reserved) {
 	m.see(in.Grant.Head)
 	r.later = nil
 	if o := m.find(in.Grant.Run); o != nil {
+		m.learn(o, r.hook, in.Grant.Drawn)
 		m.merge(r, o)
 		return
 	}
@@ -56,6 +61,7 @@ func (m *Machine) reserved(in Reserved) {
 		return
 	}
 	m.supersede(r)
+	m.learn(r, r.hook, in.Grant.Drawn)
 	if !r.networked() {
 		m.ready(r)
 		return

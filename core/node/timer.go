@@ -16,6 +16,11 @@ func (m *Machine) Next() time.Duration {
 			next = min(next, r.waiters[i].until)
 		}
 	}
+	for _, s := range m.asks {
+		for i := range s.waiters {
+			next = min(next, s.waiters[i].until)
+		}
+	}
 	for _, c := range m.cleaners {
 		next = min(next, c.until)
 	}
@@ -37,6 +42,7 @@ func (m *Machine) expire() {
 			m.look(r)
 		}
 	}
+	m.expireSteps()
 	m.cleaners = slices.DeleteFunc(m.cleaners, func(c *cleaner) bool {
 		if c.until > m.now {
 			return false

@@ -71,8 +71,8 @@ func (m *Machine) witnessed(in Witnessed) {
 
 // lives reports whether a process of the run's user has its VNIs, or an application uses one of its services.
 func lives(r *holding, in Witnessed) bool {
-	own := Process{UID: r.Grant.UID, VNIs: core.FormatVNIs(r.Grant.VNIs)}
-	return slices.Contains(in.Processes, own) || slices.ContainsFunc(in.Services, func(s core.Service) bool {
+	own := func(p Process) bool { return p.UID == r.Grant.UID && r.shows(p.VNIs) }
+	return slices.ContainsFunc(in.Processes, own) || slices.ContainsFunc(in.Services, func(s core.Service) bool {
 		return s.InUse != [core.NumResources]uint16{} && mine(r, &s)
 	})
 }

@@ -42,6 +42,7 @@ func (w *world) heal() {
 	w.pass(10 * time.Second) // a node whose NICs could not be read tries again
 	w.settle()
 	w.short()
+	w.healSteps()
 	w.unserved()
 	if w.restarted {
 		w.acceptAll()

@@ -292,6 +292,7 @@ func (l *law) excusedRun(r *engine.Reservation) bool {
 func (l *law) lost(store *memory.Store, known bool) {
 	was := l.held
 	l.empty()
+	l.excuseSteps(known)
 	clear(l.hearsay)
 	if store != nil {
 		for _, r := range loadAll(store) {
@@ -369,6 +370,7 @@ func (l *law) restore(rec engine.Record) {
 
 // without is an administrator's word that nothing more comes of b: what it holds and nobody else reports cannot be known.
 func (l *law) without(b *box) {
+	l.excuseSteps(false)
 	for i := range b.nics {
 		for _, o := range b.nics[i].owned {
 			for _, v := range o.vnis {

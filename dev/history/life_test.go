@@ -22,6 +22,7 @@ type hook struct {
 	began  int64 // boot time, once it began
 	caller uint32
 	probes int // of the node, when its signs were looked up
+	stepd  *stepd
 }
 
 // life is what users and the scheduler do.
@@ -40,6 +41,8 @@ func (w *world) life() {
 	}
 	p := w.rng.IntN(100)
 	switch {
+	case w.drawable > 0 && len(running) > 0 && w.odds(600):
+		w.stepLife(running)
 	case p < 30 && len(running) < 7:
 		var j *schedulertest.Job
 		if len(queued) > 0 && w.odds(700) {
@@ -162,17 +165,21 @@ func (w *world) runHook(i int) {
 	if h.Action == core.Prepare {
 		b.newest[h.Key.JobID] = max(b.newest[h.Key.JobID], h.began)
 	}
-	step := h.Action == core.Prepare && w.odds(250)
+	step := h.Action == core.Prepare && (h.stepd != nil || w.odds(250))
 	if step { // of Slurm: it does not know its run's generation
 		h.Key.Generation = core.AnyGeneration
 	}
 	w.say("%s: hook %v %v begun at %d", b.name, h.Action, h.Key, h.began)
-	b.input(node.Hook{
+	in := node.Hook{
 		Doubt: h.Action == core.Environment && b.begin(h),
 		Call:  w.calls, Until: b.moment().Uptime + patience,
 		Ask:  core.Intent{Action: h.Action, Key: h.Key, UID: h.UID, Began: h.began, Joins: step && w.odds(500), Tells: step},
 		Peer: core.Peer{UID: h.caller},
-	})
+	}
+	if h.stepd != nil {
+		h.stepHook(&in)
+	}
+	b.input(in)
 }
 
 // apply is what applications do: open an LNI of a service, or let go of one.

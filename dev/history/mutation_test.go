@@ -97,7 +97,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-var caught = regexp.MustCompile(`history_test\.go:\d+: ((?:R\d|liveness): .*)(?s:.*)  seed (\d+): `)
+var caught = regexp.MustCompile(`history_test\.go:\d+: ((?:R\d+|liveness): .*)(?s:.*)  seed (\d+): `)
 
 func (m mutation) mustBeCaught(t *testing.T, binary string) {
 	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^TestHistories$", "-failures", "1",

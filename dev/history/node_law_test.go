@@ -75,6 +75,7 @@ func (l *law) replied(b *box, h *hook, o core.Outcome) {
 	switch h.Action {
 	case core.Prepare:
 		l.prepared(b, h, o)
+		l.drew(b, h, o)
 	case core.CleanUp:
 		l.cleaned(b, h, o)
 	case core.Environment:
@@ -105,7 +106,7 @@ func (l *law) prepared(b *box, h *hook, o core.Outcome) {
 	}
 	for _, r := range b.records {
 		e, ok := r.(node.Entry)
-		if !ok || e.State != node.Ready || !h.Key.Takes(e.Key) || e.Key.JobID != h.Key.JobID || core.FormatVNIs(e.Grant.VNIs) != vnis {
+		if !ok || e.State != node.Ready || !h.Key.Takes(e.Key) || e.Key.JobID != h.Key.JobID || !fits(e.Grant, vnis) {
 			continue
 		}
 		want := e.Grant.Inventory

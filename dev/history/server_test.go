@@ -301,7 +301,7 @@ func (w *world) describe(c *call) *engine.Said {
 		said.Job.Submitted++
 	}
 	if said.Err == nil {
-		said.Decision = decide(said.Job)
+		said.Decision = w.drawing(decide(said.Job), said.Job)
 	}
 	if w.trace != nil {
 		w.say("scheduler (%v) describes %v: %v gone=%v %v", lie, c.ask.Key, said.Job.Run, said.Job.Gone, said.Err)

@@ -49,18 +49,23 @@ type world struct {
 	hidden    uint32                // uid whose jobs complete answers lack; 0: they have all
 	trace     *trace
 
-	cfg     engine.Config
-	pool    allocator.Pool
-	rest    time.Duration // the pool's quarantine
-	sched   *schedulertest.Model
-	srv     *server
-	boxes   []*box
-	hooks   []*hook
-	calls   uint64
-	forks   int            // other servers that were on a copy of the store
-	copies  map[string]int // by node, how often a copy of its host has booted
-	pending []pending      // reused
-	law     *law
+	cfg    engine.Config
+	pool   allocator.Pool
+	rest   time.Duration // the pool's quarantine
+	sched  *schedulertest.Model
+	srv    *server
+	boxes  []*box
+	hooks  []*hook
+	calls  uint64
+	stepds []*stepd
+	stepID int
+
+	drawable  int // VNIs that steps of a job draw from; 0: policy gives them none
+	processes uint64
+	forks     int            // other servers that were on a copy of the store
+	copies    map[string]int // by node, how often a copy of its host has booted
+	pending   []pending      // reused
+	law       *law
 
 	toServer   []*call
 	describing []*call
@@ -86,7 +91,8 @@ func (w *world) odds(n int) bool { return w.rng.IntN(1000) < n }
 
 func newWorld(seed uint64, t *trace) *world {
 	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5765_6674)), trace: t, now: time.Millisecond, copies: map[string]int{}, shown: map[string]core.Drain{}}
-	size := 4 + w.rng.IntN(8)
+	w.drawable = max(0, w.rng.IntN(5)-2)
+	size := 4 + w.rng.IntN(8) + 6*w.drawable
 	w.pool = allocator.Pool{Name: poolName, Ranges: []allocator.Range{{First: firstVNI, Last: core.VNI(firstVNI + size - 1)}}}
 	w.rest = rests[w.rng.IntN(len(rests))]
 	w.cfg = engine.Config{
@@ -214,6 +220,7 @@ func (w *world) pass(d time.Duration) {
 		b.expireAsks()
 		if b.agent.up && (w.calm || w.odds(850)) {
 			b.input(tick)
+			w.missKeepers(b)
 		}
 	}
 	if w.srv.up && (w.calm || w.odds(850)) {

@@ -13,6 +13,7 @@ import (
 
 var actions = map[string]core.Action{
 	PhaseProlog: core.Prepare, PhaseTaskProlog: core.Environment, PhaseEpilog: core.CleanUp, PhaseStep: core.Prepare,
+	PhaseStepEnd: core.StepEnd,
 }
 
 // Parse reads a hook's variables.
@@ -42,6 +43,9 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", id, envUID, core.Clip(call.Env[envUID])).WithRemedy("run the hook by slurmd, which sets it")
 	}
 	ask.UID = uint32(uid)
+	if call.Phase == PhaseStepEnd {
+		ask.Step = step(call.Env[envStep])
+	}
 	if ask.Action != core.Prepare {
 		return ask, nil // Epilog may show another restart count than Prolog did
 	}
@@ -53,6 +57,9 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 		// slurmstepd sets (src/common/plugstack.c and src/slurmd/slurmstepd/slurmstepd_job.c of 22.05.8 to 26.05).
 		ask.Key.Generation = core.AnyGeneration
 		ask.Step, ask.Tells, ask.Speaks = step(call.Env[envStep]), true, call.Env[envNode] == "0"
+		if n, err := strconv.ParseUint(call.Env[envStepNodes], 10, 31); err == nil {
+			ask.StepNodes = int(n)
+		}
 		ask.Joins = ask.Step != "" && ask.Step != "0" // the first step asks: its job's id may be that of an older job
 		ask.Note, err = note{Job: own}.encode()
 		return ask, err

@@ -42,5 +42,8 @@ func stepLines(call core.HookCall, o core.Outcome) (core.HookReply, error) {
 		told := core.Variable{Name: envWarned, Value: call.Env[envJob]}
 		o.Environment = append(slices.Clip(o.Environment), told)
 	}
+	if call.Env[envNode] == "0" {
+		o.Warnings = slices.Concat(o.Warnings, o.StepWarnings)
+	}
 	return scheduler.Environment(o, failed)
 }

@@ -17,6 +17,7 @@ type form struct {
 	Entry     *node.Entry     `json:"entry,omitempty"`
 	Tombstone *node.Tombstone `json:"tombstone,omitempty"`
 	Seen      *node.Seen      `json:"seen,omitempty"`
+	Step      *node.Step      `json:"step,omitempty"`
 }
 
 func encodeForm(r node.Record) ([]byte, error) {
@@ -28,6 +29,8 @@ func encodeForm(r node.Record) ([]byte, error) {
 		f.Tombstone = &r
 	case node.Seen:
 		f.Seen = &r
+	case node.Step:
+		f.Step = &r
 	default:
 		return nil, fmt.Errorf("record %T: a ledger has no form for it", r)
 	}
@@ -49,6 +52,8 @@ func decodeForm(b []byte) (node.Record, error) {
 		return *f.Tombstone, nil
 	case f.Seen != nil:
 		return *f.Seen, nil
+	case f.Step != nil:
+		return *f.Step, nil
 	}
 	return nil, fmt.Errorf("it is of no known kind")
 }

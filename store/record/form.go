@@ -86,6 +86,8 @@ func reservation(c *coder, r *engine.Reservation) {
 	fact(c, 6, &r.Job.TimeLimit, func(c *coder, v **int64) { optional(c, v, signed) })
 	fact(c, 7, &r.Job.Constraints, toldText)
 	fact(c, 8, &r.Grant.Now, signed)
+	fact(c, 9, &r.Grant.Steps, whole)
+	fact(c, 10, &r.Grant.Beyond, whole)
 }
 
 func toldText(c *coder, v **string) { optional(c, v, (*coder).own) }
@@ -103,6 +105,15 @@ func phase(c *coder, r *engine.Transition) {
 	c.time(&r.Since)
 	c.text(&r.Why)
 	fact(c, 1, &r.By, (*coder).text)
+	fact(c, 2, &r.Steps, func(c *coder, v *[]engine.Draw) {
+		list(c, v, 5, func(c *coder, v *engine.Draw) {
+			c.own(&v.Step)
+			whole(c, &v.VNI)
+			signed(c, &v.Nodes)
+			list(c, &v.Jobs, 1, (*coder).own)
+			c.boolean(&v.Refused)
+		})
+	})
 }
 
 func join(c *coder, r *engine.Join) {

@@ -349,6 +349,7 @@ type Report struct {
 	Unusable      []string               `protobuf:"bytes,18,rep,name=unusable,proto3" json:"unusable,omitempty"`     // those of devices that no job can use; full, or with changed
 	Unanswered    []*Unanswered          `protobuf:"bytes,19,rep,name=unanswered,proto3" json:"unanswered,omitempty"` // the newest absences of the agent in which hooks failed; full
 	Told          *NodeReply             `protobuf:"bytes,17,opt,name=told,proto3" json:"told,omitempty"`             // what came of one of Orders.asks; such a report has no number and nothing else
+	Steps         []*StepHeld            `protobuf:"bytes,20,rep,name=steps,proto3" json:"steps,omitempty"`           // full: all that asked for a VNI of their own; else those that are over
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -516,6 +517,82 @@ func (x *Report) GetTold() *NodeReply {
 	return nil
 }
 
+func (x *Report) GetSteps() []*StepHeld {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+// StepHeld is the node's word on a step that asked for a VNI of its own.
+type StepHeld struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            *v1.StepID             `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Vni           uint32                 `protobuf:"varint,2,opt,name=vni,proto3" json:"vni,omitempty"`     // 0: it shares the job's, or the node does not know
+	Nodes         uint32                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"` // how many nodes the step has
+	Over          bool                   `protobuf:"varint,4,opt,name=over,proto3" json:"over,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StepHeld) Reset() {
+	*x = StepHeld{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepHeld) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepHeld) ProtoMessage() {}
+
+func (x *StepHeld) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepHeld.ProtoReflect.Descriptor instead.
+func (*StepHeld) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StepHeld) GetId() *v1.StepID {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *StepHeld) GetVni() uint32 {
+	if x != nil {
+		return x.Vni
+	}
+	return 0
+}
+
+func (x *StepHeld) GetNodes() uint32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *StepHeld) GetOver() bool {
+	if x != nil {
+		return x.Over
+	}
+	return false
+}
+
 // Unanswered says that a scheduler's hooks failed because the agent did not answer.
 type Unanswered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -529,7 +606,7 @@ type Unanswered struct {
 
 func (x *Unanswered) Reset() {
 	*x = Unanswered{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +618,7 @@ func (x *Unanswered) String() string {
 func (*Unanswered) ProtoMessage() {}
 
 func (x *Unanswered) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +631,7 @@ func (x *Unanswered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unanswered.ProtoReflect.Descriptor instead.
 func (*Unanswered) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Unanswered) GetScheduler() string {
@@ -598,7 +675,7 @@ type NodeReply struct {
 
 func (x *NodeReply) Reset() {
 	*x = NodeReply{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +687,7 @@ func (x *NodeReply) String() string {
 func (*NodeReply) ProtoMessage() {}
 
 func (x *NodeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +700,7 @@ func (x *NodeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReply.ProtoReflect.Descriptor instead.
 func (*NodeReply) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *NodeReply) GetId() uint64 {
@@ -666,7 +743,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -678,7 +755,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,7 +768,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Forward) GetScheduler() string {
@@ -726,13 +803,14 @@ type Held struct {
 	Why           string                 `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`                                // what a cleaning waits for
 	Life          Life                   `protobuf:"varint,7,opt,name=life,proto3,enum=weft.authority.v1.Life" json:"life,omitempty"` // the answer to Orders.vouch
 	Warnings      []string               `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`                      // how the run differs here from its grant
+	Steps         uint32                 `protobuf:"varint,9,opt,name=steps,proto3" json:"steps,omitempty"`                           // how many of vnis, the last ones, steps draw from
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +822,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +835,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Held) GetRun() *v1.Run {
@@ -816,6 +894,13 @@ func (x *Held) GetWarnings() []string {
 	return nil
 }
 
+func (x *Held) GetSteps() uint32 {
+	if x != nil {
+		return x.Steps
+	}
+	return 0
+}
+
 // Orders are what the server wants of a node.
 type Orders struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -830,13 +915,14 @@ type Orders struct {
 	TwoHosts      string                 `protobuf:"bytes,9,opt,name=two_hosts,json=twoHosts,proto3" json:"two_hosts,omitempty"` // which hosts have the node's certificate; empty: one has it
 	Drain         *v1.Drain              `protobuf:"bytes,10,opt,name=drain,proto3" json:"drain,omitempty"`                      // why the node is out of service; not set: nothing new; empty: it is in service
 	Asks          []*NodeAsk             `protobuf:"bytes,11,rep,name=asks,proto3" json:"asks,omitempty"`                        // not repeated; at most 8
+	Over          []*v1.StepID           `protobuf:"bytes,12,rep,name=over,proto3" json:"over,omitempty"`                        // the end of these steps on the node is stored: their records may go
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Orders) Reset() {
 	*x = Orders{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -848,7 +934,7 @@ func (x *Orders) String() string {
 func (*Orders) ProtoMessage() {}
 
 func (x *Orders) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -861,7 +947,7 @@ func (x *Orders) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Orders.ProtoReflect.Descriptor instead.
 func (*Orders) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Orders) GetHead() *v1.Head {
@@ -941,6 +1027,13 @@ func (x *Orders) GetAsks() []*NodeAsk {
 	return nil
 }
 
+func (x *Orders) GetOver() []*v1.StepID {
+	if x != nil {
+		return x.Over
+	}
+	return nil
+}
+
 // NodeAsk asks for a page of one of the node's lists.
 type NodeAsk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -955,7 +1048,7 @@ type NodeAsk struct {
 
 func (x *NodeAsk) Reset() {
 	*x = NodeAsk{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1060,7 @@ func (x *NodeAsk) String() string {
 func (*NodeAsk) ProtoMessage() {}
 
 func (x *NodeAsk) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1073,7 @@ func (x *NodeAsk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAsk.ProtoReflect.Descriptor instead.
 func (*NodeAsk) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NodeAsk) GetId() uint64 {
@@ -1030,7 +1123,7 @@ type Ran struct {
 
 func (x *Ran) Reset() {
 	*x = Ran{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1135,7 @@ func (x *Ran) String() string {
 func (*Ran) ProtoMessage() {}
 
 func (x *Ran) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1148,7 @@ func (x *Ran) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ran.ProtoReflect.Descriptor instead.
 func (*Ran) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Ran) GetScheduler() string {
@@ -1090,7 +1183,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +1195,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +1208,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{12}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Clean) GetRun() *v1.Run {
@@ -1146,7 +1239,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x06report\x18\x01 \x01(\v2\x19.weft.authority.v1.ReportR\x06report\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"@\n" +
 	"\vAttendReply\x121\n" +
-	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\x9f\x05\n" +
+	"\x06orders\x18\x01 \x01(\v2\x19.weft.authority.v1.OrdersR\x06orders\"\xd2\x05\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12&\n" +
@@ -1169,7 +1262,13 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\n" +
 	"unanswered\x18\x13 \x03(\v2\x1d.weft.authority.v1.UnansweredR\n" +
 	"unanswered\x120\n" +
-	"\x04told\x18\x11 \x01(\v2\x1c.weft.authority.v1.NodeReplyR\x04told\"f\n" +
+	"\x04told\x18\x11 \x01(\v2\x1c.weft.authority.v1.NodeReplyR\x04told\x121\n" +
+	"\x05steps\x18\x14 \x03(\v2\x1b.weft.authority.v1.StepHeldR\x05steps\"l\n" +
+	"\bStepHeld\x12$\n" +
+	"\x02id\x18\x01 \x01(\v2\x14.weft.core.v1.StepIDR\x02id\x12\x10\n" +
+	"\x03vni\x18\x02 \x01(\rR\x03vni\x12\x14\n" +
+	"\x05nodes\x18\x03 \x01(\rR\x05nodes\x12\x12\n" +
+	"\x04over\x18\x04 \x01(\bR\x04over\"f\n" +
 	"\n" +
 	"Unanswered\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
@@ -1184,7 +1283,7 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\aForward\x12\x1c\n" +
 	"\tscheduler\x18\x01 \x01(\tR\tscheduler\x12\x10\n" +
 	"\x03ask\x18\x02 \x01(\x04R\x03ask\x12&\n" +
-	"\x04jobs\x18\x03 \x01(\v2\x12.weft.core.v1.JobsR\x04jobs\"\x93\x02\n" +
+	"\x04jobs\x18\x03 \x01(\v2\x12.weft.core.v1.JobsR\x04jobs\"\xa9\x02\n" +
 	"\x04Held\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -1193,7 +1292,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\bservices\x18\x05 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12\x10\n" +
 	"\x03why\x18\x06 \x01(\tR\x03why\x12+\n" +
 	"\x04life\x18\a \x01(\x0e2\x17.weft.authority.v1.LifeR\x04life\x12\x1a\n" +
-	"\bwarnings\x18\b \x03(\tR\bwarnings\"\xc2\x03\n" +
+	"\bwarnings\x18\b \x03(\tR\bwarnings\x12\x14\n" +
+	"\x05steps\x18\t \x01(\rR\x05steps\"\xec\x03\n" +
 	"\x06Orders\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12.\n" +
 	"\x05clean\x18\x02 \x03(\v2\x18.weft.authority.v1.CleanR\x05clean\x12\x14\n" +
@@ -1206,7 +1306,8 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\ttwo_hosts\x18\t \x01(\tR\btwoHosts\x12)\n" +
 	"\x05drain\x18\n" +
 	" \x01(\v2\x13.weft.core.v1.DrainR\x05drain\x12.\n" +
-	"\x04asks\x18\v \x03(\v2\x1a.weft.authority.v1.NodeAskR\x04asks\"q\n" +
+	"\x04asks\x18\v \x03(\v2\x1a.weft.authority.v1.NodeAskR\x04asks\x12(\n" +
+	"\x04over\x18\f \x03(\v2\x14.weft.core.v1.StepIDR\x04over\"q\n" +
 	"\aNodeAsk\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04verb\x18\x02 \x01(\tR\x04verb\x12\x16\n" +
@@ -1248,7 +1349,7 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(Life)(0),                  // 0: weft.authority.v1.Life
 	(HeldState)(0),             // 1: weft.authority.v1.HeldState
@@ -1257,67 +1358,72 @@ var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(*AttendRequest)(nil),      // 4: weft.authority.v1.AttendRequest
 	(*AttendReply)(nil),        // 5: weft.authority.v1.AttendReply
 	(*Report)(nil),             // 6: weft.authority.v1.Report
-	(*Unanswered)(nil),         // 7: weft.authority.v1.Unanswered
-	(*NodeReply)(nil),          // 8: weft.authority.v1.NodeReply
-	(*Forward)(nil),            // 9: weft.authority.v1.Forward
-	(*Held)(nil),               // 10: weft.authority.v1.Held
-	(*Orders)(nil),             // 11: weft.authority.v1.Orders
-	(*NodeAsk)(nil),            // 12: weft.authority.v1.NodeAsk
-	(*Ran)(nil),                // 13: weft.authority.v1.Ran
-	(*Clean)(nil),              // 14: weft.authority.v1.Clean
-	(*v1.Intent)(nil),          // 15: weft.core.v1.Intent
-	(*v1.Peer)(nil),            // 16: weft.core.v1.Peer
-	(*v1.Grant)(nil),           // 17: weft.core.v1.Grant
-	(*v1.Head)(nil),            // 18: weft.core.v1.Head
-	(*v1.Service)(nil),         // 19: weft.core.v1.Service
-	(*v1.JobID)(nil),           // 20: weft.core.v1.JobID
-	(*v11.SchedulerReply)(nil), // 21: weft.scheduler.v1.SchedulerReply
-	(*v1.Error)(nil),           // 22: weft.core.v1.Error
-	(*v1.Jobs)(nil),            // 23: weft.core.v1.Jobs
-	(*v1.Run)(nil),             // 24: weft.core.v1.Run
-	(*v11.SchedulerCall)(nil),  // 25: weft.scheduler.v1.SchedulerCall
-	(*v1.Drain)(nil),           // 26: weft.core.v1.Drain
-	(*v1.JobStatus)(nil),       // 27: weft.core.v1.JobStatus
+	(*StepHeld)(nil),           // 7: weft.authority.v1.StepHeld
+	(*Unanswered)(nil),         // 8: weft.authority.v1.Unanswered
+	(*NodeReply)(nil),          // 9: weft.authority.v1.NodeReply
+	(*Forward)(nil),            // 10: weft.authority.v1.Forward
+	(*Held)(nil),               // 11: weft.authority.v1.Held
+	(*Orders)(nil),             // 12: weft.authority.v1.Orders
+	(*NodeAsk)(nil),            // 13: weft.authority.v1.NodeAsk
+	(*Ran)(nil),                // 14: weft.authority.v1.Ran
+	(*Clean)(nil),              // 15: weft.authority.v1.Clean
+	(*v1.Intent)(nil),          // 16: weft.core.v1.Intent
+	(*v1.Peer)(nil),            // 17: weft.core.v1.Peer
+	(*v1.Grant)(nil),           // 18: weft.core.v1.Grant
+	(*v1.Head)(nil),            // 19: weft.core.v1.Head
+	(*v1.Service)(nil),         // 20: weft.core.v1.Service
+	(*v1.JobID)(nil),           // 21: weft.core.v1.JobID
+	(*v11.SchedulerReply)(nil), // 22: weft.scheduler.v1.SchedulerReply
+	(*v1.StepID)(nil),          // 23: weft.core.v1.StepID
+	(*v1.Error)(nil),           // 24: weft.core.v1.Error
+	(*v1.Jobs)(nil),            // 25: weft.core.v1.Jobs
+	(*v1.Run)(nil),             // 26: weft.core.v1.Run
+	(*v11.SchedulerCall)(nil),  // 27: weft.scheduler.v1.SchedulerCall
+	(*v1.Drain)(nil),           // 28: weft.core.v1.Drain
+	(*v1.JobStatus)(nil),       // 29: weft.core.v1.JobStatus
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	15, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
-	16, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	17, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	16, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
+	17, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	18, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
 	6,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
-	11, // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	18, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
-	10, // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	19, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	20, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
-	9,  // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	21, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
-	7,  // 11: weft.authority.v1.Report.unanswered:type_name -> weft.authority.v1.Unanswered
-	8,  // 12: weft.authority.v1.Report.told:type_name -> weft.authority.v1.NodeReply
-	22, // 13: weft.authority.v1.NodeReply.error:type_name -> weft.core.v1.Error
-	23, // 14: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	24, // 15: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
-	1,  // 16: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	19, // 17: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	0,  // 18: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
-	18, // 19: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	14, // 20: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	24, // 21: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	25, // 22: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
-	13, // 23: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
-	24, // 24: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
-	26, // 25: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
-	12, // 26: weft.authority.v1.Orders.asks:type_name -> weft.authority.v1.NodeAsk
-	27, // 27: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
-	24, // 28: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	2,  // 29: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	4,  // 30: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	3,  // 31: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	5,  // 32: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	31, // [31:33] is the sub-list for method output_type
-	29, // [29:31] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	12, // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
+	19, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	11, // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
+	20, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	21, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	10, // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
+	22, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
+	8,  // 11: weft.authority.v1.Report.unanswered:type_name -> weft.authority.v1.Unanswered
+	9,  // 12: weft.authority.v1.Report.told:type_name -> weft.authority.v1.NodeReply
+	7,  // 13: weft.authority.v1.Report.steps:type_name -> weft.authority.v1.StepHeld
+	23, // 14: weft.authority.v1.StepHeld.id:type_name -> weft.core.v1.StepID
+	24, // 15: weft.authority.v1.NodeReply.error:type_name -> weft.core.v1.Error
+	25, // 16: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	26, // 17: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	1,  // 18: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
+	20, // 19: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	0,  // 20: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
+	19, // 21: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	15, // 22: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	26, // 23: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	27, // 24: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
+	14, // 25: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
+	26, // 26: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
+	28, // 27: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
+	13, // 28: weft.authority.v1.Orders.asks:type_name -> weft.authority.v1.NodeAsk
+	23, // 29: weft.authority.v1.Orders.over:type_name -> weft.core.v1.StepID
+	29, // 30: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
+	26, // 31: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	2,  // 32: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	4,  // 33: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	3,  // 34: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	5,  // 35: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	34, // [34:36] is the sub-list for method output_type
+	32, // [32:34] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1331,7 +1437,7 @@ func file_weft_authority_v1_authority_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1245,15 +1245,16 @@ type Intent struct {
 	Key           *Key                   `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`  // the generation counts in PREPARE only; not set where the action is about no job
 	Uid           uint32                 `protobuf:"varint,3,opt,name=uid,proto3" json:"uid,omitempty"` // the job's owner as the hook knows it
 	Step          string                 `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`
-	Note          []byte                 `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`       // opaque to everybody but the adapter's Describe; at most 65536 bytes
-	Alive         []*Key                 `protobuf:"bytes,6,rep,name=alive,proto3" json:"alive,omitempty"`     // RUNNING: the complete list
-	Began         int64                  `protobuf:"varint,7,opt,name=began,proto3" json:"began,omitempty"`    // CLOCK_BOOTTIME in ns, from the call
-	Boot          string                 `protobuf:"bytes,8,opt,name=boot,proto3" json:"boot,omitempty"`       // the node's boot id
-	Call          string                 `protobuf:"bytes,9,opt,name=call,proto3" json:"call,omitempty"`       // call id, for logs
-	Speaks        bool                   `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"` // PREPARE: while the server is away, this node and no other of the job's tells the scheduler
-	Agent         string                 `protobuf:"bytes,11,opt,name=agent,proto3" json:"agent,omitempty"`    // as in the first Report of the agent's session
-	Joins         bool                   `protobuf:"varint,12,opt,name=joins,proto3" json:"joins,omitempty"`   // PREPARE: services of the job that stand on this node are enough
-	Tells         bool                   `protobuf:"varint,13,opt,name=tells,proto3" json:"tells,omitempty"`   // PREPARE: the hook itself ends what may not start
+	Note          []byte                 `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`                              // opaque to everybody but the adapter's Describe; at most 65536 bytes
+	Alive         []*Key                 `protobuf:"bytes,6,rep,name=alive,proto3" json:"alive,omitempty"`                            // RUNNING: the complete list
+	Began         int64                  `protobuf:"varint,7,opt,name=began,proto3" json:"began,omitempty"`                           // CLOCK_BOOTTIME in ns, from the call
+	Boot          string                 `protobuf:"bytes,8,opt,name=boot,proto3" json:"boot,omitempty"`                              // the node's boot id
+	Call          string                 `protobuf:"bytes,9,opt,name=call,proto3" json:"call,omitempty"`                              // call id, for logs
+	Speaks        bool                   `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"`                        // PREPARE: while the server is away, this node and no other of the job's tells the scheduler
+	Agent         string                 `protobuf:"bytes,11,opt,name=agent,proto3" json:"agent,omitempty"`                           // as in the first Report of the agent's session
+	Joins         bool                   `protobuf:"varint,12,opt,name=joins,proto3" json:"joins,omitempty"`                          // PREPARE: services of the job that stand on this node are enough
+	Tells         bool                   `protobuf:"varint,13,opt,name=tells,proto3" json:"tells,omitempty"`                          // PREPARE: the hook itself ends what may not start
+	StepNodes     uint32                 `protobuf:"varint,14,opt,name=step_nodes,json=stepNodes,proto3" json:"step_nodes,omitempty"` // how many nodes the step has; 0: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1379,6 +1380,13 @@ func (x *Intent) GetTells() bool {
 	return false
 }
 
+func (x *Intent) GetStepNodes() uint32 {
+	if x != nil {
+		return x.StepNodes
+	}
+	return 0
+}
+
 // Grant is what a reservation gives to one node of its job.
 type Grant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1396,6 +1404,8 @@ type Grant struct {
 	Share         *Share                 `protobuf:"bytes,12,opt,name=share,proto3" json:"share,omitempty"`  // not set: all of the node
 	Asked         bool                   `protobuf:"varint,13,opt,name=asked,proto3" json:"asked,omitempty"` // the user asked for the classes by name
 	Exact         bool                   `protobuf:"varint,14,opt,name=exact,proto3" json:"exact,omitempty"` // the user wants what the limits reserve, and no less
+	Steps         uint32                 `protobuf:"varint,15,opt,name=steps,proto3" json:"steps,omitempty"` // how many of vnis, the last ones, steps draw from
+	Drawn         *Drawn                 `protobuf:"bytes,16,opt,name=drawn,proto3" json:"drawn,omitempty"`  // for the step of the intent; not set: it named none, or steps is 0
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1528,6 +1538,126 @@ func (x *Grant) GetExact() bool {
 	return false
 }
 
+func (x *Grant) GetSteps() uint32 {
+	if x != nil {
+		return x.Steps
+	}
+	return 0
+}
+
+func (x *Grant) GetDrawn() *Drawn {
+	if x != nil {
+		return x.Drawn
+	}
+	return nil
+}
+
+// Drawn is the answer to a step that asks for a VNI of its own.
+type Drawn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Vni           uint32                 `protobuf:"varint,1,opt,name=vni,proto3" json:"vni,omitempty"`        // 0: the step shares the job's
+	Warning       string                 `protobuf:"bytes,2,opt,name=warning,proto3" json:"warning,omitempty"` // why it shares
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Drawn) Reset() {
+	*x = Drawn{}
+	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Drawn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Drawn) ProtoMessage() {}
+
+func (x *Drawn) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Drawn.ProtoReflect.Descriptor instead.
+func (*Drawn) Descriptor() ([]byte, []int) {
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Drawn) GetVni() uint32 {
+	if x != nil {
+		return x.Vni
+	}
+	return 0
+}
+
+func (x *Drawn) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
+}
+
+// StepID names a step of a run.
+type StepID struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	Step          string                 `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StepID) Reset() {
+	*x = StepID{}
+	mi := &file_weft_core_v1_core_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepID) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepID) ProtoMessage() {}
+
+func (x *StepID) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_core_v1_core_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepID.ProtoReflect.Descriptor instead.
+func (*StepID) Descriptor() ([]byte, []int) {
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *StepID) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *StepID) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
 // Share is a job's part of a node on which other jobs may run. It bounds the maxima of the job's services.
 type Share struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1539,7 +1669,7 @@ type Share struct {
 
 func (x *Share) Reset() {
 	*x = Share{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	mi := &file_weft_core_v1_core_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1681,7 @@ func (x *Share) String() string {
 func (*Share) ProtoMessage() {}
 
 func (x *Share) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[14]
+	mi := &file_weft_core_v1_core_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1694,7 @@ func (x *Share) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Share.ProtoReflect.Descriptor instead.
 func (*Share) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{14}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Share) GetCores() uint32 {
@@ -1595,7 +1725,7 @@ type Collective struct {
 
 func (x *Collective) Reset() {
 	*x = Collective{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[15]
+	mi := &file_weft_core_v1_core_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1737,7 @@ func (x *Collective) String() string {
 func (*Collective) ProtoMessage() {}
 
 func (x *Collective) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[15]
+	mi := &file_weft_core_v1_core_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1750,7 @@ func (x *Collective) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collective.ProtoReflect.Descriptor instead.
 func (*Collective) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{15}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Collective) GetJobId() string {
@@ -1671,7 +1801,7 @@ type Jobs struct {
 
 func (x *Jobs) Reset() {
 	*x = Jobs{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[16]
+	mi := &file_weft_core_v1_core_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +1813,7 @@ func (x *Jobs) String() string {
 func (*Jobs) ProtoMessage() {}
 
 func (x *Jobs) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[16]
+	mi := &file_weft_core_v1_core_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +1826,7 @@ func (x *Jobs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Jobs.ProtoReflect.Descriptor instead.
 func (*Jobs) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{16}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Jobs) GetAsking() bool {
@@ -1740,7 +1870,7 @@ type JobStatus struct {
 
 func (x *JobStatus) Reset() {
 	*x = JobStatus{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[17]
+	mi := &file_weft_core_v1_core_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1882,7 @@ func (x *JobStatus) String() string {
 func (*JobStatus) ProtoMessage() {}
 
 func (x *JobStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[17]
+	mi := &file_weft_core_v1_core_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +1895,7 @@ func (x *JobStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobStatus.ProtoReflect.Descriptor instead.
 func (*JobStatus) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{17}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *JobStatus) GetRun() *Run {
@@ -1808,7 +1938,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_weft_core_v1_core_proto_msgTypes[18]
+	mi := &file_weft_core_v1_core_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +1950,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_core_v1_core_proto_msgTypes[18]
+	mi := &file_weft_core_v1_core_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +1963,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{18}
+	return file_weft_core_v1_core_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Drain) GetReason() string {
@@ -1933,7 +2063,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\adefault\x18\t \x01(\bR\adefault\x12\x18\n" +
 	"\aenabled\x18\n" +
 	" \x01(\bR\aenabled\x12\x12\n" +
-	"\x04lnis\x18\v \x01(\rR\x04lnis\"\xd6\x02\n" +
+	"\x04lnis\x18\v \x01(\rR\x04lnis\"\xf5\x02\n" +
 	"\x06Intent\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
@@ -1948,7 +2078,9 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	" \x01(\bR\x06speaks\x12\x14\n" +
 	"\x05agent\x18\v \x01(\tR\x05agent\x12\x14\n" +
 	"\x05joins\x18\f \x01(\bR\x05joins\x12\x14\n" +
-	"\x05tells\x18\r \x01(\bR\x05tells\"\xd4\x03\n" +
+	"\x05tells\x18\r \x01(\bR\x05tells\x12\x1d\n" +
+	"\n" +
+	"step_nodes\x18\x0e \x01(\rR\tstepNodes\"\x95\x04\n" +
 	"\x05Grant\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -1966,7 +2098,15 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x04head\x18\v \x01(\v2\x12.weft.core.v1.HeadR\x04head\x12)\n" +
 	"\x05share\x18\f \x01(\v2\x13.weft.core.v1.ShareR\x05share\x12\x14\n" +
 	"\x05asked\x18\r \x01(\bR\x05asked\x12\x14\n" +
-	"\x05exact\x18\x0e \x01(\bR\x05exact\"3\n" +
+	"\x05exact\x18\x0e \x01(\bR\x05exact\x12\x14\n" +
+	"\x05steps\x18\x0f \x01(\rR\x05steps\x12)\n" +
+	"\x05drawn\x18\x10 \x01(\v2\x13.weft.core.v1.DrawnR\x05drawn\"3\n" +
+	"\x05Drawn\x12\x10\n" +
+	"\x03vni\x18\x01 \x01(\rR\x03vni\x12\x18\n" +
+	"\awarning\x18\x02 \x01(\tR\awarning\"A\n" +
+	"\x06StepID\x12#\n" +
+	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\"3\n" +
 	"\x05Share\x12\x14\n" +
 	"\x05cores\x18\x01 \x01(\rR\x05cores\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\"\x86\x01\n" +
@@ -2047,7 +2187,7 @@ func file_weft_core_v1_core_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_core_v1_core_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_weft_core_v1_core_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_weft_core_v1_core_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_weft_core_v1_core_proto_goTypes = []any{
 	(Code)(0),          // 0: weft.core.v1.Code
 	(Resource)(0),      // 1: weft.core.v1.Resource
@@ -2068,11 +2208,13 @@ var file_weft_core_v1_core_proto_goTypes = []any{
 	(*Service)(nil),    // 16: weft.core.v1.Service
 	(*Intent)(nil),     // 17: weft.core.v1.Intent
 	(*Grant)(nil),      // 18: weft.core.v1.Grant
-	(*Share)(nil),      // 19: weft.core.v1.Share
-	(*Collective)(nil), // 20: weft.core.v1.Collective
-	(*Jobs)(nil),       // 21: weft.core.v1.Jobs
-	(*JobStatus)(nil),  // 22: weft.core.v1.JobStatus
-	(*Drain)(nil),      // 23: weft.core.v1.Drain
+	(*Drawn)(nil),      // 19: weft.core.v1.Drawn
+	(*StepID)(nil),     // 20: weft.core.v1.StepID
+	(*Share)(nil),      // 21: weft.core.v1.Share
+	(*Collective)(nil), // 22: weft.core.v1.Collective
+	(*Jobs)(nil),       // 23: weft.core.v1.Jobs
+	(*JobStatus)(nil),  // 24: weft.core.v1.JobStatus
+	(*Drain)(nil),      // 25: weft.core.v1.Drain
 }
 var file_weft_core_v1_core_proto_depIdxs = []int32{
 	5,  // 0: weft.core.v1.Run.key:type_name -> weft.core.v1.Key
@@ -2097,17 +2239,19 @@ var file_weft_core_v1_core_proto_depIdxs = []int32{
 	7,  // 19: weft.core.v1.Grant.run:type_name -> weft.core.v1.Run
 	13, // 20: weft.core.v1.Grant.limits:type_name -> weft.core.v1.Limits
 	14, // 21: weft.core.v1.Grant.floor:type_name -> weft.core.v1.Counts
-	20, // 22: weft.core.v1.Grant.collective:type_name -> weft.core.v1.Collective
+	22, // 22: weft.core.v1.Grant.collective:type_name -> weft.core.v1.Collective
 	8,  // 23: weft.core.v1.Grant.head:type_name -> weft.core.v1.Head
-	19, // 24: weft.core.v1.Grant.share:type_name -> weft.core.v1.Share
-	22, // 25: weft.core.v1.Jobs.jobs:type_name -> weft.core.v1.JobStatus
-	7,  // 26: weft.core.v1.JobStatus.run:type_name -> weft.core.v1.Run
-	4,  // 27: weft.core.v1.JobStatus.state:type_name -> weft.core.v1.JobState
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	21, // 24: weft.core.v1.Grant.share:type_name -> weft.core.v1.Share
+	19, // 25: weft.core.v1.Grant.drawn:type_name -> weft.core.v1.Drawn
+	7,  // 26: weft.core.v1.StepID.run:type_name -> weft.core.v1.Run
+	24, // 27: weft.core.v1.Jobs.jobs:type_name -> weft.core.v1.JobStatus
+	7,  // 28: weft.core.v1.JobStatus.run:type_name -> weft.core.v1.Run
+	4,  // 29: weft.core.v1.JobStatus.state:type_name -> weft.core.v1.JobState
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_weft_core_v1_core_proto_init() }
@@ -2121,7 +2265,7 @@ func file_weft_core_v1_core_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_core_v1_core_proto_rawDesc), len(file_weft_core_v1_core_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

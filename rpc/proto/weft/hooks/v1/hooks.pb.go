@@ -37,6 +37,7 @@ type Call struct {
 	Node          string                 `protobuf:"bytes,7,opt,name=node,proto3" json:"node,omitempty"`
 	Began         int64                  `protobuf:"varint,8,opt,name=began,proto3" json:"began,omitempty"` // CLOCK_BOOTTIME in ns when the hook began
 	Peer          *v1.Peer               `protobuf:"bytes,9,opt,name=peer,proto3" json:"peer,omitempty"`
+	Parent        bool                   `protobuf:"varint,10,opt,name=parent,proto3" json:"parent,omitempty"` // the caller asks for the process that started it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -132,6 +133,13 @@ func (x *Call) GetPeer() *v1.Peer {
 		return x.Peer
 	}
 	return nil
+}
+
+func (x *Call) GetParent() bool {
+	if x != nil {
+		return x.Parent
+	}
+	return false
 }
 
 type ParseRequest struct {
@@ -281,8 +289,9 @@ type Outcome struct {
 	Key           *v1.Key                `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`                 // not set where the action is about no job
 	Environment   []*Variable            `protobuf:"bytes,3,rep,name=environment,proto3" json:"environment,omitempty"` // in the order to print; unset ones first
 	Warnings      []string               `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Error         *v1.Error              `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`      // not set: it worked
-	Pending       bool                   `protobuf:"varint,6,opt,name=pending,proto3" json:"pending,omitempty"` // CLEAN_UP: the node is still at it and will go on by itself
+	Error         *v1.Error              `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`                                   // not set: it worked
+	Pending       bool                   `protobuf:"varint,6,opt,name=pending,proto3" json:"pending,omitempty"`                              // CLEAN_UP: the node is still at it and will go on by itself
+	StepWarnings  []string               `protobuf:"bytes,7,rep,name=step_warnings,json=stepWarnings,proto3" json:"step_warnings,omitempty"` // PREPARE: about this step alone
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -357,6 +366,13 @@ func (x *Outcome) GetPending() bool {
 		return x.Pending
 	}
 	return false
+}
+
+func (x *Outcome) GetStepWarnings() []string {
+	if x != nil {
+		return x.StepWarnings
+	}
+	return nil
 }
 
 // Variable of a job's environment.
@@ -921,7 +937,7 @@ var File_weft_hooks_v1_hooks_proto protoreflect.FileDescriptor
 
 const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\n" +
-	"\x19weft/hooks/v1/hooks.proto\x12\rweft.hooks.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"\xae\x02\n" +
+	"\x19weft/hooks/v1/hooks.proto\x12\rweft.hooks.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"\xc6\x02\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tscheduler\x18\x02 \x01(\tR\tscheduler\x12\x14\n" +
@@ -931,7 +947,9 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x05stdin\x18\x06 \x01(\fR\x05stdin\x12\x12\n" +
 	"\x04node\x18\a \x01(\tR\x04node\x12\x14\n" +
 	"\x05began\x18\b \x01(\x03R\x05began\x12&\n" +
-	"\x04peer\x18\t \x01(\v2\x12.weft.core.v1.PeerR\x04peer\x1a6\n" +
+	"\x04peer\x18\t \x01(\v2\x12.weft.core.v1.PeerR\x04peer\x12\x16\n" +
+	"\x06parent\x18\n" +
+	" \x01(\bR\x06parent\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"7\n" +
@@ -942,14 +960,15 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x06intent\x18\x01 \x01(\v2\x14.weft.core.v1.IntentR\x06intent\"j\n" +
 	"\rRenderRequest\x12'\n" +
 	"\x04call\x18\x01 \x01(\v2\x13.weft.hooks.v1.CallR\x04call\x120\n" +
-	"\aoutcome\x18\x02 \x01(\v2\x16.weft.hooks.v1.OutcomeR\aoutcome\"\xf8\x01\n" +
+	"\aoutcome\x18\x02 \x01(\v2\x16.weft.hooks.v1.OutcomeR\aoutcome\"\x9d\x02\n" +
 	"\aOutcome\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x129\n" +
 	"\venvironment\x18\x03 \x03(\v2\x17.weft.hooks.v1.VariableR\venvironment\x12\x1a\n" +
 	"\bwarnings\x18\x04 \x03(\tR\bwarnings\x12)\n" +
 	"\x05error\x18\x05 \x01(\v2\x13.weft.core.v1.ErrorR\x05error\x12\x18\n" +
-	"\apending\x18\x06 \x01(\bR\apending\"J\n" +
+	"\apending\x18\x06 \x01(\bR\apending\x12#\n" +
+	"\rstep_warnings\x18\a \x03(\tR\fstepWarnings\"J\n" +
 	"\bVariable\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x14\n" +

@@ -1,0 +1,4 @@
+package agent
+
+// ReadProcess is readProcess, for tests.
+var ReadProcess = readProcess

@@ -1,0 +1,138 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/agent"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/node"
+	"github.com/weft-hpc/weft/drivers/sim"
+)
+
+// drawing is a server that gives each step the second VNI of its job.
+type drawing struct{ *authority }
+
+func (d drawing) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
+	g, err := d.authority.Reserve(ctx, node, ask, peer)
+	g.VNIs, g.Steps = append(g.VNIs, 999), 1
+	if ask.Step != "" {
+		g.Drawn = &core.Drawn{VNI: 999}
+	}
+	return g, err
+}
+
+// overs are the steps that the node has told as over.
+func (d drawing) overs() (out []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.reports {
+		for _, s := range r.Steps {
+			if s.Over {
+				out = append(out, s.Step)
+			}
+		}
+	}
+	return out
+}
+
+// stepHook is an adapter whose call's arguments are an action and a step.
+type stepHook struct{ steps }
+
+func (h stepHook) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
+	in, err := h.steps.Parse(ctx, call)
+	in.Step, in.StepNodes = call.Args[0], 1
+	if call.Phase == "end" {
+		in.Action = core.StepEnd
+	}
+	return in, err
+}
+
+// TestAStepLivesAsItsProcess: the process that calls keeps the step, or the parent of weft-hook. The step is over when
+// that process says so or is gone, whatever has its pid then. A user's process keeps nothing.
+func TestAStepLivesAsItsProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		all := map[int32]agent.Process{}
+		start := func(pid int32, start uint64, parent int32, root bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			all[pid] = agent.Process{Keeper: node.Keeper{PID: pid, Start: start}, Parent: parent, Root: root}
+		}
+		end := func(pid int32) {
+			mu.Lock()
+			defer mu.Unlock()
+			delete(all, pid)
+		}
+		processes := func(pid int32) (agent.Process, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if p, ok := all[pid]; ok {
+				return p, nil
+			}
+			return agent.Process{}, errors.New("no such process")
+		}
+		server := drawing{&authority{orders: make(chan core.Orders)}}
+		needs := agent.Needs{Hooks: map[string]core.Hooks{"s": stepHook{}}, Authority: server, Process: processes}
+		needs.Driver = sim.New(sim.Options{Dir: t.TempDir(), NICs: 2, Boot: "b", NoSync: true})
+		a, _ := run(t, needs)
+		call := func(phase, step string, pid int32, parent bool) string {
+			t.Helper()
+			peer := core.Peer{PID: pid}
+			got, err := a.Hook(t.Context(), core.HookCall{Scheduler: "s", Phase: phase, Args: []string{step}, Parent: parent, Peer: peer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(got.Stdout)
+		}
+		over := func(want string) {
+			t.Helper()
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if got := strings.Join(server.overs(), " "); got != want {
+				t.Errorf("over are steps %q, not %q", got, want)
+			}
+		}
+		start(10, 1, 1, true)
+		start(20, 1, 1, true)
+		start(21, 1, 20, true)
+		start(30, 1, 1, false)
+		start(40, 1, 1, true)
+		if got := call("", "0", 10, false); !strings.Contains(got, "export SLINGSHOT_VNIS=999,") {
+			t.Errorf("a step has %q", got)
+		}
+		call("", "1", 21, true)
+		call("", "3", 40, false)
+		if got := call("", "2", 30, false); !strings.Contains(got, "its step 2 is over") {
+			t.Errorf("a user's process: %q", got)
+		}
+		end(21) // weft-hook
+		over("")
+		end(20)
+		over("1")
+		start(10, 2, 1, true) // another process with the pid
+		over("1 0")
+		call("end", "3", 40, false)
+		over("1 0 3")
+		if got := call("", "3", 40, false); !strings.Contains(got, "its step 3 is over") {
+			t.Errorf("a step that has ended: %q", got)
+		}
+	})
+}
+
+// TestThisProcess: /proc says of this test what the kernel does.
+func TestThisProcess(t *testing.T) {
+	p, err := agent.ReadProcess(int32(os.Getpid()))
+	if err != nil || p.Parent != int32(os.Getppid()) || p.PID != int32(os.Getpid()) || p.Start == 0 || p.Root != (os.Getuid() == 0) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := agent.ReadProcess(0); err == nil {
+		t.Errorf("process 0: %+v", p)
+	}
+}
