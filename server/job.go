@@ -22,10 +22,18 @@ type JobDetail struct {
 	Classes  []string  `json:"traffic_classes"`
 	Shares   []Share   `json:"shares,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
+	Steps    []StepRow `json:"steps,omitempty"` // that live and have a VNI of the job's, or share one on several nodes
 	Policy   string    `json:"policy,omitempty"`
 	Rules    []string  `json:"rules,omitempty"`
 	Where    []JobNode `json:"where"`
 	Got      []Got     `json:"got,omitempty"` // of the nodes that said that they are ready
+}
+
+// StepRow is a step that lives.
+type StepRow struct {
+	Step  string   `json:"step"`
+	VNI   core.VNI `json:"vni,omitempty"` // 0: it shares the job's
+	Nodes int      `json:"nodes"`
 }
 
 // Got has the resources of the job on a set of nodes that say the same.
@@ -108,6 +116,9 @@ func (d *Verbs) nodesOf(ctx context.Context, serial uint64) (nodes []engine.Node
 	return nodes, err
 }
 
+// maxSteps bounds the steps that a job shows, so that they fit into a reply.
+const maxSteps = 256
+
 // maxPart bounds the nodes, and the shares, of one part of a job, so that it fits into a reply; maxWhy is in bytes.
 const (
 	maxPart = 32
@@ -175,6 +186,9 @@ func jobDetail(v engine.View, nodes []engine.NodeView, full bool) JobDetail {
 	}
 	d.Account, d.Queue = v.Job.Account, v.Job.Queue
 	d.Warnings, d.Policy, d.Rules = v.Grant.Warnings, v.Grant.Policy, v.Grant.Rules
+	for _, s := range v.Steps[:min(len(v.Steps), maxSteps)] {
+		d.Steps = append(d.Steps, StepRow{s.Step, s.VNI, s.Nodes})
+	}
 	for i, s := range v.Job.Placements {
 		row := Share{Hosts: s.Hosts, Cores: s.Cores, Limits: map[string][2]int{}}
 		if i < len(v.Grant.Limits) {

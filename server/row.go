@@ -167,6 +167,11 @@ func vniRow(h engine.Holder) VNIRow {
 	if at := taken(h.VNIs, h.VNI); at >= 0 {
 		r.Pool, r.Name = h.VNIs[at].Pool, h.VNIs[at].Name
 	}
+	for _, d := range h.Steps {
+		if d.VNI == h.VNI {
+			r.Name = "step " + d.Step
+		}
+	}
 	for _, n := range h.Some {
 		r.Nodes = append(r.Nodes, n.Node)
 	}

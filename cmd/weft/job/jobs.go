@@ -84,6 +84,13 @@ func printJob(w io.Writer, j server.JobDetail) {
 	if len(j.Classes) > 0 {
 		fmt.Fprintln(w, "  traffic classes  "+strings.Join(j.Classes, ", "))
 	}
+	for _, s := range j.Steps {
+		has := fmt.Sprintf("VNI %d", s.VNI)
+		if s.VNI == 0 {
+			has = "shares the job's VNI"
+		}
+		fmt.Fprintf(w, "  step %s (%d nodes): %s\n", s.Step, s.Nodes, has)
+	}
 	for _, text := range j.Warnings {
 		fmt.Fprintln(w, "  warning          "+text)
 	}
