@@ -36,7 +36,7 @@ func readProcess(pid int32) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	const state, parent, start = 3 - 3, 4 - 3, 22 - 3
+	const state, parent, start = 0, 1, 19 // fields 3, 4 and 22
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) <= start || bytes.Contains([]byte("ZX"), fields[state]) {
 		return Process{}, fmt.Errorf("process %d: it has ended", pid)
@@ -51,8 +51,8 @@ func readProcess(pid int32) (Process, error) {
 	return p, err
 }
 
-// keeper is the process that lives as long as the step of a call: root's that calls, or that started weft-hook. The zero
-// value: there is none, or it has ended.
+// keeper is the process that lives as long as the step of a call: root's that calls, or that started weft-hook. The
+// zero value: there is none, or it has ended.
 func (a *Agent) keeper(call core.HookCall, ask core.Intent) node.Keeper {
 	if ask.Step == "" || ask.Action != core.Prepare && ask.Action != core.StepEnd || !call.Peer.Root() {
 		return node.Keeper{}

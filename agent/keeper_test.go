@@ -85,7 +85,8 @@ func TestAStepLivesAsItsProcess(t *testing.T) {
 		call := func(phase, step string, pid int32, parent bool) string {
 			t.Helper()
 			peer := core.Peer{PID: pid}
-			got, err := a.Hook(t.Context(), core.HookCall{Scheduler: "s", Phase: phase, Args: []string{step}, Parent: parent, Peer: peer})
+			in := core.HookCall{Scheduler: "s", Phase: phase, Args: []string{step}, Parent: parent, Peer: peer}
+			got, err := a.Hook(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +130,8 @@ func TestAStepLivesAsItsProcess(t *testing.T) {
 // TestThisProcess: /proc says of this test what the kernel does.
 func TestThisProcess(t *testing.T) {
 	p, err := agent.ReadProcess(int32(os.Getpid()))
-	if err != nil || p.Parent != int32(os.Getppid()) || p.PID != int32(os.Getpid()) || p.Start == 0 || p.Root != (os.Getuid() == 0) {
+	is := p.Parent == int32(os.Getppid()) && p.PID == int32(os.Getpid()) && p.Root == (os.Getuid() == 0)
+	if err != nil || !is || p.Start == 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if p, err := agent.ReadProcess(0); err == nil {

@@ -341,7 +341,7 @@ var (
 			Devices: list(t, "devices", genName, 4), Held: list(t, "held", genHeld, 3), Unknown: list(t, "unknown", genService, 2),
 			Blind: list(t, "blind", genName, 3), Unusable: list(t, "unusable", genName, 3), Changed: rapid.Bool().Draw(t, "changed"), Fault: genText.Draw(t, "fault"), Epilogs: list(t, "epilogs", genJobID, 3),
 			Unanswered: list(t, "unanswered", genUnanswered, 3),
-			Steps: list(t, "steps", genStepHeld, 3),
+			Steps:      list(t, "steps", genStepHeld, 3),
 		}
 	})
 	genOrders = rapid.Custom(func(t *rapid.T) core.Orders {

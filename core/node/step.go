@@ -106,8 +106,8 @@ func (m *Machine) prepareStep(r *holding, h Hook) {
 		m.refuse(h, late(h.Ask.Key))
 		return
 	case s == nil && len(r.steps) >= MaxSteps:
-		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: this node holds %d steps of it that are not over or not yet "+
-			"acknowledged by the server", h.Ask.Key, len(r.steps)))
+		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: this node knows %d steps of it, those too of which the server "+
+			"has not confirmed the end", h.Ask.Key, len(r.steps)))
 		return
 	case s == nil:
 		s = m.newStep(r, h)
@@ -181,8 +181,8 @@ func (m *Machine) checkStep(r *holding, g core.Grant) *core.Error {
 	case g.Drawn == nil:
 		return core.Errorf(core.InternalFault, "prepare of %v: the server did not say which VNI the step has", r.Key)
 	case g.Drawn.VNI != 0 && !slices.Contains(r.Grant.Drawable(), g.Drawn.VNI):
-		return core.Errorf(core.InternalFault, "prepare of %v: the server gave its step VNI %d, and the job's services lack it",
-			r.Key, g.Drawn.VNI)
+		return core.Errorf(core.InternalFault,
+			"prepare of %v: the server gave its step VNI %d, and the job's services lack it", r.Key, g.Drawn.VNI)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func stepBench(draw func(step string) *core.Drawn) *bench {
 // step is the prepare of a step of job 7 by a process.
 func (b *bench) stepHook(step string, pid int32) core.Outcome {
 	b.call++
-	ask := core.Intent{Action: core.Prepare, Key: job("7", core.AnyGeneration), UID: 1000, Began: 5, Step: step, StepNodes: 1}
-	ask.Joins, ask.Tells = true, true
+	ask := core.Intent{Action: core.Prepare, Key: job("7", core.AnyGeneration), UID: 1000, Began: 5, Step: step}
+	ask.StepNodes, ask.Joins, ask.Tells = 1, true, true
 	b.step(Hook{Call: b.call, Ask: ask, Until: b.now + 8*time.Second, Keeper: keeperOf(pid)})
 	return b.replies[b.call]
 }
@@ -173,7 +173,7 @@ func TestAStepThatEndsWhileTheServerIsAsked(t *testing.T) {
 	}
 }
 
-// TestAStepOfAnOldSession: a VNI that the server gave before the node's newest full report may be another step's by now.
+// TestAStepOfAnOldSession: a VNI that the server gave before the node's newest full report may be another step's.
 func TestAStepOfAnOldSession(t *testing.T) {
 	b := stepBench(func(string) *core.Drawn { return &core.Drawn{VNI: 22} })
 	b.step(Linked{Up: true})

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ type stepd struct {
 	dead     bool
 	answered bool
 	vni      core.VNI // 0: it shares the job's
-	excused  bool     // no rule can be asked: what it drew was lost, and nobody knows
+	excused  bool     // the store lost its draw, and cannot know
 	kept     bool     // an older store may have it as living: its VNI comes back with its job's
 }
 
@@ -79,7 +78,8 @@ func (w *world) stepLife(running []*schedulertest.Job) {
 			keeper: node.Keeper{PID: int32(w.rng.IntN(4)), Start: w.processes},
 		}
 		w.stepds = append(w.stepds, d)
-		w.hooks = append(w.hooks, &hook{Hook: schedulertest.Hook{Node: name, Action: core.Prepare, Key: j.Key, UID: j.UID, Run: j.Run}, b: b, stepd: d})
+		begin := schedulertest.Hook{Node: name, Action: core.Prepare, Key: j.Key, UID: j.UID, Run: j.Run}
+		w.hooks = append(w.hooks, &hook{Hook: begin, b: b, stepd: d})
 	}
 }
 
@@ -141,7 +141,8 @@ func (l *law) drew(b *box, h *hook, o core.Outcome) {
 		switch {
 		case other == d || !other.answered || other.excused || d.excused || !other.lives():
 		case other.id == d.id && other.vni != v:
-			l.w.fail("R10: step %s of %v has VNI %d on %s, and %d on %s", d.id.Step, d.id.Run, v, b.name, other.vni, other.b.name)
+			l.w.fail("R10: step %s of %v has VNI %d on %s, and %d on %s",
+				d.id.Step, d.id.Run, v, b.name, other.vni, other.b.name)
 		case other.id != d.id && other.vni == v && v != 0:
 			l.w.fail("R10: VNI %d is drawn by step %s of %v on %s, and now by step %s of %v on %s",
 				v, other.id.Step, other.id.Run, other.b.name, d.id.Step, d.id.Run, b.name)
@@ -197,12 +198,14 @@ func (w *world) healSteps() {
 			known := 0
 			for _, d := range w.stepds {
 				e, ok := d.b.entry(v.Job.Run)
-				if d.id.Run == v.Job.Run && d.id.Step == draw.Step && d.answered && !d.kept && !w.law.paired[d.b.name] && ok && e.State == node.Ready && d.boot == d.b.boot {
+				ended := ok && e.State == node.Ready && d.boot == d.b.boot && d.answered
+				if ended && d.id.Run == v.Job.Run && d.id.Step == draw.Step && !d.kept && !w.law.paired[d.b.name] {
 					known++
 				}
 			}
 			if known >= draw.Nodes {
-				w.fail("liveness: step %s of %v is over on its %d nodes, and still has VNI %d%s", draw.Step, v.Job.Run, draw.Nodes, draw.VNI, fmt.Sprint(v.Steps))
+				w.fail("liveness: step %s of %v is over on its %d nodes, and still has VNI %d",
+					draw.Step, v.Job.Run, draw.Nodes, draw.VNI)
 			}
 		}
 	}
