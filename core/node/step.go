@@ -106,8 +106,8 @@ func (m *Machine) prepareStep(r *holding, h Hook) {
 		m.refuse(h, late(h.Ask.Key))
 		return
 	case s == nil && len(r.steps) >= MaxSteps:
-		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: this node knows %d steps of it, those too of which the server "+
-			"has not confirmed the end", h.Ask.Key, len(r.steps)))
+		m.refuse(h, core.Errorf(core.Overloaded, "prepare of %v: this node knows %d steps of it, "+
+			"those too of which the server has not confirmed the end", h.Ask.Key, len(r.steps)))
 		return
 	case s == nil:
 		s = m.newStep(r, h)
