@@ -18,9 +18,12 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err := checkJob(key.Job); err != nil {
 		return core.Job{}, err
 	}
-	n, err := readNote(text)
-	if err != nil {
-		return core.Job{}, err
+	n := note{Job: key.Job} // of a job that is only observed: no hook asks
+	if len(text) > 0 {
+		var err error
+		if n, err = readNote(text); err != nil {
+			return core.Job{}, err
+		}
 	}
 	parts, err := p.parts(ctx, key.Job)
 	if err != nil {
