@@ -39,7 +39,8 @@ type Hooks interface {
 // scheduler's host. A method may return Unsupported.
 type Scheduler interface {
 	// Describe returns the facts about a job; Weft calls it once for each job. The Run comes from the scheduler, never
-	// from the hook. It returns Job.Gone, or NotFound, for a generation that has ended or is unknown.
+	// from the hook. It returns Job.Gone, or NotFound, for a generation that has ended or is unknown. A note is of
+	// Hooks.Parse; it is empty where Weft asks by itself.
 	Describe(ctx context.Context, key Key, note []byte, from Peer) (Job, error)
 	// Watch calls tell when it asks, then with the complete answer, then with changes, until ctx ends. An error of tell
 	// ends it.

@@ -93,6 +93,12 @@ func TestDescribe(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	if got, err = p.Describe(t.Context(), ask.Key, nil, core.Peer{}); err != nil { // no hook has spoken of it
+		t.Error(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 	for walltime, limit := range map[string]*int64{"": new(core.Unlimited), "00:10:00": new(int64(600)), "soon": nil} {
 		j.Reserved, j.Resources["walltime"] = "", walltime
 		got, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{Node: "n1"})

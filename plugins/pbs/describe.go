@@ -17,9 +17,12 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err := checkJob(key.Job); err != nil {
 		return core.Job{}, err
 	}
-	n, err := readNote(text)
-	if err != nil {
-		return core.Job{}, err
+	var n note
+	if len(text) > 0 { // else no hook asks
+		var err error
+		if n, err = readNote(text); err != nil {
+			return core.Job{}, err
+		}
 	}
 	if n.Facts != nil {
 		if from.Node != "" {

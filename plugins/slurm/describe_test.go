@@ -38,6 +38,17 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// A job that is only observed has no note: squeue tells its nodes, and its CPUs are taken to be spread evenly.
+func TestDescribeWithoutANote(t *testing.T) {
+	f := &fake{}
+	f.job("7", "NodeList", "n[1-3]", "NumNodes", "3", "NumCPUs", "12")
+	got, err := f.adapter(t).Describe(t.Context(), key("7", 0), nil, root)
+	want := []core.Placement{{Hosts: "n[1-3]", Nodes: 3, Cores: 4}}
+	if diff := cmp.Diff(want, got.Placements); err != nil || got.UID != 1001 || diff != "" {
+		t.Errorf("uid %d, %v\n%s", got.UID, err, diff)
+	}
+}
+
 // Everything that a user can write into a job is written here as if it were more of the answer.
 func TestDescribeOfAForger(t *testing.T) {
 	forged := "\n7           N/A         7           N/A                     0           0           RUNNING"

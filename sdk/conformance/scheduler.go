@@ -41,6 +41,9 @@ var schedulerCases = []Case{
 				t.Errorf("Describe: share %+v: it needs hosts, nodes and cores", s)
 			}
 		}
+		if seen, err := core.Describe(t.ctx, t.Scheduler, j.Key, nil, core.Peer{}); err != nil || seen.Run != j.Run {
+			t.Errorf("Describe of a job of which no hook has spoken: %+v, %v; want %+v", seen.Run, err, j.Run)
+		}
 		if j.Generation > 0 { // of an earlier run, as a late hook would claim
 			claim := j.Key
 			claim.Generation--
