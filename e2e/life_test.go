@@ -173,18 +173,23 @@ func TestShrink(t *testing.T) {
 }
 
 // TestGrow: a node that a running job is given. Without PrologFlags=Alloc its first step there runs Prolog, and it has the job's VNI; with Alloc Slurm 22.05
-// runs none, and the task fails rather than run without isolation.
+// runs none, and the task fails rather than run without isolation; Slurm 26.05 starts no task there, and drains the node.
 func TestGrow(t *testing.T) {
 	t.Parallel()
-	s := setup{lines: []string{"SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1,permit_job_expansion"}, nodes: []string{"n1", "n2"}}
+	// Both jobs have a license: slurmctld of 25.11 and 26.05 ends by SIGSEGV where one to be grown has none
+	// (src/slurmctld/job_mgr.c, _valid_license_job_expansion, reads a list that is not there).
+	s := setup{nodes: []string{"n1", "n2"}, lines: []string{
+		"SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1,permit_job_expansion", "Licenses=any:9",
+	}}
 	both(t, s, func(t *testing.T, w *site) {
 		gate, out := w.path("out", "gate"), w.path("out", "grow")
 		script := "while [ ! -e " + gate + " ]; do sleep 0.1; done\n" + // what follows is of the job as it was
 			"unset SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NODELIST SLURM_JOB_NODELIST SLURM_TASKS_PER_NODE SLURM_NTASKS SLURM_NPROCS\n" +
 			"srun -N2 -n2 sh -c " + quoted(show) + "\necho THAT IS ALL\nsleep 300\n"
-		job := w.batch(alice, script, "-N1", "--exclusive", "-w", "n1", "-o", out)
+		job := w.batch(alice, script, "-N1", "--exclusive", "-w", "n1", "-L", "any", "-o", out)
 		until(t, "the job has its services", func() (bool, string) { n := len(w.services("n1")); return n == nics, w.state(job) })
-		w.mustAs(alice, "salloc", "--no-shell", "-J", "more", "-N1", "--exclusive", "-w", "n2", "--dependency=expand:"+job)
+		w.mustAs(alice, "salloc", "--no-shell", "-J", "more", "-N1", "--exclusive", "-w", "n2", "-L", "any",
+			"--dependency=expand:"+job)
 		more := strings.TrimSpace(w.mustRoot("squeue", "-h", "-n", "more", "-o", "%i"))
 		w.mustRoot("scontrol", "update", "JobId="+more, "NumNodes=0")
 		until(t, "the job has both nodes", func() (bool, string) {
@@ -202,6 +207,10 @@ func TestGrow(t *testing.T) {
 		for _, s := range tasks {
 			w.isolated(s)
 			w.holds(s, alice.uid, cpus)
+		}
+		if strings.Contains(tail(w.path("log", "slurmd-n2.log"), 1<<14), "REQUEST_LAUNCH_PROLOG notification failed") {
+			t.Skip("slurmd waits for a Prolog that slurmctld does not ask for, and slurmctld drains the node: " +
+				"src/slurmd/slurmd/req.c, _wait_for_request_launch_prolog, 26.05")
 		}
 		switch {
 		case w.alloc:
