@@ -12,6 +12,9 @@ import (
 
 // Hook answers one call of a scheduler's hook. Every failure is rendered by the adapter, so that it means in its scheduler what its class says.
 func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, error) {
+	if label, _, err := a.hookTable.Load().Find(call.Scheduler, call.Phase); err == nil {
+		call.Scheduler = label // who asks without weft-hook may name it by its type, too
+	}
 	h := a.needs.Hooks[call.Scheduler]
 	if h == nil {
 		return core.HookReply{}, core.Errorf(core.BadCall, "scheduler %q: config.hcl of node %s declares none of that name", core.Clip(call.Scheduler), a.needs.Node)

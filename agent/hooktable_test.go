@@ -118,6 +118,21 @@ func hooked(t *testing.T, a *agent.Agent, phase string, uid uint32) core.HookRep
 	return r
 }
 
+// weft.so asks the agent itself, and its default names the scheduler by its type.
+func TestASchedulerByItsType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := fronted(t, &adapter{}, &authority{})
+		for name, known := range map[string]bool{"s": true, "slurm": true, "other": false} {
+			c := call("prolog", 0)
+			c.Scheduler = name
+			r, err := a.Hook(t.Context(), c)
+			if (err == nil) != known || r.Exit != 0 {
+				t.Errorf("scheduler %s: %v: exit %d, %s", name, err, r.Exit, r.Stderr)
+			}
+		}
+	})
+}
+
 func TestThePreparesFileAnswersTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, d := fronted(t, &adapter{}, collective{&authority{}})
