@@ -64,6 +64,10 @@ plugin. The plugin must be on every node, and on every host from which users
 submit, before the line is in plugstack.conf. --spank --write --files writes
 the source of the plugin, ` + install.SourceFile + `. --remove takes the line out too.
 
+While SwitchType=switch/hpe_slingshot stands, the lines are refused. The hook
+files are not: --files --write also writes SwitchParameters as a pool of
+config.hcl (switch.hcl) and as a policy (switch.policy.hcl) next to them.
+
 Exit codes:
   0  no finding refuses the change; --write or --remove is done
   1  a finding refuses the change, and nothing has changed

@@ -24,13 +24,13 @@ const (
 var allocating = []string{"Alloc", "Contain", "X11", "NoHold", "RunInJob"}
 
 // check judges the settings that matter to Weft's hooks, in the order in which an administrator should mend them. alloc says that Weft will set Alloc,
-// and prolog that Prolog and TaskProlog are among the hooks.
-func (p *Plan) check(c *conf, alloc, prolog bool) {
+// prolog that Prolog and TaskProlog are among the hooks, and files that slurm.conf stays as it is.
+func (p *Plan) check(c *conf, alloc, prolog, files bool) {
 	alloc = alloc || c.has("PrologFlags", allocating...)
 	for _, s := range c.Strange {
 		p.add(plan.Warning, s, "line", "correct the line", "Slurm does not understand %q", core.Clip(s.Value))
 	}
-	p.switchType(c)
+	p.switchType(c, files)
 	p.users(c)
 	if prolog {
 		p.prologFlags(c, alloc)
@@ -50,10 +50,12 @@ func (p *Plan) check(c *conf, alloc, prolog bool) {
 	}
 }
 
-func (p *Plan) switchType(c *conf) {
+func (p *Plan) switchType(c *conf, files bool) {
 	s, set := c.last("SwitchType")
 	switch {
-	case strings.Contains(strings.ToLower(s.Value), "slingshot"):
+	case slingshots(s) && files:
+		p.add(plan.Warning, s, "SwitchType", "", "%s makes VNIs and services until it is taken out; then slurm.conf may name the hook files", s.Value)
+	case slingshots(s):
 		p.add(plan.Refusal, s, "SwitchType", "let all jobs end, take SwitchType and SwitchParameters out, restart slurmctld and every slurmd, and run this again: docs/slurm.md tells the whole way",
 			"%s makes VNIs and services of its own for each step: two jobs could get one VNI", s.Value)
 	case set && !strings.EqualFold(s.Value, "switch/none"):

@@ -88,7 +88,8 @@ func (o Options) plan(c *conf) *Plan {
 		phases = hooks[2:]
 	}
 	p := &Plan{}
-	p.check(c, o.Alloc, len(phases) == len(hooks))
+	p.check(c, o.Alloc, len(phases) == len(hooks), o.Files)
+	p.parameters(o, c)
 	chains := p.chains(o, c, phases)
 	p.binaries(o, c)
 	if o.Spank != nil {

@@ -386,7 +386,7 @@ func TestFindings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p Plan
-		p.check(c, false, true)
+		p.check(c, false, true, false)
 		fmt.Fprintf(&out, "== %s\n%s", tt.name, shown(p.Findings))
 	}
 	golden(t, "findings", out.Bytes())
