@@ -25,7 +25,7 @@ job {
 }
 `
 
-// TestSwitchParameters loads the translation of SwitchParameters beside the shipped policy, and decides by both.
+// TestSwitchParameters loads the translation of SwitchParameters next to the shipped policy, and decides by both.
 func TestSwitchParameters(t *testing.T) {
 	pool := regexp.MustCompile(`(?s)pool "jobs" \{.*?\n\}\n`)
 	const none, asks = "", "request {\n job_vni = true\n}"
@@ -40,7 +40,8 @@ func TestSwitchParameters(t *testing.T) {
 		{"job_vni=none", asks, `deny = "whole job"`},
 		{"def_txqs=3", none, `limits = { txqs = { reserved = 192, max = 1024 } }`},
 		{"def_les=300", none, `limits = { les = { reserved = 16384, max = 16384 } }`},
-		{"res_les=300,max_ptes=100", none, `limits = { les = { reserved = 300, max = 16384 }, ptes = { reserved = 100, max = 100 } }`},
+		{"res_les=300,max_ptes=100", none,
+			`limits = { les = { reserved = 300, max = 16384 }, ptes = { reserved = 100, max = 100 } }`},
 		{"def_acs=0,tcs=BULK_DATA", none, `traffic_classes = ["BULK_DATA"]`},
 		{"def_acs=1", "cores = 1", `floor = { txqs = 2, tgqs = 1, eqs = 2, ptes = 6, acs = 1 }`},
 		{"max_txqs=0,max_tgqs=0,max_eqs=0,max_ptes=0,max_acs=0", none, `limits = { eqs = { reserved = 0, max = 0 } }`},

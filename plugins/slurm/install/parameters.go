@@ -8,7 +8,7 @@ import (
 	"github.com/weft-hpc/weft/plugins/slurm/slingshot"
 )
 
-// Files beside the hook files, for a site that has switch/hpe_slingshot. Nothing reads them there.
+// Files next to the hook files, for a site that has switch/hpe_slingshot. Nothing reads them there.
 const (
 	switchConfig = "switch.hcl"
 	switchPolicy = "switch.policy.hcl"
@@ -24,6 +24,7 @@ func (p *Plan) parameters(o Options, c *conf) {
 	for _, n := range t.Notes {
 		level, remedy := plan.Fine, ""
 		switch n.Kind {
+		case slingshot.Same:
 		case slingshot.Differs:
 			level = plan.Warning
 		case slingshot.Wrong:
@@ -31,12 +32,12 @@ func (p *Plan) parameters(o Options, c *conf) {
 		}
 		p.add(level, s, n.Name, remedy, "%s", n.What)
 	}
-	p.beside(o, switchConfig, t.Config)
-	p.beside(o, switchPolicy, t.Policy)
+	p.written(o, switchConfig, t.Config)
+	p.written(o, switchPolicy, t.Policy)
 }
 
-// beside plans a file that says something; one that says nothing goes.
-func (p *Plan) beside(o Options, name, text string) {
+// written plans a file that says something. An empty one goes.
+func (p *Plan) written(o Options, name, text string) {
 	ch := plan.Change{Path: filepath.Join(o.Hooks, name), Gone: text == ""}
 	if !ch.Gone {
 		ch.Text, ch.Mode = plan.Sealed("#", text), 0o644

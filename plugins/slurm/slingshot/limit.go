@@ -7,7 +7,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// limit of a resource. A number that is reserved, where it is not 0, stands before the number for each core.
+// limit of a resource. A core counts only where reserved is 0.
 type limit struct{ core, reserved, max uint32 }
 
 // defaults are those of the plugin since 25.05; before, acs were 4 for each core. Each max is also the greatest number
@@ -23,7 +23,7 @@ var defaults = [core.NumResources]limit{
 	core.AC:  {2, 0, 1022},
 }
 
-// floor is that of site.policy.hcl: the needs of one core.
+// floor is that of site.policy.hcl, the needs of one core.
 var floor = [core.NumResources]uint32{core.TXQ: 2, core.TGQ: 1, core.EQ: 2, core.PTE: 6, core.AC: 2}
 
 // order is that of the plugin's names in its messages.
@@ -69,8 +69,8 @@ func (l limit) hcl(own limit) string {
 	return fmt.Sprintf("{ reserved = %s, ask = %s, max = %d }", reserved, ask, l.max)
 }
 
-// times n for each core. A number above 65535 would deny the job, so a great one is bounded. share.cores is at most 1024
-// where it is a depth, and few nodes have more.
+// times is n for each core. Policy denies a job with a number above 65535, so a great n is bounded. A depth is at most
+// 1024, and few nodes have more cores.
 func times(n, most uint32) string {
 	switch {
 	case n == 0:

@@ -40,8 +40,8 @@ type reading struct {
 	nodes       uint32 // fewest nodes of a job with multicast addresses; 0 is none
 }
 
-// Translate reads the value of SwitchParameters. A wrong parameter changes nothing but the notes. Of one that is given
-// twice the last counts, as with the plugin.
+// Translate reads the value of SwitchParameters. A wrong parameter only adds a note. The last of two
+// values counts, as with the plugin.
 func Translate(parameters string) Translation {
 	r := &reading{first: 1024, last: 65535, classes: classes, jobVNI: none, limits: defaults}
 	var t Translation
@@ -68,8 +68,8 @@ var parameters = map[string]func(r *reading, value string, given bool) Note{
 	"no_adjust_limits":       flag(Differs, noAdjust),
 	"hwcoll_addrs_per_job":   (*reading).collectives,
 	"hwcoll_num_nodes":       (*reading).large,
-	"destroy_retries":        count(0, Same, "not needed: the agent tries until the service is gone, and no job gets the VNI before"),
-	"nic_distribution_count": count(1, Differs, "not needed: a job has a service on every NIC of its nodes, and Weft counts all of them"),
+	"destroy_retries":        count(0, Same, untilGone),
+	"nic_distribution_count": count(1, Differs, everyNIC),
 	"fm_url":                 text(noFabric),
 	"fm_auth":                text(noFabric, "BASIC", "OAUTH"),
 	"fm_authdir":             text(noFabric),
@@ -86,6 +86,8 @@ var parameters = map[string]func(r *reading, value string, given bool) Note{
 const (
 	noAdjust = "not needed: Weft fits a reservation to the rest of a NIC, and starts no job below the policy's floor; " +
 		"a job that asks for --network=no_adjust_limits has it in full or does not start"
+	untilGone = "not needed: the agent tries until the service is gone, and no job gets the VNI before"
+	everyNIC  = "not needed: a job has a service on every NIC of its nodes, and Weft counts all of them"
 	noFabric  = "not needed: no fabric backend makes hardware collectives yet, so Weft asks no fabric manager"
 	noInstant = "not needed: Instant On is gone since Slurm 24.11"
 )

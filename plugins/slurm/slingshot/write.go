@@ -13,11 +13,11 @@ pool "jobs" {
 `, r.first, r.last)
 }
 
-const head = `# SwitchParameters of switch/hpe_slingshot, as far as site.policy.hcl of policy/sites/slurm-hpe-slingshot says otherwise.
-# Put this file beside it. Leave out site_test.policy.hcl, which tests that file alone.
+const head = `# SwitchParameters of switch/hpe_slingshot, as far as site.policy.hcl says otherwise, which is in
+# policy/sites/slurm-hpe-slingshot. Put this file next to it, and leave out site_test.policy.hcl.
 `
 
-// policy is nothing but rules behind those of site.policy.hcl, and the blocks that they name.
+// policy has rules behind those of site.policy.hcl, and the blocks that they name.
 func (r *reading) policy() string {
 	var blocks, rules strings.Builder
 	var sets [][2]string
