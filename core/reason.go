@@ -27,6 +27,7 @@ const (
 	JobLimit     Reason = "job-limit"
 	JobUnknown   Reason = "job-unknown"
 	JobEnded     Reason = "job-ended"
+	JobRelaunch  Reason = "job-relaunched"
 	NotPlaced    Reason = "not-placed"
 	NoRecord     Reason = "no-record"
 	Observed     Reason = "observed"
@@ -103,6 +104,10 @@ var reasons = []About{
 	{JobEnded, Conflict, ScopeJob,
 		"this run of the job has ended; a late prepare gets nothing",
 		"no action is needed; if the job still runs, `weft job ID` shows who reported its end"},
+	{JobRelaunch, Unavailable, ScopeSystem,
+		"the scheduler starts a run once more that is over in Weft; the job goes back into the queue, and starts as a " +
+			"new run",
+		"a batch job that can be requeued starts again by itself; submit another one again"},
 	{NotPlaced, Denied, ScopeJob,
 		"the scheduler has not placed the job on this node, so the node may not join it",
 		"compare the scheduler's list of the job's nodes with `weft job ID`; if the names of a node differ, " +

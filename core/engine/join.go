@@ -105,6 +105,7 @@ func (m *Machine) confirm(j *join) {
 	j.clean, j.busy, j.why = true, 0, ""
 	m.mark(j, notStuck)
 	j.of.unclean--
+	j.of.cleaned = m.now.Uptime
 	delete(j.node.open, j.of.Serial)
 	m.write(Join{j.of.Serial, j.node.Name, j.boot, true})
 	m.settle(j.of)

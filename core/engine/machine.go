@@ -25,7 +25,7 @@ type Machine struct {
 	quotas  map[tally]*use
 	texts   map[string]int    // live reservations that were decided by it
 	kept    map[string]string // texts of the policies that the store keeps, by hash
-	ended   map[core.Run]uint64
+	ended   map[core.Run]grave
 	endedAt []Tombstone             // in the order they ended, oldest first
 	closing map[uint64]*reservation // draining and held
 	resting []*reservation          // quarantined, in the order it began
@@ -59,6 +59,7 @@ type reservation struct {
 	vanished   time.Duration // when the alarm was raised for it; 0: not
 	asked      time.Duration // when its nodes were last asked whether it lives
 	ordered    time.Duration
+	cleaned    time.Duration // when a node of it became clean last
 	placements []hosts
 	counted    []counted // its part of its quotas' tallies, while it counts
 	unclean    int32     // joins that are not clean
@@ -121,7 +122,7 @@ func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Mo
 	m := &Machine{
 		alloc: alloc, now: now,
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
-		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]uint64{},
+		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]grave{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, awaited: map[string]bool{},
 		twins: map[string]*node{},
 	}

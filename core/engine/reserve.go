@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -55,8 +56,12 @@ func (m *Machine) reserve(in Reserve) {
 	}
 	r := m.run(job.Run)
 	switch {
-	case m.isEnded(job.Run) || m.overtaken(job.Run) || r != nil && r.state != Active:
+	case m.overtaken(job.Run):
 		m.refuse(in, core.Errorf(core.JobEnded, "job %s: node %s: this run of it is over", in.Ask.Key, n.Name))
+	case r != nil && r.state != Active:
+		m.relaunched(in, r.entered)
+	case m.isEnded(job.Run):
+		m.relaunched(in, m.ended[job.Run].at)
 	case r != nil && r.Adopted && in.Said.Decision.Deny != nil:
 		m.refuse(in, in.Said.Decision.Deny)
 	case r != nil:
@@ -148,6 +153,17 @@ func (m *Machine) displace(in Reserve, job core.Job) bool {
 		m.drain(r, "the scheduler has the id for another run: "+job.Key.String(), in.Said.From)
 	}
 	return false
+}
+
+// relaunched ends a prepare of a run that is over, though the scheduler has it running on the node. Where that answer is
+// the younger, the scheduler has started the run once more, and a new run of the job has a generation of its own.
+// slurmctld 22.05.8 that was killed within 5 s of a batch script's start does so, with the restart count of before.
+func (m *Machine) relaunched(in Reserve, ended time.Duration) {
+	if in.Said.Began <= ended {
+		m.do(Describe{in.Call})
+		return
+	}
+	m.refuse(in, core.Errorf(core.JobRelaunch, "job %s: node %s: this run of it was over, and the scheduler has started it again", in.Said.Job.Key, in.Node))
 }
 
 // overtaken reports whether a higher generation of the run is known.
@@ -246,8 +262,8 @@ func (m *Machine) grantTo(in Reserve, n *node, r *reservation, said *Said) {
 		return
 	case j == nil || j.clean && j.boot != n.Boot:
 		m.enlist(r, n)
-	case j.clean:
-		m.do(Refused{in.Call, core.Errorf(core.JobEnded, "job %s: node %s: the node has already given it back", in.Ask.Key, n.Name)})
+	case j.clean: // so said is there: fresh passes over it
+		m.relaunched(in, r.cleaned)
 		return
 	}
 	r.prepared, r.missing, r.vanished = m.now.Uptime, 0, 0 // an answer from before this prepare proves nothing any more

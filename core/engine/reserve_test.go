@@ -384,7 +384,8 @@ func TestReserveOfCleanJoin(t *testing.T) {
 	w.granted("n1", j, app())
 	w.granted("n2", j, app())
 	w.tell("n1", heldAs(core.HeldClean, j.Run))
-	w.refused("n1", j, app(), core.JobEnded)
+	w.pass(1)
+	w.refused("n1", j, app(), core.JobRelaunch)
 	w.reboot("n1")
 	w.granted("n1", j, app())
 	w.final(j.Run)
@@ -438,7 +439,8 @@ func TestReserveOfAnyGeneration(t *testing.T) {
 		t.Errorf("another's job: %v", err)
 	}
 	w.tell("n1", core.Held{Run: second.Run, State: core.HeldClean})
-	if _, err, _ := answered(step("n1", "7"), app()); err == nil || err.Reason != core.JobEnded {
+	w.pass(1)
+	if _, err, _ := answered(step("n1", "7"), app()); err == nil || err.Reason != core.JobRelaunch {
 		t.Errorf("after its clean-up: %v", err)
 	}
 }

@@ -145,16 +145,22 @@ func (m *Machine) free(r *reservation) {
 	m.do(Say{Run: r.Job.Run, VNIs: r.vnis(), Text: "freed"})
 }
 
+// grave is a run that is over.
+type grave struct {
+	serial uint64
+	at     time.Duration // since when, of the running time; 0: this process found it so
+}
+
 // bury remembers that a run is over; the oldest tombstone goes when there are too many.
 func (m *Machine) bury(t Tombstone) {
-	m.ended[t.Run] = t.Serial
+	m.ended[t.Run] = grave{t.Serial, m.now.Uptime}
 	m.endedAt = append(m.endedAt, t)
 	if len(m.endedAt) <= MaxTombstones {
 		return
 	}
 	old := m.endedAt[0]
 	m.endedAt = m.endedAt[1:]
-	if m.ended[old.Run] == old.Serial {
+	if m.ended[old.Run].serial == old.Serial {
 		delete(m.ended, old.Run)
 	}
 	m.write(Delete{old.Slot()})

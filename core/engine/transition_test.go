@@ -50,27 +50,50 @@ func TestDrainToFree(t *testing.T) {
 	if got := w.m.Figures().Used["jobs"]; got != 0 {
 		t.Errorf("%d VNIs are in use after all", got)
 	}
-	w.refused("n1", job("7", "n[1-2]"), app(), core.JobEnded)
+	w.pass(1)
+	w.refused("n1", job("7", "n[1-2]"), app(), core.JobRelaunch)
 	w.restart()
 	w.attach("n1")
 	w.pass(time.Second)
-	w.refused("n1", job("7", "n[1-2]"), app(), core.JobEnded)
+	w.refused("n1", job("7", "n[1-2]"), app(), core.JobRelaunch)
 }
 
-// Nothing joins a job that is over, whatever the scheduler says by then.
+// Nothing joins a job that is over, whatever the scheduler says by then. What it says after the end puts the job back
+// into the queue; what it said before counts for nothing.
 func TestNobodyJoinsWhatIsOver(t *testing.T) {
 	w, run := draining(t)
 	late := job("7", "n[1-3]")
-	w.refused("n3", late, app(), core.JobEnded)
-	w.refused("n1", late, app(), core.JobEnded)
+	in := w.ask("n3", late)
+	w.step(in)
+	in.Said = &Said{Began: w.now.Uptime, Job: late, Decision: app()}
+	if acts := w.step(in); !described(acts, in.Call) || len(all[Refused](acts)) > 0 {
+		t.Errorf("an answer as old as the end: %v", acts)
+	}
+	w.pass(1)
+	in.Said.Began = w.now.Uptime
+	if got := all[Fail](w.step(in)); len(got) != 1 || got[0].Key != run.Key || !got[0].Again {
+		t.Errorf("the scheduler is told %+v", got)
+	}
+	w.refused("n1", late, app(), core.JobRelaunch)
 	w.tell("n1", heldAs(core.HeldClean, run))
 	w.detach("n2")
 	w.tick(DefaultRules.Away)
 	w.want(run, Held)
-	w.refused("n3", late, app(), core.JobEnded)
+	w.pass(1)
+	w.refused("n3", late, app(), core.JobRelaunch)
 	w.reboot("n2")
 	w.want(run, Quarantined)
-	w.refused("n3", late, app(), core.JobEnded)
+	w.pass(1)
+	w.refused("n3", late, app(), core.JobRelaunch)
+}
+
+// graves are the runs that are over, by serial.
+func (m *Machine) graves() map[core.Run]uint64 {
+	out := map[core.Run]uint64{}
+	for run, g := range m.ended {
+		out[run] = g.serial
+	}
+	return out
 }
 
 func TestQuarantineAgainAfterRestart(t *testing.T) {
