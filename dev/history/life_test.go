@@ -67,6 +67,10 @@ func (w *world) life() {
 		j := running[w.rng.IntN(len(running))]
 		w.say("scheduler requeues %v", j.Run)
 		w.launch(m.Requeue(j))
+	case p < 56 && len(running) > 0:
+		j := running[w.rng.IntN(len(running))]
+		w.say("scheduler forgets that it started %v", j.Run)
+		w.launch(m.Relapse(j))
 	case p < 60 && len(running) > 0:
 		j := running[w.rng.IntN(len(running))]
 		host := j.Hosts[w.rng.IntN(len(j.Hosts))]

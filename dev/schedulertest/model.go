@@ -70,6 +70,15 @@ func (m *Model) Requeue(j *Job) []Hook {
 	return j.leave(core.JobQueued, j.Generation+1)
 }
 
+// Relapse loses that a job was started, as a slurmctld does that was killed before it had saved its state: the job is in
+// the queue, and starts again with the count of before.
+func (m *Model) Relapse(j *Job) []Hook {
+	m.remember()
+	hooks := j.leave(core.JobQueued, j.Generation)
+	j.Generation--
+	return hooks
+}
+
 // Lose takes a node away: its jobs end, or go back to the queue, and the node itself sees no Epilog. The other nodes
 // see theirs with the old count, as with Slurm after a node failure.
 func (m *Model) Lose(host string, requeue bool) []Hook {
