@@ -20,6 +20,7 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 	m := mode{}
 	spank := false
 	var plugin, bin string
+	var file cli.ConfigFlag
 	cmd := &cobra.Command{
 		Use: "slurm", Short: "Look at slurm.conf; print, write or remove Weft's files and lines", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,6 +32,9 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 			}
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir
+			}
+			if err := blockOf(cmd, &file, i.Scheduler, map[string]*string{"bin": &bin, "conf": &i.Conf}); err != nil {
+				return err
 			}
 			if spank {
 				i.Spank = &install.Spank{Plugin: plugin, Source: slurm.SpankSource(), Built: stack.Built, Prove: prover(cmd.Context(), bin, &i.Conf)}
@@ -57,6 +61,10 @@ Slurm drains a node whose Prolog it cannot find. So the order matters:
   - The hook files must stay until Slurm has read slurm.conf without the
     lines. --remove removes the lines. Run it again after
     ` + "`scontrol reconfigure`" + ` to remove the hook files.
+
+Where config.hcl can be read, --bin and --conf default to ` + "`bin` and `conf`" + ` of the
+scheduler's block. Run this as root: Slurm's commands then run as the Weft
+server does, and weft-hook as a job's user.
 
 --spank installs the plugin of slurmstepd in place of Prolog and TaskProlog.
 Hooks that are there stay. Nothing changes unless this host's Slurm loads the
@@ -86,6 +94,7 @@ Exit codes:
 	f.BoolVar(&spank, "spank", false, "use the SPANK plugin, by a line of plugstack.conf")
 	f.StringVar(&plugin, "plugin", "/usr/lib64/weft/"+stack.File, "path of the SPANK plugin, on every host")
 	f.StringVar(&bin, "bin", "/usr/bin", "folder of Slurm's commands, as `bin` in config.hcl")
+	file.Flags(cmd)
 	m.flags(cmd, "write the files and lines", "remove the files and lines again")
 	return o.Listing(cmd)
 }
@@ -109,6 +118,7 @@ func initSlurm(ctx context.Context, o *cli.Options, i install.Options, m mode, b
 	if !m.remove {
 		served(&p.Plan, i.Dir)
 		commands(ctx, &p.Plan, bin, i.Conf)
+		runsAsUser(ctx, &p.Plan, i.Hook)
 	}
 	g := guide{none: none, next: afterSlurm(p, i, m.remove), sections: []section{
 		{"These lines become comments:", p.Replaced},

@@ -1,0 +1,66 @@
+package setup
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/plan"
+	"github.com/weft-hpc/weft/plugins/slurm"
+)
+
+// blockOf gives flags that nobody set the values of Slurm's block in config.hcl. Without --config, a config.hcl that
+// cannot be read, or that another user could change, gives none.
+func blockOf(cmd *cobra.Command, file *cli.ConfigFlag, scheduler string, flags map[string]*string) error {
+	site, err := cli.LoadOwn(file.Path())
+	if err != nil {
+		if file.Config == "" {
+			return nil
+		}
+		return err
+	}
+	for _, p := range site.Schedulers {
+		if p.Type != "slurm" || scheduler != "" && scheduler != p.Name && scheduler != p.Type {
+			continue
+		}
+		values, _ := p.Decode(slurm.New(p.Name).Schema())
+		for name, to := range flags {
+			if text, ok := values[name].(string); ok && filepath.IsAbs(text) && !cmd.Flags().Changed(name) {
+				*to = text
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// nobody stands in for a job's user, who has no right of root's.
+const nobody = 65534
+
+// runsAsUser runs weft-hook as TaskProlog does: a mode or a mount that only root gets past ends each task.
+func runsAsUser(ctx context.Context, p *plan.Plan, hook string) {
+	if os.Geteuid() != 0 {
+		p.Add(plan.Warning, "user", "run this as root",
+			"only root can run Slurm's commands as the Weft server does, and weft-hook as a job's user")
+		return
+	}
+	if _, err := os.Stat(hook); err != nil {
+		return // the plan refuses it already
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, hook, "--version")
+	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if err := cmd.Run(); err != nil {
+		p.Add(plan.Refusal, "weft-hook", "look at its mode, at that of each folder above it, and for noexec among the mounts",
+			"%s does not run as a job's user: %v", hook, err)
+		return
+	}
+	p.Add(plan.Fine, "weft-hook", "", "it runs as a job's user")
+}
