@@ -14,7 +14,7 @@ import (
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
-// blockOf gives flags that nobody set the values of Slurm's block in config.hcl. Without --config, a config.hcl that
+// blockOf gives flags that are not set the values of Slurm's block in config.hcl. Without --config, a config.hcl that
 // cannot be read, or that another user could change, gives none.
 func blockOf(cmd *cobra.Command, file *cli.ConfigFlag, scheduler string, flags map[string]*string) error {
 	site, err := cli.LoadOwn(file.Path())
@@ -39,8 +39,8 @@ func blockOf(cmd *cobra.Command, file *cli.ConfigFlag, scheduler string, flags m
 	return nil
 }
 
-// nobody stands in for a job's user, who has no right of root's.
-const nobody = 65534
+// anyUser acts for a job's user: it has none of root's rights.
+const anyUser = 65534
 
 // runsAsUser runs weft-hook as TaskProlog does: a mode or a mount that only root gets past ends each task.
 func runsAsUser(ctx context.Context, p *plan.Plan, hook string) {
@@ -56,7 +56,7 @@ func runsAsUser(ctx context.Context, p *plan.Plan, hook string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, hook, "--version")
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: anyUser, Gid: anyUser}}
 	if err := cmd.Run(); err != nil {
 		p.Add(plan.Refusal, "weft-hook", "look at its mode, at that of each folder above it, and for noexec among the mounts",
 			"%s does not run as a job's user: %v", hook, err)

@@ -62,8 +62,8 @@ Slurm drains a node whose Prolog it cannot find. So the order matters:
     lines. --remove removes the lines. Run it again after
     ` + "`scontrol reconfigure`" + ` to remove the hook files.
 
-Where config.hcl can be read, --bin and --conf default to ` + "`bin` and `conf`" + ` of the
-scheduler's block. Run this as root: Slurm's commands then run as the Weft
+Where config.hcl can be read, --bin and --conf default to ` + "`bin` and `conf`" + ` of
+the scheduler's block. Run this as root: Slurm's commands then run as the Weft
 server does, and weft-hook as a job's user.
 
 --spank installs the plugin of slurmstepd in place of Prolog and TaskProlog.
