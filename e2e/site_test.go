@@ -43,6 +43,7 @@ type setup struct {
 	prefix     string            // of Slurm's name of a node, before Weft's; config.hcl's alias maps them
 	bare       bool              // Slurm without the hooks, Weft's daemons run
 	spank      bool              // slurmstepd asks by weft.so; Epilog is the only hook
+	mode       string            // more lines of the scheduler's block
 	hooked     bool              // spank: beside the three hooks
 	hooks      map[string]string // other scripts for prolog, taskprolog and epilog: {} stands for the call of weft-hook
 }
@@ -194,6 +195,9 @@ func (w *site) configs() {
 			pairs = append(pairs, fmt.Sprintf("%q = %q", w.prefix+n, n))
 		}
 		limit += "\n  alias = { " + strings.Join(pairs, ", ") + " }"
+	}
+	if w.mode != "" {
+		limit += "\n  " + w.mode
 	}
 	for _, name := range append([]string{theServer}, w.nodes()...) {
 		text := fmt.Sprintf(`
