@@ -148,7 +148,7 @@ func (s *fluxSite) start(job string) bool {
 		return false // its scriptlet waits and tries again
 	}
 	for _, n := range names {
-		if s.state(job) == runs && s.vni(job, n) == "" {
+		if s.state(job) == runs && s.hook(n, flux.PhaseShell, job).Exit != 0 {
 			s.end(job, "exec")()
 		}
 	}

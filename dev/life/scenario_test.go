@@ -24,6 +24,8 @@ type scenario struct {
 	vnis   int // of the pool; 0: enough
 	run    func(c *trial)
 	faulty string // this node is at fault, and is drained
+
+	observes bool // the site's jobs are only observed at first
 }
 
 // trial is one run of a scenario.

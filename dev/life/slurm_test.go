@@ -188,7 +188,7 @@ func (s *slurmSite) start(job string) bool {
 	}
 	for _, n := range names {
 		// Prolog went by and its task may not start: Weft has the job requeued or ended, and here slurmctld hears of that before the task's failure ends the job.
-		if s.state(job) == runs && s.vni(job, n) == "" {
+		if s.state(job) == runs && s.hook(n, slurm.PhaseTaskProlog, job, 0).Exit != 0 {
 			s.w.until("Weft's word to Slurm about job "+job, func() bool {
 				s.mu.Lock()
 				defer s.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/core/node"
 	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/mailbox"
 	"github.com/weft-hpc/weft/plugins/flux"
 	"github.com/weft-hpc/weft/plugins/local"
@@ -55,6 +56,8 @@ type world struct {
 	failed string        // what the newest prepare that failed said for people to read
 	denied site          // whose user gets nothing
 	limit  time.Duration // of a prepare; 0: long
+
+	observes *engine.Observed // the mode of the first site; nil: all of its jobs are served
 }
 
 // member is one node.
@@ -63,6 +66,8 @@ type member struct {
 	driver  *driver
 	ledger  *storetest.Ledger
 	boot    string
+	rundir  rundir.Dir    // where observed jobs are remembered; empty: none is
+	sweep   time.Duration // 0: as agents have it
 	halt    func()
 	stopped chan struct{} // the agent of now
 }
@@ -110,6 +115,9 @@ func newWorld(t testing.TB, sc scenario, b breaks, makers ...maker) *world {
 	if w.vnis == 0 {
 		w.vnis = 16
 	}
+	if sc.observes {
+		w.observes = &engine.Observed{}
+	}
 	for _, m := range makers {
 		w.sites = append(w.sites, m.make(w))
 	}
@@ -123,6 +131,9 @@ func newWorld(t testing.TB, sc scenario, b breaks, makers ...maker) *world {
 	for _, name := range names {
 		m := &member{ledger: &storetest.Ledger{}, boot: name}
 		m.driver = &driver{Driver: w.nic(name), world: w, node: name}
+		if sc.observes {
+			m.rundir, m.sweep = rundir.Dir(t.TempDir()), 20*time.Millisecond
+		}
 		w.nodes[name] = m
 		w.boot(name)
 		t.Cleanup(func() { m.halt() })
@@ -138,39 +149,23 @@ func (w *world) nic(boot string) *sim.Driver { return sim.New(sim.Options{NICs: 
 // start starts a server on what the store holds.
 func (w *world) start() {
 	w.Helper()
-	var labels []string
 	var own []string
 	schedulers := map[string]core.SchedulerClient{}
 	for _, s := range w.sites {
-		labels = append(labels, s.name())
 		schedulers[s.name()] = half{w, s}
 		if s.name() == localName {
 			own = append(own, localName)
 		}
 	}
-	files, _, findings := policy.Gather([]string{"../../policy"})
-	if findings != nil {
-		w.Fatal(findings)
-	}
-	decides, findings := policy.Load(files, policy.Env{Pools: []string{"jobs"}, Schedulers: labels})
-	if decides == nil {
-		w.Fatal(findings)
-	}
-	last := core.VNI(firstVNI + w.vnis - 1) //nolint:gosec // a few
+	has := w.change()
 	w.starting.Store(true)
 	s, err := server.New(w.Context(), server.Needs{
-		Store: &storetest.Hooked{Store: w.forgetting(w.store), Before: w.before, After: w.after}, Policy: refusing{decides, w}, Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
-		Allocator: func(engine.Config) (engine.Allocator, error) {
-			a, err := allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: firstVNI, Last: last}}}})
-			return w.allocating(a), err
-		},
+		Store:  &storetest.Hooked{Store: w.forgetting(w.store), Before: w.before, After: w.after},
+		Policy: has.Policy, Config: has.Config, Allocator: has.Allocator, Sizes: has.Sizes,
+		Log: slog.New(slog.DiscardHandler), Schedulers: schedulers, Own: own,
 		Limits: server.Limits{
 			Tick: 10 * time.Millisecond, Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond,
-			Mirror: 20 * time.Millisecond,
-		},
-		Config: engine.Config{
-			Schedulers: labels, System: engine.System{Nodes: len(names)}, Rules: engine.Rules{Quarantine: time.Millisecond, Repeat: 50 * time.Millisecond},
-			Pools: []engine.Pool{{Name: "jobs", Quarantine: time.Millisecond, Contains: func(v core.VNI) bool { return v >= firstVNI && v <= last }}},
+			Mirror: 20 * time.Millisecond, Scan: 10 * time.Millisecond, Overlap: time.Millisecond, Grace: time.Millisecond,
 		},
 	})
 	if err != nil {
@@ -182,6 +177,43 @@ func (w *world) start() {
 	w.server.Store(s)
 	w.starting.Store(false)
 	w.halt = func() { w.server.CompareAndSwap(s, nil); cancel(); <-done }
+}
+
+// change is the configuration that a server starts with, or takes in a reload.
+func (w *world) change() server.Change {
+	w.Helper()
+	var labels []string
+	for _, s := range w.sites {
+		labels = append(labels, s.name())
+	}
+	files, _, findings := policy.Gather([]string{"../../policy"})
+	if findings != nil {
+		w.Fatal(findings)
+	}
+	decides, findings := policy.Load(files, policy.Env{Pools: []string{"jobs"}, Schedulers: labels})
+	if decides == nil {
+		w.Fatal(findings)
+	}
+	last := core.VNI(firstVNI + w.vnis - 1) //nolint:gosec // a few
+	config := engine.Config{
+		Schedulers: labels, System: engine.System{Nodes: len(names)},
+		Rules: engine.Rules{Quarantine: time.Millisecond, Repeat: 50 * time.Millisecond},
+		Pools: []engine.Pool{{
+			Name: "jobs", Quarantine: time.Millisecond, Contains: func(v core.VNI) bool { return v >= firstVNI && v <= last },
+		}},
+	}
+	if o := w.observing(); o != nil {
+		config.Observe = map[string]engine.Observed{labels[0]: *o}
+	}
+	return server.Change{
+		Config: config, Policy: refusing{decides, w},
+		Allocator: func(engine.Config) (engine.Allocator, error) {
+			a, err := allocator.New([]allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: firstVNI, Last: last}}}})
+			return w.allocating(a), err
+		},
+		Sizes:  func() map[string]int { return map[string]int{"jobs": w.vnis} },
+		Resize: func(engine.Allocator) error { return nil },
+	}
 }
 
 // boot starts the agent of a node on what its ledger and its NICs hold.
@@ -196,8 +228,8 @@ func (w *world) boot(name string) {
 	}
 	a, err := agent.New(w.Context(), agent.Needs{
 		Node: name, Boot: m.boot, Driver: m.driver, Authority: w, Store: m.ledger, Log: slog.New(slog.DiscardHandler), Hooks: hooks, Requeuers: requeuers,
-		Limits:  agent.Limits{Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond},
-		Machine: node.Config{CleanReply: 20 * time.Millisecond, SelfService: []string{localName}},
+		Limits: agent.Limits{Retry: 10 * time.Millisecond, RetryMost: 50 * time.Millisecond}, Mode: w.mode(name), Rundir: m.rundir,
+		Machine: node.Config{CleanReply: 20 * time.Millisecond, SelfService: []string{localName}, Sweep: m.sweep},
 	})
 	if err != nil {
 		w.Fatal(err)
