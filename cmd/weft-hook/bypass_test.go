@@ -191,6 +191,7 @@ func TestBypassesThatAreNotObeyed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := planned(t, alone)
 			make(t, d, filepath.Join(string(d), "bypass"))
 			got := run(t, how{}, "--dir", string(d), "tioga", "prolog")

@@ -147,11 +147,13 @@ func TestAFileIsBelievedOnlyOfItsOwner(t *testing.T) {
 		"endless":                            func(t *testing.T, path string) { must(t, os.Truncate(path, 1<<40)) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := planned(t, alone)
 			bad(t, leave(t, d, "7", uint32(os.Getuid()), exports))
 			if got := run(t, how{}, "--dir", string(d), "tioga", "taskprolog"); got.exit == 0 || !got.line() {
 				t.Errorf("without an agent: %+v", got)
 			}
+			must(t, d.WriteHooks(plan(patient)))
 			serve(t, d.UsersSocket(), 0o666, listener.Users(), func(context.Context, core.Peer, hook.Request) (any, error) {
 				return core.HookReply{Stdout: []byte("by the agent")}, nil
 			})
