@@ -28,13 +28,14 @@ type Needs struct {
 	Requeuers  map[string]core.SchedulerClient // adapters that can tell their scheduler from this node while the server is away
 	Authority  core.Authority
 	Store      node.Store
-	Environ    string                           // folder for the jobs' environments, Rundir.Environs(); empty: none is left
-	Rundir     rundir.Dir                       // where the exempt list lies; empty: nobody is exempt
-	First      *FirstStart                      // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
-	HookTable  rundir.Hooks                     // what weft-hook was told; empty: tasks are told nothing by the jobs' files
-	Mode       func(scheduler string) Mode      // nil: every job is served
-	Process    func(pid int32) (Process, error) // nil: as /proc has it
-	Degrade    func() bool                      // whether policy has on_failure = "degrade"; nil: it has not
+	Environ    string                                   // folder for the jobs' environments, Rundir.Environs(); empty: none is left
+	Rundir     rundir.Dir                               // where the exempt list lies; empty: nobody is exempt
+	First      *FirstStart                              // what schedulers have still to tell after the agent's first start in this boot; nil: nothing
+	HookTable  rundir.Hooks                             // what weft-hook was told; empty: tasks are told nothing by the jobs' files
+	Mode       func(scheduler string) Mode              // nil: every job is served
+	Process    func(pid int32) (Process, error)         // nil: as /proc has it
+	Ended      func(context.Context, node.Keeper) error // waits until a process has ended; nil: by a pidfd
+	Degrade    func() bool                              // whether policy has on_failure = "degrade"; nil: it has not
 	Log        *slog.Logger
 	Audit      *slog.Logger // nil: its lines stand in Log, with the key audit
 	Meter      Meter        // nil: nothing is counted
@@ -101,6 +102,7 @@ type Agent struct {
 	waiting   atomic.Int32                  // hooks that wait for the server
 	ended     atomic.Bool                   // the server has still to learn that a job ended here
 	hurry     chan struct{}                 // holds one: another hook waits, or another job has ended
+	held      map[node.Keeper]bool          // whose end is awaited
 	watching  bool                          // the writer's: watchKeepers runs
 }
 
@@ -109,9 +111,12 @@ func New(ctx context.Context, needs Needs) (*Agent, error) {
 	if err := core.CheckName("node", needs.Node, core.MaxNodeName); err != nil {
 		return nil, err
 	}
-	a := &Agent{needs: needs, id: rand.Text(), limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, hurry: make(chan struct{}, 1), answered: make(chan struct{})}
+	a := &Agent{needs: needs, id: rand.Text(), limits: core.OrDefault(needs.Limits, DefaultLimits), log: needs.Log, began: time.Now(), done: make(chan struct{}), calls: map[uint64]chan core.Outcome{}, held: map[node.Keeper]bool{}, hurry: make(chan struct{}, 1), answered: make(chan struct{})}
 	if a.needs.Process == nil {
 		a.needs.Process = readProcess
+	}
+	if a.needs.Ended == nil {
+		a.needs.Ended = awaitEnd
 	}
 	if a.log == nil {
 		a.log = slog.Default()

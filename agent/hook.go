@@ -35,7 +35,9 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		out.Err = core.AsError(err)
 	default:
 		ask.Call = call.ID // one id from weft-hook to the driver, whatever the adapter made of it
-		out = a.doObserved(ctx, ask, call.Peer, a.keeper(call, ask))
+		keeper := a.keeper(call, ask)
+		out = a.doObserved(ctx, ask, call.Peer, keeper)
+		a.hold(keeper)
 		if leaves = a.left(ask, call.Peer, out.Err); leaves {
 			break
 		}

@@ -102,6 +102,7 @@ func (a *Agent) watchKeepers() {
 		}
 		for _, k := range keepers {
 			if p, err := a.needs.Process(k.PID); err == nil && p.Keeper == k {
+				a.hold(k) // since a start of the agent nothing has
 				continue
 			}
 			if a.insist(a.ctx, work{in: node.KeeperGone{Keeper: k}}) != nil {

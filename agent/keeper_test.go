@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +81,7 @@ func TestAStepLivesAsItsProcess(t *testing.T) {
 		}
 		server := drawing{&authority{orders: make(chan core.Orders)}}
 		needs := agent.Needs{Hooks: map[string]core.Hooks{"s": stepHook{}}, Authority: server, Process: processes}
+		needs.Ended = func(context.Context, node.Keeper) error { return errors.New("this kernel has no pidfds") }
 		needs.Driver = sim.New(sim.Options{Dir: t.TempDir(), NICs: 2, Boot: "b", NoSync: true})
 		a, _ := run(t, needs)
 		call := func(phase, step string, pid int32, parent bool) string {
@@ -125,6 +127,82 @@ func TestAStepLivesAsItsProcess(t *testing.T) {
 			t.Errorf("a step that has ended: %q", got)
 		}
 	})
+}
+
+// TestAStepIsOverAtOnce: the end of its process ends it, with no look between.
+func TestAStepIsOverAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := drawing{&authority{orders: make(chan core.Orders)}}
+		needs := agent.Needs{Hooks: map[string]core.Hooks{"s": stepHook{}}, Authority: server}
+		needs.Driver = sim.New(sim.Options{Dir: t.TempDir(), NICs: 2, Boot: "b", NoSync: true})
+		needs.Process = func(pid int32) (agent.Process, error) {
+			return agent.Process{Keeper: node.Keeper{PID: pid, Start: 1}, Root: true}, nil
+		}
+		ends := make(chan struct{})
+		waits := 0
+		needs.Ended = func(ctx context.Context, k node.Keeper) error {
+			waits++
+			select {
+			case <-ends:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		a, _ := run(t, needs)
+		for range 2 {
+			in := core.HookCall{Scheduler: "s", Args: []string{"0"}, Peer: core.Peer{PID: 10}}
+			if _, err := a.Hook(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(ends)
+		synctest.Wait()
+		if got := strings.Join(server.overs(), " "); got != "0" || waits != 1 {
+			t.Errorf("over are steps %q; %d wait for one process", got, waits)
+		}
+	})
+}
+
+// TestAwaitEnd waits for real processes.
+func TestAwaitEnd(t *testing.T) {
+	c := exec.Command("cat")
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := agent.ReadProcess(int32(c.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(nil)
+	if err := agent.AwaitEnd(stopped, p.Keeper); err == nil {
+		t.Error("an agent that stops: a process that lives is told as gone")
+	}
+	other := p.Keeper
+	other.Start++
+	if err := agent.AwaitEnd(t.Context(), other); err != nil {
+		t.Errorf("another process has the pid: %v", err)
+	}
+	ended := make(chan error)
+	go func() { ended <- agent.AwaitEnd(t.Context(), p.Keeper) }()
+	select {
+	case err := <-ended:
+		t.Errorf("it lives: %v", err)
+	default:
+	}
+	_ = in.Close()
+	if err := <-ended; err != nil { // it is a zombie
+		t.Errorf("its end: %v", err)
+	}
+	_ = c.Wait()
+	if err := agent.AwaitEnd(t.Context(), p.Keeper); err != nil {
+		t.Errorf("it is gone: %v", err)
+	}
 }
 
 // TestThisProcess: /proc says of this test what the kernel does.
