@@ -13,7 +13,6 @@ import (
 
 var actions = map[string]core.Action{
 	PhaseProlog: core.Prepare, PhaseTaskProlog: core.Environment, PhaseEpilog: core.CleanUp, PhaseStep: core.Prepare,
-	PhaseStepEnd: core.StepEnd,
 }
 
 // Parse reads a hook's variables.
@@ -43,9 +42,6 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", id, envUID, core.Clip(call.Env[envUID])).WithRemedy("run the hook by slurmd, which sets it")
 	}
 	ask.UID = uint32(uid)
-	if call.Phase == PhaseStepEnd {
-		ask.Step = step(call.Env[envStep])
-	}
 	if ask.Action != core.Prepare {
 		return ask, nil // Epilog may show another restart count than Prolog did
 	}
@@ -57,6 +53,8 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 		// slurmstepd sets (src/common/plugstack.c and src/slurmd/slurmstepd/slurmstepd_job.c of 22.05.8 to 26.05).
 		ask.Key.Generation = core.AnyGeneration
 		ask.Step, ask.Tells, ask.Speaks = step(call.Env[envStep]), true, call.Env[envNode] == "0"
+		// S_JOB_NNODES is the step's in slurmstepd: spank_get_item gives slurmd_job->nnodes (src/common/plugstack.c,
+		// spank.c from 23.02), which is node_cnt of the step's layout in srun (src/api/step_launch.c); 22.05 to 26.05.
 		if n, err := strconv.ParseUint(call.Env[envStepNodes], 10, 31); err == nil {
 			ask.StepNodes = int(n)
 		}

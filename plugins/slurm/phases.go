@@ -12,8 +12,7 @@ const (
 	PhaseProlog     = "prolog"
 	PhaseTaskProlog = "taskprolog"
 	PhaseEpilog     = "epilog"
-	PhaseStep       = "step"    // slurmstepd's, before the tasks of a step start; see spank/weft.c
-	PhaseStepEnd    = "stepend" // slurmstepd's, when they have ended
+	PhaseStep       = "step" // slurmstepd's, before the tasks of a step start; see spank/weft.c
 )
 
 // What the hooks' variables are called. In Prolog and Epilog slurmd sets them for root; in TaskProlog they are the user's environment.
@@ -61,10 +60,6 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 		{
 			Name: PhaseStep, Action: core.Prepare, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: stepLimit,
 			Variables: []string{envUID, envNode, envStepNodes, envNetwork, envWarned},
-		},
-		{
-			Name: PhaseStepEnd, Action: core.StepEnd, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: taskLimit,
-			Variables: []string{envUID},
 		},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: []string{envJob, envUID}, Limit: epilogLimit},
 	}, nil
