@@ -75,9 +75,8 @@ func (m *Machine) learn(r *holding, h Hook, drawn *core.Drawn) {
 		s = m.newStep(r, h)
 	}
 	s.keep(h)
-	if m.tellStep(s, *drawn); len(s.Keepers) == 0 {
-		m.stepOver(s)
-	}
+	m.tellStep(s, *drawn)
+	m.told(s, nil) // a question of its own that is under way is needless
 }
 
 // tellStep gives a step its VNI.
@@ -157,6 +156,13 @@ func (m *Machine) reservedStep(s *step, in Reserved) {
 			return
 		}
 	}
+	m.told(s, err)
+}
+
+// told ends the question about a step. Its processes may have ended meanwhile.
+func (m *Machine) told(s *step, err *core.Error) {
+	delete(m.asks, s.flight)
+	s.flight = 0
 	for _, w := range s.waiters {
 		if err != nil {
 			m.refuse(*w.step, err)
@@ -165,7 +171,7 @@ func (m *Machine) reservedStep(s *step, in Reserved) {
 		}
 	}
 	s.waiters = nil
-	if len(s.Keepers) == 0 {
+	if len(s.Keepers) == 0 && !s.Over {
 		m.stepOver(s)
 	}
 }
@@ -320,6 +326,10 @@ func (m *Machine) expireSteps() {
 			m.reply(w.call, core.Outcome{Action: core.Prepare, Key: w.key, Err: late(w.key)})
 			return true
 		})
+		if len(s.waiters) > 0 {
+			continue
+		}
+		m.told(s, nil) // an answer that comes yet has nobody to hear it, and the server hears of the step's end
 	}
 }
 
