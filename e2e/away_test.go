@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 // restartPause is RestartSec of the agent's unit.
@@ -108,6 +110,7 @@ func TestAgentAway(t *testing.T) {
 // TestSlowController: slurmctld stands still for 12 s while batch jobs start. Each of them runs in the end.
 func TestSlowController(t *testing.T) {
 	t.Parallel()
+	effort.NeedNight(t)
 	both(t, setup{lines: []string{"MinJobAge=300"}}, func(t *testing.T, w *site) {
 		const jobs = 12
 		var ids []string

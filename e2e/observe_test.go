@@ -12,6 +12,8 @@ import (
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
+
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 const observes = `mode = "observe"`
@@ -19,6 +21,7 @@ const observes = `mode = "observe"`
 // TestAWayIn goes it next to services of another manager: Weft only looks, serves one node, one partition and all jobs,
 // and goes back while a job runs. It changes no service of the other's, and no observed job.
 func TestAWayIn(t *testing.T) {
+	effort.NeedNight(t)
 	needSlurm(t)
 	t.Parallel()
 	w := newSite(t, setup{alloc: true, mode: observes, nodes: []string{"n1", "n2", "n3"}})

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 // TestRefusedArray: of an array of 24 a quota lets half run. Each other task ends, and its output says why.
 func TestRefusedArray(t *testing.T) {
 	t.Parallel()
+	effort.NeedNight(t)
 	const quota = "quota \"twelve\" {\n  per  = \"user\"\n  vnis = 12\n}\n"
 	both(t, setup{policy: quota}, func(t *testing.T, w *site) {
 		script := fmt.Sprintf("echo RAN\nwhile [ ! -e %s ]; do sleep 1; done", w.path("out", "go"))

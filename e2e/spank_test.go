@@ -204,6 +204,7 @@ func (w *site) fakeAgent(node, text string) (stop func()) {
 // remedy, and no node is drained.
 func TestSpankOfAnotherRelease(t *testing.T) {
 	t.Parallel()
+	effort.NeedNight(t)
 	w := newSite(t, setup{nodes: []string{"n1"}, spank: true})
 	started := w.path("out", "started")
 	w.procs[agentOf("n1")].kill()

@@ -8,5 +8,5 @@ import "time"
 // than the 10 minutes of `go test`, which ends them without a word of which it was.
 const (
 	patience      = 30 * time.Second
-	scriptsWithin = 5 * time.Minute
+	scriptsWithin = 8 * time.Minute
 )

@@ -1,5 +1,5 @@
 // Package effort says how much the tests try. Plain `go test` tries what tells within two minutes whether a change is right; WEFT_FULL=1 tries all that
-// guards a merge.
+// guards a merge, and WEFT_NIGHT=1 what takes too long for that.
 package effort
 
 import (
@@ -15,5 +15,13 @@ func NeedFull(t testing.TB) {
 	t.Helper()
 	if !Full() {
 		t.Skip("it takes long: with WEFT_FULL=1 only, and not with -short")
+	}
+}
+
+// NeedNight skips a test that takes too long to guard a merge.
+func NeedNight(t testing.TB) {
+	t.Helper()
+	if NeedFull(t); os.Getenv("WEFT_NIGHT") == "" {
+		t.Skip("it takes minutes: `make night` runs it, with WEFT_NIGHT=1")
 	}
 }
