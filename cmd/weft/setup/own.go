@@ -15,28 +15,34 @@ import (
 )
 
 // blockOf gives flags that are not set the values of Slurm's block in config.hcl. Without --config, a config.hcl that
-// cannot be read, or that another user could change, gives none.
-func blockOf(cmd *cobra.Command, file *cli.ConfigFlag, scheduler string, flags map[string]*string) error {
+// cannot be read, or that another user could change, gives none. observed: the block has `mode = "observe"`.
+func blockOf(
+	cmd *cobra.Command, file *cli.ConfigFlag, scheduler string, flags map[string]*string,
+) (observed bool, err error) {
 	site, err := cli.LoadOwn(file.Path())
 	if err != nil {
 		if file.Config == "" {
-			return nil
+			return false, nil
 		}
-		return err
+		return false, err
 	}
+	found := 0
 	for _, p := range site.Schedulers {
 		if p.Type != "slurm" || scheduler != "" && scheduler != p.Name && scheduler != p.Type {
 			continue
 		}
+		if found++; found > 1 { // the first one's commands; which one is meant is not known
+			return false, nil
+		}
+		observed = p.Observe
 		values, _ := p.Decode(slurm.New(p.Name).Schema())
 		for name, to := range flags {
 			if text, ok := values[name].(string); ok && filepath.IsAbs(text) && !cmd.Flags().Changed(name) {
 				*to = text
 			}
 		}
-		return nil
 	}
-	return nil
+	return observed, nil
 }
 
 // anyUser acts for a job's user: it has none of root's rights.

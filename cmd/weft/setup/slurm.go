@@ -33,7 +33,8 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir
 			}
-			if err := blockOf(cmd, &file, i.Scheduler, map[string]*string{"bin": &bin, "conf": &i.Conf}); err != nil {
+			var err error
+			if i.Observed, err = blockOf(cmd, &file, i.Scheduler, map[string]*string{"bin": &bin, "conf": &i.Conf}); err != nil {
 				return err
 			}
 			if spank {
@@ -72,9 +73,10 @@ plugin. The plugin must be on every node, and on every host from which users
 submit, before the line is in plugstack.conf. --spank --write --files writes
 the source of the plugin, ` + install.SourceFile + `. --remove takes the line out too.
 
-While SwitchType=switch/hpe_slingshot stands, the lines are refused. The hook
-files are not: --files --write also writes SwitchParameters as a pool of
-config.hcl (switch.hcl) and as a policy (switch.policy.hcl) next to them.
+While SwitchType=switch/hpe_slingshot stands, the lines are refused unless
+config.hcl has ` + "`mode = \"observe\"`" + ` for the scheduler. The hook files are
+not: --files --write also writes SwitchParameters as a pool of config.hcl
+(switch.hcl) and as a policy (switch.policy.hcl) next to them.
 
 Exit codes:
   0  no finding refuses the change; --write or --remove is done

@@ -23,14 +23,14 @@ const (
 // allocating are the flags that make Slurm run Prolog when it allocates the nodes (slurm.conf(5) and Slurm's read_config.c: each sets Alloc too).
 var allocating = []string{"Alloc", "Contain", "X11", "NoHold", "RunInJob"}
 
-// check judges the settings that matter to Weft's hooks, in the order in which an administrator should mend them. alloc says that Weft will set Alloc,
-// prolog that Prolog and TaskProlog are among the hooks, and files that slurm.conf stays as it is.
-func (p *Plan) check(c *conf, alloc, prolog, files bool) {
-	alloc = alloc || c.has("PrologFlags", allocating...)
+// check judges the settings that matter to Weft's hooks, in the order in which an administrator should mend them. prolog
+// says that Prolog and TaskProlog are among the hooks.
+func (p *Plan) check(c *conf, o Options, prolog bool) {
+	alloc := o.Alloc || c.has("PrologFlags", allocating...)
 	for _, s := range c.Strange {
 		p.add(plan.Warning, s, "line", "correct the line", "Slurm does not understand %q", core.Clip(s.Value))
 	}
-	p.switchType(c, files)
+	p.switchType(c, o)
 	p.users(c)
 	if prolog {
 		p.prologFlags(c, alloc)
@@ -50,13 +50,17 @@ func (p *Plan) check(c *conf, alloc, prolog, files bool) {
 	}
 }
 
-func (p *Plan) switchType(c *conf, files bool) {
+func (p *Plan) switchType(c *conf, o Options) {
 	s, set := c.last("SwitchType")
 	switch {
-	case slingshots(s) && files:
+	case slingshots(s) && o.Observed:
+		p.add(plan.Warning, s, "SwitchType", "see that `weft status` shows the scheduler as observed before slurmd reads the lines",
+			"%s makes VNIs and services; Weft makes none, since config.hcl has `mode = \"observe\"`, but for the jobs of `enforce`", s.Value)
+	case slingshots(s) && o.Files:
 		p.add(plan.Warning, s, "SwitchType", "", "%s makes VNIs and services until it is taken out; then slurm.conf may name the hook files", s.Value)
 	case slingshots(s):
-		p.add(plan.Refusal, s, "SwitchType", "let all jobs end, take SwitchType and SwitchParameters out, restart slurmctld and every slurmd, and run this again: docs/slurm.md tells the whole way",
+		p.add(plan.Refusal, s, "SwitchType", "set `mode = \"observe\"`, or let all jobs end, take SwitchType and SwitchParameters out, restart slurmctld and every slurmd, "+
+			"and run this again: docs/slurm.md tells the whole way",
 			"%s makes VNIs and services of its own for each step: two jobs could get one VNI", s.Value)
 	case set && !strings.EqualFold(s.Value, "switch/none"):
 		p.add(plan.Warning, s, "SwitchType", "set switch/none if the nodes have Slingshot NICs only", "%s is for another network", s.Value)

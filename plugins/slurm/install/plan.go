@@ -22,6 +22,7 @@ type Options struct {
 	Dir       string // the agent's run directory; "" is the default
 	Alloc     bool   // set PrologFlags=Alloc; what was set by it before stays
 	Files     bool   // the hook files alone: slurm.conf stays as it is
+	Observed  bool   // config.hcl has `mode = "observe"` for the scheduler
 	Spank     *Spank // nil: the hooks alone
 }
 
@@ -88,7 +89,7 @@ func (o Options) plan(c *conf) *Plan {
 		phases = hooks[2:]
 	}
 	p := &Plan{}
-	p.check(c, o.Alloc, len(phases) == len(hooks), o.Files)
+	p.check(c, o, len(phases) == len(hooks))
 	p.parameters(o, c)
 	chains := p.chains(o, c, phases)
 	p.binaries(o, c)

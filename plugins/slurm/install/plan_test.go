@@ -372,6 +372,16 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestObservedBesideTheSwitch: where Weft only looks, its hooks may run beside the plugin that makes VNIs.
+func TestObservedBesideTheSwitch(t *testing.T) {
+	g := newGround(t, "SwitchType=switch/hpe_slingshot\n", nil)
+	g.Observed = true
+	p := g.plan()
+	if found := shown(p.Findings); p.Refused() || !strings.Contains(found, "warning SwitchType slurm.conf:1") {
+		t.Errorf("%s", found)
+	}
+}
+
 func TestFindings(t *testing.T) {
 	var out bytes.Buffer
 	for _, tt := range []struct{ name, conf string }{
@@ -386,7 +396,7 @@ func TestFindings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p Plan
-		p.check(c, false, true, false)
+		p.check(c, Options{}, true)
 		fmt.Fprintf(&out, "== %s\n%s", tt.name, shown(p.Findings))
 	}
 	golden(t, "findings", out.Bytes())
