@@ -76,7 +76,7 @@ func (m *Machine) learn(r *holding, h Hook, drawn *core.Drawn) {
 	}
 	s.keep(h)
 	m.tellStep(s, *drawn)
-	m.told(s, nil) // a question of its own that is under way is needless
+	m.told(s, nil) // the step needs no answer to its question any more
 }
 
 // tellStep gives a step its VNI.
@@ -329,7 +329,7 @@ func (m *Machine) expireSteps() {
 		if len(s.waiters) > 0 {
 			continue
 		}
-		m.told(s, nil) // an answer that comes yet has nobody to hear it, and the server hears of the step's end
+		m.told(s, nil) // a later answer finds no caller; the server learns of the step's end
 	}
 }
 

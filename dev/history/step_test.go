@@ -133,7 +133,7 @@ func (l *law) drew(b *box, h *hook, o core.Outcome) {
 	if !ok || !slices.Contains(e.Grant.Drawable(), v) {
 		v = 0
 	}
-	if l.zombies[d.id.Run] || l.excused[v] || !ok { // without a record the node took it for a run of before: ids recur
+	if l.zombies[d.id.Run] || l.excused[v] || !ok { // the node has no record: it took the id for an earlier job
 		d.excused = true
 	}
 	d.answered, d.vni = true, v
