@@ -118,6 +118,7 @@ func (w *site) theHook() string { return w.path("weft-hook") }
 // install puts the hooks into slurm.conf as an administrator does; no daemon reads it by that.
 func (w *site) install() {
 	w.t.Helper()
+	must(w.t, os.RemoveAll(w.path("hooks"))) // of a cluster that did not start
 	w.mustRoot(filepath.Join(bin, "weft"), "init", "slurm", "--write", "--conf", w.conf(), "--hooks", w.path("hooks"), "--weft-hook", w.theHook())
 	for phase, text := range w.hooks {
 		call := w.theHook() + " slurm " + phase
