@@ -63,6 +63,7 @@ func TestTheAccountOutlivesTheServer(t *testing.T) {
 			t.Error("an observed job has a VNI")
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if k.saves == 0 {
 			t.Error("the account is not kept while the server runs")
 		}
