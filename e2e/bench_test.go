@@ -96,6 +96,7 @@ func takeTurns(b *testing.B, table *strings.Builder, all []rival, budget float64
 				b.Fatalf("%s: %v\n%s", all[i].name, err, out)
 			}
 			took[i] = append(took[i], millis(time.Since(began)))
+			all[i].settle(b)
 		}
 	}
 	turn() // a job's first step asks for its network
@@ -130,6 +131,14 @@ func takeTurns(b *testing.B, table *strings.Builder, all []rival, budget float64
 			}
 		}
 	}
+}
+
+// settle waits for a job's end, so that no cluster's turn pays for the Epilog of another.
+func (r rival) settle(b *testing.B) {
+	until(b, "no job is ending", func() (bool, string) {
+		out, err := r.root("squeue", "-h", "-a", "-t", "CG")
+		return err == nil && strings.TrimSpace(out) == "", out
+	})
 }
 
 // over is the differences of pairs, in order of size.
