@@ -180,7 +180,7 @@ func BenchmarkMany(b *testing.B) {
 // BenchmarkSbatch is how many batch jobs of one task a second are over, submitted as an array, by turns. The budget of
 // weft.so is 0.95 of the jobs without hooks.
 func BenchmarkSbatch(b *testing.B) {
-	const jobs, rounds = 60, 10
+	const jobs, rounds = 24, 12
 	all := rivals(b, 2)
 	took := make([]time.Duration, len(all))
 	var ratios []float64
