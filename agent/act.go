@@ -98,15 +98,8 @@ func (a *Agent) reserve(act node.Reserve) {
 func (a *Agent) read(ctx context.Context, act node.Look) node.Input {
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Read)
 	defer cancel()
-	d := drove{verb: "devices", run: act.Run, origin: act.Origin, began: time.Now()}
-	devices, err := a.needs.Driver.Devices(ctx)
-	a.told(d, err)
-	if err != nil {
-		return node.Read{Attempt: act.Attempt, Err: a.driverError(err)}
-	}
-	a.devices.Store(&devices)
-	d.verb, d.began = "services", time.Now()
-	services, err := a.needs.Driver.Services(ctx)
+	d := drove{verb: "read", run: act.Run, origin: act.Origin, began: time.Now()}
+	r, err := core.ReadNICs(ctx, a.needs.Driver)
 	a.told(d, err)
 	if act.Run == (core.Run{}) {
 		a.auditBypasses()
@@ -114,12 +107,8 @@ func (a *Agent) read(ctx context.Context, act node.Look) node.Input {
 	if err != nil {
 		return node.Read{Attempt: act.Attempt, Err: a.driverError(err)}
 	}
-	// The two readings are of two moments. A NIC that was away while the services were read would look clean of all of them, so only those count that were
-	// there before and after.
-	d.verb, d.began = "devices", time.Now()
-	after, err := a.needs.Driver.Devices(ctx)
-	a.told(d, err)
-	return node.Read{Attempt: act.Attempt, Devices: both(devices, after), Services: services, Err: a.driverError(err)}
+	a.devices.Store(&r.Before)
+	return node.Read{Attempt: act.Attempt, Devices: both(r.Before, r.After), Services: r.Services}
 }
 
 // both are the NICs of after that were as sound before; one that had a fault before has it still. Their signs are those

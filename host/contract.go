@@ -33,6 +33,13 @@ func (n nic) Services(ctx context.Context) ([]core.Service, error) {
 	return ask(ctx, n.p, "services", asNIC, core.NICDriver.Services)
 }
 
+// ReadNICs implements core.NICReader.
+func (n nic) ReadNICs(ctx context.Context) (core.NICReading, error) {
+	return ask(ctx, n.p, "read", asNIC, func(d core.NICDriver, ctx context.Context) (core.NICReading, error) {
+		return core.ReadNICs(ctx, d)
+	})
+}
+
 func (n nic) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
 	return change(ctx, n.p, "create", asNIC, func(d core.NICDriver, ctx context.Context) ([]core.Created, error) {
 		out, err := d.Create(ctx, specs)

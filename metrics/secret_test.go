@@ -61,7 +61,7 @@ func TestOneCallIDFromHookToDriver(t *testing.T) {
 			{"the server's grant", "call-prolog-7", "msg=granted"},
 			{"the server's refusal", "call-prolog-666", `msg="refused: `},
 			{"the driver's creation", "call-prolog-7", "verb=create"},
-			{"the driver's reading for a prepare", "call-prolog-7", "verb=services"},
+			{"the driver's reading for a prepare", "call-prolog-7", "verb=read"},
 			{"the driver's removal", "call-epilog-7", "verb=destroy"},
 			{"the node's own fault", "call-prolog-11", "EIO"},
 		} {

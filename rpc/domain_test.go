@@ -101,6 +101,12 @@ var (
 		return d
 	})
 
+	genReading = rapid.Custom(func(t *rapid.T) core.NICReading {
+		return core.NICReading{
+			Before: list(t, "before", genDevice, 2), Services: list(t, "services", genService, 2), After: list(t, "after", genDevice, 2),
+		}
+	})
+
 	genError = rapid.Custom(func(t *rapid.T) *core.Error {
 		reasons := core.Reasons()
 		e := &core.Error{

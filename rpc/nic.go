@@ -3,8 +3,11 @@ package rpc
 import (
 	"context"
 	"math"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/weft-hpc/weft/core"
 	nicv1 "github.com/weft-hpc/weft/rpc/proto/weft/nic/v1"
@@ -42,6 +45,11 @@ func (s *nicServer) Services(ctx context.Context, _ *nicv1.ServicesRequest) (*ni
 	})
 }
 
+func (s *nicServer) Read(ctx context.Context, _ *nicv1.ReadRequest) (*nicv1.ReadReply, error) {
+	read := func(ctx context.Context) (core.NICReading, error) { return core.ReadNICs(ctx, s.driver) }
+	return answered(ctx, &decoder{}, read, encodeReading)
+}
+
 func (s *nicServer) Create(ctx context.Context, req *nicv1.CreateRequest) (*nicv1.CreateReply, error) {
 	d := &decoder{}
 	specs := each(d, "services", req.GetSpecs(), maxServices, d.spec)
@@ -62,7 +70,8 @@ func (s *nicServer) Destroy(ctx context.Context, req *nicv1.DestroyRequest) (*ni
 
 type nicClient struct {
 	remote
-	pb nicv1.NICClient
+	pb  nicv1.NICClient
+	old atomic.Bool // it has no Read
 }
 
 func (c *nicClient) Devices(ctx context.Context) ([]core.Device, error) {
@@ -73,6 +82,19 @@ func (c *nicClient) Devices(ctx context.Context) ([]core.Device, error) {
 func (c *nicClient) Services(ctx context.Context) ([]core.Service, error) {
 	reply, err := c.pb.Services(ctx, &nicv1.ServicesRequest{}, pluginBound...)
 	return decoded(c.remote, "Services", err, func(d *decoder) []core.Service { return each(d, "services", reply.GetServices(), maxRuns, d.service) })
+}
+
+// ReadNICs implements core.NICReader. A plugin that was built before Read has the three calls only.
+func (c *nicClient) ReadNICs(ctx context.Context) (core.NICReading, error) {
+	if c.old.Load() {
+		return core.ReadNICs(ctx, struct{ core.NICDriver }{c})
+	}
+	reply, err := c.pb.Read(ctx, &nicv1.ReadRequest{}, pluginBound...)
+	if status.Code(err) == codes.Unimplemented {
+		c.old.Store(true)
+		return c.ReadNICs(ctx)
+	}
+	return decoded(c.remote, "Read", err, func(d *decoder) core.NICReading { return d.reading(reply) })
 }
 
 func (c *nicClient) Create(ctx context.Context, specs []core.ServiceSpec) ([]core.Created, error) {
@@ -99,6 +121,12 @@ func (d *decoder) same(asked, answered int) {
 	}
 }
 
+func encodeReading(r core.NICReading) *nicv1.ReadReply {
+	return &nicv1.ReadReply{
+		Before: every(r.Before, encodeDevice), Services: every(r.Services, encodeService), After: every(r.After, encodeDevice),
+	}
+}
+
 func encodeDevice(v core.Device) *nicv1.Device {
 	return &nicv1.Device{
 		Name: utf(v.Name), Address: v.Address, Up: v.Up, Retry: v.Retry, Open: v.Open, Fault: text(v.Fault), Remedy: text(v.Remedy), Capacity: encodeCapacity(v.Capacity),
@@ -122,6 +150,14 @@ func (d *decoder) nic(p *nicv1.Device) core.Device {
 		Bus:   d.word("PCI address", p.GetBus()), Probed: d.word("probe", p.GetProbed()),
 		Network: d.word("network device", p.GetNetwork()),
 		Sign:    core.Sign{Path: d.word("sign", p.GetSignPath()), Inode: p.GetSignInode()},
+	}
+}
+
+func (d *decoder) reading(p *nicv1.ReadReply) core.NICReading {
+	return core.NICReading{
+		Before:   each(d, "NICs", p.GetBefore(), maxDevices, d.nic),
+		Services: each(d, "services", p.GetServices(), maxRuns, d.service),
+		After:    each(d, "NICs", p.GetAfter(), maxDevices, d.nic),
 	}
 }
 

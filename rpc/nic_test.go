@@ -40,6 +40,36 @@ func wireNIC(t testing.TB, f core.NICDriver) core.NICDriver {
 	return NewNIC(wire(t, func(s *grpc.Server) { ServeNIC(s, f) }))
 }
 
+// A plugin of a release without Read is asked by three calls.
+func TestReadOfAnOlderDriver(t *testing.T) {
+	f := &fakeNIC{
+		devices:  func(context.Context) ([]core.Device, error) { return []core.Device{{Name: "cxi0"}}, nil },
+		services: func(context.Context) ([]core.Service, error) { return []core.Service{{Device: "cxi0", ID: 7}}, nil },
+	}
+	asked := 0
+	c := NewNIC(wire(t, func(s *grpc.Server) { nicv1.RegisterNICServer(s, unread{&nicServer{driver: f}, &asked}) }))
+	for range 2 {
+		r, err := core.ReadNICs(t.Context(), c)
+		if err != nil || len(r.Before) != 1 || len(r.Services) != 1 || len(r.After) != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("it is asked %d times for Read", asked)
+	}
+}
+
+// unread is a driver's server without Read.
+type unread struct {
+	*nicServer
+	asked *int
+}
+
+func (u unread) Read(ctx context.Context, r *nicv1.ReadRequest) (*nicv1.ReadReply, error) {
+	*u.asked++
+	return nicv1.UnimplementedNICServer{}.Read(ctx, r)
+}
+
 func TestNIC(t *testing.T) {
 	f := &fakeNIC{}
 	c := wireNIC(t, f)
@@ -66,13 +96,15 @@ func TestNIC(t *testing.T) {
 		f.destroy = func(_ context.Context, s []core.Service) ([]error, error) { gotServices = s; return gone, nil }
 		d, err1 := c.Devices(context.Background())
 		s, err2 := c.Services(context.Background())
+		whole, err5 := core.ReadNICs(context.Background(), c)
 		made, err3 := c.Create(context.Background(), specs)
 		left, err4 := c.Destroy(context.Background(), services)
-		if err := errors.Join(err1, err2, err3, err4); err != nil {
+		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 			t.Fatal(err)
 		}
-		want := []any{devices, services, specs, services, list0(created), list0(gone)}
-		got := []any{d, s, gotSpecs, gotServices, made, left}
+		read := core.NICReading{Before: devices, Services: services, After: devices}
+		want := []any{devices, services, read, specs, services, list0(created), list0(gone)}
+		got := []any{d, s, whole, gotSpecs, gotServices, made, left}
 		if diff := cmp.Diff(want, got, errorsWhole); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}

@@ -110,6 +110,7 @@ func TestEveryMessageCrossesWhole(t *testing.T) {
 	t.Run("Owner", func(t *testing.T) { trip(t, genOwner, encodeOwner, fresh[corev1.Owner], (*decoder).owner) })
 	t.Run("Service", func(t *testing.T) { trip(t, genService, encodeService, fresh[corev1.Service], (*decoder).service) })
 	t.Run("Spec", func(t *testing.T) { trip(t, genSpec, encodeSpec, fresh[nicv1.Spec], (*decoder).spec) })
+	t.Run("Reading", func(t *testing.T) { trip(t, genReading, encodeReading, fresh[nicv1.ReadReply], (*decoder).reading) })
 	t.Run("Device", func(t *testing.T) { trip(t, genDevice, encodeDevice, fresh[nicv1.Device], (*decoder).nic) })
 	t.Run("Created", func(t *testing.T) {
 		trip(t, genCreated, encodeCreated, fresh[nicv1.Created], func(d *decoder, p *nicv1.Created) core.Created { return d.created(nicRemote, p) })

@@ -543,6 +543,102 @@ func (x *ServicesReply) GetServices() []*v1.Service {
 	return nil
 }
 
+type ReadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadRequest) Reset() {
+	*x = ReadRequest{}
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadRequest) ProtoMessage() {}
+
+func (x *ReadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
+func (*ReadRequest) Descriptor() ([]byte, []int) {
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{7}
+}
+
+type ReadReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Before        []*Device              `protobuf:"bytes,1,rep,name=before,proto3" json:"before,omitempty"`
+	Services      []*v1.Service          `protobuf:"bytes,2,rep,name=services,proto3" json:"services,omitempty"`
+	After         []*Device              `protobuf:"bytes,3,rep,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadReply) Reset() {
+	*x = ReadReply{}
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadReply) ProtoMessage() {}
+
+func (x *ReadReply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadReply.ProtoReflect.Descriptor instead.
+func (*ReadReply) Descriptor() ([]byte, []int) {
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ReadReply) GetBefore() []*Device {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *ReadReply) GetServices() []*v1.Service {
+	if x != nil {
+		return x.Services
+	}
+	return nil
+}
+
+func (x *ReadReply) GetAfter() []*Device {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
 type CreateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Specs         []*Spec                `protobuf:"bytes,1,rep,name=specs,proto3" json:"specs,omitempty"`
@@ -552,7 +648,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[7]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -564,7 +660,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[7]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -577,7 +673,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{7}
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateRequest) GetSpecs() []*Spec {
@@ -601,7 +697,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[8]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +709,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[8]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +722,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{8}
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Spec) GetDevice() string {
@@ -673,7 +769,7 @@ type CreateReply struct {
 
 func (x *CreateReply) Reset() {
 	*x = CreateReply{}
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[9]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +781,7 @@ func (x *CreateReply) String() string {
 func (*CreateReply) ProtoMessage() {}
 
 func (x *CreateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[9]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +794,7 @@ func (x *CreateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateReply.ProtoReflect.Descriptor instead.
 func (*CreateReply) Descriptor() ([]byte, []int) {
-	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{9}
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateReply) GetResults() []*Created {
@@ -719,7 +815,7 @@ type Created struct {
 
 func (x *Created) Reset() {
 	*x = Created{}
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[10]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +827,7 @@ func (x *Created) String() string {
 func (*Created) ProtoMessage() {}
 
 func (x *Created) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[10]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +840,7 @@ func (x *Created) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Created.ProtoReflect.Descriptor instead.
 func (*Created) Descriptor() ([]byte, []int) {
-	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{10}
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Created) GetService() *v1.Service {
@@ -770,7 +866,7 @@ type DestroyRequest struct {
 
 func (x *DestroyRequest) Reset() {
 	*x = DestroyRequest{}
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[11]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +878,7 @@ func (x *DestroyRequest) String() string {
 func (*DestroyRequest) ProtoMessage() {}
 
 func (x *DestroyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[11]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +891,7 @@ func (x *DestroyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroyRequest.ProtoReflect.Descriptor instead.
 func (*DestroyRequest) Descriptor() ([]byte, []int) {
-	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{11}
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DestroyRequest) GetServices() []*v1.Service {
@@ -814,7 +910,7 @@ type DestroyReply struct {
 
 func (x *DestroyReply) Reset() {
 	*x = DestroyReply{}
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[12]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +922,7 @@ func (x *DestroyReply) String() string {
 func (*DestroyReply) ProtoMessage() {}
 
 func (x *DestroyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[12]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +935,7 @@ func (x *DestroyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroyReply.ProtoReflect.Descriptor instead.
 func (*DestroyReply) Descriptor() ([]byte, []int) {
-	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{12}
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DestroyReply) GetResults() []*Destroyed {
@@ -859,7 +955,7 @@ type Destroyed struct {
 
 func (x *Destroyed) Reset() {
 	*x = Destroyed{}
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[13]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +967,7 @@ func (x *Destroyed) String() string {
 func (*Destroyed) ProtoMessage() {}
 
 func (x *Destroyed) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_nic_v1_nic_proto_msgTypes[13]
+	mi := &file_weft_nic_v1_nic_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +980,7 @@ func (x *Destroyed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Destroyed.ProtoReflect.Descriptor instead.
 func (*Destroyed) Descriptor() ([]byte, []int) {
-	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{13}
+	return file_weft_nic_v1_nic_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Destroyed) GetError() *v1.Error {
@@ -943,7 +1039,12 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"pools_left\x18\a \x01(\rR\tpoolsLeft\"\x11\n" +
 	"\x0fServicesRequest\"B\n" +
 	"\rServicesReply\x121\n" +
-	"\bservices\x18\x01 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\"8\n" +
+	"\bservices\x18\x01 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\"\r\n" +
+	"\vReadRequest\"\x96\x01\n" +
+	"\tReadReply\x12+\n" +
+	"\x06before\x18\x01 \x03(\v2\x13.weft.nic.v1.DeviceR\x06before\x121\n" +
+	"\bservices\x18\x02 \x03(\v2\x15.weft.core.v1.ServiceR\bservices\x12)\n" +
+	"\x05after\x18\x03 \x03(\v2\x13.weft.nic.v1.DeviceR\x05after\"8\n" +
 	"\rCreateRequest\x12'\n" +
 	"\x05specs\x18\x01 \x03(\v2\x11.weft.nic.v1.SpecR\x05specs\"\xa5\x01\n" +
 	"\x04Spec\x12\x16\n" +
@@ -962,10 +1063,11 @@ const file_weft_nic_v1_nic_proto_rawDesc = "" +
 	"\fDestroyReply\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.weft.nic.v1.DestroyedR\aresults\"6\n" +
 	"\tDestroyed\x12)\n" +
-	"\x05error\x18\x01 \x01(\v2\x13.weft.core.v1.ErrorR\x05error2\x91\x02\n" +
+	"\x05error\x18\x01 \x01(\v2\x13.weft.core.v1.ErrorR\x05error2\xcb\x02\n" +
 	"\x03NIC\x12A\n" +
 	"\aDevices\x12\x1b.weft.nic.v1.DevicesRequest\x1a\x19.weft.nic.v1.DevicesReply\x12D\n" +
-	"\bServices\x12\x1c.weft.nic.v1.ServicesRequest\x1a\x1a.weft.nic.v1.ServicesReply\x12>\n" +
+	"\bServices\x12\x1c.weft.nic.v1.ServicesRequest\x1a\x1a.weft.nic.v1.ServicesReply\x128\n" +
+	"\x04Read\x12\x18.weft.nic.v1.ReadRequest\x1a\x16.weft.nic.v1.ReadReply\x12>\n" +
 	"\x06Create\x12\x1a.weft.nic.v1.CreateRequest\x1a\x18.weft.nic.v1.CreateReply\x12A\n" +
 	"\aDestroy\x12\x1b.weft.nic.v1.DestroyRequest\x1a\x19.weft.nic.v1.DestroyReplyB6Z4github.com/weft-hpc/weft/rpc/proto/weft/nic/v1;nicv1b\x06proto3"
 
@@ -981,7 +1083,7 @@ func file_weft_nic_v1_nic_proto_rawDescGZIP() []byte {
 	return file_weft_nic_v1_nic_proto_rawDescData
 }
 
-var file_weft_nic_v1_nic_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_weft_nic_v1_nic_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_weft_nic_v1_nic_proto_goTypes = []any{
 	(*DevicesRequest)(nil),  // 0: weft.nic.v1.DevicesRequest
 	(*DevicesReply)(nil),    // 1: weft.nic.v1.DevicesReply
@@ -990,17 +1092,19 @@ var file_weft_nic_v1_nic_proto_goTypes = []any{
 	(*Supply)(nil),          // 4: weft.nic.v1.Supply
 	(*ServicesRequest)(nil), // 5: weft.nic.v1.ServicesRequest
 	(*ServicesReply)(nil),   // 6: weft.nic.v1.ServicesReply
-	(*CreateRequest)(nil),   // 7: weft.nic.v1.CreateRequest
-	(*Spec)(nil),            // 8: weft.nic.v1.Spec
-	(*CreateReply)(nil),     // 9: weft.nic.v1.CreateReply
-	(*Created)(nil),         // 10: weft.nic.v1.Created
-	(*DestroyRequest)(nil),  // 11: weft.nic.v1.DestroyRequest
-	(*DestroyReply)(nil),    // 12: weft.nic.v1.DestroyReply
-	(*Destroyed)(nil),       // 13: weft.nic.v1.Destroyed
-	(*v1.Service)(nil),      // 14: weft.core.v1.Service
-	(*v1.Owner)(nil),        // 15: weft.core.v1.Owner
-	(*v1.Limits)(nil),       // 16: weft.core.v1.Limits
-	(*v1.Error)(nil),        // 17: weft.core.v1.Error
+	(*ReadRequest)(nil),     // 7: weft.nic.v1.ReadRequest
+	(*ReadReply)(nil),       // 8: weft.nic.v1.ReadReply
+	(*CreateRequest)(nil),   // 9: weft.nic.v1.CreateRequest
+	(*Spec)(nil),            // 10: weft.nic.v1.Spec
+	(*CreateReply)(nil),     // 11: weft.nic.v1.CreateReply
+	(*Created)(nil),         // 12: weft.nic.v1.Created
+	(*DestroyRequest)(nil),  // 13: weft.nic.v1.DestroyRequest
+	(*DestroyReply)(nil),    // 14: weft.nic.v1.DestroyReply
+	(*Destroyed)(nil),       // 15: weft.nic.v1.Destroyed
+	(*v1.Service)(nil),      // 16: weft.core.v1.Service
+	(*v1.Owner)(nil),        // 17: weft.core.v1.Owner
+	(*v1.Limits)(nil),       // 18: weft.core.v1.Limits
+	(*v1.Error)(nil),        // 19: weft.core.v1.Error
 }
 var file_weft_nic_v1_nic_proto_depIdxs = []int32{
 	2,  // 0: weft.nic.v1.DevicesReply.devices:type_name -> weft.nic.v1.Device
@@ -1013,29 +1117,34 @@ var file_weft_nic_v1_nic_proto_depIdxs = []int32{
 	4,  // 7: weft.nic.v1.Capacity.les:type_name -> weft.nic.v1.Supply
 	4,  // 8: weft.nic.v1.Capacity.tles:type_name -> weft.nic.v1.Supply
 	4,  // 9: weft.nic.v1.Capacity.acs:type_name -> weft.nic.v1.Supply
-	14, // 10: weft.nic.v1.ServicesReply.services:type_name -> weft.core.v1.Service
-	8,  // 11: weft.nic.v1.CreateRequest.specs:type_name -> weft.nic.v1.Spec
-	15, // 12: weft.nic.v1.Spec.owner:type_name -> weft.core.v1.Owner
-	16, // 13: weft.nic.v1.Spec.limits:type_name -> weft.core.v1.Limits
-	10, // 14: weft.nic.v1.CreateReply.results:type_name -> weft.nic.v1.Created
-	14, // 15: weft.nic.v1.Created.service:type_name -> weft.core.v1.Service
-	17, // 16: weft.nic.v1.Created.error:type_name -> weft.core.v1.Error
-	14, // 17: weft.nic.v1.DestroyRequest.services:type_name -> weft.core.v1.Service
-	13, // 18: weft.nic.v1.DestroyReply.results:type_name -> weft.nic.v1.Destroyed
-	17, // 19: weft.nic.v1.Destroyed.error:type_name -> weft.core.v1.Error
-	0,  // 20: weft.nic.v1.NIC.Devices:input_type -> weft.nic.v1.DevicesRequest
-	5,  // 21: weft.nic.v1.NIC.Services:input_type -> weft.nic.v1.ServicesRequest
-	7,  // 22: weft.nic.v1.NIC.Create:input_type -> weft.nic.v1.CreateRequest
-	11, // 23: weft.nic.v1.NIC.Destroy:input_type -> weft.nic.v1.DestroyRequest
-	1,  // 24: weft.nic.v1.NIC.Devices:output_type -> weft.nic.v1.DevicesReply
-	6,  // 25: weft.nic.v1.NIC.Services:output_type -> weft.nic.v1.ServicesReply
-	9,  // 26: weft.nic.v1.NIC.Create:output_type -> weft.nic.v1.CreateReply
-	12, // 27: weft.nic.v1.NIC.Destroy:output_type -> weft.nic.v1.DestroyReply
-	24, // [24:28] is the sub-list for method output_type
-	20, // [20:24] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	16, // 10: weft.nic.v1.ServicesReply.services:type_name -> weft.core.v1.Service
+	2,  // 11: weft.nic.v1.ReadReply.before:type_name -> weft.nic.v1.Device
+	16, // 12: weft.nic.v1.ReadReply.services:type_name -> weft.core.v1.Service
+	2,  // 13: weft.nic.v1.ReadReply.after:type_name -> weft.nic.v1.Device
+	10, // 14: weft.nic.v1.CreateRequest.specs:type_name -> weft.nic.v1.Spec
+	17, // 15: weft.nic.v1.Spec.owner:type_name -> weft.core.v1.Owner
+	18, // 16: weft.nic.v1.Spec.limits:type_name -> weft.core.v1.Limits
+	12, // 17: weft.nic.v1.CreateReply.results:type_name -> weft.nic.v1.Created
+	16, // 18: weft.nic.v1.Created.service:type_name -> weft.core.v1.Service
+	19, // 19: weft.nic.v1.Created.error:type_name -> weft.core.v1.Error
+	16, // 20: weft.nic.v1.DestroyRequest.services:type_name -> weft.core.v1.Service
+	15, // 21: weft.nic.v1.DestroyReply.results:type_name -> weft.nic.v1.Destroyed
+	19, // 22: weft.nic.v1.Destroyed.error:type_name -> weft.core.v1.Error
+	0,  // 23: weft.nic.v1.NIC.Devices:input_type -> weft.nic.v1.DevicesRequest
+	5,  // 24: weft.nic.v1.NIC.Services:input_type -> weft.nic.v1.ServicesRequest
+	7,  // 25: weft.nic.v1.NIC.Read:input_type -> weft.nic.v1.ReadRequest
+	9,  // 26: weft.nic.v1.NIC.Create:input_type -> weft.nic.v1.CreateRequest
+	13, // 27: weft.nic.v1.NIC.Destroy:input_type -> weft.nic.v1.DestroyRequest
+	1,  // 28: weft.nic.v1.NIC.Devices:output_type -> weft.nic.v1.DevicesReply
+	6,  // 29: weft.nic.v1.NIC.Services:output_type -> weft.nic.v1.ServicesReply
+	8,  // 30: weft.nic.v1.NIC.Read:output_type -> weft.nic.v1.ReadReply
+	11, // 31: weft.nic.v1.NIC.Create:output_type -> weft.nic.v1.CreateReply
+	14, // 32: weft.nic.v1.NIC.Destroy:output_type -> weft.nic.v1.DestroyReply
+	28, // [28:33] is the sub-list for method output_type
+	23, // [23:28] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_weft_nic_v1_nic_proto_init() }
@@ -1049,7 +1158,7 @@ func file_weft_nic_v1_nic_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_nic_v1_nic_proto_rawDesc), len(file_weft_nic_v1_nic_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

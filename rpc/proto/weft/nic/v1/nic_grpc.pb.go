@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	NIC_Devices_FullMethodName  = "/weft.nic.v1.NIC/Devices"
 	NIC_Services_FullMethodName = "/weft.nic.v1.NIC/Services"
+	NIC_Read_FullMethodName     = "/weft.nic.v1.NIC/Read"
 	NIC_Create_FullMethodName   = "/weft.nic.v1.NIC/Create"
 	NIC_Destroy_FullMethodName  = "/weft.nic.v1.NIC/Destroy"
 )
@@ -37,6 +38,8 @@ type NICClient interface {
 	Devices(ctx context.Context, in *DevicesRequest, opts ...grpc.CallOption) (*DevicesReply, error)
 	// Services reads every service from every NIC, the system's too; nothing of it is remembered.
 	Services(ctx context.Context, in *ServicesRequest, opts ...grpc.CallOption) (*ServicesReply, error)
+	// Read is Devices, then Services, then Devices again. Weft makes the three calls where a driver answers UNIMPLEMENTED.
+	Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (*ReadReply, error)
 	// Create answers one result a spec, in order. There is no roll-back; a service equal to its spec that exists already is returned, not doubled.
 	Create(ctx context.Context, in *CreateRequest, opts ...grpc.CallOption) (*CreateReply, error)
 	// Destroy answers one result a service, in order: no error when it is gone, also when it already was; BUSY at once while an application uses it;
@@ -66,6 +69,16 @@ func (c *nICClient) Services(ctx context.Context, in *ServicesRequest, opts ...g
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ServicesReply)
 	err := c.cc.Invoke(ctx, NIC_Services_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *nICClient) Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (*ReadReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReadReply)
+	err := c.cc.Invoke(ctx, NIC_Read_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +115,8 @@ type NICServer interface {
 	Devices(context.Context, *DevicesRequest) (*DevicesReply, error)
 	// Services reads every service from every NIC, the system's too; nothing of it is remembered.
 	Services(context.Context, *ServicesRequest) (*ServicesReply, error)
+	// Read is Devices, then Services, then Devices again. Weft makes the three calls where a driver answers UNIMPLEMENTED.
+	Read(context.Context, *ReadRequest) (*ReadReply, error)
 	// Create answers one result a spec, in order. There is no roll-back; a service equal to its spec that exists already is returned, not doubled.
 	Create(context.Context, *CreateRequest) (*CreateReply, error)
 	// Destroy answers one result a service, in order: no error when it is gone, also when it already was; BUSY at once while an application uses it;
@@ -122,6 +137,9 @@ func (UnimplementedNICServer) Devices(context.Context, *DevicesRequest) (*Device
 }
 func (UnimplementedNICServer) Services(context.Context, *ServicesRequest) (*ServicesReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Services not implemented")
+}
+func (UnimplementedNICServer) Read(context.Context, *ReadRequest) (*ReadReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Read not implemented")
 }
 func (UnimplementedNICServer) Create(context.Context, *CreateRequest) (*CreateReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Create not implemented")
@@ -186,6 +204,24 @@ func _NIC_Services_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NIC_Read_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NICServer).Read(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NIC_Read_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NICServer).Read(ctx, req.(*ReadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _NIC_Create_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CreateRequest)
 	if err := dec(in); err != nil {
@@ -236,6 +272,10 @@ var NIC_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Services",
 			Handler:    _NIC_Services_Handler,
+		},
+		{
+			MethodName: "Read",
+			Handler:    _NIC_Read_Handler,
 		},
 		{
 			MethodName: "Create",
