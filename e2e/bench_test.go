@@ -29,20 +29,21 @@ type rival struct {
 	*cluster
 }
 
-// rivals are four clusters of so many nodes.
-func rivals(b *testing.B, nodes int) []rival {
+// rivals are four clusters of so many nodes, with these lines in slurm.conf.
+func rivals(b *testing.B, nodes int, lines ...string) []rival {
 	b.Helper()
 	needSlurm(b)
 	names := make([]string, nodes)
 	for i := range names {
 		names[i] = fmt.Sprint("n", i+1)
 	}
-	bare := newCluster(b, folder(b), nil, names...)
+	bare := newCluster(b, folder(b), lines, names...)
 	bare.up()
-	idle := newCluster(b, folder(b), []string{"Prolog=/bin/true", "TaskProlog=/bin/true", "Epilog=/bin/true"}, names...)
+	trivial := append([]string{"Prolog=/bin/true", "TaskProlog=/bin/true", "Epilog=/bin/true"}, lines...)
+	idle := newCluster(b, folder(b), trivial, names...)
 	idle.up()
-	hooked := newSite(b, setup{nodes: names})
-	plugged := newSite(b, setup{nodes: names, spank: true})
+	hooked := newSite(b, setup{nodes: names, lines: lines})
+	plugged := newSite(b, setup{nodes: names, lines: lines, spank: true})
 	all := []rival{{none, bare}, {empty, idle}, {hooks, hooked.cluster}, {spank, plugged.cluster}}
 	for _, r := range all { // the first job of a Slurm takes longer
 		if out, err := r.as(alice, "srun", fmt.Sprint("-N", nodes), "true"); err != nil {
@@ -156,7 +157,7 @@ func middle(of []float64) float64 { return (of[len(of)/2-1] + of[len(of)/2]) / 2
 
 // BenchmarkMany is what one job takes that starts many steps, or many tasks on a node. One turn each.
 func BenchmarkMany(b *testing.B) {
-	all := rivals(b, 2)
+	all := rivals(b, 2, "MaxTasksPerNode=1024") // 512 without it
 	for _, c := range []struct {
 		name    string
 		command []string

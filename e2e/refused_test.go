@@ -8,28 +8,29 @@ import (
 	"github.com/weft-hpc/weft/dev/effort"
 )
 
-// TestRefusedArray: of an array of 24 a quota lets half run. Each other task ends, and its output says why.
+// TestRefusedArray: of an array of 100 a quota lets half run. Each other task ends, and its output says why.
 func TestRefusedArray(t *testing.T) {
 	t.Parallel()
 	effort.NeedNight(t)
-	const quota = "quota \"twelve\" {\n  per  = \"user\"\n  vnis = 12\n}\n"
+	const all, half = 100, 50
+	quota := fmt.Sprintf("quota \"half\" {\n  per  = \"user\"\n  vnis = %d\n}\n", half)
 	both(t, setup{policy: quota}, func(t *testing.T, w *site) {
 		script := fmt.Sprintf("echo RAN\nwhile [ ! -e %s ]; do sleep 1; done", w.path("out", "go"))
-		first := w.batch(alice, script, "-N1", "-n1", "--array=1-24", "-o", w.path("out", "half-%a"))
+		first := w.batch(alice, script, "-N1", "-n1", fmt.Sprint("--array=1-", all), "-o", w.path("out", "half-%a"))
 		var ran, told int
 		until(t, "half of the tasks run, and the others say why not", func() (bool, string) {
 			ran, told = 0, 0
-			for i := 1; i <= 24; i++ {
+			for i := 1; i <= all; i++ {
 				switch text := tail(w.path("out", fmt.Sprint("half-", i)), 1<<14); {
 				case strings.Contains(text, "RAN"):
 					ran++
-				case strings.Contains(text, "weft: ") && strings.Contains(text, "twelve"):
+				case strings.Contains(text, "weft: ") && strings.Contains(text, `"half"`):
 					told++
 				}
 			}
-			return ran+told == 24, fmt.Sprint(ran, " run, ", told, " say why not")
+			return ran+told == all, fmt.Sprint(ran, " run, ", told, " say why not")
 		})
-		if ran != 12 {
+		if ran != half {
 			t.Errorf("%d run", ran)
 		}
 		w.nothingDrained()
