@@ -3,7 +3,9 @@
 package effort
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -18,10 +20,24 @@ func NeedFull(t testing.TB) {
 	}
 }
 
+// Night says whether the tests try what takes too long to guard a merge, too.
+func Night() bool { return Full() && os.Getenv("WEFT_NIGHT") != "" }
+
 // NeedNight skips a test that takes too long to guard a merge.
 func NeedNight(t testing.TB) {
 	t.Helper()
-	if NeedFull(t); os.Getenv("WEFT_NIGHT") == "" {
+	if NeedFull(t); !Night() {
 		t.Skip("it takes minutes: `make night` runs it, with WEFT_NIGHT=1")
+	}
+}
+
+// Together lets n parallel tests of a package run at once, unless -parallel says how many. It is for tests that wait more
+// than they work, and is called by TestMain.
+func Together(n int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(n)) // it is a number, and each test binary has the flag
 	}
 }
