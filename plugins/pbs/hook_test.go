@@ -86,7 +86,7 @@ func answer(dir string) int {
 type site struct {
 	*pbstest.Complex
 	t      *testing.T
-	python string
+	python *python
 	dir    string
 	hangs  string // the event in which weft-hook hangs
 
@@ -112,29 +112,62 @@ type ran struct {
 	} `json:"calls"`
 }
 
-// python is the interpreter for the hook file: WEFT_PYTHON, or python3.
-func python(t *testing.T) string {
-	t.Helper()
-	path, err := interpreter()
-	if err != nil {
-		t.Skip("NOT RUN: PBS's hook file, since there is no python3 here; `make test-deps` brings it")
-	}
-	return path
+// python runs hook files, each in a process of its own that it forks: to start an interpreter for each takes long.
+type python struct {
+	mu  sync.Mutex
+	in  *json.Encoder
+	out *json.Decoder
 }
 
-// interpreter asks the first python3 of the path which program it is: that may be a script that looks for one, several processes for each start.
-var interpreter = sync.OnceValues(func() (string, error) {
+// theInterpreter ends with the tests, by the end of its standard input.
+func theInterpreter(t *testing.T) *python {
+	t.Helper()
+	p, err := interpreter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p == nil {
+		t.Skip("NOT RUN: PBS's hook file, since there is no python3 here; `make test-deps` brings it")
+	}
+	return p
+}
+
+// interpreter is WEFT_PYTHON, or python3; nil: there is none. The first python3 of the path says which program it is: it
+// may be a script that looks for one.
+var interpreter = sync.OnceValues(func() (*python, error) {
 	name := os.Getenv("WEFT_PYTHON")
 	if name == "" {
 		name = "python3"
 	}
-	out, err := exec.Command(name, "-S", "-c", "import sys; print(sys.executable)").Output()
-	return strings.TrimSpace(string(out)), err
+	path, err := exec.Command(name, "-S", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		return nil, nil
+	}
+	cmd := exec.Command(strings.TrimSpace(string(path)), "-S", filepath.Join("testdata", "python", "run.py"))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &python{in: json.NewEncoder(in), out: json.NewDecoder(out)}, cmd.Start()
 })
+
+func (p *python) ask(question, answer any) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.in.Encode(question); err != nil {
+		return err
+	}
+	return p.out.Decode(answer)
+}
 
 func newSite(t *testing.T, hosts int, says map[string]saying) *site {
 	t.Helper()
-	s := &site{Complex: pbstest.New(hosts), t: t, python: python(t), dir: t.TempDir()}
+	s := &site{Complex: pbstest.New(hosts), t: t, python: theInterpreter(t), dir: t.TempDir()}
 	s.FailClose = true
 	s.Events = strings.Split(install.NodeEvents+","+install.ObitEvent+","+install.RoomEvent, ",")
 	s.Hook = s.run
@@ -224,20 +257,12 @@ func (s *site) event(given map[string]any) pbstest.Result {
 		s.t.Fatal(err)
 	}
 	s.write(host+".json", string(text))
-	stdin, err := json.Marshal(given)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var says bytes.Buffer
-	cmd := exec.Command(s.python, "-S", filepath.Join("testdata", "python", "run.py"), filepath.Join(s.dir, "weft_hook.py"), filepath.Join(s.dir, host+".json"))
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), &says
-	out, err := cmd.Output()
 	r := ran{Event: given["event"].(string) + " " + host}
-	if err == nil {
-		err = json.Unmarshal(out, &r)
+	asked := map[string]any{
+		"hook": filepath.Join(s.dir, "weft_hook.py"), "config": filepath.Join(s.dir, host+".json"), "event": given,
 	}
-	if err != nil {
-		s.t.Fatalf("%s: %v\n%s%s", r.Event, err, out, says.Bytes())
+	if err := s.python.ask(asked, &r); err != nil {
+		s.t.Fatalf("%s: %v", r.Event, err)
 	}
 	if r.Failed != "" {
 		s.t.Errorf("%s: the hook file failed: %s", r.Event, r.Failed)

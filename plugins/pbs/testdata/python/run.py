@@ -1,4 +1,5 @@
-"""Runs a hook file on one event: python3 run.py HOOK CONFIG < EVENT. It prints what the hook did, as JSON."""
+"""Runs hook files: each line of standard input is {"hook": FILE, "config": FILE, "event": EVENT}. For each it prints a
+line of JSON with what the hook did. Each runs in a process of its own, which has every module already."""
 import json
 import os
 import subprocess
@@ -10,8 +11,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import pbs  # noqa: E402
 
-pbs.given = json.load(sys.stdin)
-pbs.hook_config_filename = sys.argv[2]
 real = subprocess.run
 calls = []
 
@@ -36,16 +35,30 @@ def sleep(*_):
 
 nap = time.sleep
 subprocess.run, time.sleep = run, sleep
-failed = ""
-try:
-    with open(sys.argv[1]) as f:
-        exec(compile(f.read(), sys.argv[1], "exec"), {"__name__": "__main__"})
-    failed = "it neither accepted nor rejected"
-except SystemExit:
-    pass
-except BaseException:
-    failed = traceback.format_exc()
-out = dict(pbs.done, failed=failed, calls=calls)
-if pbs.given["event"] == "execjob_launch":
-    out["env"] = pbs.event().env.arrives()
-json.dump(out, sys.stdout)
+
+
+def event(asked):
+    pbs.given, pbs.hook_config_filename = asked["event"], asked["config"]
+    failed = ""
+    try:
+        with open(asked["hook"]) as f:
+            exec(compile(f.read(), asked["hook"], "exec"), {"__name__": "__main__"})
+        failed = "it neither accepted nor rejected"
+    except SystemExit:
+        pass
+    except BaseException:
+        failed = traceback.format_exc()
+    out = dict(pbs.done, failed=failed, calls=calls)
+    if pbs.given["event"] == "execjob_launch":
+        out["env"] = pbs.event().env.arrives()
+    return out
+
+
+for line in sys.stdin:
+    pid = os.fork()
+    if pid == 0:
+        print(json.dumps(event(json.loads(line))), flush=True)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    if status:
+        print(json.dumps({"failed": "its process ended with %d" % status}), flush=True)
