@@ -11,7 +11,7 @@ import (
 // TestAlias: Slurm's NodeName is not the name that a node has in its certificate. config.hcl's alias leads jobs to their nodes, and drains to Slurm's.
 func TestAlias(t *testing.T) {
 	t.Parallel()
-	both(t, setup{prefix: "nid", nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+	both(t, setup{prefix: "nid"}, func(t *testing.T, w *site) {
 		job := w.batch(bob, "srun sh -c "+quoted(show+"; sleep 300")+"\n", "-N2", "-o", w.path("out", "alias"))
 		var tasks []seen
 		until(t, "two tasks of job "+job+" say what they see", func() (bool, string) {

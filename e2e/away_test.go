@@ -38,7 +38,7 @@ func pause(t testing.TB, d time.Duration) {
 // TestAgentKilled: jobs that start and end while systemd waits before it starts a killed agent again notice nothing.
 func TestAgentKilled(t *testing.T) {
 	t.Parallel()
-	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+	both(t, setup{}, func(t *testing.T, w *site) {
 		ends := w.batch(bob, "sleep 300", "-N2", "-n2")
 		w.awaitState(ends, "RUNNING")
 		w.procs[agentOf("n1")].kill()
@@ -74,7 +74,7 @@ func TestAgentKilled(t *testing.T) {
 // TestAgentAway: a node that Slurm drains while its agent is away tells why when that is back, and Weft resumes it.
 func TestAgentAway(t *testing.T) {
 	t.Parallel()
-	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+	both(t, setup{}, func(t *testing.T, w *site) {
 		w.procs[agentOf("n1")].kill()
 		job := w.batch(alice, "echo RAN", "-N1", "-w", "n1", "-o", w.path("out", "away"))
 		until(t, "Slurm drains n1", func() (bool, string) {

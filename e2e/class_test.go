@@ -48,8 +48,8 @@ func TestClasses(t *testing.T) {
 			refused(w, "srun", "-N1", "echo", "RAN")
 			none(t, w)
 			// Others are served all the while.
-			out, err := w.as(bob, "srun", "-N4", "sh", "-c", show)
-			if err != nil || len(read(t, out)) != 4 {
+			out, err := w.as(bob, "srun", "-N2", "sh", "-c", show)
+			if err != nil || len(read(t, out)) != 2 {
 				t.Errorf("another user: %v\n%s", err, out)
 			}
 			w.clean()
@@ -107,7 +107,7 @@ func TestClasses(t *testing.T) {
 	})
 	t.Run("server dead", func(t *testing.T) {
 		t.Parallel()
-		both(t, setup{}, func(t *testing.T, w *site) {
+		both(t, setup{prolog: "10s"}, func(t *testing.T, w *site) {
 			w.procs[theServer].kill()
 			refused(w, "srun", "-N1", "-n1", "echo", "RAN")
 			job := w.batch(alice, "srun echo RAN", "-N2", "-o", w.path("out", "dead"))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/daemon/plugin"
+	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/hook"
 )
 
@@ -53,7 +54,7 @@ func (w *site) oneStep(u user, nodes string, n int) []seen {
 // TestNodeLost: slurmd and agent are killed at once. Slurm ends the job, and its VNI stays held until both are back and the node is clean.
 func TestNodeLost(t *testing.T) {
 	t.Parallel()
-	both(t, setup{pool: "2000-2003"}, func(t *testing.T, w *site) {
+	both(t, setup{pool: "2000-2003", nodes: four}, func(t *testing.T, w *site) {
 		job, tasks := w.steady(alice, "lost")
 		w.procs["n2"].kill()
 		w.procs[agentOf("n2")].kill()
@@ -191,14 +192,19 @@ func (w *site) killPluginOf(socket, kind string) {
 	})
 }
 
-// TestServerAway: jobs end while the server is away for two minutes; their nodes clean them, and all is accounted for when it is back.
+// TestServerAway: jobs end while the server is away for 15 s, and in a night for two minutes. Their nodes clean them,
+// and all is accounted for when it is back.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
-	both(t, setup{}, func(t *testing.T, w *site) {
+	both(t, setup{nodes: four}, func(t *testing.T, w *site) {
 		first, tasks := w.steady(alice, "first")
 		second, _ := w.steady(bob, "second", "-O")
 		w.procs[theServer].kill()
-		away, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		long := 15 * time.Second
+		if effort.Night() {
+			long = 2 * time.Minute
+		}
+		away, cancel := context.WithTimeout(t.Context(), long)
 		defer cancel()
 		w.mustRoot("scancel", first)
 		until(t, "the first job's nodes are clean without a server", func() (bool, string) { n := w.allServices(); return n == 2*nics, fmt.Sprint(n) })

@@ -18,16 +18,16 @@
 //	slurmctld stands still while jobs start                                    TestSlowController
 //	a NIC fails: drained with its reason, job requeued                         TestNICFails
 //	a service is busy at the end and goes later                                TestBusy
-//	one that does not go: drained, VNI held                                    TestBusyForGood
+//	one that does not go: drained, VNI held (in a night)                       TestBusyForGood
 //	weft drain and weft resume, and Slurm's own (Alloc alone)                  TestDrain
 //	slurmd and agent killed                                                    TestNodeLost
 //	slurmd, agent, driver, adapter, slurmctld, server killed, each alone       TestParts
 //	jobs start while a killed agent is away                                    TestAgentKilled
 //	a node that Slurm drains meanwhile tells why, and weft resume               TestAgentAway
 //	the server killed while jobs start and end                                 TestServerKilled
-//	the server away for two minutes                                            TestServerAway
+//	the server away for 15 s; in a night for two minutes                        TestServerAway
 //	Weft comes and goes while jobs run                                         TestMoveOver, TestMoveOverWithoutServer
-//	200 short jobs, four at a time                                             TestMany
+//	60 short jobs, four at a time; in a night 200                              TestMany
 //	PrivateData=jobs hides jobs from an ordinary User= (Alloc alone)           TestPrivateData, TestServerOfAUser
 //	Slurm's names of nodes are others than Weft's                              TestAlias
 //

@@ -35,7 +35,7 @@ func (w *site) agrees(node, why string) {
 func TestDrain(t *testing.T) {
 	needSlurm(t)
 	t.Parallel()
-	w := newSite(t, setup{alloc: true, nodes: []string{"n1", "n2"}})
+	w := newSite(t, setup{alloc: true})
 	weft := func(args ...string) {
 		t.Helper()
 		if out, err := w.weft(args...); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/drivers/sim"
 )
 
@@ -32,7 +33,7 @@ func (w *site) drained(node string) string {
 // TestNICFails: the node goes out of service with a reason that a person can act on, the job starts elsewhere.
 func TestNICFails(t *testing.T) {
 	t.Parallel()
-	both(t, setup{}, func(t *testing.T, w *site) {
+	both(t, setup{nodes: four}, func(t *testing.T, w *site) {
 		w.fault("n1", sim.Fault{Kind: sim.Fail, Device: "cxi1", Call: sim.CallCreate, Nth: 1})
 		job := w.batch(alice, show, "-N2", "-w", "n[1-2]", "--requeue", "-o", w.path("out", "nic"), "--open-mode=append")
 		if !w.alloc { // n2 has no Prolog then
@@ -130,10 +131,13 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestBusyForGood: a service that does not go within five minutes. Its node is drained, its VNI held; both end when it goes after all and root resumes the node.
+// TestBusyForGood: a service that does not go within five minutes. Its node is drained, its VNI held; both end when it
+// goes after all and root resumes the node. No setting shortens the five minutes, so a night waits for them; core/node
+// and core/engine have tests of both ends of them, and TestNICFails and TestDrain of Weft's drains in Slurm.
 func TestBusyForGood(t *testing.T) {
 	t.Parallel()
-	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+	effort.NeedNight(t)
+	both(t, setup{}, func(t *testing.T, w *site) {
 		job := w.batch(alice, show+"\nsleep 300", "-N1", "-w", "n1", "-o", w.path("out", "busy"))
 		var tasks []seen
 		until(t, "the job says what it sees", func() (bool, string) {

@@ -53,7 +53,7 @@ func TestCancel(t *testing.T) {
 			// Its time is over.
 			job = w.batch(alice, "sleep 300", "-N1", "-t", "1")
 			until(t, "the job has its services", func() (bool, string) { n := w.allServices(); return n == nics, fmt.Sprint(n) })
-			w.mustRoot("scontrol", "update", "JobId="+job, "TimeLimit=0:01")
+			w.mustRoot("scontrol", "update", "JobId="+job, "EndTime=now+1")
 			w.awaitState(job, "TIMEOUT", "")
 			w.clean()
 			w.nothingDrained()
@@ -149,7 +149,7 @@ func TestArray(t *testing.T) {
 func TestShrink(t *testing.T) {
 	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
-		job := w.batch(alice, "srun sleep 300", "-N2", "-w", "n[1-2]")
+		job := w.batch(alice, "srun sleep 300\nsleep 300", "-N2", "-w", "n[1-2]") // the step ends with its node
 		until(t, "the job has its services", func() (bool, string) { n := w.allServices(); return n == 2*nics, fmt.Sprint(n) })
 		w.mustRoot("scontrol", "update", "JobId="+job, "NodeList=n1")
 		until(t, "n2 is clean", func() (bool, string) { n := len(w.services("n2")); return n == 0, fmt.Sprint(n) })
@@ -178,7 +178,7 @@ func TestGrow(t *testing.T) {
 	t.Parallel()
 	// Both jobs have a license: slurmctld of 25.11 and 26.05 ends by SIGSEGV where one to be grown has none
 	// (src/slurmctld/job_mgr.c, _valid_license_job_expansion, reads a list that is not there).
-	s := setup{nodes: []string{"n1", "n2"}, lines: []string{
+	s := setup{lines: []string{
 		"SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1,permit_job_expansion", "Licenses=any:9",
 	}}
 	both(t, s, func(t *testing.T, w *site) {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,18 +20,10 @@ var bin string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 // together is how many systems run at once, unless -parallel says. They wait more than they work.
-const together = "4"
+const together = 6
 
 func run(m *testing.M) int {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		if err := flag.Set("test.parallel", together); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
+	effort.Together(together)
 	if err := choose(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

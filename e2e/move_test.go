@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // what runs Prolog on the second of its nodes.
 func TestMoveOver(t *testing.T) {
 	t.Parallel()
-	both(t, setup{bare: true}, func(t *testing.T, w *site) {
+	both(t, setup{bare: true, nodes: four}, func(t *testing.T, w *site) {
 		job, gate := w.waiting("old")
 		w.settled()
 
@@ -48,7 +47,7 @@ func TestMoveOver(t *testing.T) {
 func TestMoveOverWithoutServer(t *testing.T) {
 	needSlurm(t)
 	t.Parallel()
-	w := newSite(t, setup{bare: true, nodes: []string{"n1", "n2"}})
+	w := newSite(t, setup{bare: true})
 	job, gate := w.waiting("old")
 	w.settled()
 	w.procs[theServer].stop()
@@ -85,13 +84,16 @@ func (w *site) waiting(name string) (job, gate string) {
 	return job, gate
 }
 
-// settled waits until the jobs of now are so old that a Prolog which still comes for one is a later step's. That cannot be had sooner: the agent asks Slurm
-// since when a job runs.
+// settled waits until the jobs of now are older than the agents. Without Alloc it waits until they are so old that a
+// Prolog which still comes for one is a later step's. That cannot be had sooner: the agent asks Slurm since when a job
+// runs.
 func (w *site) settled() {
 	w.t.Helper()
-	old, cancel := context.WithTimeout(w.t.Context(), agent.Settling+2*time.Second)
-	defer cancel()
-	<-old.Done()
+	age := 2 * time.Second // Slurm tells whole seconds
+	if !w.alloc {
+		age += agent.Settling
+	}
+	pause(w.t, age)
 }
 
 // plain waits for the end of a job and fails the test unless the tasks of its step ran without a VNI.

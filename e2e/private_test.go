@@ -16,7 +16,7 @@ import (
 // does nothing: Slurm's answers alone can end the job, and do once root asks.
 func TestServerOfAUser(t *testing.T) {
 	t.Parallel()
-	w := newSite(t, setup{alloc: true, nodes: []string{"n1", "n2"}, lines: []string{"PrivateData=jobs"},
+	w := newSite(t, setup{alloc: true, lines: []string{"PrivateData=jobs"},
 		hooks: map[string]string{"epilog": "exit 0"}})
 	w.mustAs(alice, "salloc", "--no-shell", "-J", "idle", "-N2")
 	job := strings.TrimSpace(w.mustRoot("squeue", "-h", "-n", "idle", "-o", "%i"))

@@ -81,20 +81,22 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// longest is the most that passes between two looks. Each look starts a program, and the systems of other tests need
+// the processors, too.
+const longest = 200 * time.Millisecond
+
 // until waits for what must come.
 func until(t testing.TB, what string, so func() (ok bool, seen string)) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for {
+	for again := 20 * time.Millisecond; ; again = min(2*again, longest) {
 		ok, seen := so()
 		if ok {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(again):
 		case <-limit.C:
 			t.Fatalf("%s: not within %s; last seen: %s", what, patience, seen)
 		}

@@ -61,7 +61,7 @@ func TestRefusedForNow(t *testing.T) {
 		}
 		w.nothingDrained()
 	}
-	both(t, setup{pool: "2000-2000"}, func(t *testing.T, w *site) {
+	both(t, setup{pool: "2000-2000", prolog: "10s"}, func(t *testing.T, w *site) {
 		holder := w.batch(bob, "sleep 300", "-N1", "-n1")
 		until(t, "the one VNI is taken", func() (bool, string) { n := w.allServices(); return n == nics, fmt.Sprint(n) })
 		ends(t, w, "pool", "pool")

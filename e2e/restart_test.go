@@ -15,19 +15,23 @@ func TestTasksOfARestartedNIC(t *testing.T) {
 	needSlurm(t)
 	w := newSite(t, setup{nodes: []string{"n1"}, alloc: true})
 	must(t, os.Chmod(w.path("n1.nic"), 0o700))
-	job := w.batch(alice, "sleep 300", "-N1")
-	w.awaitState(job, "RUNNING")
+	out := w.path("out", "script")
+	job := w.batch(alice, "echo BEGUN\nsleep 300", "-N1", "-o", out)
+	until(t, "the script is past its own TaskProlog", func() (bool, string) {
+		text := tail(out, 1<<12)
+		return strings.Contains(text, "BEGUN"), text
+	})
 	step := func() (string, error) { return w.as(alice, "srun", "--jobid="+job, "--overlap", "sh", "-c", show) }
-	out, err := step()
-	if tasks := read(t, out); err != nil || len(tasks) != 1 {
-		t.Fatalf("before the restart: %v\n%s", err, out)
+	said, err := step()
+	if tasks := read(t, said); err != nil || len(tasks) != 1 {
+		t.Fatalf("before the restart: %v\n%s", err, said)
 	} else {
 		w.isolated(tasks[0])
 	}
 	w.fault("n1", sim.Fault{Kind: sim.Reload})
-	out, err = step()
-	if err == nil || len(read(t, out)) != 0 || !strings.Contains(out, "its driver was loaded again") {
-		t.Errorf("after the restart: %v\n%s", err, out)
+	said, err = step()
+	if err == nil || len(read(t, said)) != 0 || !strings.Contains(said, "its driver was loaded again") {
+		t.Errorf("after the restart: %v\n%s", err, said)
 	}
 	w.mustRoot("scancel", job)
 	w.clean()

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,11 +36,12 @@ type site struct {
 // setup is in what sites differ.
 type setup struct {
 	alloc      bool              // PrologFlags=Alloc
+	prolog     string            // prolog_timeout with Alloc, default 30s: srun waits for every Prolog
 	lines      []string          // more lines of slurm.conf
 	pool       string            // VNIs of pool "jobs"; default 2000-2999
 	quarantine string            // default 1s, the least
 	policy     string            // one more file of the policy
-	nodes      []string          // default n1 to n4
+	nodes      []string          // default n1 and n2
 	prefix     string            // of Slurm's name of a node, before Weft's; config.hcl's alias maps them
 	bare       bool              // Slurm without the hooks, Weft's daemons run
 	spank      bool              // slurmstepd asks by weft.so; Epilog is the only hook
@@ -47,6 +49,9 @@ type setup struct {
 	hooked     bool              // spank: beside the three hooks
 	hooks      map[string]string // other scripts for prolog, taskprolog and epilog: {} stands for the call of weft-hook
 }
+
+// four are the nodes of a test of which some see nothing of a job.
+var four = []string{"n1", "n2", "n3", "n4"}
 
 // theServer is the server's name among the processes; a node's agent is "agent-" and the node.
 const theServer = "server"
@@ -58,7 +63,7 @@ func newSite(t testing.TB, s setup) *site {
 	t.Helper()
 	needSlurm(t)
 	if s.nodes == nil {
-		s.nodes = []string{"n1", "n2", "n3", "n4"}
+		s.nodes = []string{"n1", "n2"}
 	}
 	if s.pool == "" {
 		s.pool = "2000-2999"
@@ -187,8 +192,8 @@ func (w *site) policies() {
 func (w *site) configs() {
 	w.t.Helper()
 	limit := ""
-	if w.alloc { // srun waits for every Prolog
-		limit = "\n  prolog_timeout = \"30s\""
+	if w.alloc {
+		limit = fmt.Sprintf("\n  prolog_timeout = %q", cmp.Or(w.prolog, "30s"))
 	}
 	if w.prefix != "" {
 		var pairs []string

@@ -48,7 +48,7 @@ func (w *site) output(path string) string {
 // TestSpank: without Prolog, TaskProlog and PrologFlags=Alloc every task has its network, or does not start.
 func TestSpank(t *testing.T) {
 	t.Parallel()
-	w := newSite(t, setup{nodes: []string{"n1", "n2"}, spank: true})
+	w := newSite(t, setup{spank: true})
 	whole := func(text string, want int) {
 		t.Helper()
 		all := read(t, text)
@@ -99,7 +99,7 @@ func TestSpank(t *testing.T) {
 // TestSpankRefuses: who may not start reads why, and no node is drained for it.
 func TestSpankRefuses(t *testing.T) {
 	t.Parallel()
-	w := newSite(t, setup{nodes: []string{"n1", "n2"}, spank: true})
+	w := newSite(t, setup{spank: true})
 	const why = "weft: option \"--network=nonsense\""
 	started := w.path("out", "started")
 	check := func(what, text string) {
@@ -163,7 +163,7 @@ func TestSpankBesideHooks(t *testing.T) {
 	t.Parallel()
 	effort.NeedFull(t)
 	for _, alloc := range []bool{true, false} {
-		w := newSite(t, setup{nodes: []string{"n1", "n2"}, spank: true, hooked: true, alloc: alloc})
+		w := newSite(t, setup{spank: true, hooked: true, alloc: alloc})
 		for _, s := range read(t, w.mustAs(alice, "srun", "-N2", "-n4", "sh", "-c", show)) {
 			w.isolated(s)
 		}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/drivers/sim/kernel"
 )
 
@@ -121,7 +121,7 @@ func TestStart(t *testing.T) {
 // TestShells are the ways to start processes that no step of Slurm's starts.
 func TestShells(t *testing.T) {
 	t.Parallel()
-	both(t, setup{}, func(t *testing.T, w *site) {
+	both(t, setup{nodes: []string{"n1", "n2", "n3"}}, func(t *testing.T, w *site) {
 		// The batch shell and what it starts; a job of one node.
 		job := w.batch(alice, show+"\nsh -c "+quoted("sh -c "+quoted(show)+"; true")+"\n", "-N1", "-o", w.path("out", "shell"))
 		w.awaitState(job, "COMPLETED", "FAILED")
@@ -145,9 +145,7 @@ func TestShells(t *testing.T) {
 			want = nics
 		}
 		until(t, "n2 is as PrologFlags have it", func() (bool, string) { n := len(w.services("n2")); return n == want, fmt.Sprint(n) })
-		later, cancel := context.WithTimeout(t.Context(), time.Minute) // longer than any answer about the job is kept
-		defer cancel()
-		<-later.Done()
+		pause(t, engine.DefaultRules.Fresh+5*time.Second) // longer than any answer about the job is kept
 		w.touch(gate)
 		w.awaitState(job, "COMPLETED", "FAILED")
 		tasks = read(t, tail(w.path("out", "late"), 1<<16))
@@ -242,7 +240,7 @@ func TestShared(t *testing.T) {
 // TestWarned: a job's owner reads a warning once in its output, however many nodes, steps and tasks the job has.
 func TestWarned(t *testing.T) {
 	t.Parallel()
-	both(t, setup{nodes: []string{"n1", "n2"}}, func(t *testing.T, w *site) {
+	both(t, setup{}, func(t *testing.T, w *site) {
 		const option = "--network=nic_distribution_count=2"
 		once := func(out string) {
 			t.Helper()

@@ -89,7 +89,7 @@ func byStep(t testing.TB, tasks []seen) map[string]string {
 // TestSteps: each of a job's concurrent steps has its own VNI, which is the job's again when it ends.
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	w := newSite(t, setup{nodes: []string{"n1", "n2"}, spank: true, policy: stepPolicy})
+	w := newSite(t, setup{spank: true, policy: stepPolicy})
 	job, script := w.allocation("steps")
 	own := script.VNIs // the job's
 	if strings.Contains(own, ",") {
