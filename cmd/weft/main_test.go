@@ -12,6 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 var update = flag.Bool("update", false, "write the golden parts of the scripts anew")
@@ -20,6 +22,7 @@ var update = flag.Bool("update", false, "write the golden parts of the scripts a
 type suite struct{ *testing.M }
 
 func (s suite) Run() int {
+	effort.Together(4)
 	// Scripts run weft as other users, who cannot enter the folder that testscript makes for it.
 	if path, err := exec.LookPath("weft"); err == nil {
 		_ = os.Chmod(filepath.Dir(filepath.Dir(path)), 0o711)

@@ -64,6 +64,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "mount":
+				return exec.Command("unshare", "--mount", "true").Run() == nil, nil
 			case "spank":
 				_, err := os.Stat("/usr/include/slurm/spank.h")
 				return err == nil, nil
@@ -191,19 +193,20 @@ func cmdRepeat(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[1], n)), 0o644))
 }
 
+// longest is the most that passes between two looks, of which many start a program.
+const longest = 100 * time.Millisecond
+
 // again tries until what is hoped for is so.
 func again(ts *testscript.TestScript, what string, so func() (bool, string)) {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for {
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longest) {
 		ok, seen := so()
 		if ok {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-limit.C:
 			ts.Fatalf("%s: not within %s; last seen: %s", what, patience, seen)
 		}

@@ -279,17 +279,15 @@ func (d *daemons) ask(node, verb string, in, out any) error {
 // until waits for what must come. Nothing waits that long when all is well.
 func (d *daemons) until(what string, so func() (bool, string)) {
 	d.t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	limit := time.NewTimer(3 * patience)
 	defer limit.Stop()
-	for {
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longest) {
 		ok, seen := so()
 		if ok {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-limit.C:
 			d.t.Fatalf("%s: not within %s; last seen: %s", what, 3*patience, seen)
 		}
