@@ -8,8 +8,8 @@ import (
 	"github.com/weft-hpc/weft/dev/effort"
 )
 
-// TestMany: 60 short jobs, and in a night 200, four at a time: three and more for each VNI. At the end nothing is left on
-// any NIC, and every VNI is accounted for.
+// TestMany: 60 short jobs, and in a night 200, four at a time: three and more for each VNI. At the end nothing is left
+// on any NIC, and every VNI is accounted for.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	jobs := 60

@@ -33,7 +33,8 @@ func TestScenes(t *testing.T) {
 	for _, spank := range []bool{true, false} {
 		t.Run(fmt.Sprintf("spank=%v", spank), func(t *testing.T) {
 			t.Parallel()
-			w := newSite(t, setup{nodes: four, spank: spank, alloc: !spank, lines: sceneLines, policy: "deny \"a closed reservation\" {\n" +
+			w := newSite(t, setup{nodes: four, spank: spank, alloc: !spank, lines: sceneLines,
+				policy: "deny \"a closed reservation\" {\n" +
 				"  when    = job.reservation == \"closed\"\n  message = \"this reservation is closed\"\n}\n"})
 			for name, try := range scenes {
 				t.Run(name, func(t *testing.T) {
