@@ -35,7 +35,7 @@ func TestScenes(t *testing.T) {
 			t.Parallel()
 			w := newSite(t, setup{nodes: four, spank: spank, alloc: !spank, lines: sceneLines,
 				policy: "deny \"a closed reservation\" {\n" +
-				"  when    = job.reservation == \"closed\"\n  message = \"this reservation is closed\"\n}\n"})
+					"  when    = job.reservation == \"closed\"\n  message = \"this reservation is closed\"\n}\n"})
 			for name, try := range scenes {
 				t.Run(name, func(t *testing.T) {
 					defer func(was testing.TB) { w.t = was }(w.t)
