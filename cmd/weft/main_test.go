@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden parts of the scripts a
 type suite struct{ *testing.M }
 
 func (s suite) Run() int {
-	effort.Together(4)
+	effort.Together(6)
 	// Scripts run weft as other users, who cannot enter the folder that testscript makes for it.
 	if path, err := exec.LookPath("weft"); err == nil {
 		_ = os.Chmod(filepath.Dir(filepath.Dir(path)), 0o711)
