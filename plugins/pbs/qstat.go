@@ -1,11 +1,9 @@
 package pbs
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -46,217 +44,136 @@ const (
 	maxHosts = 4 << 20 // bytes of exec_host
 )
 
-// errQuoted is an answer that is no JSON as qstat writes it.
-var errQuoted = errors.New("it is not the JSON that qstat -F json gives")
-
-// readJobs reads what `qstat -f -F json` says: {"timestamp": …, "Jobs": {"42.pbs1": {"job_state": "R", …}, …}}, without Jobs where there is none. A job of
-// which one attribute cannot be read spoils the answer: it must neither be missed nor taken for another. What its user wrote freely spoils nothing but the
-// job: qstat shows a value that reads as JSON as such (OpenPBS 23.06), so that `qsub -A null` or `-A '[1]'` is anybody's to write.
+// readJobs reads an answer of `qstat -f -F dsv`. An attribute that pbs_server writes and that cannot be read spoils the
+// answer: its job must neither be missed nor taken for another. Whatever a user writes freely spoils nothing but the job.
 func readJobs(text []byte) ([]row, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	var all []row
+	all := []row{}
 	seen := map[string]bool{}
-	err := object(d, func(key string) error {
-		if key != "Jobs" {
-			return pass(d)
+	err := records(string(text), func(id string, attributes []attribute) error {
+		if seen[id] {
+			return errTwice
 		}
-		if all != nil {
-			return errors.New("it has Jobs twice")
+		seen[id] = true
+		if len(seen) > maxJobs {
+			return errors.New("there are more than " + strconv.Itoa(maxJobs) + " jobs")
 		}
-		all = []row{}
-		return object(d, func(id string) error {
-			if seen[id] {
-				return errors.New("job " + strconv.Quote(core.Clip(id)) + ": it is there twice")
-			}
-			if len(all) == maxJobs {
-				return errors.New("there are more than " + strconv.Itoa(maxJobs) + " jobs")
-			}
-			seen[id] = true
-			r, err := readJob(d, id)
-			if err == nil && !isArray(id) {
-				all = append(all, r)
-			}
-			return err
-		})
+		if isArray(id) {
+			return nil
+		}
+		r, err := readJob(id, attributes)
+		all = append(all, r)
+		return err
 	})
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errQuoted
-		}
-	}
 	return all, err
 }
 
-// object reads an object and calls member at each value.
-func object(d *json.Decoder, member func(key string) error) error {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return errQuoted
-	}
-	for d.More() {
-		t, err := d.Token()
-		key, ok := t.(string)
-		if err != nil || !ok {
-			return errQuoted
-		}
-		if err := member(key); err != nil {
-			return err
-		}
-	}
-	if t, err := d.Token(); err != nil || t != json.Delim('}') {
-		return errQuoted
-	}
-	return nil
-}
-
-// pass passes over a value.
-func pass(d *json.Decoder) error {
-	var ignored json.RawMessage
-	if d.Decode(&ignored) != nil {
-		return errQuoted
-	}
-	return nil
-}
-
-func readJob(d *json.Decoder, id string) (row, error) {
+func readJob(id string, all []attribute) (row, error) {
 	r := row{id: id}
-	if !isArray(id) {
-		if err := checkJob(id); err != nil {
-			return r, err
-		}
+	if err := checkJob(id); err != nil {
+		return r, err
 	}
 	seen := map[string]bool{}
-	err := object(d, func(name string) error {
-		read := attributes[name]
-		if read == nil {
-			return pass(d)
+	for _, a := range all {
+		read := attributes[a.name]
+		resource, listed := strings.CutPrefix(a.name, "Resource_List.")
+		if read == nil && !listed {
+			continue
 		}
-		if seen[name] {
-			return errors.New("job " + id + ": its " + name + " is there twice")
+		if seen[a.name] {
+			return r, fmt.Errorf("its %s: %w", a.name, errTwice)
 		}
-		seen[name] = true
-		var raw json.RawMessage
-		if d.Decode(&raw) != nil {
-			return errQuoted
+		seen[a.name] = true
+		switch {
+		case listed:
+			r.readResource(resource, a.value)
+		case !read(&r, a.value):
+			return r, errors.New("its " + a.name + " is " + strconv.Quote(core.Clip(a.value)))
 		}
-		if err := read(&r, raw); err != nil && !isArray(id) {
-			return errors.New("job " + id + ": its " + name + " is " + strconv.Quote(core.Clip(string(raw))))
-		}
-		return nil
-	})
-	if err == nil && !isArray(id) && (r.state == "" || r.submitted == 0) {
-		err = errors.New("job " + id + ": it has no job_state or no ctime")
 	}
-	return r, err
+	if r.state == "" || r.submitted == 0 {
+		return r, errors.New("it has no job_state or no ctime")
+	}
+	return r, nil
 }
-
-var errValue = errors.New("it cannot be read")
 
 // attrAccount is the attribute that a user writes freely, besides the resources.
 const attrAccount = "Account_Name"
 
-// attributes are read of a job. Whatever else qstat shows of it is passed over: most of that is its user's text.
-var attributes = map[string]func(r *row, raw json.RawMessage) error{
-	"job_state":     word(1, func(r *row) *string { return &r.state }),
-	"substate":      func(r *row, raw json.RawMessage) error { return json.Unmarshal(raw, &r.substate) },
-	"euser":         word(maxWord, func(r *row) *string { return &r.user }),
-	"egroup":        word(maxWord, func(r *row) *string { return &r.group }),
-	"queue":         word(maxWord, func(r *row) *string { return &r.queue }),
-	attrAccount:     (*row).readAccount,
-	"ctime":         moment(func(r *row) *int64 { return &r.submitted }),
-	"stime":         moment(func(r *row) *int64 { return &r.started }),
-	"run_count":     (*row).readRuns,
-	"exec_host":     word(maxHosts, func(r *row) *string { return &r.hosts }),
-	"Rerunable":     (*row).readRerunable,
-	"reserve_ID":    word(maxWord, func(r *row) *string { return &r.reserved }),
-	"Resource_List": (*row).readResources,
+// attributes are read of a job, beside Resource_List. Whatever else qstat shows is passed over: most of it is its user's
+// text.
+var attributes = map[string]func(r *row, value string) bool{
+	"job_state":  word(1, func(r *row) *string { return &r.state }),
+	"substate":   func(r *row, v string) (ok bool) { r.substate, ok = whole(v); return ok },
+	"euser":      word(maxWord, func(r *row) *string { return &r.user }),
+	"egroup":     word(maxWord, func(r *row) *string { return &r.group }),
+	"queue":      word(maxWord, func(r *row) *string { return &r.queue }),
+	attrAccount:  (*row).readAccount,
+	"ctime":      moment(func(r *row) *int64 { return &r.submitted }),
+	"stime":      moment(func(r *row) *int64 { return &r.started }),
+	"run_count":  (*row).readRuns,
+	"exec_host":  word(maxHosts, func(r *row) *string { return &r.hosts }),
+	"Rerunable":  func(r *row, v string) bool { r.rerunable = v == "True"; return true },
+	"reserve_ID": word(maxWord, func(r *row) *string { return &r.reserved }),
 }
 
 // word reads a text of at most so many bytes.
-func word(most int, to func(*row) *string) func(*row, json.RawMessage) error {
-	return func(r *row, raw json.RawMessage) error {
-		s, ok := scalar(raw)
-		if !ok || len(s) > most {
-			return errValue
-		}
+func word(most int, to func(*row) *string) func(*row, string) bool {
+	return func(r *row, value string) bool {
+		s, ok := plain(value)
 		*to(r) = s
-		return nil
+		return ok && len(s) <= most
 	}
 }
 
-func moment(to func(*row) *int64) func(*row, json.RawMessage) error {
-	return func(r *row, raw json.RawMessage) error {
-		s, _ := scalar(raw)
-		t, err := time.Parse(time.ANSIC, s)
-		if err != nil || t.Unix() <= 0 {
-			return errValue
-		}
+func whole(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
+
+func moment(to func(*row) *int64) func(*row, string) bool {
+	return func(r *row, value string) bool {
+		t, err := time.Parse(time.ANSIC, value)
 		*to(r) = t.Unix()
-		return nil
+		return err == nil && t.Unix() > 0
 	}
 }
 
-func (r *row) readAccount(raw json.RawMessage) error {
-	if word(maxWord, func(r *row) *string { return &r.account })(r, raw) != nil {
-		r.odd = attrAccount
+func (r *row) readAccount(value string) bool {
+	if !word(maxWord, func(r *row) *string { return &r.account })(r, value) {
+		r.account, r.odd = "", attrAccount
 	}
-	return nil
+	return true
 }
 
-func (r *row) readRerunable(raw json.RawMessage) error {
-	s, ok := scalar(raw)
-	r.rerunable = s == "True"
-	if !ok {
-		return errValue
+// readRuns takes a count that no run of Weft's has as the highest: a job's owner can set it by qalter, to what a long
+// holds.
+func (r *row) readRuns(value string) bool {
+	n, ok := whole(value)
+	if n < 0 || n > math.MaxUint32 {
+		n = math.MaxUint32
 	}
-	return nil
+	r.runs = uint32(n)
+	return ok
 }
 
-// readRuns takes a count that is too high for any run of Weft's as the highest: a job's owner can raise it by qalter, to what a long holds.
-func (r *row) readRuns(raw json.RawMessage) error {
-	var n float64 // qstat writes a long one as 1e+15
-	if json.Unmarshal(raw, &n) != nil || n < 0 || n != math.Trunc(n) {
-		return errValue
-	}
-	r.runs = uint32(min(n, math.MaxUint32))
-	return nil
-}
-
-// readResources keeps what the job asks of Weft.
-func (r *row) readResources(raw json.RawMessage) error {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil {
-		return errValue
-	}
-	r.place, _ = scalar(all["place"])
-	r.walltime, _ = scalar(all["walltime"])
-	for name, v := range all {
-		key, ours := strings.CutPrefix(name, prefix)
-		if !ours {
-			continue
-		}
-		s, ok := scalar(v)
-		if !ok || len(s) > maxWord {
-			r.odd = prefix + core.Clip(key)
-			continue
-		}
+// readResource keeps what the job asks of Weft.
+func (r *row) readResource(name, value string) {
+	key, ours := strings.CutPrefix(name, prefix)
+	s, ok := plain(value)
+	switch {
+	case name == "place":
+		r.place = s
+	case name == "walltime":
+		r.walltime = s
+	case !ours:
+	case !ok || len(s) > maxWord:
+		r.odd = prefix + core.Clip(key)
+	default:
 		if r.wanted == nil {
 			r.wanted = map[string]string{}
 		}
 		r.wanted[key] = s
 	}
-	return nil
-}
-
-// scalar is a value's text. qstat writes whatever reads as a number, true or false without quotes, so that a queue named 7 comes as a number.
-func scalar(raw json.RawMessage) (string, bool) {
-	switch {
-	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
-		return "", false
-	case raw[0] != '"':
-		return string(raw), true
-	}
-	var s string
-	return s, json.Unmarshal(raw, &s) == nil
 }
 
 // Exit codes of PBS's commands: the error's number, modulo 256 (pbs_error.h).
@@ -274,7 +191,7 @@ func over(err error) bool {
 
 // jobs asks qstat for all jobs, tasks of arrays among them.
 func (p *Plugin) jobs(ctx context.Context) ([]row, error) {
-	text, err := p.run(ctx, "qstat", "-t", "-f", "-F", "json")
+	text, err := p.run(ctx, "qstat", "-t", "-f", "-F", "dsv", "-D", string(delimiter))
 	if err != nil {
 		return nil, command.Away(err)
 	}
@@ -288,7 +205,7 @@ func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
-	text, err := p.run(ctx, "qstat", "-x", "-f", "-F", "json", id)
+	text, err := p.run(ctx, "qstat", "-x", "-f", "-F", "dsv", "-D", string(delimiter), id)
 	if over(err) {
 		return nil, nil
 	}
@@ -310,7 +227,7 @@ func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 func parsed(text []byte) ([]row, error) {
 	all, err := readJobs(text)
 	if err != nil {
-		return nil, core.Errorf(core.SchedulerAway, "qstat: %w", err).WithRemedy("see what `qstat -f -F json` says, as root on this host; OpenPBS 20 and newer have it")
+		return nil, core.Errorf(core.SchedulerAway, "qstat: %w", err).WithRemedy("see what `qstat -f -F dsv` says, as root on this host; OpenPBS 20 and newer have it")
 	}
 	return all, nil
 }

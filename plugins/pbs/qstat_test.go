@@ -1,98 +1,72 @@
 package pbs
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 )
 
-// As qstat of OpenPBS 23.06 writes a job: what reads as JSON is not quoted, times are ctime(3)'s.
-const oneJob = `{
-    "timestamp":1795836300,
-    "pbs_version":"23.06.06",
-    "pbs_server":"pbs1",
-    "Jobs":{
-        "42.pbs1":{
-            "Job_Name":"STDIN",
-            "Job_Owner":"ann@login1",
-            "job_state":"R",
-            "queue":7,
-            "server":"pbs1",
-            "Account_Name":"1234",
-            "ctime":"Sat Nov  7 07:26:45 2026",
-            "exec_host":"n1/0*4+n2/0*4",
-            "exec_vnode":"(n1:ncpus=4)+(n2:ncpus=4)",
-            "Rerunable":"True",
-            "reserve_ID":"R7.pbs1",
-            "Resource_List":{
-                "ncpus":8,
-                "walltime":"26:30:00",
-                "select":"2:ncpus=4",
-                "slingshot_tcs":"LOW_LATENCY",
-                "slingshot_depth":16,
-                "slingshot_job_vni":"True"
-            },
-            "stime":"Sat Nov  7 07:26:47 2026",
-            "substate":42,
-            "Variable_List":{
-                "PBS_O_HOME":"/users/ann",
-                "job_state":"F",
-                "X":{"job_state":"F"}
-            },
-            "euser":"ann",
-            "egroup":"staff",
-            "run_count":3
-        },
-        "43[].pbs1":{"job_state":"B","ctime":"Sat Nov  7 07:26:45 2026"}
-    }
-}`
+// As qstat -f -F dsv of OpenPBS 23.06 writes jobs: times are ctime(3)'s.
+const twoJobs = "Job Id: 42.pbs1|Job_Name=STDIN|Job_Owner=ann@login1|job_state=R|queue=7|server=pbs1|Account_Name=1e3" +
+	"|ctime=Sat Nov  7 07:26:45 2026|exec_host=n1/0*4+n2/0*4|exec_vnode=(n1:ncpus=4)+(n2:ncpus=4)|Rerunable=True" +
+	"|Resource_List.ncpus=8|Resource_List.walltime=26:30:00|Resource_List.place=pack|Resource_List.slingshot_tcs=LOW_LATENCY" +
+	"|Resource_List.slingshot_depth=16|Resource_List.slingshot_job_vni=True|stime=Sat Nov  7 07:26:47 2026|substate=42" +
+	"|Variable_List=PBS_O_HOME=/users/ann,job_state=F,X=a\\|job_state=F|euser=ann|egroup=staff|run_count=3" +
+	"|reserve_ID=R7.pbs1|project=_pbs_project_default\n" +
+	"Job Id: 43[].pbs1|Job_Name=a|job_state=B|ctime=Sat Nov  7 07:26:45 2026\n"
 
 func TestReadJobs(t *testing.T) {
-	got, err := readJobs([]byte(oneJob))
+	got, err := readJobs([]byte(twoJobs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []row{{
-		id: "42.pbs1", state: "R", substate: 42, user: "ann", group: "staff", queue: "7", account: "1234", submitted: 1794036405, started: 1794036407, runs: 3,
-		hosts: "n1/0*4+n2/0*4", rerunable: true, reserved: "R7.pbs1", walltime: "26:30:00", wanted: map[string]string{"tcs": "LOW_LATENCY", "depth": "16", "job_vni": "True"},
+		id: "42.pbs1", state: "R", substate: 42, user: "ann", group: "staff", queue: "7", account: "1e3",
+		submitted: 1794036405, started: 1794036407, runs: 3, hosts: "n1/0*4+n2/0*4", rerunable: true, reserved: "R7.pbs1",
+		walltime: "26:30:00", place: "pack", wanted: map[string]string{"tcs": "LOW_LATENCY", "depth": "16", "job_vni": "True"},
 	}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := readJobs([]byte(`{"timestamp":1,"pbs_version":"23.06.06","pbs_server":"pbs1"}`)); err != nil || len(got) != 0 {
+	if got, err := readJobs(nil); err != nil || len(got) != 0 {
 		t.Errorf("no jobs: %v, %v", got, err)
 	}
 }
 
 // An answer that cannot be read whole is none: a job that was missed would be taken for gone.
 func TestReadJobsRefuses(t *testing.T) {
-	job := func(more string) string {
-		return `{"Jobs":{"42.pbs1":{"job_state":"R","ctime":"Sat Nov  7 07:26:45 2026"` + more + `}}}`
-	}
+	const ctime = "|ctime=Sat Nov  7 07:26:45 2026"
+	job := func(more string) string { return "Job Id: 42.pbs1|Job_Name=a|job_state=R" + ctime + more + "\n" }
 	for name, text := range map[string]string{
-		"nothing":            "",
-		"cut short":          oneJob[:len(oneJob)-3],
-		"more behind it":     oneJob + "{}",
-		"a list":             "[]",
-		"jobs in a list":     `{"Jobs":[]}`,
-		"jobs twice":         `{"Jobs":{},"Jobs":{}}`,
-		"a job twice":        `{"Jobs":{"43[].pbs1":{},"43[].pbs1":{}}}`,
-		"an attribute twice": job(`,"job_state":"F"`),
-		"no state":           `{"Jobs":{"42.pbs1":{"ctime":"Sat Nov  7 07:26:45 2026"}}}`,
-		"no time":            `{"Jobs":{"42.pbs1":{"job_state":"R"}}}`,
-		"a long state":       `{"Jobs":{"42.pbs1":{"job_state":"RR","ctime":"Sat Nov  7 07:26:45 2026"}}}`,
-		"no id":              `{"Jobs":{"-x":{}}}`,
-		"a path":             `{"Jobs":{"../1.pbs1":{}}}`,
-		"run_count below 0":  job(`,"run_count":-1`),
-		"half a run":         job(`,"run_count":1.5`),
-		"hosts in a list":    job(`,"exec_host":["n1/0"]`),
-		"no user's name":     job(`,"euser":{"a":1}`),
-		"resources":          job(`,"Resource_List":"ncpus=1"`),
-		"stime":              job(`,"stime":"soon"`),
-		"an error in it":     job(`,"x":tru`),
+		"a newline alone":         "\n",
+		"JSON":                    "{}\n",
+		"cut in an attribute":     strings.TrimSuffix(job(""), "\n"),
+		"cut in a header":         job("") + "Job Id: 43",
+		"a header alone":          job("") + "Job Id: 43.pbs1\n",
+		"another text behind":     job("") + "qstat: cannot go on\n",
+		"another between":         job("") + "qstat: cannot go on\n" + job(""),
+		"no name":                 "Job Id: 42.pbs1|job_state=R" + ctime + "\n",
+		"a job twice":             job("") + job(""),
+		"an attribute twice":      job("|job_state=F"),
+		"a resource twice":        job("|Resource_List.place=a|Resource_List.place=b"),
+		"an attribute without =":  job("|euser"),
+		"no state":                "Job Id: 42.pbs1|Job_Name=a" + ctime + "\n",
+		"no time":                 "Job Id: 42.pbs1|Job_Name=a|job_state=R\n",
+		"a long state":            "Job Id: 42.pbs1|Job_Name=a|job_state=RR" + ctime + "\n",
+		"no id":                   "Job Id: -x|Job_Name=a|job_state=R" + ctime + "\n",
+		"a path":                  "Job Id: ../1.pbs1|Job_Name=a|job_state=R" + ctime + "\n",
+		"run_count that is none":  job("|run_count=1.5"),
+		"a user's name with ^":    job("|euser=^A"),
+		"a time that is none":     job("|stime=soon"),
+		"a substate that is none": job("|substate=x"),
 	} {
 		if got, err := readJobs([]byte(text)); err == nil {
 			t.Errorf("%s: %v", name, got)
@@ -100,34 +74,85 @@ func TestReadJobsRefuses(t *testing.T) {
 	}
 }
 
-// What a user writes freely, and what he can raise by qalter, hides no other job and does not hide his own.
+// What a user writes freely, and what he can change by qalter, hides no other job and does not hide his own.
 func TestWhatAUserWritesSpoilsNoAnswer(t *testing.T) {
-	long := `"` + strings.Repeat("x", maxWord+1) + `"`
+	const forged = "\xca" + "Job Id: 9.pbs1|Job_Name=a|job_state=F"
+	long := strings.Repeat("x", maxWord+1)
 	for name, test := range map[string]struct {
-		more, odd string
-		runs      uint32
+		name, value, odd string
+		runs             uint32
 	}{
-		"an account that reads as a list":  {`"Account_Name":[1],"run_count":3`, "Account_Name", 3},
-		"one that reads as nothing":        {`"Account_Name":null,"run_count":3`, "Account_Name", 3},
-		"one that reads as an object":      {`"Account_Name":{"job_state":"F"},"run_count":3`, "Account_Name", 3},
-		"a long account":                   {`"Account_Name":` + long + `,"run_count":3`, "Account_Name", 3},
-		"classes that read as a list":      {`"Resource_List":{"slingshot_tcs":[1]},"run_count":3`, "slingshot_tcs", 3},
-		"classes that read as nothing":     {`"Resource_List":{"slingshot_tcs":null},"run_count":3`, "slingshot_tcs", 3},
-		"long classes":                     {`"Resource_List":{"slingshot_tcs":` + long + `},"run_count":3`, "slingshot_tcs", 3},
-		"a run_count that no run ever has": {`"run_count":4294967296`, "", 1<<32 - 1},
-		"one that qstat writes shorter":    {`"run_count":9.2233720368547758e+18`, "", 1<<32 - 1},
+		"a number that is none":       {"Account_Name", "nan", "", 0},
+		"a sign before a number":      {"Account_Name", "+5", "", 0},
+		"a list":                      {"Account_Name", "[1]", "", 0},
+		"an account with é":           {"Account_Name", "projé", "Account_Name", 0},
+		"a forged job in an account":  {"Account_Name", forged, "Account_Name", 0},
+		"one at the end of a job":     {"project", forged, "", 0},
+		"one in the job's name":       {"Job_Name", forged, "", 0},
+		"a backslash at the end":      {"project", `x\`, "", 0},
+		"one in the path of output":   {"Output_Path", `h:/a\b\`, "", 0},
+		"a delimiter":                 {"Account_Name", "a|job_state=F", "", 0},
+		"a byte that ends the text":   {"project", "a\xc0b", "", 0},
+		"a long account":              {"Account_Name", long, "Account_Name", 0},
+		"long classes":                {"Resource_List.slingshot_tcs", long, "slingshot_tcs", 0},
+		"classes that are no ASCII":   {"Resource_List.slingshot_tcs", "é", "slingshot_tcs", 0},
+		"a run_count of no run":       {"run_count", "4294967296", "", 1<<32 - 1},
+		"the highest":                 {"run_count", "9223372036854775807", "", 1<<32 - 1},
+		"a run_count below 0":         {"run_count", "-1", "", 1<<32 - 1},
+		"what qstat writes variables": {"Variable_List", `X=inf,Y=a\,b`, "", 0},
 	} {
-		got, err := readJobs([]byte(`{"Jobs":{"42.pbs1":{"job_state":"R","ctime":"Sat Nov  7 07:26:45 2026",` + test.more + `},"43.pbs1":{"job_state":"R","ctime":"Sat Nov  7 07:26:45 2026"}}}`))
-		if err != nil || len(got) != 2 || got[0].odd != test.odd || got[0].runs != test.runs || got[0].state != "R" {
+		job := []pbstest.Attribute{{Name: "Job_Name", Value: "a"}, {Name: "job_state", Value: "R"}}
+		job = append(job, pbstest.Attribute{Name: "ctime", Value: "Sat Nov  7 07:26:45 2026"})
+		other := pbstest.Printed("43.pbs1", job)
+		if i := slices.IndexFunc(job, func(a pbstest.Attribute) bool { return a.Name == test.name }); i >= 0 {
+			job[i].Value = test.value
+		} else {
+			job = append(job, pbstest.Attribute{Name: test.name, Value: test.value})
+		}
+		got, err := readJobs([]byte(pbstest.Printed("42.pbs1", job) + other))
+		if err != nil || len(got) != 2 || got[0].id != "42.pbs1" || got[1].id != "43.pbs1" {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		} else if got[0].odd != test.odd || got[0].runs != test.runs || got[0].state != "R" {
+			t.Errorf("%s: %+v", name, got[0])
 		}
 	}
 }
 
+// Whatever bytes users write, each job is found with its own state, and a value that can be told comes out as it was.
+func TestEveryJobIsFound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[|\\\\^,'\"=a\n]{0,8}"),
+			rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 8), func(b []byte) string { return strings.ReplaceAll(string(b), "\x00", "") }),
+			rapid.Just("\xcaJob Id: 9.pbs1|Job_Name=x|job_state=F"))
+		var out strings.Builder
+		var want []row
+		for i := range rapid.IntRange(0, 4).Draw(t, "jobs") {
+			r := row{id: fmt.Sprintf("%d.pbs1", i), state: string("QRE"[i%3]), submitted: 1794036405}
+			account := text.Draw(t, "account")
+			all := []pbstest.Attribute{
+				{Name: "Job_Name", Value: text.Draw(t, "name")}, {Name: "job_state", Value: r.state}, {Name: "Account_Name", Value: account},
+				{Name: "ctime", Value: "Sat Nov  7 07:26:45 2026"}, {Name: "project", Value: text.Draw(t, "project")},
+			}
+			out.WriteString(pbstest.Printed(r.id, all))
+			if r.account = account; strings.ContainsFunc(account, func(c rune) bool { return c == '^' || c > 127 || c < 32 && c != '\n' && c != '\t' && c != '\f' }) {
+				r.account, r.odd = "", attrAccount
+			}
+			want = append(want, r)
+		}
+		got, err := readJobs([]byte(out.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
 func FuzzQstat(f *testing.F) {
-	f.Add([]byte(oneJob))
-	f.Add([]byte(`{"Jobs":{"1[7].a.b":{"job_state":"Q","ctime":"Sat Nov  7 07:26:45 2026","Resource_List":{"slingshot_off":true}}}}`))
-	f.Add([]byte(`{"Jobs":null}`))
+	f.Add([]byte(twoJobs))
+	f.Add([]byte("Job Id: 1[7].a.b|Job_Name=x|job_state=Q|ctime=Sat Nov  7 07:26:45 2026|Resource_List.slingshot_off=True\n"))
+	f.Add([]byte("Job Id: 1.a|Job_Name=^\nJob Id: 2.a|job_state=Q|ctime=Sat Nov  7 07:26:45 2026\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := readJobs(text)
 		if err != nil {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,7 +44,7 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 			return []byte("Server: pbs1\n    query_other_jobs = " + others + "\n"), nil
 		}
 		if c.Hides {
-			return []byte(`{"Jobs":{}}`), nil
+			return nil, nil
 		}
 		return c.qstat(args)
 	case "qmgr":
@@ -120,63 +120,97 @@ func (c *Complex) qstat(args []string) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	some, id := c.jobs, args[len(args)-1]
-	if !slices.Contains([]string{"json", "-f"}, id) {
+	if slices.Contains(args, "-x") {
 		j := c.find(id)
 		if j == nil {
 			return nil, &command.Failure{Command: "qstat", Says: "qstat: Unknown Job Id " + id, Code: exitUnknown}
 		}
 		some = []*Job{j}
 	}
-	all := map[string]any{}
+	var out strings.Builder
 	for _, j := range some {
-		if j.State == "F" && !slices.Contains(args, "-x") {
-			continue
+		if j.State != "F" || slices.Contains(args, "-x") {
+			out.WriteString(Printed(j.ID, j.attributes()))
 		}
-		all[j.ID] = j.attributes()
 	}
-	root := map[string]any{"timestamp": c.clock, "pbs_version": "23.06.06", "pbs_server": Server}
-	if len(all) > 0 {
-		root["Jobs"] = all
-	}
-	return json.MarshalIndent(root, "", "    ")
+	return []byte(out.String()), nil
 }
 
-// attributes are a job's as qstat -f -F json shows them: times as ctime(3) writes them, and whatever reads as a number as one.
-func (j *Job) attributes() map[string]any {
+// Attribute is one of a job, with its value as pbs_server has it.
+type Attribute struct{ Name, Value string }
+
+// Printed is a job as qstat -f -F dsv prints it (display_statjob and prt_attr in qstat.c, OpenPBS 23.06.06).
+func Printed(id string, all []Attribute) string {
+	out := "Job Id: " + id
+	for _, a := range all {
+		out += "|" + a.Name + "=" + shown(fed(escaped(a.Value)))
+	}
+	return out + "\n"
+}
+
+// escaped is escape_delimiter of misc_utils.c, for a delimiter of one byte.
+func escaped(text string) string {
+	var out []byte
+	for i := range len(text) {
+		next := byte(0)
+		if i+1 < len(text) {
+			next = text[i+1]
+		}
+		if text[i] == '|' || text[i] == '\\' && next != '\'' && next != '"' && next != ',' {
+			out = append(out, '\\')
+		}
+		out = append(out, text[i])
+	}
+	return string(out)
+}
+
+// fed is convert_feed_chars of qstat.c.
+func fed(text string) string { return strings.NewReplacer("\n", `\n`, "\f", `\f`).Replace(text) }
+
+// attributes are a job's, in qstat's order as far as it matters: Job_Name is first. Times are as ctime(3) writes them.
+func (j *Job) attributes() []Attribute {
 	at := func(t int64) string { return time.Unix(t, 0).UTC().Format(time.ANSIC) }
-	wanted := map[string]any{"ncpus": j.Hosts * j.Cores, "nodect": j.Hosts, "place": "pack", "select": fmt.Sprintf("%d:ncpus=%d", j.Hosts, j.Cores)}
-	for k, v := range j.Resources {
-		wanted[k] = loose(v)
+	a := []Attribute{
+		{"Job_Name", cmp.Or(j.Name, "STDIN")}, {"Job_Owner", j.User + "@" + Server}, {"job_state", j.State},
+		{"queue", j.Queue}, {"server", Server},
 	}
-	a := map[string]any{
-		"Job_Name": "STDIN", "Job_Owner": j.User + "@" + Server, "job_state": j.State, "substate": j.Substate, "queue": loose(j.Queue), "server": Server, "ctime": at(j.Submitted),
-		"qtime": at(j.Submitted), "Rerunable": map[bool]string{true: "True", false: "False"}[j.Rerunable], "Resource_List": wanted, "euser": loose(j.User), "egroup": loose(j.Group),
-		"Variable_List": map[string]any{"PBS_O_HOME": "/users/" + j.User, "PBS_O_LANG": "C"}, "comment": j.Comment, "project": "_pbs_project_default", "Account_Name": j.Account,
+	add := func(name, value string) {
+		if value != "" {
+			a = append(a, Attribute{name, value})
+		}
 	}
-	if j.Account == "" {
-		delete(a, "Account_Name")
+	add("Account_Name", j.Account)
+	add("ctime", at(j.Submitted))
+	if len(j.On) > 0 {
+		add("exec_host", j.execHost())
+		add("exec_vnode", j.ExecVnode())
 	}
-	if j.Reserved != "" {
-		a["reserve_ID"] = j.Reserved
-	}
-	if j.Runs > 0 {
-		a["run_count"] = j.Runs
+	add("qtime", at(j.Submitted))
+	add("Rerunable", map[bool]string{true: "True", false: "False"}[j.Rerunable])
+	add("Resource_List.ncpus", fmt.Sprint(j.Hosts*j.Cores))
+	add("Resource_List.nodect", fmt.Sprint(j.Hosts))
+	add("Resource_List.place", "pack")
+	add("Resource_List.select", fmt.Sprintf("%d:ncpus=%d", j.Hosts, j.Cores))
+	for _, k := range slices.Sorted(maps.Keys(j.Resources)) {
+		add("Resource_List."+k, j.Resources[k])
 	}
 	if len(j.On) > 0 {
-		a["exec_host"], a["exec_vnode"], a["stime"] = j.execHost(), j.ExecVnode(), at(j.Submitted+5)
+		add("stime", at(j.Submitted+5))
 	}
+	add("substate", fmt.Sprint(j.Substate))
+	add("Variable_List", "PBS_O_HOME=/users/"+j.User+",PBS_O_LANG=C")
+	add("euser", j.User)
+	add("egroup", j.Group)
+	add("comment", j.Comment)
+	if j.Runs > 0 {
+		add("run_count", fmt.Sprint(j.Runs))
+	}
+	add("reserve_ID", j.Reserved)
 	if j.State == "F" {
-		a["Exit_status"] = j.Exit
+		add("Exit_status", fmt.Sprint(j.Exit))
 	}
+	add("project", "_pbs_project_default")
 	return a
-}
-
-// loose is a value as pbs_json_insert_parsed has it: what is JSON by itself is not quoted.
-func loose(v string) any {
-	if json.Valid([]byte(v)) {
-		return json.RawMessage(v)
-	}
-	return v
 }
 
 func (c *Complex) pbsnodes(args []string) ([]byte, error) {
@@ -251,7 +285,9 @@ func shown(text string) string {
 	for _, b := range []byte(text) {
 		if int8(b) < 32 && b != '\n' && b != '\t' {
 			out = append(out, '^')
-			b += 64
+			if b += 64; b == 0 { // printf ends there
+				break
+			}
 		}
 		out = append(out, b)
 	}

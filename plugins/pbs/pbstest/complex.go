@@ -45,6 +45,7 @@ type Host struct {
 // Job is one that was submitted.
 type Job struct {
 	ID        string
+	Name      string // Job_Name; "": STDIN
 	User      string
 	Group     string
 	Queue     string

@@ -1,0 +1,113 @@
+package pbs
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// qstat -f -F dsv writes a job as `Job Id: ID|NAME=VALUE|NAME=VALUE` and a newline (display_statjob, prt_attr in qstat.c
+// of OpenPBS 23.06.06). Job_Name is the first attribute. In a value, a backslash stands before each delimiter and before
+// each backslash that no quotation mark or comma follows (escape_delimiter, misc_utils.c), and newline and form feed are
+// \n and \f (convert_feed_chars). Then each byte that is below 32 where char is signed becomes ^ and the byte plus 64
+// (show_nonprint_chars): a user who writes the byte 0xCA causes a newline. No user can cause a delimiter without a
+// backslash before it, so only delimiters say where a job begins.
+const (
+	delimiter = '|'
+	header    = "Job Id: "
+	firstName = "Job_Name"
+)
+
+// Errors of a whole answer.
+var (
+	errFormat = errors.New("it is not the text that `qstat -f -F dsv` gives")
+	errTwice  = errors.New("it is there twice")
+)
+
+// attribute is one of a job, its value as qstat writes it.
+type attribute struct{ name, value string }
+
+// records calls each for every job of an answer. A text that is cut is an error: a job that it misses would be taken for
+// gone.
+func records(text string, each func(id string, all []attribute) error) error {
+	if text == "" {
+		return nil
+	}
+	text, whole := strings.CutSuffix(text, "\n")
+	text, first := strings.CutPrefix(text, header)
+	if !whole || !first {
+		return errFormat
+	}
+	id, rest, more := field(text)
+	for more {
+		var all []attribute
+		next := ""
+		for more && next == "" {
+			var one string
+			one, rest, more = field(rest)
+			if len(all) > 0 && more && strings.HasPrefix(rest, firstName+"=") {
+				i := strings.LastIndex(one, "\n"+header)
+				if i < 0 {
+					return errFormat
+				}
+				one, next = one[:i], one[i+len("\n"+header):]
+			}
+			name, value, ok := strings.Cut(one, "=")
+			if !ok || len(all) == 0 && name != firstName {
+				return errFormat
+			}
+			all = append(all, attribute{name, value})
+		}
+		if err := each(id, all); err != nil {
+			return errors.New("job " + strconv.Quote(core.Clip(id)) + ": " + err.Error())
+		}
+		id = next
+	}
+	if id != "" {
+		return errFormat
+	}
+	return nil
+}
+
+// field cuts text at its first delimiter.
+func field(text string) (one, rest string, more bool) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case delimiter:
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, "", false
+}
+
+// plain is a value without what qstat put into it. false: it has a byte that qstat shows as two others.
+func plain(value string) (string, bool) {
+	if !strings.ContainsAny(value, `\^`) {
+		return value, true
+	}
+	var out strings.Builder
+	for i := 0; i < len(value); i++ {
+		c := value[i]
+		switch {
+		case c == '^':
+			return "", false
+		case c != '\\' || i+1 == len(value) || strings.IndexByte(`'",`, value[i+1]) >= 0:
+			out.WriteByte(c)
+		default:
+			i++
+			switch value[i] {
+			case 'n':
+				out.WriteByte('\n')
+			case 'f':
+				out.WriteByte('\f')
+			default:
+				out.WriteByte(value[i])
+			}
+		}
+	}
+	return out.String(), true
+}
