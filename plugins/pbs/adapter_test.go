@@ -150,10 +150,10 @@ func TestDescribeRefuses(t *testing.T) {
 	}
 	odd := adapter(t, func(ctx context.Context, name string, args ...string) ([]byte, error) {
 		text, err := c.Command(ctx, name, args...)
-		return bytes.Replace(text, []byte(`"job_state"`), []byte(`"Account_Name":[1],"job_state"`), 1), err
+		return bytes.Replace(text, []byte("|job_state"), []byte("|Account_Name=proj^C^)|job_state"), 1), err
 	})
 	if _, err := odd.Describe(t.Context(), ask.Key, ask.Note, core.Peer{}); reason(err) != core.BadRequest || !strings.Contains(err.Error(), "Account_Name") {
-		t.Errorf("an account that qstat shows as a list: %v", err)
+		t.Errorf("an account that is no ASCII: %v", err)
 	}
 	facts := []byte(`{"v":1,"facts":{"user":"tester","queue":"vip"}}`)
 	if _, err := p.Describe(t.Context(), ask.Key, facts, core.Peer{Node: "n1"}); reason(err) != core.NotAllowed {
@@ -267,7 +267,9 @@ func TestWatchOfARunThatBegins(t *testing.T) {
 }
 
 func TestWatchTellsNothingThatItCouldNotRead(t *testing.T) {
-	for name, says := range map[string]string{"no JSON": "qstat: connection refused", "half": `{"Jobs":{"1.pbs1":{"job_st`, "strange": `{"Jobs":[]}`} {
+	for name, says := range map[string]string{
+		"an error": "qstat: connection refused\n", "half": "Job Id: 1.pbs1|Job_Name=a|job_st", "JSON": `{"Jobs":[]}`,
+	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := adapter(t, func(context.Context, string, ...string) ([]byte, error) {
 			cancel()

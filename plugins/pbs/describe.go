@@ -2,7 +2,7 @@ package pbs
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/scheduler"
@@ -47,7 +47,8 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 		return job, nil
 	}
 	if r.odd != "" {
-		return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s cannot be read as qstat shows it", r.id, r.odd).WithRemedy("submit it with another value, which is no JSON and has at most " + strconv.Itoa(maxWord) + " bytes")
+		return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s cannot be read as qstat shows it", r.id, r.odd).
+			WithRemedy(fmt.Sprintf("submit it with another value, in ASCII without ^ and of at most %d bytes", maxWord))
 	}
 	if err := checkWords(r.id, r.queue, r.account); err != nil {
 		return core.Job{}, err

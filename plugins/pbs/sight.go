@@ -11,6 +11,9 @@ import (
 
 var queryOthers = regexp.MustCompile(`(?m)^\s*query_other_jobs = True\s*$`)
 
+// living is pbs_server's count of jobs that have nodes.
+var living = regexp.MustCompile(`(?m)^\s*state_count = .*\b(?:Running|Exiting):[1-9]`)
+
 // seesAll proves, after an answer of qstat, that pbs_server hid no job from it. Unless query_other_jobs is True,
 // pbs_server leaves out the jobs of others and reports no error (stat_job.c, OpenPBS of April 2026). It spares root on
 // its own host (svr_get_privilege in svr_chk_owner.c), managers and operators. It shows euser only to managers, and
@@ -24,12 +27,14 @@ func (p *Plugin) seesAll(ctx context.Context, jobs []row) error {
 		return command.Away(err)
 	}
 	if queryOthers.Match(text) {
-		return nil
-	}
-	if _, err := p.Qmgr(ctx, "list hook"); err != nil {
+		// nothing is hidden
+	} else if _, err := p.Qmgr(ctx, "list hook"); err != nil {
 		return core.Errorf(core.Blind, "scheduler %s: query_other_jobs is not True, and PBS does not take Weft for root: %w",
 			p.name, err).
 			WithRemedy("run `qmgr -c 'set server query_other_jobs = True'`, or run `weft server` as root on pbs_server's host")
+	}
+	if len(jobs) == 0 && living.Match(text) {
+		return core.Errorf(core.SchedulerAway, "qstat: it lists no job, and pbs_server counts some that run")
 	}
 	return nil
 }

@@ -41,7 +41,8 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 			if c.Hides {
 				others = "False"
 			}
-			return []byte("Server: pbs1\n    query_other_jobs = " + others + "\n"), nil
+			count := "Queued:0 Running:" + fmt.Sprint(c.running()) + " Exiting:0"
+			return []byte("Server: pbs1\n    state_count = " + count + "\n    query_other_jobs = " + others + "\n"), nil
 		}
 		if c.Hides {
 			return nil, nil
@@ -92,6 +93,17 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 		return no(127, "command not found")
 	}
 	return nil, nil
+}
+
+func (c *Complex) running() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.jobs {
+		if j.State == "R" {
+			n++
+		}
+	}
+	return n
 }
 
 // setNode is what Weft tells qmgr of vnodes.
@@ -187,12 +199,13 @@ func (j *Job) attributes() []Attribute {
 	}
 	add("qtime", at(j.Submitted))
 	add("Rerunable", map[bool]string{true: "True", false: "False"}[j.Rerunable])
-	add("Resource_List.ncpus", fmt.Sprint(j.Hosts*j.Cores))
-	add("Resource_List.nodect", fmt.Sprint(j.Hosts))
-	add("Resource_List.place", "pack")
-	add("Resource_List.select", fmt.Sprintf("%d:ncpus=%d", j.Hosts, j.Cores))
-	for _, k := range slices.Sorted(maps.Keys(j.Resources)) {
-		add("Resource_List."+k, j.Resources[k])
+	resources := map[string]string{
+		"ncpus": fmt.Sprint(j.Hosts * j.Cores), "nodect": fmt.Sprint(j.Hosts), "place": "pack",
+		"select": fmt.Sprintf("%d:ncpus=%d", j.Hosts, j.Cores),
+	}
+	maps.Copy(resources, j.Resources)
+	for _, k := range slices.Sorted(maps.Keys(resources)) {
+		add("Resource_List."+k, resources[k])
 	}
 	if len(j.On) > 0 {
 		add("stime", at(j.Submitted+5))
