@@ -121,27 +121,16 @@ func (s *pbsSite) lose(node string) {
 func (s *pbsSite) mend(node string) { s.Restart(node, false) }
 
 func (s *pbsSite) state(job string) string {
-	text, err := s.Command(s.w.Context(), "qstat", "-x", "-f", "-F", "json", job)
-	if err != nil {
-		s.w.Fatal(err)
-	}
-	var all struct {
-		Jobs map[string]struct {
-			State string `json:"job_state"`
-		}
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		s.w.Fatal(err)
-	}
-	switch all.Jobs[job].State {
+	switch state := s.Job(job).State; state {
 	case "R":
 		return runs
 	case "Q":
 		return waits
 	case "F":
 		return over
+	default:
+		return state
 	}
-	return all.Jobs[job].State
 }
 
 func (s *pbsSite) undrain(node string) {

@@ -8,12 +8,15 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// qstat -f -F dsv writes a job as `Job Id: ID|NAME=VALUE|NAME=VALUE` and a newline (display_statjob, prt_attr in qstat.c
-// of OpenPBS 23.06.06). Job_Name is the first attribute. In a value, a backslash stands before each delimiter and before
-// each backslash that no quotation mark or comma follows (escape_delimiter, misc_utils.c), and newline and form feed are
-// \n and \f (convert_feed_chars). Then each byte that is below 32 where char is signed becomes ^ and the byte plus 64
-// (show_nonprint_chars): a user who writes the byte 0xCA causes a newline. No user can cause a delimiter without a
-// backslash before it, so only delimiters say where a job begins.
+// qstat -f -F dsv writes a job as `Job Id: ID|NAME=VALUE|NAME=VALUE` and a newline. Job_Name is the first attribute
+// (display_statjob and prt_attr in qstat.c of OpenPBS 23.06.06). It changes values in three steps:
+//   - It writes a backslash before each delimiter, and before each backslash unless a comma or a quotation mark follows
+//     (escape_delimiter in misc_utils.c).
+//   - It writes newline and form feed as \n and \f (convert_feed_chars).
+//   - It writes each byte that is below 32 where char is signed as ^ and the byte plus 64 (show_nonprint_chars): a user
+//     who writes the byte 0xCA causes a newline.
+//
+// No user can cause a delimiter without a backslash, so only delimiters show where a job begins.
 const (
 	delimiter = '|'
 	header    = "Job Id: "
@@ -29,8 +32,8 @@ var (
 // attribute is one of a job, its value as qstat writes it.
 type attribute struct{ name, value string }
 
-// records calls each for every job of an answer. A text that is cut is an error: a job that it misses would be taken for
-// gone.
+// records calls each for every job of an answer. A text that is cut is an error: Weft would take a missing job for one
+// that is over.
 func records(text string, each func(id string, all []attribute) error) error {
 	if text == "" {
 		return nil
