@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/hook/rundir"
 )
@@ -26,21 +26,9 @@ var program string
 
 const nobody = 65534
 
-// together is how many tests that mostly wait run at a time, unless -parallel says so.
-const together = "8"
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	var err error
-	if !given {
-		err = flag.Set("test.parallel", together)
-	}
-	var d string
-	if err == nil {
-		d, err = os.MkdirTemp("", "weft-hook")
-	}
+	effort.Together(16)
+	d, err := os.MkdirTemp("", "weft-hook")
 	if err == nil {
 		err = os.Chmod(d, 0o755) // other users must reach it
 	}
