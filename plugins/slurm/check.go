@@ -22,9 +22,13 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		return []core.Finding{{Severity: core.Critical, What: "Slurm's controller does not answer", Evidence: e.What, Remedy: e.Remedy}}, nil
 	}
 	config := readConfig(string(text))
-	spank, told := p.stacks(ctx, config["SLURM_CONF"])
+	here := p.slurmds(config)
+	spank, told := p.stacks(ctx, here)
+	if len(here) > 0 {
+		told = append(told, absent(config)...)
+	}
 	all := p.findings(config, spank)
-	if spank && slices.ContainsFunc(told, worse) {
+	if slices.ContainsFunc(told, worse) {
 		all = slices.DeleteFunc(all, func(f core.Finding) bool { return f.Severity == core.Good })
 	}
 	return slices.Concat(all, told), nil

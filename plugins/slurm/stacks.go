@@ -16,31 +16,46 @@ import (
 	"github.com/weft-hpc/weft/plugins/slurm/stack"
 )
 
-// configless is the slurm.conf of a slurmd that has its configuration from slurmctld (slurm.conf(5),
-// enable_configless).
-const configless = "/run/slurm/conf/slurm.conf"
-
 // rebuild is the remedy for a plugin that does not load.
 const rebuild = "build it again with the slurm/spank.h of this Slurm: " +
 	"`weft init slurm --spank --files --write` writes the source"
 
-// stacks judges the SPANK plugin of each slurmd that runs on this host. spank says that one of them has it. conf is the
-// controller's slurm.conf.
-func (p *Plugin) stacks(ctx context.Context, conf string) (spank bool, all []core.Finding) {
-	seen := map[string]bool{}
+// slurmd is a slurmd of this cluster that runs on this host, with the slurm.conf that it reads.
+type slurmd struct {
+	stack.Daemon
+	conf string
+}
+
+// slurmds lists the slurmds of this cluster on this host, one for each slurm.conf. c is the controller's configuration.
+func (p *Plugin) slurmds(c map[string]string) []slurmd {
+	var all []slurmd
 	for _, d := range p.daemons() {
 		if d.Name != "slurmd" {
 			continue
 		}
-		own := cmp.Or(d.Conf, p.settings.conf, conf)
+		own := cmp.Or(d.Conf, p.settings.conf, c["SLURM_CONF"])
 		if _, err := os.Stat(own); err != nil {
-			own = configless
+			own = stack.Configless
 		}
-		if seen[own] {
-			continue
+		if !slices.ContainsFunc(all, func(s slurmd) bool { return s.conf == own }) && !elsewhere(own, c) {
+			all = append(all, slurmd{d, own})
 		}
-		seen[own] = true
-		has, found := p.stack(ctx, d, own)
+	}
+	return all
+}
+
+// elsewhere reports that a slurm.conf is that of another cluster than c is.
+func elsewhere(conf string, c map[string]string) bool {
+	return slices.ContainsFunc([]string{"ClusterName", "SlurmctldPort"}, func(key string) bool {
+		own := install.Value(conf, key)
+		return own != "" && c[key] != "" && !strings.EqualFold(own, c[key])
+	})
+}
+
+// stacks judges the SPANK plugin of each slurmd that runs on this host. spank says that one of them has it.
+func (p *Plugin) stacks(ctx context.Context, here []slurmd) (spank bool, all []core.Finding) {
+	for _, d := range here {
+		has, found := p.stack(ctx, d.Daemon, d.conf)
 		spank, all = spank || has, append(all, found...)
 	}
 	return spank, all

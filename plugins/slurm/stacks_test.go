@@ -70,7 +70,7 @@ func TestDoctorOfSpank(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			put("stack", tt.stack, 0o644)
-			spank, all := p.stacks(t.Context(), "/none")
+			spank, all := p.stacks(t.Context(), p.slurmds(map[string]string{"ClusterName": "A"}))
 			worst, text := core.Good, ""
 			for _, f := range all {
 				worst, text = max(worst, f.Severity), text+fmt.Sprintln(f)
@@ -88,5 +88,51 @@ func TestDoctorOfSpank(t *testing.T) {
 	all := p.findings(readConfig(strings.ReplaceAll(bare, "Epilog", "x")), true)
 	if len(all) != 1 || all[0].Severity != core.Critical {
 		t.Errorf("%+v", all)
+	}
+}
+
+// TestSlurmdElsewhere: the slurmd of another cluster on this host, such as one for trials, is not judged.
+func TestSlurmdElsewhere(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "slurm.conf")
+	if err := os.WriteFile(conf, []byte("ClusterName=tioga\nSlurmctldPort=6820\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := New("tioga")
+	p.daemons = func() []stack.Daemon {
+		return []stack.Daemon{{PID: 7, Name: "slurmd", Conf: conf}, {PID: 8, Name: "slurmd", Conf: conf}}
+	}
+	for text, want := range map[string]int{
+		"ClusterName = tioga\nSlurmctldPort = 6820\n": 1,
+		"ClusterName = tioga\n":                       1,
+		"ClusterName = trial\nSlurmctldPort = 6820\n": 0,
+		"ClusterName = tioga\nSlurmctldPort = 6817\n": 0,
+	} {
+		if got := p.slurmds(readConfig(text)); len(got) != want {
+			t.Errorf("%q: %+v, want %d", text, got, want)
+		}
+	}
+}
+
+// TestAbsent: a hook that slurm.conf names and this node lacks.
+func TestAbsent(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"is": 0o755, "plain": 0o644, "d/10": 0o755} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]string{
+		"Epilog = DIR/is": "", "Epilog[0] = DIR/d/*": "", "Prolog = (null)": "", "Prolog = sent.sh": "",
+		"PrologSlurmctld = DIR/none": "", "Epilog = DIR/plain": "drains", "Epilog = DIR": "drains",
+		"Prolog[1] = DIR/none/*": "drains", "Epilog = DIR/none": "drains", "TaskProlog = DIR/none": "no task starts",
+	} {
+		all := absent(readConfig(strings.ReplaceAll(line, "DIR", dir) + "\n"))
+		if text := fmt.Sprint(all); len(all) > 0 != (want != "") || !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %q", line, text, want)
+		}
 	}
 }

@@ -15,6 +15,10 @@ import (
 	"github.com/weft-hpc/weft/file"
 )
 
+// Configless is the slurm.conf of a slurmd that has its configuration from slurmctld (slurm.conf(5),
+// enable_configless).
+const Configless = "/run/slurm/conf/slurm.conf"
+
 // Daemon is a daemon of Slurm that runs on this host.
 type Daemon struct {
 	PID  int
@@ -85,8 +89,14 @@ func daemon(dir string) (Daemon, bool) {
 
 const deleted = " (deleted)"
 
-// given finds -f FILE among the arguments of a daemon.
+// given finds -f FILE among the arguments of a daemon. For a slurmd --conf-server counts more
+// (_establish_configuration, slurmd.c, 22.05 to 26.05).
 func given(args []string) string {
+	for _, a := range args {
+		if name, _, _ := strings.Cut(a, "="); name == "--conf-server" {
+			return Configless
+		}
+	}
 	for i, a := range args {
 		switch {
 		case a == "-f" && i+1 < len(args):

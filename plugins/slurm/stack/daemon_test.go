@@ -19,6 +19,8 @@ func TestDaemons(t *testing.T) {
 		10: {"/usr/sbin/slurmd", "slurmd\x00-frel.conf\x00", ""},
 		11: {"/usr/sbin/slurmstepd", "", ""},
 		12: {"/usr/sbin/slurmd", "slurmd\x00-f\x00", ""},
+		13: {"/usr/sbin/slurmd", "slurmd\x00-f\x00/a.conf\x00--conf-server\x00ctl:6817\x00", ""},
+		14: {"/usr/sbin/slurmd", "slurmd\x00--conf-server=ctl\x00", "SLURM_CONF=/c.conf\x00"},
 	} {
 		dir := filepath.Join(proc, fmt.Sprint(pid))
 		must(t, os.MkdirAll(dir, 0o755))
@@ -33,6 +35,8 @@ func TestDaemons(t *testing.T) {
 		{8, "slurmctld", "/opt/slurm/sbin/slurmctld (deleted)", "/c.conf", uid},
 		{10, "slurmd", "/usr/sbin/slurmd", "/srv/rel.conf", uid},
 		{12, "slurmd", "/usr/sbin/slurmd", "", uid},
+		{13, "slurmd", "/usr/sbin/slurmd", Configless, uid},
+		{14, "slurmd", "/usr/sbin/slurmd", Configless, uid},
 	}
 	if diff := cmp.Diff(want, Daemons(proc)); diff != "" {
 		t.Error(diff)
