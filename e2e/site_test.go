@@ -146,11 +146,18 @@ func (w *site) stack() {
 		must(w.t, os.WriteFile(w.conf(), text, 0o644))
 	}
 	for _, n := range w.nodes() {
-		stack := w.path(n + ".plugstack.conf")
-		line := fmt.Sprintf("required %s timeout=12 scheduler=slurm run=%s hook=%s\n", w.path("weft.so"), w.path(n), filepath.Join(bin, "weft-hook"))
-		must(w.t, os.WriteFile(stack, []byte(line), 0o644))
-		must(w.t, os.WriteFile(w.path(n+".slurm.conf"), append(text, "PlugStackConfig="+stack+"\n"...), 0o644))
+		own := w.stacked(n, filepath.Join(bin, "weft-hook"))
+		must(w.t, os.WriteFile(w.path(n+".slurm.conf"), append(text, "PlugStackConfig="+own+"\n"...), 0o644))
 	}
+}
+
+// stacked writes a node's plugstack.conf, which new steps obey at once, and tells its path.
+func (w *site) stacked(node, hook string) string {
+	w.t.Helper()
+	path := w.path(node + ".plugstack.conf")
+	line := fmt.Sprintf("required %s timeout=12 scheduler=slurm run=%s hook=%s\n", w.path("weft.so"), w.path(node), hook)
+	must(w.t, os.WriteFile(path, []byte(line), 0o644))
+	return path
 }
 
 // identities makes the certificates: the server's folder has the authority's key, a node's only its own.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -94,6 +95,33 @@ func TestSpank(t *testing.T) {
 	w.mustRoot("scancel", job)
 	w.clean()
 	w.nothingDrained()
+	w.examined("n1")
+}
+
+// examined sees that the doctor of a node where jobs run finds nothing that stops them, and then finds it.
+func (w *site) examined(node string) {
+	w.t.Helper()
+	doctor := func() (string, int) {
+		out, err := w.root(filepath.Join(bin, "weft"), "--dir", w.path(node), "doctor")
+		if bad, ok := errors.AsType[*exec.ExitError](err); ok {
+			return out, bad.ExitCode()
+		}
+		return out, 0
+	}
+	const jobsRun, noJobs = 1, 2 // the exit code is at most the first, or the second
+	if out, code := doctor(); code > jobsRun || !strings.Contains(out, "the SPANK plugin loads") {
+		w.t.Errorf("the doctor of %s, where jobs run, ends with %d\n%s", node, code, out)
+	}
+	for gone, want := range map[string]string{
+		"weft.so": "the SPANK plugin cannot be used",
+		"epilog":  "slurmd does not find Epilog here",
+	} {
+		must(w.t, os.Rename(w.path(gone), w.path("gone")))
+		if out, code := doctor(); code != noJobs || !strings.Contains(out, want) {
+			w.t.Errorf("the doctor of %s without %s ends with %d\n%s", node, gone, code, out)
+		}
+		must(w.t, os.Rename(w.path("gone"), w.path(gone)))
+	}
 }
 
 // TestSpankRefuses: who may not start reads why, and no node is drained for it.
@@ -119,6 +147,26 @@ func TestSpankRefuses(t *testing.T) {
 		check("a task of an array", tail(path, 1<<16))
 	}
 	w.clean()
+
+	// weft-hook is not there. The plugin itself asks the agent, so tasks start; without an agent they read why not.
+	w.stacked("n1", w.path("none"))
+	w.oneStep(alice, "n1", 1)
+	w.clean()
+	w.procs[agentOf("n1")].kill()
+	path := w.path("out", "no-hook")
+	w.batch(alice, "touch "+started+"\n", "-N1", "-w", "n1", "-o", path)
+	const noHook = "/none: No such file or directory"
+	until(t, "the script's user reads why", func() (bool, string) {
+		s := tail(path, 1<<16)
+		return strings.Contains(s, noHook), s
+	})
+	out, err = w.as(alice, "srun", "-N1", "-w", "n1", "touch", started)
+	if err == nil || exists(started) || !strings.Contains(out, noHook) {
+		t.Errorf("neither agent nor weft-hook: %v, started: %v\n%s", err, exists(started), out)
+	}
+	w.startAgent("n1")
+	w.attached()
+	w.stacked("n1", filepath.Join(bin, "weft-hook"))
 
 	// No agent, and then one that hangs.
 	for _, hangs := range []bool{false, true} {
