@@ -52,7 +52,7 @@ race:
 
 night: ## try for about an hour: 100000 random histories, 1000 kills, fuzz (HISTORIES=… KILLS=… FUZZTIME=…)
 	WEFT_FULL=1 WEFT_HISTORIES=$(HISTORIES) go test -count=1 -timeout 0 -v -run TestHistories ./dev/history
-	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v -run 'TestSlow|TestRefused|TestAWayIn|TestSpank|TestBusyForGood|TestMany|TestServerAway' ./e2e
+	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v -run 'TestSlow|TestRefused|TestAWayIn|TestSpank|TestBusyForGood|TestMany|TestServerAway|TestScenes' ./e2e
 	WEFT_FULL=1 WEFT_KILLS=$(KILLS) WEFT_BADFILES=$(KILLS) WEFT_BADFOLDERS=60 go test -count=1 -timeout 0 -v -run 'TestKills|TestBadF' ./cmd/weft
 	@$(MAKE) --no-print-directory fuzz
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/weft-hpc/weft/dev/effort"
 )
 
 // sceneLines is the slurm.conf of a site that preempts jobs in each way that Slurm has.
@@ -18,17 +20,16 @@ var sceneLines = []string{
 	`InteractiveStepOptions="--interactive --preserve-env /bin/sh"`,
 }
 
-// TestScenes tries what sites do other than plain jobs, by SPANK and by hooks. docs/slurm.md has a table of it. It
-// takes longer than tests should that guard a merge, so it needs WEFT_SLURM.
+// TestScenes tries what sites do other than plain jobs, by SPANK and by hooks. docs/slurm.md has a table of it.
 func TestScenes(t *testing.T) {
-	if slurmPrefix == "" {
-		t.Skipf("it takes long: with %s only", prefixVariable)
-	}
+	needSlurm(t)
+	effort.NeedNight(t)
 	t.Parallel()
 	scenes := map[string]func(t *testing.T, w *site){
 		"preempted and put back": preemptedAndPutBack, "preempted and cancelled": preemptedAndCancelled,
 		"preempted and suspended": preemptedAndSuspended, "reservation": reserved, "a step from outside": fromOutside,
 		"an interactive step": interactive, "sbcast": broadcast, "many tasks": manyTasks,
+		"a lost node": lostAndPutBack,
 	}
 	for _, spank := range []bool{true, false} {
 		t.Run(fmt.Sprintf("spank=%v", spank), func(t *testing.T) {
@@ -106,6 +107,38 @@ func preemptedAndSuspended(t *testing.T, w *site) {
 		t.Errorf("%d services on n1: a suspended job keeps them", n)
 	}
 	w.mustRoot("scancel", job)
+}
+
+// lostAndPutBack: Slurm runs a job again whose node is lost, and it has another VNI while that node is away.
+func lostAndPutBack(t *testing.T, w *site) {
+	out := w.path("out", "lost")
+	job := w.batch(alice, show+"\nsleep 300", "-N1", "--exclusive", "--requeue", "--open-mode=append", "-o", out)
+	var all []seen
+	runs := func(times int) {
+		t.Helper()
+		until(t, fmt.Sprintf("it has begun %d times", times), func() (bool, string) {
+			if w.state(job) == "PENDING" {
+				w.hurry(job)
+			}
+			all = read(t, tail(out, 1<<14))
+			return len(all) == times, tail(out, 1<<12) + w.state(job)
+		})
+		w.isolated(all[times-1])
+	}
+	runs(1)
+	node := all[0].Node
+	w.procs[node].kill()
+	w.procs[agentOf(node)].kill()
+	runs(2)
+	if w.unlike(all[1:], all); all[1].Node == node || len(w.services(node)) != nics {
+		t.Errorf("%+v: its first node is lost, and has %d services", all, len(w.services(node)))
+	}
+	w.startAgent(node)
+	w.start(node)
+	w.attached()
+	until(t, "the lost node is clean", func() (bool, string) { n := len(w.services(node)); return n == 0, fmt.Sprint(n) })
+	w.mustRoot("scancel", job)
+	w.inService(node)
 }
 
 // reserved: a job in a reservation is served as any other, and policy sees which reservation it is.
