@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/server"
 )
 
 // steady starts a job on two nodes that stays, and returns what its tasks see.
@@ -34,6 +36,16 @@ func (w *site) unlike(tasks []seen, other []seen) {
 		if s.VNIs == other[0].VNIs {
 			w.t.Errorf("VNI %s is given to %+v and to %+v", s.VNIs, s, other[0])
 		}
+	}
+}
+
+// keeps fails the test when a VNI is free.
+func (w *site) keeps(vni string) {
+	w.t.Helper()
+	rows, err := w.rows()
+	must(w.t, err)
+	if !slices.ContainsFunc(rows, func(r server.VNIRow) bool { return fmt.Sprint(r.VNI) == vni }) {
+		w.t.Errorf("VNI %s of a lost node is free: %+v", vni, rows)
 	}
 }
 
@@ -71,15 +83,7 @@ func TestNodeLost(t *testing.T) {
 			})
 			w.unlike(w.oneStep(bob, "n[3-4]", 2), tasks)
 		}
-		rows, err := w.rows()
-		must(t, err)
-		found := false
-		for _, r := range rows {
-			found = found || fmt.Sprint(r.VNI) == tasks[0].VNIs
-		}
-		if !found {
-			t.Errorf("VNI %s of a lost node is free: %+v", tasks[0].VNIs, rows)
-		}
+		w.keeps(tasks[0].VNIs)
 		if n := len(w.services("n2")); n != nics {
 			t.Errorf("%d services on the lost node", n)
 		}

@@ -133,6 +133,7 @@ func lostAndPutBack(t *testing.T, w *site) {
 	if w.unlike(all[1:], all); all[1].Node == node || len(w.services(node)) != nics {
 		t.Errorf("%+v: its first node is lost, and has %d services", all, len(w.services(node)))
 	}
+	w.keeps(all[0].VNIs)
 	w.startAgent(node)
 	w.start(node)
 	w.attached()
