@@ -11,13 +11,13 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// absent finds the hooks of slurm.conf that are not on this host, where a slurmd runs. A path that is not absolute is one
-// that slurmctld sends to a configless slurmd.
+// absent finds the hooks of slurm.conf that are not on this host, where a slurmd runs. A path that is not absolute is
+// one that slurmctld sends to a configless slurmd.
 func absent(c map[string]string) []core.Finding {
 	var all []core.Finding
 	for _, key := range slices.Sorted(maps.Keys(c)) {
-		// Of a pattern without a file Slurm says "Unable to create list of paths", and fails (slurmd_script and run_prolog
-		// in plugins/prep/script/prep_script_slurmd.c, 22.05.8 and 26.05).
+		// Slurm fails where a pattern has no file: "Unable to create list of paths" (slurmd_script and run_prolog in
+		// plugins/prep/script/prep_script_slurmd.c, 22.05.8 and 26.05).
 		name, _, _ := strings.Cut(key, "[")
 		what := "slurmd does not find " + name + " here, and drains this node for it"
 		switch name {
