@@ -184,7 +184,7 @@ func TestPromiseCanBreak(t *testing.T) {
 			[]string{"weft.core.v1.Code: value 11 CODE_INTERNAL is gone"}},
 		"an enum's value renamed": {func(s set) { core(s).EnumType[0].Value[11].Name = proto.String("CODE_OTHER") },
 			[]string{"weft.core.v1.Code: value 11 CODE_INTERNAL is now CODE_OTHER"}},
-		"a method less": {func(s set) { v := nic(s).Service[0]; v.Method = v.Method[:3] }, []string{"weft.nic.v1.NIC: method Destroy is gone"}},
+		"a method less": {func(s set) { v := nic(s).Service[0]; v.Method = v.Method[:len(v.Method)-1] }, []string{"weft.nic.v1.NIC: method Destroy is gone"}},
 		"a method's request": {func(s set) { nic(s).Service[0].Method[0].InputType = proto.String(".weft.nic.v1.ServicesRequest") },
 			[]string{"weft.nic.v1.NIC: method Devices was weft.nic.v1.DevicesRequest to weft.nic.v1.DevicesReply and is weft.nic.v1.ServicesRequest to weft.nic.v1.DevicesReply"}},
 		"a method's stream": {func(s set) { scheduler(s).Service[0].Method[1].ClientStreaming = nil },
