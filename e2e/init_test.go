@@ -229,10 +229,12 @@ func TestInitRunning(t *testing.T) {
 	for name, want := range map[string][]string{"": {"prolog n2"}, "--alloc": nil} {
 		t.Run("flag "+name, func(t *testing.T) {
 			h := newHooked(t)
+			if name != "" && strings.TrimPrefix(h.mustRoot("squeue", "--version"), "slurm ") >= "26.05" {
+				t.Skip("slurmd drains a node that waits for Prolog by Alloc of a job that runs (_wait_for_request_launch_prolog, req.c)")
+			}
 			h.start()
 			begun, gate := h.path("out", "begun"), h.path("out", "gate")
 			job := h.batch(alice, "touch "+begun+"; while [ ! -e "+gate+" ]; do sleep 0.1; done\nsrun -N2 sh -c 'echo step $SLURMD_NODENAME $BY_WEFT'\n", "-N2", "-n2", "-o", h.path("out", "job"))
-			// Of a job that slurmd has yet to launch, Slurm 26.05 waits for a Prolog by Alloc that is not asked for.
 			until(t, "the script runs", func() (bool, string) { return exists(begun), h.state(job) })
 			h.init(slices.DeleteFunc([]string{name, "--write"}, func(s string) bool { return s == "" })...)
 			h.readsBeside()
