@@ -136,6 +136,23 @@ func TestDescribeOfWhatIsOver(t *testing.T) {
 	}
 }
 
+// TestDescribeWithoutHistory: a PBS that keeps no job that has finished tells those that live.
+func TestDescribeWithoutHistory(t *testing.T) {
+	c := pbstest.New(1)
+	c.Forgets = true
+	p := adapter(t, c.Command)
+	j := c.Submit(pbstest.Job{})
+	c.Schedule()
+	key := core.Key{JobID: core.JobID{Scheduler: "aurora", Job: j.ID}, Generation: 1}
+	if job, err := p.Describe(t.Context(), key, nil, core.Peer{}); err != nil || job.Gone || len(job.Placements) != 1 {
+		t.Errorf("a job that runs: %+v, %v", job, err)
+	}
+	c.Delete(j.ID)
+	if _, err := p.Describe(t.Context(), key, nil, core.Peer{}); reason(err) != core.JobUnknown {
+		t.Errorf("a job that has finished: %v", err)
+	}
+}
+
 func TestDescribeRefuses(t *testing.T) {
 	c := pbstest.New(1)
 	p := adapter(t, c.Command)

@@ -198,14 +198,19 @@ func (p *Plugin) jobs(ctx context.Context) ([]row, error) {
 	return parsed(text)
 }
 
-// job asks qstat for one, also for one that is over where PBS keeps a history; nil: PBS does not know it.
+// job asks qstat for one, also for one that is over where PBS keeps a history; nil: PBS does not know it. Without a
+// history `qstat -x` lists no job at all and exits 0 (OpenPBS 23.06.06), so it is for a job that has finished.
 func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 	if err := checkJob(id); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
-	text, err := p.run(ctx, "qstat", "-x", "-f", "-F", "dsv", "-D", string(delimiter), id)
+	one := []string{"-f", "-F", "dsv", "-D", string(delimiter), id}
+	text, err := p.run(ctx, "qstat", one...)
+	if f, ok := errors.AsType[*command.Failure](err); ok && f.Code == exitHistory {
+		text, err = p.run(ctx, "qstat", append([]string{"-x"}, one...)...)
+	}
 	if over(err) {
 		return nil, nil
 	}

@@ -131,17 +131,22 @@ var users = peopletest.Table{
 func (c *Complex) qstat(args []string) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	some, id := c.jobs, args[len(args)-1]
-	if slices.Contains(args, "-x") {
+	some, id, all := c.jobs, args[len(args)-1], slices.Contains(args, "-x")
+	if id != "|" {
 		j := c.find(id)
-		if j == nil {
+		switch {
+		case j == nil || c.Forgets && j.State == "F":
 			return nil, &command.Failure{Command: "qstat", Says: "qstat: Unknown Job Id " + id, Code: exitUnknown}
+		case all && c.Forgets:
+			return nil, nil
+		case !all && j.State == "F":
+			return nil, &command.Failure{Command: "qstat", Says: "qstat: " + id + " Job has finished", Code: exitHistory}
 		}
 		some = []*Job{j}
 	}
 	var out strings.Builder
 	for _, j := range some {
-		if j.State != "F" || slices.Contains(args, "-x") {
+		if j.State != "F" || all {
 			out.WriteString(Printed(j.ID, j.attributes()))
 		}
 	}

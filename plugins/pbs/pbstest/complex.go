@@ -93,6 +93,7 @@ type Complex struct {
 	Hook      Hook
 	Events    []string // the events that the hooks are for; empty: all
 	FailClose bool     // fail_action = offline_vnodes
+	Forgets   bool     // job_history_enable is False: a job that has finished is unknown, and qstat -x lists none
 	Hides     bool     // query_other_jobs is False, and Weft is an ordinary user
 
 	move  sync.Mutex // whoever moves jobs: one at a time, as one pbs_server does
