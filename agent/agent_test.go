@@ -45,6 +45,7 @@ type authority struct {
 	slow    time.Duration // that a reservation takes
 	limits  core.Limits   // of each grant; zero: a few
 	share   core.Share
+	warns   []string // of each grant
 }
 
 func (a *authority) Reserve(ctx context.Context, _ string, ask core.Intent, _ core.Peer) (core.Grant, error) {
@@ -72,7 +73,7 @@ func (a *authority) Reserve(ctx context.Context, _ string, ask core.Intent, _ co
 	}
 	return core.Grant{
 		Run: core.Run{Key: ask.Key, Fingerprint: core.Fingerprint{UID: ask.UID, Submitted: 1}}, GID: ask.UID, VNIs: []core.VNI{a.vnis[ask.Key]}, Classes: core.BestEffort,
-		Share:  a.share,
+		Share: a.share, Warnings: a.warns, Request: &core.Request{},
 		Limits: cmp.Or(a.limits, core.Limits{core.TXQ: {Max: 64, Reserved: 4}, core.PTE: {Max: 64, Reserved: 4}}),
 	}, nil
 }

@@ -29,8 +29,8 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	bypassed := false
 	leaves := false // the job as it is
 	switch {
-	case err != nil && a.observes(call.Scheduler):
-		leaves = true
+	case err != nil && (a.observes(call.Scheduler) || ask.Step != "" && a.exempted(ask.Key.JobID)):
+		leaves = true // what a step asks for matters to nobody there
 	case err != nil:
 		out.Err = core.AsError(err)
 	default:
@@ -49,6 +49,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 			a.requeue(ctx, ask, call.Peer, out.Err)
 		}
 		a.begin(ctx, ask, call.Peer, &out)
+		a.warn(call, ask, &out)
 	}
 	if leaves {
 		out = core.Outcome{Action: ask.Action, Key: ask.Key}

@@ -21,7 +21,8 @@ type Grant struct {
 	Inventory  []string             // the node's accepted NICs
 	Collective *Collective
 	Warnings   []string
-	Head       Head // the store that made it
+	Request    *Request // what the user asked for the job; nil: the server does not say
+	Head       Head     // the store that made it
 }
 
 // Share is a job's part of a node on which other jobs may run. The zero value is all of it.

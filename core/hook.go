@@ -49,6 +49,10 @@ type Intent struct {
 
 	// StepNodes is how many nodes Step has, by the scheduler's word on this node. 0: not known, and the step draws no VNI.
 	StepNodes int
+
+	// Request is the wish of Step's user for the step alone. Prepare and Environment refuse one that goes beyond the job's
+	// grant.
+	Request Request
 }
 
 // MaxNote bounds Intent.Note, in bytes.

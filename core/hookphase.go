@@ -19,6 +19,8 @@ type HookPhase struct {
 	// First are variables that are 0 in the job's first task, to which an Environment tells the job's warnings. All but
 	// the first of them may be unset there. Empty: the adapter tells no task.
 	First []string
+	// Asks are variables by which a step's user asks for the step alone. A task whose step has one calls the agent.
+	Asks  []string
 	Stdin int           // how many bytes of standard input Parse reads at most; 0: none
 	Limit time.Duration // from exec to exit; below the scheduler's own
 }

@@ -26,6 +26,7 @@ const (
 	LogPID     = "pid"
 	LogPlugin  = "plugin" // kind and label
 	LogPolicy  = "policy" // hash
+	LogStep    = "step"   // of a job, in its scheduler's words
 
 	LogConfig       = "config"        // hash of config.hcl's text
 	LogConfigBefore = "config_before" // that of the one it replaced

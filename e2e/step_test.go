@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -139,12 +141,148 @@ func TestSteps(t *testing.T) {
 	}
 	w.undrawn(job)
 
+	w.stepsThatAsk(job, own)
+	w.undrawn(job)
+
 	// A slurmstepd that is killed says nothing.
 	w.killedStep(job)
+	w.stepsThroughCrashes(job, own)
 
 	w.mustRoot("scancel", job)
 	w.clean()
+	w.stepsRefused()
 	w.nothingDrained()
+}
+
+// stepsThatAsk: a step has less than its job where its user asks for that, and fails alone where he asks for more. In
+// every release srun takes SLURM_NETWORK for --network. Before 24.05 no node learns the text of --network by itself.
+func (w *site) stepsThatAsk(job, own string) {
+	w.t.Helper()
+	for _, c := range []struct{ network, vnis, classes, says string }{
+		{"tcs=LOW_LATENCY", ".*," + own, "0x2", ""},
+		{"job_vni,single_node_vni", ".*," + own, "0xa", ""},
+		{"no_vni", "", "", ""},
+		{"tcs=BULK_DATA", "", "", " asks for traffic class BULK_DATA: the job has LOW_LATENCY,BEST_EFFORT"},
+		{"res_ptes=6", "", "", " asks for a limit of ptes: the job's steps share its one service on each NIC"},
+		{"nonsense", "", "", `option "--network=nonsense": there is no such option`},
+		{"job vni", "", "", "--network: it has characters that no option has"},
+	} {
+		run := []string{"srun", "--jobid=" + job, "-N2", "-n2", "--overlap", "sh", "-c", show}
+		ways := [][]string{append([]string{"env", "SLURM_NETWORK=" + c.network}, run...)}
+		if w.tellsNetwork() {
+			ways = append(ways, append([]string{"srun", "--network=" + c.network}, run[1:]...))
+		}
+		for _, way := range ways {
+			out, err := w.as(alice, way...)
+			tasks := read(w.t, out)
+			switch {
+			case c.says != "" && (err == nil || len(tasks) > 0 || !strings.Contains(out, c.says)):
+				w.t.Errorf("%v: %v\n%s", way, err, out)
+			case c.says != "":
+			case err != nil || len(tasks) != 2:
+				w.t.Errorf("%v: %v\n%s", way, err, out)
+			default:
+				for _, s := range tasks {
+					if ok, _ := regexp.MatchString("^"+c.vnis+"$", s.VNIs); !ok || s.TCs != c.classes {
+						w.t.Errorf("%v: %+v", way, s)
+					}
+				}
+			}
+		}
+	}
+	if s := w.state(job); s != "RUNNING" {
+		w.t.Errorf("the job of steps that asked for more is %s", s)
+	}
+}
+
+// tellsNetwork reports whether srun tells its nodes what --network says: from 24.05 on.
+func (w *site) tellsNetwork() bool {
+	w.t.Helper()
+	var year, month int
+	text := w.mustRoot("srun", "--version")
+	if _, err := fmt.Sscanf(text, "slurm %d.%d", &year, &month); err != nil && !strings.HasPrefix(text, "slurm-wlm ") {
+		w.t.Fatalf("%q: %v", text, err)
+	}
+	return year >= 25 || year == 24 && month >= 5
+}
+
+// stepsThroughCrashes: the server and the agents know their steps again after they were killed. No VNI is on two live
+// steps, and all come back.
+func (w *site) stepsThroughCrashes(job, own string) {
+	w.t.Helper()
+	ends := w.path("out", "ends")
+	task := w.path("out", "crashes")
+	text := fmt.Sprintf("%s\nuntil [ -e %[2]s-$SLURM_STEP_ID ] || [ -e %[2]s ]; do sleep 0.05; done\n", show, ends)
+	must(w.t, os.WriteFile(task, []byte(text), 0o644))
+	loop := fmt.Sprintf("for i in 1 2 3; do srun --jobid=%s -N2 -n2 --overlap sh %s & done; wait", job, task)
+	c := w.command(w.t.Context(), alice, "sh", "-c", loop)
+	must(w.t, c.Start())
+	drawn := func(n int) (rows []server.StepRow) {
+		until(w.t, fmt.Sprintf("%d steps have a VNI", n), func() (bool, string) {
+			rows = w.draws(job)
+			bare := slices.ContainsFunc(rows, func(r server.StepRow) bool { return r.VNI == 0 })
+			return len(rows) == n && !bare, fmt.Sprint(rows)
+		})
+		return rows
+	}
+	before := drawn(3)
+	for _, name := range []string{theServer, agentOf("n1"), agentOf("n2")} {
+		w.procs[name].kill()
+	}
+	must(w.t, os.WriteFile(ends+"-"+before[0].Step, nil, 0o644))
+	w.startServer()
+	w.startAgent("n1")
+	w.startAgent("n2")
+	w.attached()
+	if after := drawn(2); !slices.Equal(after, before[1:]) {
+		w.t.Errorf("the steps have %v, and before the crashes %v", after, before[1:])
+	}
+	out := w.mustAs(alice, "srun", "--jobid="+job, "-N2", "-n2", "--overlap", "sh", "-c", show)
+	for _, s := range read(w.t, out) {
+		if want := fmt.Sprintf("%d,%s", before[0].VNI, own); s.VNIs != want {
+			w.t.Errorf("a step after the crashes has VNIs %s, and %s is free: %v", s.VNIs, want, before)
+		}
+	}
+	must(w.t, os.WriteFile(ends, nil, 0o644))
+	must(w.t, c.Wait())
+	w.undrawn(job)
+	for _, event := range []string{"draw", "return"} {
+		line := regexp.MustCompile(event + ` .*step=` + before[0].Step + fmt.Sprintf(` vni=%d\b`, before[0].VNI))
+		if log := tail(w.path("server.log"), 1<<20); !line.MatchString(log) {
+			w.t.Errorf("the audit has no %q of step %s:\n%s", event, before[0].Step, log)
+		}
+	}
+}
+
+// stepsRefused: where policy lets no step share, its user reads why it does not start, and the job goes on.
+func (w *site) stepsRefused() {
+	w.t.Helper()
+	strict := strings.Replace(stepPolicy, "count = 3", "count = 1\n  beyond = \"refuse\"", 1)
+	must(w.t, os.WriteFile(w.path("policy", "zz-site.policy.hcl"), []byte(strict), 0o644))
+	if out, err := w.weft("reload"); err != nil {
+		w.t.Fatalf("%v\n%s", err, out)
+	}
+	job, _ := w.allocation("strict")
+	live, ends := w.path("out", "live"), w.path("out", "over")
+	task := fmt.Sprintf("touch %s; until [ -e %s ]; do sleep 0.05; done", live, ends)
+	c := w.command(w.t.Context(), alice, "srun", "--jobid="+job, "-N1", "-n1", "--overlap", "sh", "-c", task)
+	must(w.t, c.Start())
+	until(w.t, "a step has the VNI", func() (bool, string) { return exists(live), "" })
+	out, err := w.as(alice, "srun", "--jobid="+job, "-N2", "-n2", "--overlap", "sh", "-c", show)
+	w.t.Logf("the user of a step that is refused reads\n%s", out)
+	const why = "other steps use all VNIs that steps of the job have, and the site's policy lets none share the job's; " +
+		"wait for another step of the job to end"
+	if err == nil || len(read(w.t, out)) > 0 || !strings.Contains(out, why) {
+		w.t.Errorf("a step beyond the VNIs: %v\n%s", err, out)
+	}
+	must(w.t, os.WriteFile(ends, nil, 0o644))
+	must(w.t, c.Wait())
+	w.undrawn(job)
+	if n := len(read(w.t, w.mustAs(alice, "srun", "--jobid="+job, "-N2", "-n2", "--overlap", "sh", "-c", show))); n != 2 {
+		w.t.Errorf("once the VNI is back, %d tasks start", n)
+	}
+	w.mustRoot("scancel", job)
+	w.clean()
 }
 
 // killedStep kills a step's slurmstepd.

@@ -148,6 +148,9 @@ var (
 		if rapid.Bool().Draw(t, "drawn") {
 			g.Drawn = &core.Drawn{VNI: core.VNI(rapid.Uint16().Draw(t, "drawn")), Warning: genText.Draw(t, "warning")}
 		}
+		if rapid.Bool().Draw(t, "request") {
+			g.Request = new(genRequest.Draw(t, "job's request"))
+		}
 		if rapid.Bool().Draw(t, "collective") {
 			c := genCollective.Draw(t, "collective")
 			g.Collective = &c
@@ -172,7 +175,7 @@ var (
 			Step: genWord.Draw(t, "step"), Note: octets(t, "note"), Alive: list(t, "alive", genKey, 4), Began: rapid.Int64().Draw(t, "began"), Speaks: rapid.Bool().Draw(t, "speaks"),
 			Joins: rapid.Bool().Draw(t, "joins"), Tells: rapid.Bool().Draw(t, "tells"),
 			Boot: genWord.Draw(t, "boot"), Agent: genWord.Draw(t, "agent"), Call: genWord.Draw(t, "call"),
-			StepNodes: genInt.Draw(t, "step nodes"),
+			StepNodes: genInt.Draw(t, "step nodes"), Request: genRequest.Draw(t, "request"),
 		}
 		if a.Action >= core.Running && rapid.Bool().Draw(t, "of no job") {
 			a.Key = core.Key{}
@@ -183,7 +186,7 @@ var (
 		return core.HookPhase{
 			Name: genName.Draw(t, "name"), Action: core.Action(rapid.Uint8Range(uint8(core.Prepare), uint8(core.Room)).Draw(t, "action")),
 			Root: rapid.Bool().Draw(t, "root"), Variables: list(t, "variables", genName, 4), Job: list(t, "job", genName, 2), Step: list(t, "step", genName, 2),
-			First: list(t, "first", genName, 2), Stdin: genInt.Draw(t, "stdin"), Limit: time.Duration(rapid.Int64Range(1, 1<<62).Draw(t, "limit")),
+			First: list(t, "first", genName, 2), Asks: list(t, "asks", genName, 2), Stdin: genInt.Draw(t, "stdin"), Limit: time.Duration(rapid.Int64Range(1, 1<<62).Draw(t, "limit")),
 		}
 	})
 	genOption = rapid.Custom(func(t *rapid.T) core.Option {

@@ -14,6 +14,9 @@ func encodeGrant(g core.Grant) *corev1.Grant {
 	if g.Drawn != nil {
 		p.Drawn = &corev1.Drawn{Vni: uint32(g.Drawn.VNI), Warning: text(g.Drawn.Warning)}
 	}
+	if g.Request != nil {
+		p.Request = packRequest(*g.Request)
+	}
 	if g.Share != (core.Share{}) {
 		p.Share = &corev1.Share{Cores: count(g.Share.Cores), Total: count(g.Share.Total)}
 	}
@@ -36,6 +39,9 @@ func (d *decoder) grant(p *corev1.Grant) core.Grant {
 	}
 	if p.GetDrawn() != nil {
 		g.Drawn = &core.Drawn{VNI: d.optionalVNI(p.GetDrawn().GetVni()), Warning: text(p.GetDrawn().GetWarning())}
+	}
+	if p.Request != nil {
+		g.Request = new(d.packedRequest(p.GetRequest()))
 	}
 	if p.GetCollective() != nil {
 		c := d.collective(p.GetCollective())

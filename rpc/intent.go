@@ -44,7 +44,7 @@ func encodeIntent(a core.Intent) *corev1.Intent {
 	return &corev1.Intent{
 		Action: corev1.Action(a.Action), Key: encodeAnyKey(a.Key), Uid: a.UID, Step: utf(a.Step), Note: a.Note, Alive: every(a.Alive, encodeKey),
 		Began: a.Began, Boot: utf(a.Boot), Agent: utf(a.Agent), Call: utf(a.Call), Speaks: a.Speaks,
-		Joins: a.Joins, Tells: a.Tells, StepNodes: count(a.StepNodes),
+		Joins: a.Joins, Tells: a.Tells, StepNodes: count(a.StepNodes), Request: packRequest(a.Request),
 	}
 }
 
@@ -53,7 +53,7 @@ func (d *decoder) intent(p *corev1.Intent) core.Intent {
 		Action: d.action(p.GetAction()), Key: d.anyKey(p.GetKey()), UID: p.GetUid(), Step: d.word("step", p.GetStep()),
 		Note: d.bytes("note", p.GetNote(), core.MaxNote), Alive: each(d, "jobs", p.GetAlive(), maxRuns, d.key), Began: p.GetBegan(),
 		Boot: d.word("boot id", p.GetBoot()), Agent: d.word("agent", p.GetAgent()), Call: d.word("call", p.GetCall()), Speaks: p.GetSpeaks(),
-		Joins: p.GetJoins(), Tells: p.GetTells(), StepNodes: d.count("nodes", p.GetStepNodes()),
+		Joins: p.GetJoins(), Tells: p.GetTells(), StepNodes: d.count("nodes", p.GetStepNodes()), Request: d.packedRequest(p.GetRequest()),
 	}
 	if d.err == nil && a.Key == (core.Key{}) && a.Action != core.Running && a.Action != core.Room {
 		d.fail("%s: it names no job", a.Action)

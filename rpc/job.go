@@ -96,6 +96,20 @@ func (d *decoder) request(p *schedulerv1.Request) core.Request {
 	}
 }
 
+// packRequest is r as bytes, for messages of core.proto, which scheduler.proto imports. It is never nil.
+func packRequest(r core.Request) []byte {
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(encodeRequest(r)) // its texts are UTF-8: no other error
+	return append([]byte{}, b...)
+}
+
+func (d *decoder) packedRequest(b []byte) core.Request {
+	p := &schedulerv1.Request{}
+	if err := proto.Unmarshal(b, p); err != nil {
+		d.fail("request: %w", err)
+	}
+	return d.request(p)
+}
+
 // encodeJobs cuts an answer into parts that fit into messages; one at least.
 func encodeJobs(j core.Jobs) []*corev1.Jobs {
 	part := func() *corev1.Jobs { return &corev1.Jobs{Asking: j.Asking, Complete: j.Complete, Blind: utf(j.Blind)} }

@@ -59,6 +59,7 @@ var effects = map[string]string{
 	"Grant.Asked":      "core/node holding.carried",
 	"Grant.Exact":      "core/node holding.whole",
 	"Grant.Steps":      "core/node Machine.answerOne",
+	"Grant.Request":    "core/node narrow",
 	"Grant.Drawn":      "core/node Machine.reservedStep",
 	"Grant.Limits":     "core/node Machine.fit",
 	"Grant.Floor":      "core/node Machine.fit",

@@ -16,6 +16,8 @@ const (
 	auditDrain  = "drain"  // a node went out of service: by its own report, or by an operator
 	auditForget = "forget" // a line for each reservation
 	auditFree   = "free"   // VNIs went back to their pools
+	auditDraw   = "draw"   // a step of a job has drawn one of its VNIs
+	auditReturn = "return" // the step is over, and the VNI its job's again
 )
 
 // who names the caller of a prepare: the hook on its node.
@@ -33,6 +35,20 @@ func (s *Server) audit(d done) {
 	case engine.Tick:
 		s.auditFreed(d)
 	}
+	for _, a := range d.actions {
+		if a, ok := a.(engine.Drew); ok {
+			s.auditDrawn(a)
+		}
+	}
+}
+
+func (s *Server) auditDrawn(a engine.Drew) {
+	event := auditDraw
+	if a.Over {
+		event = auditReturn
+	}
+	s.auditor.Info(event, core.LogNode, a.Node, core.LogJob, a.Step.Key.String(), core.LogOwner, a.Step.UID,
+		core.LogStep, a.Step.Step, core.LogVNI, core.VNIRanges([]core.VNI{a.VNI}))
 }
 
 func (s *Server) auditReserve(in engine.Reserve, d done) {

@@ -62,6 +62,33 @@ func TestTheFileAnswersATask(t *testing.T) {
 	}
 }
 
+// TestAStepThatAsks calls the agent, which gets what it asks for. The job's file answers others.
+func TestAStepThatAsks(t *testing.T) {
+	d := planned(t, patient)
+	leave(t, d, "7", uint32(os.Getuid()), exports)
+	serve(t, d.UsersSocket(), 0o666, listener.Users(), func(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
+		var in core.HookCall
+		err := req.Decode(&in)
+		return core.HookReply{Stdout: []byte(in.Env["NETWORK"] + in.Env["TASK"])}, err
+	})
+	for name, test := range map[string]struct {
+		env []string
+		out string
+	}{
+		"a step":                    {[]string{"STEP_ID=3", "NETWORK=tcs", "TASK=0"}, "tcs0"},
+		"a step that asks nothing":  {[]string{"STEP_ID=3", "TASK=0"}, exports},
+		"a step with an empty text": {[]string{"STEP_ID=3", "NETWORK="}, exports},
+		"the batch script":          {[]string{"NETWORK=tcs", "TASK=0"}, exports},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, how{env: append(test.env, "JOB_ID=7")}, "--dir", string(d), "tioga", "taskprolog")
+			if got.exit != 0 || got.out != test.out {
+				t.Errorf("got %+v, want %q", got, test.out)
+			}
+		})
+	}
+}
+
 // TestTheFileOfARestartedNIC is not believed, nor is that of a NIC that the task's user cannot look up, as in a sandbox:
 // the agent knows which services are left.
 func TestTheFileOfARestartedNIC(t *testing.T) {

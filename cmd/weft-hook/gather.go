@@ -29,12 +29,16 @@ func (c *call) gather(ctx context.Context, phase rundir.Phase) (core.HookCall, e
 	if size > maxArgs {
 		return in, core.Errorf(core.BadCall, "arguments: they have %d bytes and there may be %d", size, maxArgs)
 	}
+	var warned []string
+	if len(phase.First) > 0 {
+		warned = []string{rundir.Warned}
+	}
 	room, most := maxUser, maxUserValue
 	if phase.Root {
 		room, most = maxRoot, maxValue
 	}
 	// The job's id first: it is what must not stay behind.
-	for _, name := range slices.Concat(phase.Job, phase.Step, phase.Variables) {
+	for _, name := range slices.Concat(phase.Job, phase.Step, phase.First, phase.Asks, phase.Variables, warned) {
 		value, set := c.env(name)
 		if _, have := in.Env[name]; have || !set {
 			continue
@@ -89,19 +93,6 @@ func (c *call) first(names []string) string {
 		}
 	}
 	return ""
-}
-
-// leads reports whether this is the first task of its job, and nobody has told the job's warnings yet.
-func (c *call) leads(names []string, job core.JobID) bool {
-	if warned, _ := c.env(rundir.Warned); warned == job.Job {
-		return false
-	}
-	for i, name := range names {
-		if value, set := c.env(name); value != "0" && (set || i == 0) {
-			return false
-		}
-	}
-	return len(names) > 0
 }
 
 // job is the job that the hook's variables name, which proves nothing; without an id where the phase has no such variable.

@@ -82,7 +82,7 @@ func plan(limit time.Duration) rundir.Hooks {
 	}
 	return rundir.Hooks{Node: "n1", Schedulers: []rundir.Scheduler{{Name: "tioga", Type: "slurm", Phases: []rundir.Phase{
 		phase(core.HookPhase{Name: "prolog", Action: core.Prepare, Root: true, Variables: []string{"JOB_UID", "COMMENT"}}, unsets),
-		phase(core.HookPhase{Name: "taskprolog", Action: core.Environment, Step: []string{"STEP_ID"}, First: []string{"TASK", "STEP_ID"}, Variables: []string{"COMMENT"}}, unsets),
+		phase(core.HookPhase{Name: "taskprolog", Action: core.Environment, Step: []string{"STEP_ID"}, First: []string{"TASK", "STEP_ID"}, Asks: []string{"NETWORK"}, Variables: []string{"COMMENT"}}, unsets),
 		phase(core.HookPhase{Name: "epilog", Action: core.CleanUp, Root: true}, ""),
 		phase(core.HookPhase{Name: "input", Action: core.Room, Stdin: 64}, ""),
 	}}}}

@@ -83,8 +83,10 @@ func (c *call) environment(ctx context.Context, phase rundir.Phase, bypassed boo
 	if job.Job != "" {
 		e, err := c.dir.Environ(job)
 		left = !errors.Is(err, fs.ErrNotExist)
-		if r, ok := e.Told(phase.Name, c.leads(phase.First, job)); err == nil && ok && rundir.Hold(e.Signs) {
-			if reply, ok := r.For(c.first(phase.Step)); ok {
+		step := c.first(phase.Step)
+		asks := !goesBy && step != "" && c.first(phase.Asks) != "" // for itself, which no file can answer
+		if r, ok := e.Told(phase.Name, phase.Leads(c.env, job)); err == nil && ok && rundir.Hold(e.Signs) && !asks {
+			if reply, ok := r.For(step); ok {
 				return c.reply(reply)
 			}
 		}

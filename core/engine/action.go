@@ -96,6 +96,14 @@ const (
 	Alarm
 )
 
+// Drew is for the audit: a step has drawn a VNI, or its VNI is its job's again.
+type Drew struct {
+	Step core.StepID
+	Node string // which asked, or said so last
+	VNI  core.VNI
+	Over bool
+}
+
 func (Granted) action()  {}
 func (Refused) action()  {}
 func (Describe) action() {}
@@ -108,3 +116,4 @@ func (Resume) action()   {}
 func (Spare) action()    {}
 func (Done) action()     {}
 func (Say) action()      {}
+func (Drew) action()     {}

@@ -108,6 +108,7 @@ func (m *Machine) confirm(j *join) {
 	j.of.cleaned = m.now.Uptime
 	delete(j.node.open, j.of.Serial)
 	m.write(Join{j.of.Serial, j.node.Name, j.boot, true})
+	m.leftSteps(j.node, j.of, true)
 	m.settle(j.of)
 }
 

@@ -57,7 +57,7 @@ func (m *Machine) report(in Report) {
 			forget = append(forget, h.Run)
 		}
 	}
-	over := m.stepsOf(n, rep.Steps)
+	over := m.stepsOf(n, rep.Steps, rep.Full)
 	if rep.Full || rep.Changed {
 		m.reads(n, rep)
 	}

@@ -281,6 +281,12 @@ func (m *Machine) grant(r *reservation, n *node, said *Said) core.Grant {
 		Run: r.Job.Run, GID: r.Job.GID, VNIs: r.granted(), Classes: d.Classes, Asked: r.Job.Request.Classes != 0, Limits: r.limits(at, n, said), Floor: d.Floor, MinNICs: d.MinNICs,
 		Inventory: n.Inventory, Warnings: d.Warnings, Exact: r.Job.Request.Exact, Steps: len(r.drawable()),
 	}
+	switch {
+	case !r.Adopted:
+		g.Request = new(r.Job.Request)
+	case said != nil:
+		g.Request = new(said.Job.Request)
+	}
 	if !d.Greedy {
 		g.Share = r.share(at, n, said)
 	}

@@ -8,10 +8,17 @@ import (
 
 // steps are those of a reservation that live and have drawn a VNI, or must share the job's on each of their nodes.
 type steps struct {
-	live   []Draw             // in the order they began
-	over   map[string][]*node // nodes that say that it is over there, by step; each says so until it is over everywhere
-	last   core.VNI           // drawn last: the next step draws another, if it can
-	warned bool               // this process has warned a user that a step shares
+	live   []Draw            // in the order they began
+	parts  map[string][]part // by step, as far as this process knows them
+	last   core.VNI          // drawn last: the next step draws another, if it can
+	warned bool              // this process has warned a user that a step shares
+}
+
+// part is one node of a step. Over: the node says so, and goes on until the step is over everywhere. It is also
+// over on a node that has rebooted, or holds nothing of the job for another reason.
+type part struct {
+	node *node
+	over bool
 }
 
 // restore takes the durable draws in.
@@ -25,7 +32,7 @@ func (r *reservation) restore(live []Draw) {
 // drawing is r.steps, made where it is not there.
 func (r *reservation) drawing() *steps {
 	if r.steps == nil {
-		r.steps = &steps{over: map[string][]*node{}}
+		r.steps = &steps{parts: map[string][]part{}}
 	}
 	return r.steps
 }
@@ -45,6 +52,16 @@ func (s *steps) of(step string) int {
 		return -1
 	}
 	return slices.IndexFunc(s.live, func(d Draw) bool { return d.Step == step })
+}
+
+// part is that of n in a step, made where it is not there.
+func (s *steps) part(step string, n *node) *part {
+	at := slices.IndexFunc(s.parts[step], func(p part) bool { return p.node == n })
+	if at < 0 {
+		at = len(s.parts[step])
+		s.parts[step] = append(s.parts[step], part{node: n})
+	}
+	return &s.parts[step][at]
 }
 
 // spare is a VNI that no live step of r uses; 0: there is none. It is used again as late as it can be.
@@ -93,20 +110,30 @@ func (m *Machine) draw(in Reserve, n *node, r *reservation) (*core.Drawn, *core.
 		if d.VNI != 0 {
 			s.last = d.VNI
 		}
-		s.live = append(s.live, d)
-		m.write(r.transition())
+		m.begin(n, r, d)
+		m.unbegun(n, r, d)
 		return m.drawn(in, n, r, d)
 	}
 	d := &s.live[at]
+	if over := s.part(d.Step, n).over; over && !d.Refused {
+		return nil, core.Errorf(core.JobEnded, "job %s: node %s: step %s of it is over there", ask.Key, n.Name, d.Step)
+	}
 	if k, had := slices.BinarySearch(d.Jobs, ask.Key.Job); !had {
 		d.Jobs = slices.Insert(slices.Clone(d.Jobs), k, ask.Key.Job)
 		d.Nodes += ask.StepNodes
 		m.write(r.transition())
 	}
-	if !d.Refused && slices.Contains(s.over[d.Step], n) {
-		return nil, core.Errorf(core.JobEnded, "job %s: node %s: step %s of it is over there", ask.Key, n.Name, d.Step)
+	said := *d
+	m.unbegun(n, r, said)
+	return m.drawn(in, n, r, said)
+}
+
+// unbegun ends the part of a refused step on n, which need not say so: it may hold nothing of the job.
+func (m *Machine) unbegun(n *node, r *reservation, d Draw) {
+	if d.Refused {
+		r.steps.part(d.Step, n).over = true
+		m.endStep(n, r, d.Step)
 	}
-	return m.drawn(in, n, r, *d)
 }
 
 // drawn is the answer to n, whose step is d.
@@ -115,8 +142,8 @@ func (m *Machine) drawn(in Reserve, n *node, r *reservation, d Draw) (*core.Draw
 	case d.VNI != 0:
 		return &core.Drawn{VNI: d.VNI}, nil
 	case d.Refused:
-		err := core.Errorf(core.PolicyDenied, "job %s: step %s: other steps use all %d VNIs that steps of the job have, and "+
-			"the site's policy lets none share the job's", in.Ask.Key, d.Step, len(r.drawable()))
+		err := core.Errorf(core.PolicyDenied, "job %s: step %s: other steps use all VNIs that steps of the job have, and "+
+			"the site's policy lets none share the job's", in.Ask.Key, d.Step)
 		return nil, err.WithRemedy("wait for another step of the job to end")
 	}
 	return &core.Drawn{Warning: r.shares(&in.Ask, "other steps use all VNIs that steps of the job have")}, nil
@@ -132,35 +159,82 @@ func (r *reservation) shares(ask *core.Intent, why string) string {
 		"; further steps of the job may share it without a warning"
 }
 
-// stepOver takes n's word that a step is over there, and reports whether it is over on all its nodes. Its VNI is then
-// the job's again: the next step that draws it is of the same owner, so it does not rest.
+// stepOver takes n's word that a step is over there, and reports whether it is over on all its nodes.
 func (m *Machine) stepOver(n *node, r *reservation, id core.StepID) bool {
-	s := r.steps
-	at := s.of(id.Step)
 	switch {
-	case at < 0:
+	case r.steps.of(id.Step) < 0:
 		return true
 	case r.joins.of(n) == nil:
 		return false
-	case !slices.Contains(s.over[id.Step], n):
-		s.over[id.Step] = append(s.over[id.Step], n)
 	}
-	if len(s.over[id.Step]) < s.live[at].Nodes {
+	r.steps.part(id.Step, n).over = true
+	return m.endStep(n, r, id.Step)
+}
+
+// endStep ends a step that lives on no node. Its VNI is then the job's again. The next step that draws it has the same
+// owner, so it does not rest. All its nodes may forget it; the answer to its report says so to n.
+func (m *Machine) endStep(n *node, r *reservation, step string) bool {
+	s := r.steps
+	at := s.of(step)
+	if !r.ended(s.live[at]) {
 		return false
 	}
-	for _, o := range s.over[id.Step] {
-		if o != n && o.attached {
-			m.do(Order{o.Name, o.session, core.Orders{Over: []core.StepID{id}}})
+	for _, p := range s.parts[step] {
+		if p.node != n && p.node.attached {
+			over := []core.StepID{{Run: r.Job.Run, Step: step}}
+			m.do(Order{p.node.Name, p.node.session, core.Orders{Over: over}})
 		}
 	}
+	m.drew(n, r, s.live[at], true)
 	s.live = slices.Delete(s.live, at, at+1)
-	delete(s.over, id.Step)
+	delete(s.parts, step)
 	m.write(r.transition())
 	return true
 }
 
+// ended reports whether d lives on no node. A node that is clean may have had a part of it that this process does not
+// know, if every other node has told which parts it has.
+func (r *reservation) ended(d Draw) bool {
+	over, parts := 0, r.steps.parts[d.Step]
+	for _, p := range parts {
+		if !p.over {
+			return false
+		}
+		over++
+	}
+	clean := len(r.joins.list) - int(r.unclean)
+	if over >= d.Nodes || over+clean < d.Nodes {
+		return over >= d.Nodes
+	}
+	for _, j := range r.joins.list {
+		switch {
+		case slices.ContainsFunc(parts, func(p part) bool { return p.node == j.node }):
+		case j.clean:
+			over++
+		case !j.node.told:
+			return false
+		}
+	}
+	return over >= d.Nodes
+}
+
+// leftSteps looks which steps of r have ended since n holds nothing of r any more, or since it told all its steps.
+func (m *Machine) leftSteps(n *node, r *reservation, clean bool) {
+	if r.steps == nil || r.state != Active { // they end with their job
+		return
+	}
+	for _, d := range slices.Clone(r.steps.live) {
+		parts := r.steps.parts[d.Step]
+		at := slices.IndexFunc(parts, func(p part) bool { return p.node == n })
+		if clean && at >= 0 {
+			parts[at].over = true
+		}
+		m.endStep(n, r, d.Step)
+	}
+}
+
 // stepsOf takes what n says of steps. It gives those that are over on all their nodes.
-func (m *Machine) stepsOf(n *node, said []core.StepHeld) (over []core.StepID) {
+func (m *Machine) stepsOf(n *node, said []core.StepHeld, full bool) (over []core.StepID) {
 	if n.paired() {
 		return nil
 	}
@@ -174,12 +248,20 @@ func (m *Machine) stepsOf(n *node, said []core.StepHeld) (over []core.StepID) {
 			m.stepLives(n, r, h)
 		}
 	}
+	if full {
+		for _, serial := range sortedOpen(n) {
+			m.leftSteps(n, n.open[serial].of, false)
+		}
+	}
 	return over
 }
 
 // stepLives takes over a draw that the store does not know: it was lost, or rolled back.
 func (m *Machine) stepLives(n *node, r *reservation, h core.StepHeld) {
 	at := r.steps.of(h.Step)
+	if at >= 0 {
+		r.steps.part(h.Step, n)
+	}
 	if at >= 0 && r.steps.live[at].VNI == h.VNI || h.VNI == 0 && (h.Nodes <= 1 || at >= 0) {
 		return
 	}
@@ -202,8 +284,23 @@ func (m *Machine) stepLives(n *node, r *reservation, h core.StepHeld) {
 		m.do(Say{Level: Alarm, Run: r.Job.Run, Node: n.Name, VNIs: []core.VNI{h.VNI}, Text: text})
 		return
 	}
-	r.drawing().live = append(r.drawing().live, Draw{Step: h.Step, VNI: h.VNI, Nodes: h.Nodes, Jobs: []string{r.Job.Job}})
+	m.begin(n, r, Draw{Step: h.Step, VNI: h.VNI, Nodes: h.Nodes, Jobs: []string{r.Job.Job}})
+}
+
+// begin takes in a step that n asked for, or has.
+func (m *Machine) begin(n *node, r *reservation, d Draw) {
+	s := r.drawing()
+	s.live = append(s.live, d)
+	s.part(d.Step, n)
 	m.write(r.transition())
+	m.drew(n, r, d, false)
+}
+
+// drew writes a step's VNI into the audit.
+func (m *Machine) drew(n *node, r *reservation, d Draw, over bool) {
+	if d.VNI != 0 {
+		m.do(Drew{core.StepID{Run: r.Job.Run, Step: d.Step}, n.Name, d.VNI, over})
+	}
 }
 
 // works reports whether the job of in has its services on the asking node already. Then a failure of its step must not

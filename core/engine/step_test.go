@@ -143,6 +143,9 @@ func TestStepsBeyondTheDrawn(t *testing.T) {
 			t.Errorf("a step beyond on %s: %v, and the scheduler is told %v", node, err, all[Fail](w.last))
 		}
 	}
+	if got := w.live(j.Run); got != "0:1025" { // a node that has refused may have no record to tell
+		t.Errorf("left of the refused step: %s", got)
+	}
 	w.ended("n1", j.Run, "0", "1")
 	w.ended("n2", j.Run, "1")
 	if got := w.live(j.Run); got != "" {
@@ -210,7 +213,7 @@ func TestTenThousandSteps(t *testing.T) {
 		}
 	}
 	w.ended("n1", j.Run, open...)
-	if got := w.live(j.Run); got != "" || len(w.m.job(j.JobID)[0].steps.over) > 0 {
+	if got := w.live(j.Run); got != "" || len(w.m.job(j.JobID)[0].steps.parts) > 0 {
 		t.Errorf("left: %s", got)
 	}
 	if rec := w.store[Transition{Serial: 1}.Slot()].(Transition); len(rec.Steps) > 0 {
@@ -221,5 +224,66 @@ func TestTenThousandSteps(t *testing.T) {
 	w.tick(DefaultRules.Quarantine)
 	if got := w.m.Figures().Used["jobs"]; got != 0 {
 		t.Errorf("after the job's end the pool counts %d VNIs as taken", got)
+	}
+}
+
+// TestStepsOfANodeThatIsGone: a node that rebooted, or holds nothing of the job any more, has no part of a step. Its
+// steps end when their other nodes say so, also after the server's restart, and never sooner.
+func TestStepsOfANodeThatIsGone(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		w := newWorld(t, 16, "n1", "n2", "n3")
+		j, d := job("7", "n[1-3]"), stepped(3)
+		j.Placements[0].Nodes = 3
+		for _, n := range []string{"n1", "n2", "n3"} {
+			w.granted(n, j, d)
+		}
+		w.drew("n1", j, d, "0", 2) // on n1 and n2
+		w.drew("n2", j, d, "0", 2)
+		w.drew("n2", j, d, "1", 2) // on n2 and n3
+		w.drew("n3", j, d, "1", 2)
+		w.drew("n2", j, d, "2", 1)
+		if restarts {
+			w.restart()
+		}
+		w.reboot("n2")
+		if restarts { // n1 and n3 may have parts of any step until they have said which they have
+			if got := w.live(j.Run); got != "0:1025 1:1026 2:1027" {
+				t.Errorf("restarts: %v: before the others have told: %s", restarts, got)
+			}
+			has := func(step string, v core.VNI) core.Report {
+				return core.Report{Steps: []core.StepHeld{{StepID: core.StepID{Run: j.Run, Step: step}, VNI: v, Nodes: 2}}}
+			}
+			w.begin("n1", has("0", 1025))
+			w.begin("n3", has("1", 1026))
+		}
+		if got := w.live(j.Run); got != "0:1025 1:1026" {
+			t.Errorf("restarts: %v: n2 has rebooted: %s", restarts, got)
+		}
+		if got := w.ended("n1", j.Run, "0"); !slices.Contains(got, "n1 0") || w.live(j.Run) != "1:1026" {
+			t.Errorf("restarts: %v: step 0 is over on n1, too: %v, %s", restarts, got, w.live(j.Run))
+		}
+		w.ended("n3", j.Run, "1")
+		if got := w.live(j.Run); got != "" {
+			t.Errorf("restarts: %v: left of the steps: %s", restarts, got)
+		}
+	}
+}
+
+// TestDrawsAreAudited: who had a VNI when.
+func TestDrawsAreAudited(t *testing.T) {
+	w := newWorld(t, 8, "n1")
+	j, d := job("7", "n1"), stepped(1)
+	id := core.StepID{Run: j.Run, Step: "0"}
+	w.drew("n1", j, d, "0", 1)
+	if got := all[Drew](w.last); len(got) != 1 || got[0] != (Drew{id, "n1", 1025, false}) {
+		t.Errorf("a step that begins: %+v", got)
+	}
+	w.drew("n1", j, d, "1", 1) // it shares
+	if got := all[Drew](w.last); len(got) > 0 {
+		t.Errorf("a step that shares: %+v", got)
+	}
+	w.ended("n1", j.Run, "0")
+	if got := all[Drew](w.last); len(got) != 1 || got[0] != (Drew{id, "n1", 1025, true}) {
+		t.Errorf("a step that ends: %+v", got)
 	}
 }

@@ -85,7 +85,7 @@ func (m *Machine) environment(h Hook) {
 				return
 			}
 			m.unplugged(r, h)
-			m.reply(h.Call, core.Outcome{Action: core.Environment, Key: r.Key, Environment: r.environment(h.Ask.Step)})
+			m.show(r, h)
 			return
 		}
 	}

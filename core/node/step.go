@@ -196,19 +196,18 @@ func (m *Machine) checkStep(r *holding, g core.Grant) *core.Error {
 func (m *Machine) answerStep(s *step, h Hook) {
 	r := s.of
 	m.reply(h.Call, core.Outcome{
-		Action: core.Prepare, Key: r.Key, Environment: r.environment(h.Ask.Step),
+		Action: core.Prepare, Key: r.Key, Environment: r.environment(h.Ask.Step, r.Grant),
 		Warnings: r.allWarnings(), StepWarnings: s.warnings,
 	})
 }
 
-// environment is that of a step's tasks, with its own VNI first and the job's second.
-func (r *holding) environment(id string) []core.Variable {
-	s := r.steps[id]
-	if s == nil || s.VNI == 0 {
-		return StepEnvironment(r.Entry, id)
-	}
+// environment is that of a step's tasks with g of the job's grant: its own VNI first and the job's second.
+func (r *holding) environment(id string, g core.Grant) []core.Variable {
 	e := r.Entry
-	e.Grant.Steps, e.Grant.VNIs = 0, withStep(r.Grant.Own(), s.VNI)
+	if s := r.steps[id]; s != nil && s.VNI != 0 && len(g.VNIs) > 0 {
+		g.Steps, g.VNIs = 0, withStep(g.Own(), s.VNI)
+	}
+	e.Grant = g
 	return StepEnvironment(e, id)
 }
 

@@ -24,6 +24,7 @@ type stepd struct {
 	vni      core.VNI // 0: it shares the job's
 	excused  bool     // the store lost its draw, and cannot know
 	kept     bool     // an older store may have it as living: its VNI comes back with its job's
+	told     int      // the server's process that it had its answer of
 }
 
 // lives reports whether the process can still use its VNI. Its scheduler ends it with its job.
@@ -136,7 +137,7 @@ func (l *law) drew(b *box, h *hook, o core.Outcome) {
 	if l.zombies[d.id.Run] || l.excused[v] || !ok { // the node has no record: it took the id for an earlier job
 		d.excused = true
 	}
-	d.answered, d.vni = true, v
+	d.answered, d.vni, d.told = true, v, l.w.srv.proc
 	for _, other := range l.w.stepds {
 		switch {
 		case other == d || !other.answered || other.excused || d.excused || !other.lives():
@@ -199,6 +200,7 @@ func (w *world) healSteps() {
 			for _, d := range w.stepds {
 				e, ok := d.b.entry(v.Job.Run)
 				ended := ok && e.State == node.Ready && d.boot == d.b.boot && d.answered
+				ended = ended || d.answered && d.b.powered && d.boot != d.b.boot && d.told == w.srv.proc // it has rebooted
 				if ended && d.id.Run == v.Job.Run && d.id.Step == draw.Step && !d.kept && !w.law.paired[d.b.name] {
 					known++
 				}

@@ -142,7 +142,7 @@ func (p Phase) check() error {
 	case p.Away != nil && p.Away.Exit != 0:
 		return bad("it would fail with %d where it is to go by when nobody answers", p.Away.Exit)
 	}
-	for _, names := range [][]string{p.Variables, p.Job, p.Step, p.First} {
+	for _, names := range [][]string{p.Variables, p.Job, p.Step, p.First, p.Asks} {
 		if len(names) > MaxVariables {
 			return bad("it names %d variables and there may be %d", len(names), MaxVariables)
 		}
@@ -153,6 +153,19 @@ func (p Phase) check() error {
 		}
 	}
 	return nil
+}
+
+// Leads reports whether a task with env is the first of its job, and nobody has told the job's warnings yet.
+func (p Phase) Leads(env func(name string) (value string, set bool), job core.JobID) bool {
+	if warned, _ := env(Warned); warned == job.Job {
+		return false
+	}
+	for i, name := range p.First {
+		if value, set := env(name); value != "0" && (set || i == 0) {
+			return false
+		}
+	}
+	return len(p.First) > 0
 }
 
 // variable reports whether name is one of an environment's variable, as POSIX has them.

@@ -31,6 +31,7 @@ type (
 		Job       []string `json:"job,omitempty"`
 		Step      []string `json:"step,omitempty"`
 		First     []string `json:"first,omitempty"`
+		Asks      []string `json:"asks,omitempty"`
 		Stdin     int      `json:"stdin,omitempty"`
 		Limit     string   `json:"limit"`
 		Bypass    Reply    `json:"bypass"`
@@ -57,7 +58,7 @@ func (h Hooks) Encode() ([]byte, error) {
 		out := schedulerFile{Name: s.Name, Type: s.Type, Phases: []phaseFile{}}
 		for _, p := range s.Phases {
 			out.Phases = append(out.Phases, phaseFile{
-				p.Name, p.Action.String(), p.Root, p.Variables, p.Job, p.Step, p.First, p.Stdin, p.Limit.String(),
+				p.Name, p.Action.String(), p.Root, p.Variables, p.Job, p.Step, p.First, p.Asks, p.Stdin, p.Limit.String(),
 				Reply(p.Bypass), (*Reply)(p.Away), p.Observe, Reply(p.Leave),
 			})
 		}
@@ -93,7 +94,7 @@ func ParseHooks(text []byte) (Hooks, error) {
 			out.Phases = append(out.Phases, Phase{
 				core.HookPhase{
 					Name: p.Name, Action: action(p.Action), Root: p.Root, Variables: p.Variables, Job: p.Job, Step: p.Step, First: p.First,
-					Stdin: p.Stdin, Limit: limit,
+					Asks: p.Asks, Stdin: p.Stdin, Limit: limit,
 				}, core.HookReply(p.Bypass), (*core.HookReply)(p.Away), p.Observe, core.HookReply(p.Leave),
 			})
 		}

@@ -33,9 +33,11 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 		}
 	}
 	ask.Key = core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: id}}
+	var err error
 	if ask.Action == core.Environment {
 		ask.UID, ask.Step = call.Peer.UID, step(call.Env[envStep])
-		return ask, nil
+		ask.Request, err = stepRequest(call.Env, ask.Step)
+		return ask, err
 	}
 	uid, err := strconv.ParseUint(call.Env[envUID], 10, 32)
 	if err != nil {
@@ -59,7 +61,12 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 			ask.StepNodes = int(n)
 		}
 		ask.Joins = ask.Step != "" && ask.Step != "0" // the first step asks: its job's id may be that of an older job
-		ask.Note, err = note{Job: own}.encode()
+		if ask.Note, err = (note{Job: own}).encode(); err != nil {
+			return ask, err
+		}
+		if ask.Request, err = stepRequest(call.Env, ask.Step); ask.Request.Off {
+			ask.Step = "" // it needs no VNI of its own
+		}
 		return ask, err
 	}
 	ask.Speaks = own == id && call.Node != "" && leads(first(call.Env, envNodes, envJobNodes), call.Node)

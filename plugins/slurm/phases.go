@@ -30,7 +30,8 @@ const (
 	envNode      = "SLURM_NODEID"
 	envStepNodes = "SLURM_STEP_NUM_NODES"
 	envNetwork   = "SLURM_NETWORK" // the user's own word, and the job's where a step has none
-	envWarned    = "WEFT_WARNED"   // the job whose warnings have been told
+	envParts     = "SLURM_HET_SIZE"
+	envWarned    = "WEFT_WARNED" // the job whose warnings have been told
 )
 
 // Time limits of hooks that do not wait for the server. srun gives up a task's launch after MessageTimeout, 10 s unless slurm.conf says otherwise.
@@ -55,7 +56,7 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 		// A batch script is task 0 too, and has no step. A task of a het job sees its leader's id as SLURM_JOB_ID, and whatever its user left in SLURM_HET_JOB_ID.
 		{
 			Name: PhaseTaskProlog, Action: core.Environment, Job: []string{envJob}, Step: []string{envStep},
-			First: []string{envTask, envStep}, Limit: taskLimit,
+			First: []string{envTask, envStep}, Asks: []string{envNetwork}, Variables: []string{envParts}, Limit: taskLimit,
 		},
 		{
 			Name: PhaseStep, Action: core.Prepare, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: stepLimit,

@@ -38,7 +38,7 @@ SPANK_PLUGIN(weft, 1)
 #define fail(...) (void)snprintf(verdict, sizeof verdict, __VA_ARGS__)
 #define SAFE "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-enum { MAX_REPLY = 64 << 10, MAX_TEXT = 1024, MAX_NETWORK = 512, NUMBERS = 5, FACTS = NUMBERS + 2 };
+enum { MAX_REPLY = 64 << 10, MAX_TEXT = 1024, MAX_NETWORK = 1025, NUMBERS = 5, FACTS = NUMBERS + 2 };
 
 static const char *scheduler = "slurm", *run_dir = "/run/weft/agent", *hook = "/usr/bin/weft-hook";
 static int timeout_s = 60, agent = -1; /* the socket on which the agent answers */
@@ -192,7 +192,7 @@ static void ask(spank_t spank)
 {
 	static const spank_item_t items[NUMBERS] = { S_JOB_ID, S_JOB_STEPID, S_JOB_NODEID, S_JOB_UID, S_JOB_NNODES };
 	static const char *names[NUMBERS] = { "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_NODEID", "SLURM_JOB_UID", "SLURM_STEP_NUM_NODES" };
-	char text[MAX_NETWORK] = "";
+	char text[MAX_NETWORK] = "", het[16];
 	uint32_t value = 0;
 
 	for (int i = 0; i < NUMBERS; i++) {
@@ -204,6 +204,8 @@ static void ask(spank_t spank)
 	snprintf(facts[NUMBERS], sizeof facts[0], "WEFT_WARNED=%lu", strtoul(text, NULL, 10));
 	*text = '\0';
 	spank_err_t had = spank_getenv(spank, "SLURM_NETWORK", text, sizeof text);
+	if (spank_getenv(spank, "SLURM_HET_SIZE", het, sizeof het) != ESPANK_ENV_NOEXIST)
+		*text = had = 0; /* one srun sets it for all components, to the last one's */
 	int bad = had == ESPANK_NOSPACE || strspn(text, SAFE ",=:+") != strlen(text); /* so written has no option */
 	snprintf(facts[NUMBERS + 1], sizeof facts[0], "SLURM_NETWORK=%s", bad ? "?" : text);
 	snprintf(text, sizeof text, "%s/bypass", run_dir);

@@ -1255,6 +1255,7 @@ type Intent struct {
 	Joins         bool                   `protobuf:"varint,12,opt,name=joins,proto3" json:"joins,omitempty"`                          // PREPARE: services of the job that stand on this node are enough
 	Tells         bool                   `protobuf:"varint,13,opt,name=tells,proto3" json:"tells,omitempty"`                          // PREPARE: the hook itself ends what may not start
 	StepNodes     uint32                 `protobuf:"varint,14,opt,name=step_nodes,json=stepNodes,proto3" json:"step_nodes,omitempty"` // how many nodes the step has; 0: not known
+	Request       []byte                 `protobuf:"bytes,15,opt,name=request,proto3" json:"request,omitempty"`                       // what the step's user asks for it alone: a weft.scheduler.v1.Request
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1387,6 +1388,13 @@ func (x *Intent) GetStepNodes() uint32 {
 	return 0
 }
 
+func (x *Intent) GetRequest() []byte {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
 // Grant is what a reservation gives to one node of its job.
 type Grant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1401,11 +1409,12 @@ type Grant struct {
 	Collective    *Collective            `protobuf:"bytes,9,opt,name=collective,proto3" json:"collective,omitempty"`           // not set: none
 	Warnings      []string               `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Head          *Head                  `protobuf:"bytes,11,opt,name=head,proto3" json:"head,omitempty"`
-	Share         *Share                 `protobuf:"bytes,12,opt,name=share,proto3" json:"share,omitempty"`  // not set: all of the node
-	Asked         bool                   `protobuf:"varint,13,opt,name=asked,proto3" json:"asked,omitempty"` // the user asked for the classes by name
-	Exact         bool                   `protobuf:"varint,14,opt,name=exact,proto3" json:"exact,omitempty"` // the user wants what the limits reserve, and no less
-	Steps         uint32                 `protobuf:"varint,15,opt,name=steps,proto3" json:"steps,omitempty"` // how many of vnis, the last ones, steps draw from
-	Drawn         *Drawn                 `protobuf:"bytes,16,opt,name=drawn,proto3" json:"drawn,omitempty"`  // for the step of the intent; not set: it named none, or steps is 0
+	Share         *Share                 `protobuf:"bytes,12,opt,name=share,proto3" json:"share,omitempty"`           // not set: all of the node
+	Asked         bool                   `protobuf:"varint,13,opt,name=asked,proto3" json:"asked,omitempty"`          // the user asked for the classes by name
+	Exact         bool                   `protobuf:"varint,14,opt,name=exact,proto3" json:"exact,omitempty"`          // the user wants what the limits reserve, and no less
+	Steps         uint32                 `protobuf:"varint,15,opt,name=steps,proto3" json:"steps,omitempty"`          // how many of vnis, the last ones, steps draw from
+	Drawn         *Drawn                 `protobuf:"bytes,16,opt,name=drawn,proto3" json:"drawn,omitempty"`           // for the step of the intent; not set: it named none, or steps is 0
+	Request       []byte                 `protobuf:"bytes,17,opt,name=request,proto3,oneof" json:"request,omitempty"` // what the user asked for the job: a weft.scheduler.v1.Request; not set: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1548,6 +1557,13 @@ func (x *Grant) GetSteps() uint32 {
 func (x *Grant) GetDrawn() *Drawn {
 	if x != nil {
 		return x.Drawn
+	}
+	return nil
+}
+
+func (x *Grant) GetRequest() []byte {
+	if x != nil {
+		return x.Request
 	}
 	return nil
 }
@@ -2063,7 +2079,7 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\adefault\x18\t \x01(\bR\adefault\x12\x18\n" +
 	"\aenabled\x18\n" +
 	" \x01(\bR\aenabled\x12\x12\n" +
-	"\x04lnis\x18\v \x01(\rR\x04lnis\"\xf5\x02\n" +
+	"\x04lnis\x18\v \x01(\rR\x04lnis\"\x8f\x03\n" +
 	"\x06Intent\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12#\n" +
 	"\x03key\x18\x02 \x01(\v2\x11.weft.core.v1.KeyR\x03key\x12\x10\n" +
@@ -2080,7 +2096,8 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x05joins\x18\f \x01(\bR\x05joins\x12\x14\n" +
 	"\x05tells\x18\r \x01(\bR\x05tells\x12\x1d\n" +
 	"\n" +
-	"step_nodes\x18\x0e \x01(\rR\tstepNodes\"\x95\x04\n" +
+	"step_nodes\x18\x0e \x01(\rR\tstepNodes\x12\x18\n" +
+	"\arequest\x18\x0f \x01(\fR\arequest\"\xc0\x04\n" +
 	"\x05Grant\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\rR\x03gid\x12\x12\n" +
@@ -2100,7 +2117,10 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x05asked\x18\r \x01(\bR\x05asked\x12\x14\n" +
 	"\x05exact\x18\x0e \x01(\bR\x05exact\x12\x14\n" +
 	"\x05steps\x18\x0f \x01(\rR\x05steps\x12)\n" +
-	"\x05drawn\x18\x10 \x01(\v2\x13.weft.core.v1.DrawnR\x05drawn\"3\n" +
+	"\x05drawn\x18\x10 \x01(\v2\x13.weft.core.v1.DrawnR\x05drawn\x12\x1d\n" +
+	"\arequest\x18\x11 \x01(\fH\x00R\arequest\x88\x01\x01B\n" +
+	"\n" +
+	"\b_request\"3\n" +
 	"\x05Drawn\x12\x10\n" +
 	"\x03vni\x18\x01 \x01(\rR\x03vni\x12\x18\n" +
 	"\awarning\x18\x02 \x01(\tR\awarning\"A\n" +
@@ -2259,6 +2279,7 @@ func file_weft_core_v1_core_proto_init() {
 	if File_weft_core_v1_core_proto != nil {
 		return
 	}
+	file_weft_core_v1_core_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -591,6 +591,7 @@ type Phase struct {
 	// ENVIRONMENT: variables that are 0 in the job's first task, to which Weft tells the job's warnings. All but the first of
 	// them may be unset there. None: Weft tells no task.
 	First         []string `protobuf:"bytes,9,rep,name=first,proto3" json:"first,omitempty"`
+	Asks          []string `protobuf:"bytes,10,rep,name=asks,proto3" json:"asks,omitempty"` // ENVIRONMENT: a task of a step that has one of these variables set calls the agent
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -684,6 +685,13 @@ func (x *Phase) GetLimit() int64 {
 func (x *Phase) GetFirst() []string {
 	if x != nil {
 		return x.First
+	}
+	return nil
+}
+
+func (x *Phase) GetAsks() []string {
+	if x != nil {
+		return x.Asks
 	}
 	return nil
 }
@@ -979,7 +987,7 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x04exit\x18\x03 \x01(\x05R\x04exit\"\x0f\n" +
 	"\rPhasesRequest\";\n" +
 	"\vPhasesReply\x12,\n" +
-	"\x06phases\x18\x01 \x03(\v2\x14.weft.hooks.v1.PhaseR\x06phases\"\xe3\x01\n" +
+	"\x06phases\x18\x01 \x03(\v2\x14.weft.hooks.v1.PhaseR\x06phases\"\xf7\x01\n" +
 	"\x05Phase\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x06action\x18\x02 \x01(\x0e2\x14.weft.core.v1.ActionR\x06action\x12\x12\n" +
@@ -989,7 +997,9 @@ const file_weft_hooks_v1_hooks_proto_rawDesc = "" +
 	"\x04step\x18\x06 \x03(\tR\x04step\x12\x14\n" +
 	"\x05stdin\x18\a \x01(\rR\x05stdin\x12\x14\n" +
 	"\x05limit\x18\b \x01(\x03R\x05limit\x12\x14\n" +
-	"\x05first\x18\t \x03(\tR\x05first\"\x10\n" +
+	"\x05first\x18\t \x03(\tR\x05first\x12\x12\n" +
+	"\x04asks\x18\n" +
+	" \x03(\tR\x04asks\"\x10\n" +
 	"\x0eOptionsRequest\"?\n" +
 	"\fOptionsReply\x12/\n" +
 	"\aoptions\x18\x01 \x03(\v2\x15.weft.hooks.v1.OptionR\aoptions\"v\n" +
