@@ -64,8 +64,9 @@ func (p *Plugin) endsInTask(ctx context.Context) bool {
 	return err == nil && p.settings.tasks != "" && readConfig(string(text))["TaskProlog"] == p.settings.tasks
 }
 
-// backstop is how long a refused batch job may take to end in its TaskProlog.
-const backstop = 10 * time.Second
+// backstop is how long a refused batch job may take to end in its TaskProlog. Of 50 that were refused at once on two
+// processors, some had begun to run it after 10 s only.
+const backstop = time.Minute
 
 // cancelLater ends a refused batch job whose TaskProlog has not ended it: another node's Prolog is still at work, or
 // the script runs on a node that was not refused.
