@@ -8,11 +8,11 @@ import (
 	"github.com/weft-hpc/weft/dev/effort"
 )
 
-// TestRefusedArray: of an array of 100 a quota lets half run. Each other task ends, and its output says why.
+// TestRefusedArray: of an array of 24 a quota lets half run. Each other task ends, and its output says why.
 func TestRefusedArray(t *testing.T) {
 	t.Parallel()
 	effort.NeedNight(t)
-	const all, half = 100, 50
+	const all, half = 24, 12
 	quota := fmt.Sprintf("quota \"half\" {\n  per  = \"user\"\n  vnis = %d\n}\n", half)
 	both(t, setup{policy: quota}, func(t *testing.T, w *site) {
 		script := fmt.Sprintf("echo RAN\nwhile [ ! -e %s ]; do sleep 1; done", w.path("out", "go"))
