@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/command"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
 
 var queryOthers = regexp.MustCompile(`(?m)^\s*query_other_jobs = True\s*$`)
@@ -28,7 +29,7 @@ func (p *Plugin) seesAll(ctx context.Context, jobs []row) error {
 	}
 	if queryOthers.Match(text) {
 		// nothing is hidden
-	} else if _, err := p.Qmgr(ctx, "list hook"); err != nil {
+	} else if _, err := install.Ask(ctx, p.Qmgr); err != nil {
 		return core.Errorf(core.Blind, "scheduler %s: query_other_jobs is not True, and PBS does not take Weft for root: %w",
 			p.name, err).
 			WithRemedy("run `qmgr -c 'set server query_other_jobs = True'`, or run `weft server` as root on pbs_server's host")

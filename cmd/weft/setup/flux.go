@@ -65,12 +65,13 @@ func initFlux(o *cli.Options, i install.Options, m mode) error {
 	build, g := install.New, guide{
 		none: "Everything is in place already.",
 		next: "Bring the files to every node, at the same paths; see that the agents run; " +
-			"then run `flux config reload` on every broker.",
+			"then run `flux config reload` as the instance's owner, on the host of its rank 0.",
 	}
 	if m.remove {
 		build, g = install.Removal, guide{
 			none: "Nothing of Weft's is there.",
-			next: "Now run `flux config reload` on every broker, and remove the files from the other nodes too.",
+			next: "Now run `flux config reload` as the instance's owner, on the host of its rank 0. " +
+				"Remove the files from the other nodes too.",
 		}
 	}
 	p, err := build(i)

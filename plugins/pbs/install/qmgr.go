@@ -3,6 +3,8 @@ package install
 import (
 	"context"
 	"strings"
+
+	"github.com/weft-hpc/weft/core"
 )
 
 // The two hooks of PBS that share the hook file.
@@ -44,8 +46,16 @@ func Ask(ctx context.Context, qmgr Qmgr) (*Site, error) {
 		}
 		s.read(string(text))
 	}
+	if len(s.Hooks) == 0 {
+		return nil, errHidden
+	}
 	return s, nil
 }
+
+// errHidden is of a host where qmgr may not see hooks: it exits 0 and lists none, not even those that each PBS has
+// (OpenPBS 23.06.06).
+var errHidden = core.Errorf(core.NotAllowed, "qmgr: it lists no hook, not even PBS's own: "+
+	"PBS shows hooks to root on pbs_server's host only").WithRemedy("run this as root on pbs_server's host")
 
 // read takes qmgr's lines in: `Hook NAME` with indented `key = value` lines of `list hook`, and the directives of `print`.
 func (s *Site) read(text string) {

@@ -53,7 +53,7 @@ func (c *Complex) Command(ctx context.Context, name string, args ...string) ([]b
 			c.setVnodes(strings.Split(set[1], ","), set[2] == "+", set[3])
 			return nil, nil
 		}
-		return no(1, "tester@n1 is unauthorized to access hooks data")
+		return nil, nil // "tester@n1 is unauthorized to access hooks data", on standard error
 	case "pbsnodes":
 		return c.pbsnodes(args)
 	case "id", "getent":
