@@ -100,6 +100,12 @@ func (h *hooked) reads(with bool) string {
 	return out
 }
 
+// release is the running Slurm's, as in 22.05.8. Debian writes "slurm-wlm 22.05.8".
+func (c *cluster) release() string {
+	words := strings.Fields(c.mustRoot("squeue", "--version"))
+	return words[len(words)-1]
+}
+
 func TestInit(t *testing.T) {
 	t.Parallel()
 	h := newHooked(t, "Prolog=DIR/site-prolog", "TaskProlog=DIR/site-task", "Epilog=DIR/epilog.d/*")
@@ -116,7 +122,7 @@ func TestInit(t *testing.T) {
 	// each step reads slurm.conf, and so TaskProlog's line at once; since then slurmd hands on what it has read
 	// (slurm_conf_init_stepd, src/common/read_config.c).
 	with, without := 2, 0
-	if strings.TrimPrefix(h.mustRoot("squeue", "--version"), "slurm ") >= "23.02" {
+	if h.release() >= "23.02" {
 		with, without = without, with
 	}
 	step := func(when string, want int) {
@@ -229,10 +235,10 @@ func TestInitRunning(t *testing.T) {
 	for name, want := range map[string][]string{"": {"prolog n2"}, "--alloc": nil} {
 		t.Run("flag "+name, func(t *testing.T) {
 			h := newHooked(t)
-			if name != "" && strings.TrimPrefix(h.mustRoot("squeue", "--version"), "slurm ") >= "26.05" {
+			h.start()
+			if name != "" && h.release() >= "26.05" {
 				t.Skip("slurmd drains a node that waits for Prolog by Alloc of a job that runs (_wait_for_request_launch_prolog, req.c)")
 			}
-			h.start()
 			begun, gate := h.path("out", "begun"), h.path("out", "gate")
 			job := h.batch(alice, "touch "+begun+"; while [ ! -e "+gate+" ]; do sleep 0.1; done\nsrun -N2 sh -c 'echo step $SLURMD_NODENAME $BY_WEFT'\n", "-N2", "-n2", "-o", h.path("out", "job"))
 			until(t, "the script runs", func() (bool, string) { return exists(begun), h.state(job) })
