@@ -296,6 +296,9 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 	}
 	if reserve.Said != nil && reserve.Said.Err == nil && !reserve.Said.Job.Gone {
 		if r := l.find(reserve.Said.Job.Run); r != nil {
+			if reserve.Said.Began > r.shown { // also where policy refuses the step
+				r.lacks = 0
+			}
 			r.shown, r.alarmed = max(r.shown, reserve.Said.Began), 0
 		}
 	}
