@@ -296,12 +296,20 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 	}
 	if reserve.Said != nil && reserve.Said.Err == nil && !reserve.Said.Job.Gone {
 		if r := l.find(reserve.Said.Job.Run); r != nil {
-			if reserve.Said.Began > r.shown { // also where policy refuses the step
+			if stepRefused(actions) { // its job stands
 				r.lacks = 0
 			}
 			r.shown, r.alarmed = max(r.shown, reserve.Said.Began), 0
 		}
 	}
+}
+
+// stepRefused reports whether policy refused a step of a job that has its network.
+func stepRefused(actions []engine.Action) bool {
+	return slices.ContainsFunc(actions, func(a engine.Action) bool {
+		r, ok := a.(engine.Refused)
+		return ok && strings.Contains(r.Err.What, "other steps use all VNIs")
+	})
 }
 
 // judge holds a grant against what the server was told.
