@@ -121,7 +121,7 @@ func (s *pbsSite) lose(node string) {
 func (s *pbsSite) mend(node string) { s.Restart(node, false) }
 
 func (s *pbsSite) state(job string) string {
-	switch state := s.Job(job).State; state {
+	switch state := s.State(job); state {
 	case "R":
 		return runs
 	case "Q":

@@ -139,6 +139,13 @@ func (c *Complex) Job(id string) *Job {
 	return c.find(id)
 }
 
+// State of a job, as job_state.
+func (c *Complex) State(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.find(id).State
+}
+
 func (c *Complex) find(id string) *Job {
 	if i := slices.IndexFunc(c.jobs, func(j *Job) bool { return j.ID == id }); i >= 0 {
 		return c.jobs[i]
