@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -366,6 +367,11 @@ func TestJoin(t *testing.T) {
 	told := watch(t, p)
 	told.expect(t, "asking")
 	told.expect(t, "complete n1.1=running@n1,n2")
+	for kept := 0; kept == 0; runtime.Gosched() { // the plugin keeps its answer after it has told it
+		p.mu.Lock()
+		kept = len(p.told)
+		p.mu.Unlock()
+	}
 	first.end()
 	<-gone1
 	if err := p.answer(false, func(j core.Jobs) error {
