@@ -141,7 +141,7 @@ func (l *law) drew(b *box, h *hook, o core.Outcome) {
 	for _, other := range l.w.stepds {
 		switch {
 		case other == d || !other.answered || other.excused || d.excused || !other.lives():
-		case other.id.Run != d.id.Run: // R1 keeps jobs apart; a step whose job has no service left can use nothing
+		case other.id.Run != d.id.Run && other.b.stands(other.id.Run) == "": // it can use its VNI no more
 		case other.id == d.id && other.vni != v:
 			l.w.fail("R10: step %s of %v has VNI %d on %s, and %d on %s",
 				d.id.Step, d.id.Run, v, b.name, other.vni, other.b.name)
