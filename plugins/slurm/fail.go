@@ -64,9 +64,8 @@ func (p *Plugin) endsInTask(ctx context.Context) bool {
 	return err == nil && p.settings.tasks != "" && readConfig(string(text))["TaskProlog"] == p.settings.tasks
 }
 
-// backstop is how long a refused batch job may take to end in its TaskProlog. Of 50 that were refused at once on two
-// processors, some had begun to run it after 10 s only.
-const backstop = time.Minute
+// backstop is how long a refused batch job may take to end in its TaskProlog.
+const backstop = 10 * time.Second
 
 // cancelLater ends a refused batch job whose TaskProlog has not ended it: another node's Prolog is still at work, or
 // the script runs on a node that was not refused.
