@@ -27,12 +27,12 @@ func (p *Plugin) seesAll(ctx context.Context, jobs []row) error {
 	if err != nil {
 		return command.Away(err)
 	}
-	if queryOthers.Match(text) {
-		// nothing is hidden
-	} else if _, err := install.Ask(ctx, p.Qmgr); err != nil {
-		return core.Errorf(core.Blind, "scheduler %s: query_other_jobs is not True, and PBS does not take Weft for root: %w",
-			p.name, err).
-			WithRemedy("run `qmgr -c 'set server query_other_jobs = True'`, or run `weft server` as root on pbs_server's host")
+	if !queryOthers.Match(text) {
+		if _, err := install.Ask(ctx, p.Qmgr); err != nil {
+			return core.Errorf(core.Blind,
+				"scheduler %s: query_other_jobs is not True, and PBS does not take Weft for root: %w", p.name, err).
+				WithRemedy("run `qmgr -c 'set server query_other_jobs = True'`, or run `weft server` as root on pbs_server's host")
+		}
 	}
 	if len(jobs) == 0 && living.Match(text) {
 		return core.Errorf(core.SchedulerAway, "qstat: it lists no job, and pbs_server counts some that run")
