@@ -30,7 +30,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	leaves := false // the job as it is
 	switch {
 	case err != nil && (a.observes(call.Scheduler) || ask.Step != "" && a.exempted(ask.Key.JobID)):
-		leaves = true // what a step asks for matters to nobody there
+		leaves = true // the job has no network that a step's wish could narrow
 	case err != nil:
 		out.Err = core.AsError(err)
 	default:
