@@ -1,7 +1,6 @@
 package pbs_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -165,13 +164,6 @@ func TestDescribeRefuses(t *testing.T) {
 	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{UID: 1001}); reason(err) != core.NotAllowed {
 		t.Errorf("a user: %v", err)
 	}
-	odd := adapter(t, func(ctx context.Context, name string, args ...string) ([]byte, error) {
-		text, err := c.Command(ctx, name, args...)
-		return bytes.Replace(text, []byte("|job_state"), []byte("|Account_Name=proj^C^)|job_state"), 1), err
-	})
-	if _, err := odd.Describe(t.Context(), ask.Key, ask.Note, core.Peer{}); reason(err) != core.BadRequest || !strings.Contains(err.Error(), "Account_Name") {
-		t.Errorf("an account that is no ASCII: %v", err)
-	}
 	facts := []byte(`{"v":1,"facts":{"user":"tester","queue":"vip"}}`)
 	if _, err := p.Describe(t.Context(), ask.Key, facts, core.Peer{Node: "n1"}); reason(err) != core.NotAllowed {
 		t.Errorf("a node that tells a job's facts: %v", err)
@@ -190,6 +182,13 @@ func TestDescribeRefuses(t *testing.T) {
 	}
 	if got := answer1(t, p); len(got) != 0 {
 		t.Errorf("one such job spoils the answer about others: %v", got)
+	}
+	c.End(stranger.ID)
+	odd := c.Submit(pbstest.Job{Account: "projé"})
+	c.Schedule()
+	ask = asked(t, odd, 1)
+	if _, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{}); reason(err) != core.BadRequest || !strings.Contains(err.Error(), "Account_Name") {
+		t.Errorf("an account that is no ASCII: %v", err)
 	}
 }
 

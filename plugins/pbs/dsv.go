@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"crypto/rand"
 	"errors"
 	"strconv"
 	"strings"
@@ -8,17 +9,17 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// qstat -f -F dsv writes a job as `Job Id: ID|NAME=VALUE|NAME=VALUE` and a newline. Job_Name is the first attribute
-// (display_statjob and prt_attr in qstat.c of OpenPBS 23.06.06). It changes values in three steps:
+// qstat -f -F dsv -D '|' writes a job as `Job Id: ID|NAME=VALUE|NAME=VALUE` and a newline. Job_Name is the first
+// attribute (display_statjob and prt_attr in qstat.c of OpenPBS 23.06.06). It changes values in three steps:
 //   - It writes a backslash before each delimiter, and before each backslash unless a comma or a quotation mark follows
 //     (escape_delimiter in misc_utils.c).
 //   - It writes newline and form feed as \n and \f (convert_feed_chars).
 //   - It writes each byte that is below 32 where char is signed as ^ and the byte plus 64 (show_nonprint_chars): a user
-//     who writes the byte 0xCA causes a newline.
+//     who writes the byte 0xCA causes a newline. The byte 0x1C causes a backslash: before a delimiter it looks like one
+//     that qstat has written.
 //
-// No user can cause a delimiter without a backslash, so only delimiters show where a job begins.
+// So only a delimiter that no value can hold shows where a value and a job end.
 const (
-	delimiter = '|'
 	header    = "Job Id: "
 	firstName = "Job_Name"
 )
@@ -29,12 +30,16 @@ var (
 	errTwice  = errors.New("it is there twice")
 )
 
+// delimiter returns one that is in no value. Its first byte is below 0 where char is signed, and never comes out of a
+// value there. Its other bytes are drawn after every user has written his text.
+func delimiter() string { return "\x80" + rand.Text() }
+
 // attribute is one of a job, its value as qstat writes it.
 type attribute struct{ name, value string }
 
-// records calls each for every job of an answer. A text that is cut is an error: Weft would take a missing job for one
-// that is over.
-func records(text string, each func(id string, all []attribute) error) error {
+// records calls each for every job of an answer with that delimiter. A text that is cut is an error: Weft would take a
+// missing job for one that is over.
+func records(text, delimiter string, each func(id string, all []attribute) error) error {
 	if text == "" {
 		return nil
 	}
@@ -43,13 +48,13 @@ func records(text string, each func(id string, all []attribute) error) error {
 	if !whole || !first {
 		return errFormat
 	}
-	id, rest, more := field(text)
+	id, rest, more := strings.Cut(text, delimiter)
 	for more {
 		var all []attribute
 		next := ""
 		for more && next == "" {
 			var one string
-			one, rest, more = field(rest)
+			one, rest, more = strings.Cut(rest, delimiter)
 			if len(all) > 0 && more && strings.HasPrefix(rest, firstName+"=") {
 				i := strings.LastIndex(one, "\n"+header)
 				if i < 0 {
@@ -72,19 +77,6 @@ func records(text string, each func(id string, all []attribute) error) error {
 		return errFormat
 	}
 	return nil
-}
-
-// field cuts text at its first delimiter.
-func field(text string) (one, rest string, more bool) {
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case delimiter:
-			return text[:i], text[i+1:], true
-		}
-	}
-	return text, "", false
 }
 
 // plain is a value without what qstat put into it. false: it has a byte that qstat shows as two others.

@@ -44,12 +44,13 @@ const (
 	maxHosts = 4 << 20 // bytes of exec_host
 )
 
-// readJobs reads an answer of `qstat -f -F dsv`. An attribute that pbs_server writes and that cannot be read spoils the
-// answer: its job must neither be missed nor taken for another. Whatever a user writes freely spoils nothing but the job.
-func readJobs(text []byte) ([]row, error) {
+// readJobs reads an answer of `qstat -f -F dsv -D DELIMITER`. An attribute that pbs_server writes and that cannot be read
+// spoils the answer: its job must neither be missed nor taken for another. Whatever a user writes freely spoils nothing
+// but the job.
+func readJobs(text []byte, delimiter string) ([]row, error) {
 	all := []row{}
 	seen := map[string]bool{}
-	err := records(string(text), func(id string, attributes []attribute) error {
+	err := records(string(text), delimiter, func(id string, attributes []attribute) error {
 		if seen[id] {
 			return errTwice
 		}
@@ -191,11 +192,12 @@ func over(err error) bool {
 
 // jobs asks qstat for all jobs, tasks of arrays among them.
 func (p *Plugin) jobs(ctx context.Context) ([]row, error) {
-	text, err := p.run(ctx, "qstat", "-t", "-f", "-F", "dsv", "-D", string(delimiter))
+	end := delimiter()
+	text, err := p.run(ctx, "qstat", "-t", "-f", "-F", "dsv", "-D", end)
 	if err != nil {
 		return nil, command.Away(err)
 	}
-	return parsed(text)
+	return parsed(text, end)
 }
 
 // job asks qstat for one, also for one that is over where PBS keeps a history; nil: PBS does not know it. Without a
@@ -206,7 +208,8 @@ func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
-	one := []string{"-f", "-F", "dsv", "-D", string(delimiter), id}
+	end := delimiter()
+	one := []string{"-f", "-F", "dsv", "-D", end, id}
 	text, err := p.run(ctx, "qstat", one...)
 	if f, ok := errors.AsType[*command.Failure](err); ok && f.Code == exitHistory {
 		text, err = p.run(ctx, "qstat", append([]string{"-x"}, one...)...)
@@ -217,7 +220,7 @@ func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 	if err != nil {
 		return nil, command.Away(err)
 	}
-	all, err := parsed(text)
+	all, err := parsed(text, end)
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +232,8 @@ func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 	return nil, nil
 }
 
-func parsed(text []byte) ([]row, error) {
-	all, err := readJobs(text)
+func parsed(text []byte, delimiter string) ([]row, error) {
+	all, err := readJobs(text, delimiter)
 	if err != nil {
 		return nil, core.Errorf(core.SchedulerAway, "qstat: %w", err).WithRemedy("see what `qstat -f -F dsv` says, as root on this host; OpenPBS 20 and newer have it")
 	}

@@ -19,12 +19,12 @@ const twoJobs = "Job Id: 42.pbs1|Job_Name=STDIN|Job_Owner=ann@login1|job_state=R
 	"|ctime=Sat Nov  7 07:26:45 2026|exec_host=n1/0*4+n2/0*4|exec_vnode=(n1:ncpus=4)+(n2:ncpus=4)|Rerunable=True" +
 	"|Resource_List.ncpus=8|Resource_List.walltime=26:30:00|Resource_List.place=pack|Resource_List.slingshot_tcs=LOW_LATENCY" +
 	"|Resource_List.slingshot_depth=16|Resource_List.slingshot_job_vni=True|stime=Sat Nov  7 07:26:47 2026|substate=42" +
-	"|Variable_List=PBS_O_HOME=/users/ann,job_state=F,X=a\\|job_state=F|euser=ann|egroup=staff|run_count=3" +
+	"|Variable_List=PBS_O_HOME=/users/ann,job_state=F,X=a\\\\b,job_state=F|euser=ann|egroup=staff|run_count=3" +
 	"|reserve_ID=R7.pbs1|project=_pbs_project_default\n" +
 	"Job Id: 43[].pbs1|Job_Name=a|job_state=B|ctime=Sat Nov  7 07:26:45 2026\n"
 
 func TestReadJobs(t *testing.T) {
-	got, err := readJobs([]byte(twoJobs))
+	got, err := readJobs([]byte(twoJobs), "|")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestReadJobs(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := readJobs(nil); err != nil || len(got) != 0 {
+	if got, err := readJobs(nil, "|"); err != nil || len(got) != 0 {
 		t.Errorf("no jobs: %v, %v", got, err)
 	}
 }
@@ -68,7 +68,7 @@ func TestReadJobsRefuses(t *testing.T) {
 		"a time that is none":     job("|stime=soon"),
 		"a substate that is none": job("|substate=x"),
 	} {
-		if got, err := readJobs([]byte(text)); err == nil {
+		if got, err := readJobs([]byte(text), "|"); err == nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -91,7 +91,10 @@ func TestWhatAUserWritesSpoilsNoAnswer(t *testing.T) {
 		"one in the job's name":       {"Job_Name", forged, "", 0},
 		"a backslash at the end":      {"project", `x\`, "", 0},
 		"one in the path of output":   {"Output_Path", `h:/a\b\`, "", 0},
-		"a delimiter":                 {"Account_Name", "a|job_state=F", "", 0},
+		"a usual delimiter":           {"Account_Name", "a|job_state=F", "", 0},
+		"a byte that is a backslash":  {"Account_Name", "a\x1c", "Account_Name", 0},
+		"one at the end of a job's":   {"project", "a\x1c", "", 0},
+		"forged by such":              {"Account_Name", "\x1c\x80job_state=F", "Account_Name", 0},
 		"a byte that ends the text":   {"project", "a\xc0b", "", 0},
 		"a long account":              {"Account_Name", long, "Account_Name", 0},
 		"long classes":                {"Resource_List.slingshot_tcs", long, "slingshot_tcs", 0},
@@ -103,13 +106,14 @@ func TestWhatAUserWritesSpoilsNoAnswer(t *testing.T) {
 	} {
 		job := []pbstest.Attribute{{Name: "Job_Name", Value: "a"}, {Name: "job_state", Value: "R"}}
 		job = append(job, pbstest.Attribute{Name: "ctime", Value: "Sat Nov  7 07:26:45 2026"})
-		other := pbstest.Printed("43.pbs1", job)
+		end := delimiter()
+		other := pbstest.Printed(end, "43.pbs1", job)
 		if i := slices.IndexFunc(job, func(a pbstest.Attribute) bool { return a.Name == test.name }); i >= 0 {
 			job[i].Value = test.value
 		} else {
 			job = append(job, pbstest.Attribute{Name: test.name, Value: test.value})
 		}
-		got, err := readJobs([]byte(pbstest.Printed("42.pbs1", job) + other))
+		got, err := readJobs([]byte(pbstest.Printed(end, "42.pbs1", job)+other), end)
 		if err != nil || len(got) != 2 || got[0].id != "42.pbs1" || got[1].id != "43.pbs1" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		} else if got[0].odd != test.odd || got[0].runs != test.runs || got[0].state != "R" {
@@ -121,11 +125,12 @@ func TestWhatAUserWritesSpoilsNoAnswer(t *testing.T) {
 // Whatever bytes users write, each job is found with its own state, and a value that can be told comes out as it was.
 func TestEveryJobIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[|\\\\^,'\"=a\n]{0,8}"),
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[\x1c\\\\^,'\"=a\n]{0,8}"),
 			rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 8), func(b []byte) string { return strings.ReplaceAll(string(b), "\x00", "") }),
-			rapid.Just("\xcaJob Id: 9.pbs1|Job_Name=x|job_state=F"))
+			rapid.Just("\xcaJob Id: 9.pbs1\x1c\x80Job_Name=x\x1c\x80job_state=F"))
 		var out strings.Builder
 		var want []row
+		end := delimiter()
 		for i := range rapid.IntRange(0, 4).Draw(t, "jobs") {
 			r := row{id: fmt.Sprintf("%d.pbs1", i), state: string("QRE"[i%3]), submitted: 1794036405}
 			account := text.Draw(t, "account")
@@ -133,13 +138,13 @@ func TestEveryJobIsFound(t *testing.T) {
 				{Name: "Job_Name", Value: text.Draw(t, "name")}, {Name: "job_state", Value: r.state}, {Name: "Account_Name", Value: account},
 				{Name: "ctime", Value: "Sat Nov  7 07:26:45 2026"}, {Name: "project", Value: text.Draw(t, "project")},
 			}
-			out.WriteString(pbstest.Printed(r.id, all))
+			out.WriteString(pbstest.Printed(end, r.id, all))
 			if r.account = account; strings.ContainsFunc(account, func(c rune) bool { return c == '^' || c > 127 || c < 32 && c != '\n' && c != '\t' && c != '\f' }) {
 				r.account, r.odd = "", attrAccount
 			}
 			want = append(want, r)
 		}
-		got, err := readJobs([]byte(out.String()))
+		got, err := readJobs([]byte(out.String()), end)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +159,7 @@ func FuzzQstat(f *testing.F) {
 	f.Add([]byte("Job Id: 1[7].a.b|Job_Name=x|job_state=Q|ctime=Sat Nov  7 07:26:45 2026|Resource_List.slingshot_off=True\n"))
 	f.Add([]byte("Job Id: 1.a|Job_Name=^\nJob Id: 2.a|job_state=Q|ctime=Sat Nov  7 07:26:45 2026\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := readJobs(text)
+		all, err := readJobs(text, "|")
 		if err != nil {
 			return
 		}

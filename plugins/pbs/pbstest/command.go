@@ -132,7 +132,8 @@ func (c *Complex) qstat(args []string) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	some, id, all := c.jobs, args[len(args)-1], slices.Contains(args, "-x")
-	if id != "|" {
+	delimiter := args[slices.Index(args, "-D")+1]
+	if id != delimiter {
 		j := c.find(id)
 		switch {
 		case j == nil || c.Forgets && j.State == "F":
@@ -147,7 +148,7 @@ func (c *Complex) qstat(args []string) ([]byte, error) {
 	var out strings.Builder
 	for _, j := range some {
 		if j.State != "F" || all {
-			out.WriteString(Printed(j.ID, j.attributes()))
+			out.WriteString(Printed(delimiter, j.ID, j.attributes()))
 		}
 	}
 	return []byte(out.String()), nil
@@ -156,29 +157,30 @@ func (c *Complex) qstat(args []string) ([]byte, error) {
 // Attribute is one of a job, with its value as pbs_server has it.
 type Attribute struct{ Name, Value string }
 
-// Printed is a job as qstat -f -F dsv prints it (display_statjob and prt_attr in qstat.c, OpenPBS 23.06.06).
-func Printed(id string, all []Attribute) string {
+// Printed is a job as qstat -f -F dsv -D DELIMITER prints it (display_statjob and prt_attr in qstat.c, OpenPBS 23.06.06).
+func Printed(delimiter, id string, all []Attribute) string {
 	out := "Job Id: " + id
 	for _, a := range all {
-		out += "|" + a.Name + "=" + shown(fed(escaped(a.Value)))
+		out += delimiter + a.Name + "=" + shown(fed(escaped(a.Value, delimiter)))
 	}
 	return out + "\n"
 }
 
-// escaped is escape_delimiter of misc_utils.c, for a delimiter of one byte.
-func escaped(text string) string {
-	var out []byte
-	for i := range len(text) {
-		next := byte(0)
-		if i+1 < len(text) {
-			next = text[i+1]
+// escaped is escape_delimiter of misc_utils.c.
+func escaped(text, delimiter string) string {
+	var out strings.Builder
+	for text != "" {
+		n := 1
+		if strings.HasPrefix(text, delimiter) {
+			n = len(delimiter)
 		}
-		if text[i] == '|' || text[i] == '\\' && next != '\'' && next != '"' && next != ',' {
-			out = append(out, '\\')
+		if n > 1 || text[:1] == delimiter || text[0] == '\\' && (len(text) == 1 || strings.IndexByte(`'",`, text[1]) < 0) {
+			out.WriteByte('\\')
 		}
-		out = append(out, text[i])
+		out.WriteString(text[:n])
+		text = text[n:]
 	}
-	return string(out)
+	return out.String()
 }
 
 // fed is convert_feed_chars of qstat.c.
