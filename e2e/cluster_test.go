@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -256,9 +257,17 @@ func (c *cluster) mustAs(u user, args ...string) string {
 // batch submits a script and returns the job's id.
 func (c *cluster) batch(u user, script string, options ...string) string {
 	c.t.Helper()
+	return c.batchWith(u, nil, script, options...)
+}
+
+// batchWith is batch from a shell with these variables. sbatch --export=ALL,A=B would have slurmd of 26.05 run the
+// user's login shell, which these users do not have.
+func (c *cluster) batchWith(u user, variables []string, script string, options ...string) string {
+	c.t.Helper()
 	path := c.path("out", fmt.Sprintf("job-%d.sh", time.Now().UnixNano()))
 	must(c.t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755))
-	out, err := c.as(u, append(append([]string{"sbatch", "--parsable"}, options...), path)...)
+	command := slices.Concat([]string{"env"}, variables, []string{"sbatch", "--parsable"}, options, []string{path})
+	out, err := c.as(u, command...)
 	if err != nil {
 		c.t.Fatalf("sbatch: %v\n%s", err, out)
 	}

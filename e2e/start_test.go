@@ -190,13 +190,14 @@ func TestShared(t *testing.T) {
 	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
 		users := []user{alice, bob, alice, bob}
+		stale := []string{"SLINGSHOT_VNIS=7", "SLINGSHOT_SVC_IDS=1", "SLINGSHOT_DEVICES=cxi9", "SLINGSHOT_TCS=0xf", "FI_CXI_COLL_MCAST_TOKEN=stale"}
 		owners := map[string]uint32{}
 		var jobs []string
 		for i, u := range users {
 			out := w.path("out", fmt.Sprint("small", i))
 			// What the submitting shell carries must not reach a task.
-			job := w.batch(u, show+"\nsrun sh -c "+quoted(show)+"\nenv | grep ^FI_CXI_COLL\necho THAT IS ALL\nsleep 100\n", "-N1", "-w", "n1", "-c4", "-o", out,
-				"--export=ALL,SLINGSHOT_VNIS=7,SLINGSHOT_SVC_IDS=1,SLINGSHOT_DEVICES=cxi9,SLINGSHOT_TCS=0xf,FI_CXI_COLL_MCAST_TOKEN=stale")
+			job := w.batchWith(u, stale, show+"\nsrun sh -c "+quoted(show)+"\nenv | grep ^FI_CXI_COLL\necho THAT IS ALL\nsleep 100\n",
+				"-N1", "-w", "n1", "-c4", "-o", out)
 			jobs = append(jobs, job)
 			var tasks []seen
 			until(t, "job "+job+" says what it sees", func() (bool, string) {

@@ -109,7 +109,7 @@ func TestSteps(t *testing.T) {
 		}
 		first[v] = true
 	}
-	if len(tasks) != 6 || len(steps) != 3 || strings.Contains(out, "warning") {
+	if len(tasks) != 6 || len(steps) != 3 || strings.Contains(out, "shares") {
 		t.Errorf("three steps on two nodes say\n%s", out)
 	}
 	w.undrawn(job)
@@ -122,7 +122,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("step %s has VNIs %s", step, vnis)
 		}
 	}
-	if len(tasks) != 40 || strings.Contains(out, "warning") {
+	if len(tasks) != 40 || strings.Contains(out, "shares") {
 		t.Errorf("20 steps one after another say\n%s", out)
 	}
 
