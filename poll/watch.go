@@ -12,8 +12,9 @@ import (
 // Patience is how long one list may take. It is long: a controller with a hundred thousand jobs answers slowly, and an answer given up frees nothing.
 const Patience = time.Minute
 
-// Slowest is the longest pause after answers that failed.
-const Slowest = 5 * time.Minute
+// Slowest is the longest pause after answers that failed, unless the pause between two answers is longer: so soon is a
+// scheduler seen that is back.
+const Slowest = 15 * time.Second
 
 // Watch asks list at once and then again every so often (1 s at least) after the answer, for as long as ctx lives: it tells that it asks, then the
 // complete answer. Whatever list returns with an error is not told, since a list that is not complete would end jobs that run; the next question then
