@@ -17,6 +17,8 @@ type Plugin struct {
 	fixed    bool // run is not PBS's own commands, and no block changes that
 	people   *people.Database
 	hosts    *poll.Kept[host]
+
+	questions *poll.Questions[*row]
 }
 
 var (
@@ -41,8 +43,10 @@ func New(name string) *Plugin {
 
 // NewWith is New with another way to run PBS's commands, and getent and id: that of a simulated complex.
 func NewWith(name string, run command.Runner) *Plugin {
-	return &Plugin{
+	p := &Plugin{
 		Dialect: dialect, name: name, settings: defaults(), run: run, fixed: true, people: people.New(run),
 		hosts: poll.NewKept[host](),
 	}
+	p.questions = poll.NewQuestions(p.some)
+	return p
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,50 +193,63 @@ func over(err error) bool {
 
 // jobs asks qstat for all jobs, tasks of arrays among them.
 func (p *Plugin) jobs(ctx context.Context) ([]row, error) {
-	end := delimiter()
-	text, err := p.run(ctx, "qstat", "-t", "-f", "-F", "dsv", "-D", end)
-	if err != nil {
-		return nil, command.Away(err)
-	}
-	return parsed(text, end)
+	all, err := p.ask(ctx, []string{"-t"})
+	return all, command.Away(err)
 }
 
-// job asks qstat for one, also for one that is over where PBS keeps a history; nil: PBS does not know it. Without a
-// history `qstat -x` lists no job at all and exits 0 (OpenPBS 23.06.06), so it is for a job that has finished.
+// job asks qstat for one, also for one that is over where PBS keeps a history; nil: PBS does not know it.
 func (p *Plugin) job(ctx context.Context, id string) (*row, error) {
 	if err := checkJob(id); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
-	defer cancel()
-	end := delimiter()
-	one := []string{"-f", "-F", "dsv", "-D", end, id}
-	text, err := p.run(ctx, "qstat", one...)
-	if f, ok := errors.AsType[*command.Failure](err); ok && f.Code == exitHistory {
-		text, err = p.run(ctx, "qstat", append([]string{"-x"}, one...)...)
+	r, err := p.questions.About(ctx, id, p.settings.patient)
+	if late := ctx.Err(); err != nil && late != nil {
+		err = core.Errorf(core.SchedulerAway, "job %s: pbs_server did not answer qstat in time: %w", id, late)
 	}
+	return r, err
+}
+
+// some asks qstat for some jobs in one question. It fails as a whole where PBS does not know one of them, or where one
+// has finished: each is then asked for by itself.
+func (p *Plugin) some(ctx context.Context, ids []string) (map[string]*row, error) {
+	all, err := p.ask(ctx, nil, ids...)
 	if over(err) {
-		return nil, nil
+		all, err = p.each(ctx, ids)
 	}
-	if err != nil {
-		return nil, command.Away(err)
+	of := make(map[string]*row, len(all))
+	for i := range all {
+		of[all[i].id] = &all[i]
 	}
-	all, err := parsed(text, end)
+	return of, command.Away(err)
+}
+
+// each asks for jobs one by one, for those that have finished in the history. Without a history `qstat -x` lists no job
+// at all and exits 0 (OpenPBS 23.06.06).
+func (p *Plugin) each(ctx context.Context, ids []string) (all []row, err error) {
+	for _, id := range ids {
+		one, err := p.ask(ctx, nil, id)
+		if f, ok := errors.AsType[*command.Failure](err); ok && f.Code == exitHistory {
+			one, err = p.ask(ctx, []string{"-x"}, id)
+		}
+		if err != nil && !over(err) {
+			return nil, err
+		}
+		all = append(all, one...)
+	}
+	return all, nil
+}
+
+// ask runs qstat with flags, for jobs or for all.
+func (p *Plugin) ask(ctx context.Context, flags []string, ids ...string) ([]row, error) {
+	end := delimiter()
+	text, err := p.run(ctx, "qstat", slices.Concat(flags, []string{"-f", "-F", "dsv", "-D", end}, ids)...)
 	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		if all[i].id == id {
-			return &all[i], nil
-		}
-	}
-	return nil, nil
-}
-
-func parsed(text []byte, delimiter string) ([]row, error) {
-	all, err := readJobs(text, delimiter)
+	all, err := readJobs(text, end)
 	if err != nil {
-		return nil, core.Errorf(core.SchedulerAway, "qstat: %w", err).WithRemedy("see what `qstat -f -F dsv` says, as root on this host; OpenPBS 20 and newer have it")
+		return nil, core.Errorf(core.SchedulerAway, "qstat: %w", err).
+			WithRemedy("see what `qstat -f -F dsv` says, as root on this host; OpenPBS 20 and newer have it")
 	}
 	return all, nil
 }

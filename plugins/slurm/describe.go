@@ -75,7 +75,10 @@ func (p *Plugin) parts(ctx context.Context, job string) ([]row, error) {
 		ctx, cancel = context.WithTimeout(ctx, left-min(left/8, speaking))
 		defer cancel()
 	}
-	parts, err := p.questions.of(ctx, job, p.settings.patient)
+	parts, err := p.questions.About(ctx, job, p.settings.patient)
+	if late := ctx.Err(); err != nil && late != nil {
+		return nil, core.Errorf(core.SchedulerAway, "job %s: slurmctld did not answer squeue in time: %w", job, late)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ type Plugin struct {
 	name      string
 	settings  settings
 	run       command.Runner
-	questions questions
+	questions *poll.Questions[[]row]
 	people    *people.Database
 	uid       uint32 // as whom Slurm's commands ask
 	cpus      *poll.Kept[supply]
@@ -44,7 +44,7 @@ func New(name string) *Plugin {
 		cpus: poll.NewKept[supply](),
 	}
 	p.run, p.daemons = commands(p.settings), func() []stack.Daemon { return stack.Daemons("/proc") }
-	p.questions.ask = p.jobs
+	p.questions = poll.NewQuestions(p.jobs)
 	return p
 }
 

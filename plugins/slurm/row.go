@@ -230,9 +230,17 @@ func moment(v string) (int64, error) {
 	return t.Unix(), err
 }
 
-// jobs asks squeue about some jobs. One that Slurm does not know is not in the answer.
-func (p *Plugin) jobs(ctx context.Context, ids []string) ([]row, error) {
-	return p.query(ctx, about(narrow), "-j", strings.Join(ids, ","))
+// jobs asks squeue about some jobs: of each its own row, and the components of the het job that it leads.
+func (p *Plugin) jobs(ctx context.Context, ids []string) (map[string][]row, error) {
+	all, err := p.query(ctx, about(narrow), "-j", strings.Join(ids, ","))
+	of := make(map[string][]row, len(ids))
+	for _, r := range all {
+		of[r.job] = append(of[r.job], r)
+		if r.leader != "" && r.leader != r.job {
+			of[r.leader] = append(of[r.leader], r)
+		}
+	}
+	return of, err
 }
 
 // query runs squeue. --local leaves the jobs of a federation's other clusters out, which are not this adapter's, and with them a question to slurmctld whether

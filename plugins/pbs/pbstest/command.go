@@ -131,9 +131,13 @@ var users = peopletest.Table{
 func (c *Complex) qstat(args []string) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	some, id, all := c.jobs, args[len(args)-1], slices.Contains(args, "-x")
-	delimiter := args[slices.Index(args, "-D")+1]
-	if id != delimiter {
+	some, all := c.jobs, slices.Contains(args, "-x")
+	at := slices.Index(args, "-D") + 1
+	delimiter, ids := args[at], args[at+1:]
+	if len(ids) > 0 {
+		some = nil
+	}
+	for _, id := range ids { // one that fails spoils the whole answer
 		j := c.find(id)
 		switch {
 		case j == nil || c.Forgets && j.State == "F":
@@ -143,7 +147,7 @@ func (c *Complex) qstat(args []string) ([]byte, error) {
 		case !all && j.State == "F":
 			return nil, &command.Failure{Command: "qstat", Says: "qstat: " + id + " Job has finished", Code: exitHistory}
 		}
-		some = []*Job{j}
+		some = append(some, j)
 	}
 	var out strings.Builder
 	for _, j := range some {

@@ -1,4 +1,4 @@
-package slurm
+package poll
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/weft-hpc/weft/core"
 )
 
 // Whoever asks while an answer is on its way shares the next one, and two are on their way at most.
@@ -20,24 +18,23 @@ func TestQuestionsAreAskedTogether(t *testing.T) {
 		var mu sync.Mutex
 		var asked []string
 		go1 := make(chan struct{})
-		q := &questions{ask: func(_ context.Context, ids []string) ([]row, error) {
+		q := NewQuestions(func(_ context.Context, ids []string) (map[string]string, error) {
 			mu.Lock()
 			slices.Sort(ids)
 			asked = append(asked, strings.Join(ids, ","))
 			mu.Unlock()
 			<-go1
-			var all []row
+			all := map[string]string{}
 			for _, id := range ids {
-				all = append(all, row{job: id})
+				all[id] = "of " + id
 			}
 			return all, nil
-		}}
+		})
 		var all sync.WaitGroup
 		ask := func(job string) {
 			all.Go(func() {
-				rows, err := q.of(t.Context(), job, time.Minute)
-				if err != nil || len(rows) != 1 || rows[0].job != job {
-					t.Errorf("job %s: %v, %v", job, rows, err)
+				if answer, err := q.About(t.Context(), job, time.Minute); err != nil || answer != "of "+job {
+					t.Errorf("job %s: %v, %v", job, answer, err)
 				}
 			})
 			synctest.Wait()
@@ -56,22 +53,25 @@ func TestQuestionsAreAskedTogether(t *testing.T) {
 
 func TestQuestionsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &questions{ask: func(ctx context.Context, _ []string) ([]row, error) {
+		late := errors.New("late")
+		q := NewQuestions(func(ctx context.Context, _ []string) (map[string]int, error) {
 			<-ctx.Done()
-			return nil, core.Errorf(core.SchedulerAway, "squeue: %w", ctx.Err())
-		}}
+			return nil, late
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := q.of(ctx, "7", time.Minute)
-		checkError(t, err, core.SchedulerAway, "slurmctld did not answer squeue in time")
+		if _, err := q.About(ctx, "7", time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("it took %s", took)
 		}
-		_, err = q.of(t.Context(), "8", 3*time.Second)
-		checkError(t, err, core.SchedulerAway, "squeue")
+		if _, err := q.About(t.Context(), "8", 3*time.Second); !errors.Is(err, late) {
+			t.Error(err)
+		}
 		synctest.Wait()
-		time.Sleep(time.Minute) // the first one's command ends by itself
+		time.Sleep(time.Minute) // the first question ends by itself
 		synctest.Wait()
 		if q.running != 0 || len(q.waiting) != 0 {
 			t.Errorf("%d run and %d wait", q.running, len(q.waiting))
@@ -82,11 +82,11 @@ func TestQuestionsAreGivenUp(t *testing.T) {
 func TestAnErrorIsEverybodysWhoAskedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
-		q := &questions{ask: func(context.Context, []string) ([]row, error) { time.Sleep(time.Second); return nil, broken }}
+		q := NewQuestions(func(context.Context, []string) (map[string]int, error) { time.Sleep(time.Second); return nil, broken })
 		var all sync.WaitGroup
 		for i := range 10 {
 			all.Go(func() {
-				if _, err := q.of(t.Context(), fmt.Sprint(i+1), time.Minute); !errors.Is(err, broken) {
+				if _, err := q.About(t.Context(), fmt.Sprint(i+1), time.Minute); !errors.Is(err, broken) {
 					t.Errorf("%d: %v", i, err)
 				}
 			})
