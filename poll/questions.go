@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Bounds of questions about single jobs. Of one job a scheduler sends that job's record, and some send all that they
-// have where two are asked for. Those that wait go into one question.
+// Bounds of questions about single jobs. A scheduler sends the record of one job, and some send all records for two
+// jobs. All jobs that wait go into one question.
 const (
 	maxQuestions = 2   // at a time
 	maxTogether  = 512 // jobs in a question
 )
 
-// Questions gather what is asked of single jobs while an answer is on its way. Whoever asks gets an answer that was
-// begun after it asked. Questions are safe for concurrent use.
+// Questions gather the questions about single jobs while an answer is on its way. A caller gets an answer that began
+// after its call. Questions are safe for concurrent use.
 type Questions[T any] struct {
 	ask func(ctx context.Context, ids []string) (map[string]T, error)
 
@@ -23,7 +23,7 @@ type Questions[T any] struct {
 	running int
 }
 
-// question is one job that is asked about, for all who do.
+// question is about one job, for all its callers.
 type question[T any] struct {
 	job    string
 	done   chan struct{}
@@ -65,7 +65,7 @@ func (q *Questions[T]) join(ctx context.Context, job string, patient time.Durati
 	return one
 }
 
-// work asks until nobody waits.
+// work asks until no caller waits.
 func (q *Questions[T]) work(ctx context.Context, patient time.Duration) {
 	for {
 		q.mu.Lock()

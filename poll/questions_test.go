@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Whoever asks while an answer is on its way shares the next one, and two are on their way at most.
+// Callers share the next answer while one is on its way. Two are on their way at most.
 func TestQuestionsAreAskedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -82,7 +82,10 @@ func TestQuestionsAreGivenUp(t *testing.T) {
 func TestAnErrorIsEverybodysWhoAskedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
-		q := NewQuestions(func(context.Context, []string) (map[string]int, error) { time.Sleep(time.Second); return nil, broken })
+		q := NewQuestions(func(context.Context, []string) (map[string]int, error) {
+			time.Sleep(time.Second)
+			return nil, broken
+		})
 		var all sync.WaitGroup
 		for i := range 10 {
 			all.Go(func() {

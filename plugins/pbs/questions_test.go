@@ -12,8 +12,8 @@ import (
 	"github.com/weft-hpc/weft/plugins/pbs/pbstest"
 )
 
-// TestDescribesShareQuestions: jobs that begin at once are asked about in few questions, and one that PBS does not know
-// spoils no other's answer.
+// TestDescribesShareQuestions: a few questions are enough for many jobs that begin at once. A job that PBS does not
+// know spoils no other's answer.
 func TestDescribesShareQuestions(t *testing.T) {
 	const jobs = 40
 	for name, most := range map[string]int{"all known": 3, "one unknown": 3 + jobs} {
