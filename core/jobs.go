@@ -27,6 +27,7 @@ type JobStatus struct {
 // Jobs is one message of a Watch. The messages come in this order:
 //
 //   - Asking alone: the Watch now asks the scheduler;
+//   - Silent: the scheduler gave no answer. It stands alone;
 //   - Blind: the scheduler may hide jobs from its asker, so there is no complete answer. It stands alone;
 //   - Complete: the answer, with every job that the scheduler knows. A job that it lacks does not exist;
 //   - changes, neither Asking nor Complete. Among them only a JobFinal frees anything, since all other states may be
@@ -35,5 +36,6 @@ type Jobs struct {
 	Asking   bool
 	Complete bool
 	Jobs     []JobStatus
+	Silent   string // why there is no answer, and the remedy; empty: there is one
 	Blind    string // why the asker may not see every job, and the remedy; empty: it may
 }

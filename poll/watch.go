@@ -3,6 +3,7 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -35,10 +36,13 @@ func Watch(ctx context.Context, every time.Duration, list func(context.Context) 
 		if err != nil {
 			failed++
 			wait = Backoff(every, max(every, Slowest), failed)
-			if e := core.AsError(err); e.Reason == core.Blind {
-				if err := tell(core.Jobs{Blind: e.What + ": " + e.Remedy}); err != nil {
-					return err
-				}
+			e := core.AsError(err)
+			why := core.Jobs{Silent: e.Line()}
+			if e.Reason == core.Blind {
+				why = core.Jobs{Blind: e.What + ": " + e.Remedy}
+			}
+			if err := tell(why); err != nil {
+				return err
 			}
 			slog.WarnContext(ctx, "the scheduler did not list its jobs; nothing is freed until it does", core.LogError, err, core.LogCount, failed, core.LogWait, wait)
 		} else {
@@ -59,5 +63,9 @@ func Watch(ctx context.Context, every time.Duration, list func(context.Context) 
 func ask(ctx context.Context, list func(context.Context) ([]core.JobStatus, error)) ([]core.JobStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	return list(ctx)
+	jobs, err := list(ctx)
+	if _, told := errors.AsType[*core.Error](err); !told && errors.Is(err, context.DeadlineExceeded) {
+		err = core.Errorf(core.SchedulerAway, "no list of its jobs came within %v: %w", Patience, err)
+	}
+	return jobs, err
 }

@@ -251,6 +251,9 @@ var (
 		if rapid.Bool().Draw(t, "asking") {
 			return core.Jobs{Asking: true}
 		}
+		if rapid.Bool().Draw(t, "silent") {
+			return core.Jobs{Silent: "squeue: no answer"}
+		}
 		if rapid.Bool().Draw(t, "blind") {
 			return core.Jobs{Blind: "PrivateData=jobs"}
 		}

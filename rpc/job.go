@@ -112,7 +112,9 @@ func (d *decoder) packedRequest(b []byte) core.Request {
 
 // encodeJobs cuts an answer into parts that fit into messages; one at least.
 func encodeJobs(j core.Jobs) []*corev1.Jobs {
-	part := func() *corev1.Jobs { return &corev1.Jobs{Asking: j.Asking, Complete: j.Complete, Blind: utf(j.Blind)} }
+	part := func() *corev1.Jobs {
+		return &corev1.Jobs{Asking: j.Asking, Complete: j.Complete, Silent: utf(j.Silent), Blind: utf(j.Blind)}
+	}
 	parts, size := []*corev1.Jobs{part()}, 0
 	for _, s := range j.Jobs {
 		if size >= partSize {
@@ -133,10 +135,13 @@ func (d *decoder) jobs(p *corev1.Jobs) core.Jobs {
 	if p.GetBlind() != "" && (p.GetAsking() || p.GetComplete() || len(p.GetJobs()) > 0) {
 		d.fail("jobs: a blind asker has no answer")
 	}
+	if p.GetSilent() != "" && (p.GetAsking() || p.GetComplete() || len(p.GetJobs()) > 0 || p.GetBlind() != "") {
+		d.fail("jobs: a silent scheduler has no answer")
+	}
 	return core.Jobs{
 		Asking: p.GetAsking(), Complete: p.GetComplete(),
-		Jobs:  each(d, "jobs", p.GetJobs(), maxPart, d.status),
-		Blind: core.OneLine(p.GetBlind(), ""),
+		Jobs:   each(d, "jobs", p.GetJobs(), maxPart, d.status),
+		Silent: core.OneLine(p.GetSilent(), ""), Blind: core.OneLine(p.GetBlind(), ""),
 	}
 }
 
@@ -166,7 +171,7 @@ func (g *gathering) add(d *decoder, p *corev1.Jobs, more bool) (core.Jobs, bool)
 	switch {
 	case d.err != nil:
 		return core.Jobs{}, false
-	case g.part && (jobs.Asking != g.jobs.Asking || jobs.Complete != g.jobs.Complete || jobs.Blind != g.jobs.Blind):
+	case g.part && (jobs.Asking != g.jobs.Asking || jobs.Complete != g.jobs.Complete || jobs.Silent != g.jobs.Silent || jobs.Blind != g.jobs.Blind):
 		d.fail("jobs: a part belongs to another answer")
 		return core.Jobs{}, false
 	case !g.part:

@@ -150,6 +150,12 @@ func (s *Server) forward(ses *session, f core.Forward) error {
 		ses.told(core.Orders{Heard: f.Ask})
 		return nil
 	}
+	if f.Jobs.Silent != "" {
+		if all {
+			s.silence.failed(f.Scheduler, f.Jobs.Silent)
+		}
+		return nil
+	}
 	began, ok := ses.asked[f.Scheduler]
 	if !ok {
 		return nil
@@ -163,6 +169,7 @@ func (s *Server) forward(ses *session, f core.Forward) error {
 	if err == nil && f.Jobs.Complete {
 		s.meter.Answered(f.Scheduler)
 		if all {
+			s.silence.answered(f.Scheduler, s.now().Wall)
 			s.firstStarts.answered(f.Scheduler, answered{began, f.Jobs.Jobs})
 		}
 	}

@@ -1,13 +1,16 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
 )
 
-// Check finds why nothing is granted, and the nodes whose certificate two hosts have.
+// Check finds why nothing is granted, the nodes whose certificate two hosts have, and the schedulers that do not tell
+// their jobs.
 func (s *Server) Check(ctx context.Context) ([]core.Finding, error) {
 	var found []core.Finding
 	critical := func(what, evidence, remedy string) {
@@ -27,6 +30,13 @@ func (s *Server) Check(ctx context.Context) ([]core.Finding, error) {
 	})
 	if err != nil {
 		critical("nothing is granted", core.AsError(err).What, core.AsError(err).Remedy)
+	}
+	for _, one := range s.Silent() {
+		found = append(found, core.Finding{
+			Severity: core.Warning, What: "scheduler " + one.Scheduler + " does not tell its jobs: nothing of it is freed",
+			Evidence: cmp.Or(one.Why, "no complete answer since "+one.Since.Format(time.DateTime)),
+			Remedy:   "run its commands as the user of the Weft server; Weft goes on by itself when they answer",
+		})
 	}
 	return found, nil
 }

@@ -39,6 +39,7 @@ type Status struct {
 	Vanished   int            `json:"vanished"`        // jobs of an alarm, which wait for `weft forget --vanished`
 	Kept       int            `json:"kept"`            // jobs that their scheduler's answers lack, and that live by their nodes' word
 	Blind      []string       `json:"blind,omitempty"` // why schedulers hide jobs, with the remedy
+	Silent     []Silent       `json:"silent_schedulers,omitempty"`
 	Pools      []PoolRow      `json:"pools"`
 	Expiry     time.Time      `json:"certificate_ends,omitzero"`
 	Ending     *Ending        `json:"node_certificates_ending,omitempty"` // soon, of nodes that are connected, or of late

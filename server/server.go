@@ -88,6 +88,7 @@ type Server struct {
 	jobCalls    jobCalls
 	nodeCalls   map[nodeCall]*nodeTold // the writer's: the newest word of a node, at most one a node and scheduler
 	firstStarts firstStarts
+	silence     silence
 	refusals    refusals
 	calls       map[uint64]*call
 	sessions    map[string]*session
@@ -136,6 +137,7 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 		s.notes[name] = make(chan core.Grant, mostNotes)
 		s.slots[name] = make(chan struct{}, s.limits.Describes)
 		s.firstStarts.open(name)
+		s.silence.answered(name, s.began)
 	}
 	s.policy.Store(&decider{needs.Policy, needs.Config.System, needs.Config.Policy})
 	s.names.Store(nameAll(needs.Config.Nodes))

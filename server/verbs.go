@@ -186,6 +186,7 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 			s.Blind = append(s.Blind, why)
 		}
 	}
+	s.Silent = slices.DeleteFunc(d.Server.Silent(), func(one Silent) bool { return f.Blind[one.Scheduler] != "" })
 	for state, n := range f.Reservations {
 		s.Live[state.String()] = n
 	}

@@ -21,11 +21,16 @@ func (s *Server) watch(ctx context.Context, name string, sched core.SchedulerCli
 				began = s.now().Uptime
 				return nil
 			}
+			if jobs.Silent != "" {
+				s.silence.failed(name, jobs.Silent)
+				return nil
+			}
 			wait = s.limits.Retry
 			s.hear(name, jobs)
 			err := s.insist(ctx, work{in: engine.Answer{Scheduler: name, Began: began, Jobs: jobs}})
 			if err == nil && jobs.Complete {
 				s.meter.Answered(name)
+				s.silence.answered(name, s.now().Wall)
 				s.firstStarts.answered(name, answered{began, jobs.Jobs})
 			}
 			return err
@@ -36,9 +41,11 @@ func (s *Server) watch(ctx context.Context, name string, sched core.SchedulerCli
 		case err != nil && core.AsError(err).Code == core.Unsupported:
 			if s.needs.At[name] == "" { // else its node forwards what it tells
 				s.firstStarts.noWatch(name)
+				s.silence.ended(name)
 			}
 			return
 		case err != nil:
+			s.silence.failed(name, core.AsError(err).Line())
 			s.log.Warn("the scheduler cannot be watched", core.LogScheduler, name, core.LogError, err, core.LogWait, wait)
 		}
 		if !poll.Pause(ctx, wait/2+rand.N(wait)) {

@@ -49,10 +49,13 @@ func (p *Plugin) Watch(ctx context.Context, tell func(core.Jobs) error) error {
 		// Flux shows the journal to its owner only (flux-core v0.88.0): htab in src/modules/job-manager/journal.c gives
 		// job-manager.events-journal no role beside FLUX_ROLE_OWNER, with which flux_msg_handler_create begins.
 		// call_handler in src/common/libflux/msg_handler.c answers everybody else with EPERM.
-		if e := core.AsError(away); isFault(err, syscall.EPERM) {
-			if err := tell(core.Jobs{Blind: "scheduler " + p.name + ": " + e.What + ": " + e.Remedy}); err != nil {
-				return err
-			}
+		e := core.AsError(away)
+		why := core.Jobs{Silent: e.Line()}
+		if isFault(err, syscall.EPERM) {
+			why = core.Jobs{Blind: "scheduler " + p.name + ": " + e.What + ": " + e.Remedy}
+		}
+		if err := tell(why); err != nil {
+			return err
 		}
 		log := slog.WarnContext
 		if errors.Is(err, broker.End) || errors.Is(err, broker.ErrClosed) {

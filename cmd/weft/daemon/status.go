@@ -76,6 +76,11 @@ func PrintStatus(w io.Writer, s server.Status) {
 	for _, why := range s.Blind {
 		fmt.Fprintln(w, "BLIND, SO NOTHING IS FREED: "+why)
 	}
+	for _, one := range s.Silent {
+		why := cmp.Or(one.Why, "its adapter waits for an answer; `weft doctor` on the server's host looks at its commands")
+		fmt.Fprintf(w, "SCHEDULER %s HAS NOT TOLD ITS JOBS FOR %s, SO NOTHING OF IT IS FREED: %s\n",
+			one.Scheduler, cli.Ago(one.Since), why)
+	}
 	if s.TwoHosts != "" {
 		fmt.Fprintf(w, "TWO HOSTS HAVE ONE CERTIFICATE, SO NOTHING OF %s IS FREED OR GRANTED: `weft nodes` names the hosts\n", s.TwoHosts)
 	}

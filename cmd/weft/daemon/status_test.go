@@ -3,6 +3,7 @@ package daemon
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-hpc/weft/server"
 )
@@ -35,6 +36,22 @@ func TestStatusTellsHowLongEveryVNIRests(t *testing.T) {
 		PrintStatus(&out, server.Status{Recovering: true, Rests: rests})
 		if got := out.String(); !strings.Contains(got, "NOTHING IS GRANTED") || !strings.Contains(got, want) {
 			t.Errorf("%q:\n%s", rests, got)
+		}
+	}
+}
+
+func TestStatusNamesSilentSchedulers(t *testing.T) {
+	var out strings.Builder
+	PrintStatus(&out, server.Status{Silent: []server.Silent{
+		{Scheduler: "aurora", Since: time.Now().Add(-6 * time.Minute), Why: "qstat: it does not answer; see why"},
+		{Scheduler: "tioga", Since: time.Now().Add(-6 * time.Minute)},
+	}})
+	for _, want := range []string{
+		"\nSCHEDULER aurora HAS NOT TOLD ITS JOBS FOR 6m0s, SO NOTHING OF IT IS FREED: qstat: it does not answer; see why\n",
+		"\nSCHEDULER tioga HAS NOT TOLD ITS JOBS FOR 6m0s, SO NOTHING OF IT IS FREED: its adapter waits for an answer; ",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
 		}
 	}
 }

@@ -1810,7 +1810,8 @@ type Jobs struct {
 	Asking        bool                   `protobuf:"varint,1,opt,name=asking,proto3" json:"asking,omitempty"`     // a question is on its way to the scheduler
 	Complete      bool                   `protobuf:"varint,2,opt,name=complete,proto3" json:"complete,omitempty"` // every job that the scheduler knows; what is not in it is not there
 	Jobs          []*JobStatus           `protobuf:"bytes,3,rep,name=jobs,proto3" json:"jobs,omitempty"`
-	Blind         string                 `protobuf:"bytes,4,opt,name=blind,proto3" json:"blind,omitempty"` // why the asker may not see every job, and the remedy; such a message has nothing else
+	Blind         string                 `protobuf:"bytes,4,opt,name=blind,proto3" json:"blind,omitempty"`   // why the asker may not see every job, and the remedy; such a message has nothing else
+	Silent        string                 `protobuf:"bytes,5,opt,name=silent,proto3" json:"silent,omitempty"` // why the scheduler gave no answer, and the remedy; such a message has nothing else
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1869,6 +1870,13 @@ func (x *Jobs) GetJobs() []*JobStatus {
 func (x *Jobs) GetBlind() string {
 	if x != nil {
 		return x.Blind
+	}
+	return ""
+}
+
+func (x *Jobs) GetSilent() string {
+	if x != nil {
+		return x.Silent
 	}
 	return ""
 }
@@ -2136,12 +2144,13 @@ const file_weft_core_v1_core_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x12\x10\n" +
 	"\x03url\x18\x03 \x01(\tR\x03url\x12\x1c\n" +
 	"\taddresses\x18\x04 \x01(\rR\taddresses\x12\x1b\n" +
-	"\tmin_nodes\x18\x05 \x01(\rR\bminNodes\"}\n" +
+	"\tmin_nodes\x18\x05 \x01(\rR\bminNodes\"\x95\x01\n" +
 	"\x04Jobs\x12\x16\n" +
 	"\x06asking\x18\x01 \x01(\bR\x06asking\x12\x1a\n" +
 	"\bcomplete\x18\x02 \x01(\bR\bcomplete\x12+\n" +
 	"\x04jobs\x18\x03 \x03(\v2\x17.weft.core.v1.JobStatusR\x04jobs\x12\x14\n" +
-	"\x05blind\x18\x04 \x01(\tR\x05blind\"\x8e\x01\n" +
+	"\x05blind\x18\x04 \x01(\tR\x05blind\x12\x16\n" +
+	"\x06silent\x18\x05 \x01(\tR\x06silent\"\x8e\x01\n" +
 	"\tJobStatus\x12#\n" +
 	"\x03run\x18\x01 \x01(\v2\x11.weft.core.v1.RunR\x03run\x12,\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.weft.core.v1.JobStateR\x05state\x12\x14\n" +
