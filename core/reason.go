@@ -22,6 +22,7 @@ const (
 	PolicyFault  Reason = "policy-fault"
 	BadRequest   Reason = "bad-request"
 	OverQuota    Reason = "over-quota"
+	QuotaFull    Reason = "quota-full"
 	BelowFloor   Reason = "below-floor"
 	ClassMissing Reason = "class-missing"
 	JobLimit     Reason = "job-limit"
@@ -86,8 +87,12 @@ var reasons = []About{
 		"Weft does not understand the job's network options, or one of them is out of its range",
 		"correct the option that is named and submit again"},
 	{OverQuota, Denied, ScopeJob,
-		"the job's user, account, queue or scheduler already holds all that its quota allows",
-		"wait for other jobs to end: `weft jobs` lists them"},
+		"the job wants more than its quota ever allows, or its user, account, queue or scheduler holds all of it and " +
+			"the quota has `on_full = \"refuse\"`",
+		"ask for less, or wait for other jobs to end: `weft jobs` lists them"},
+	{QuotaFull, Exhausted, ScopeSystem,
+		"the job's user, account, queue or scheduler holds all that its quota allows, so the job waits for others to end",
+		"`weft jobs` lists the jobs that hold it; an administrator can raise the quota, or let `on_full` refuse"},
 	{BelowFloor, Exhausted, ScopeJob,
 		"the NICs have less left than the floor that policy sets, or than a job with no_adjust_limits reserves, " +
 			"because other jobs share the node",

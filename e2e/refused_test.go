@@ -13,7 +13,7 @@ func TestRefusedArray(t *testing.T) {
 	t.Parallel()
 	effort.NeedNight(t)
 	const all, half = 24, 12
-	quota := fmt.Sprintf("quota \"half\" {\n  per  = \"user\"\n  vnis = %d\n}\n", half)
+	quota := fmt.Sprintf("quota \"half\" {\n  per     = \"user\"\n  vnis    = %d\n  on_full = \"refuse\"\n}\n", half)
 	both(t, setup{policy: quota}, func(t *testing.T, w *site) {
 		script := fmt.Sprintf("echo RAN\nwhile [ ! -e %s ]; do sleep 1; done", w.path("out", "go"))
 		first := w.batch(alice, script, "-N1", "-n1", fmt.Sprint("--array=1-", all), "-o", w.path("out", "half-%a"))

@@ -16,7 +16,14 @@ import (
 type quota struct {
 	per  string
 	most [2]*number // by engine.Unit; nil: not bounded
+	ends bool       // on_full = "refuse"
 }
+
+// The values of on_full.
+const (
+	onFullWait   = "wait"
+	onFullRefuse = "refuse"
+)
 
 var unitNames = [...]string{engine.UnitVNIs: "vnis", engine.UnitAddresses: "addresses"}
 
@@ -48,13 +55,21 @@ var subjects = map[string]func(core.Job) string{
 const maxSubject = 256
 
 func (c *compiler) quota(q *quota, file *hclfile.File, attr *hclsyntax.Attribute, title string) {
-	if attr.Name == "per" {
-		text, findings := file.String(attr.Expr, title+": per")
+	oneOf := func(known ...string) string {
+		what := title + ": " + attr.Name
+		text, findings := file.String(attr.Expr, what)
 		c.add(findings...)
-		if known := slices.Sorted(maps.Keys(subjects)); findings == nil && !slices.Contains(known, text) {
-			c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("%s: per: %q is not one of its values", title, core.Clip(text)), text, known))
+		if findings == nil && !slices.Contains(known, text) {
+			c.add(unknown(file, attr.Expr.Range(), fmt.Sprintf("%s: %q is not one of its values", what, core.Clip(text)), text, known))
 		}
-		q.per = text
+		return text
+	}
+	switch attr.Name {
+	case "per":
+		q.per = oneOf(slices.Sorted(maps.Keys(subjects))...)
+		return
+	case "on_full":
+		q.ends = oneOf(onFullWait, onFullRefuse) == onFullRefuse
 		return
 	}
 	if unit := slices.Index(unitNames[:], attr.Name); unit >= 0 {
@@ -78,6 +93,7 @@ func (e *evaluation) bound() *core.Error {
 			}
 			e.decision.Quotas = append(e.decision.Quotas, engine.Quota{
 				Name: r.name, Subject: subjects[r.quota.per](e.facts.Job), Unit: engine.Unit(unit), Most: int(n), Enforce: r.enforce,
+				Ends: r.quota.ends,
 			})
 		}
 	}

@@ -28,12 +28,14 @@ quota "account" {
   when    = job.nodes > 1
   per     = "account"
   vnis    = 20
+  on_full = "refuse"
   enforce = "dry_run"
 }
 quota "scheduler" {
   match { nodes = "n8" }
-  per  = "scheduler"
-  vnis = 1000
+  per     = "scheduler"
+  vnis    = 1000
+  on_full = "wait"
 }
 quota "all" {
   per       = "all"
@@ -52,7 +54,7 @@ rule "off" {
 func TestQuotas(t *testing.T) {
 	p := load(t, base, quotas)
 	user := engine.Quota{Name: "per user", Subject: "user ann", Most: 8}
-	account := engine.Quota{Name: "account", Subject: "account acc", Most: 20, Enforce: engine.EnforceDryRun}
+	account := engine.Quota{Name: "account", Subject: "account acc", Most: 20, Enforce: engine.EnforceDryRun, Ends: true}
 	with := func(q engine.Quota, change func(*engine.Quota)) engine.Quota {
 		change(&q)
 		return q

@@ -51,7 +51,7 @@ func (c *compiler) compileRule(file *hclfile.File, b *hclsyntax.Block, k kind) {
 	case denyKind:
 		shape.Attributes, shape.Required = append(shape.Attributes, "message", "enforce"), []string{"message"}
 	case quotaKind:
-		shape.Attributes, shape.Required = append(append(shape.Attributes, "per", "enforce"), unitNames[:]...), []string{"per"}
+		shape.Attributes, shape.Required = append(append(shape.Attributes, "per", "enforce", "on_full"), unitNames[:]...), []string{"per"}
 	}
 	c.add(file.Check(b.Body, shape)...)
 	for _, inner := range b.Body.Blocks {

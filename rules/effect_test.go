@@ -164,6 +164,7 @@ var effects = map[string]string{
 	"policy quota.vnis":           "policy evaluation.bound most",
 	"policy quota.addresses":      "policy evaluation.bound most",
 	"policy quota.enforce":        "policy evaluation.bound enforce",
+	"policy quota.on_full":        "policy evaluation.bound ends",
 }
 
 // Product code acts on every field and every key, or effects says that none does.

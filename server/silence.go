@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Silent is a scheduler that does not tell its jobs, so that nothing of it is freed.
+// Silent is a scheduler that does not tell its jobs. Weft frees nothing of it.
 type Silent struct {
 	Scheduler string    `json:"scheduler"`
 	Since     time.Time `json:"since"`         // its last complete answer, or the server's start
 	Why       string    `json:"why,omitempty"` // with the remedy; empty: Weft waits for its answer
 }
 
-// longAnswer is the age of an answer from which a scheduler is silent that gave no error. Adapters wait a minute for an
-// answer (poll.Patience), and ask again within five (poll.Slowest).
+// longAnswer is the age of an answer from which a scheduler that gave no error is silent. Adapters wait a minute for an
+// answer (poll.Patience).
 const longAnswer = 5 * time.Minute
 
 // silence is when each scheduler that can be watched has told all its jobs, and why it does not.

@@ -87,6 +87,7 @@ type Quota struct {
 	Unit    Unit
 	Most    int
 	Enforce Enforce
+	Ends    bool // a job ends, rather than waits, when others hold all of it; a reservation does not keep this
 }
 
 // Beyond says what a step gets that finds no VNI of its own free.

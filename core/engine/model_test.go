@@ -123,6 +123,7 @@ func newModel(t *rapid.T) *model {
 func (m *model) decision(id string) Decision {
 	d := limited(userQuota, EnforceDeny)
 	d.Quotas[0].Subject = map[string]string{"a": "user alice", "b": "user alice", "c": "user alice", "d": "user bob"}[id]
+	d.Quotas[0].Ends = id == "b"
 	d.VNIs = nil
 	for i, pool := range wants[id] {
 		d.VNIs = append(d.VNIs, Wanted{strconv.Itoa(i), pool})
@@ -284,7 +285,11 @@ func (m *model) Reserve(t *rapid.T) {
 		m.see(r)
 		m.joined(t, n, r, g)
 	case full != nil:
-		if err == nil || err.Reason != core.OverQuota || !strings.Contains(err.What, strconv.Quote(full.Name)) {
+		want := core.QuotaFull // no job of the model wants more than a quota has
+		if full.Ends {
+			want = core.OverQuota
+		}
+		if err == nil || err.Reason != want || !strings.Contains(err.What, strconv.Quote(full.Name)) {
 			t.Fatalf("%s: quota %q is full: granted %v, %v", j.Key, full.Name, g.VNIs, err)
 		}
 	case empty:

@@ -31,13 +31,38 @@ func TestQuotaRace(t *testing.T) {
 		t.Fatal(err)
 	}
 	acts := w.step(ins[1])
-	if _, err := w.outcome(acts, ins[1].Call); err == nil || err.Reason != core.OverQuota || len(all[Fail](acts)) != 1 {
+	if _, err := w.outcome(acts, ins[1].Call); err == nil || err.Reason != core.QuotaFull || len(all[Fail](acts)) != 1 || !all[Fail](acts)[0].Again {
 		t.Errorf("%v", acts)
 	}
 	w.granted("n2", job("n1", "n[1-2]"), limited(2, EnforceDeny)) // a further node of a job costs nothing
 	bob := limited(2, EnforceDeny)
 	bob.Quotas[0].Subject = "user bob"
 	w.granted("n2", job("4", "n2"), bob)
+}
+
+// TestQuotaEndsAJob: a job that can never fit ends, and so does one whose quota has on_full = "refuse".
+func TestQuotaEndsAJob(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	w.granted("n1", job("1", "n1"), limited(1, EnforceDeny))
+	ends := limited(1, EnforceDeny)
+	ends.Quotas[0].Ends = true
+	for _, c := range []struct {
+		d     Decision
+		why   core.Reason
+		again bool
+	}{
+		{limited(1, EnforceDeny), core.QuotaFull, true},
+		{limited(0, EnforceDeny), core.OverQuota, false},
+		{ends, core.OverQuota, false},
+	} {
+		w.refused("n1", job("2", "n1"), c.d, c.why)
+		if fail := all[Fail](w.last); len(fail) != 1 || fail[0].Again != c.again {
+			t.Errorf("%+v: %v", c.d.Quotas, fail)
+		}
+		if full := w.m.Room(c.d, map[string]int{"jobs": 100}); (full != nil) != c.again || full != nil && full.Reason != c.why {
+			t.Errorf("%+v: room %v", c.d.Quotas, full)
+		}
+	}
 }
 
 // Active and draining reservations count; held and quarantined ones do not.
@@ -47,7 +72,7 @@ func TestQuotaOfStates(t *testing.T) {
 	w.granted("n1", j, limited(1, EnforceDeny))
 	full := func() {
 		t.Helper()
-		w.refused("n2", job("2", "n2"), limited(1, EnforceDeny), core.OverQuota)
+		w.refused("n2", job("2", "n2"), limited(1, EnforceDeny), core.QuotaFull)
 	}
 	full()
 	w.pass(time.Second)
@@ -88,7 +113,7 @@ func TestQuotaOfAddresses(t *testing.T) {
 	d.Collectives = 3
 	d.Quotas = []Quota{{Name: "m", Subject: "all", Unit: UnitAddresses, Most: 5}}
 	w.granted("n1", job("1", "n1"), d)
-	w.refused("n1", job("2", "n1"), d, core.OverQuota)
+	w.refused("n1", job("2", "n1"), d, core.QuotaFull)
 	d.Collectives = 2
 	w.granted("n1", job("2", "n1"), d)
 }
@@ -142,7 +167,7 @@ func TestQuotaNamesWhoHasIt(t *testing.T) {
 	}
 	want := func(what string) {
 		t.Helper()
-		if err := w.refused("n1", job("late", "n1"), limited(10, EnforceDeny), core.OverQuota); err.What != what {
+		if err := w.refused("n1", job("late", "n1"), limited(10, EnforceDeny), core.QuotaFull); err.What != what {
 			t.Errorf("%s\nwant %s", err.What, what)
 		}
 	}

@@ -21,5 +21,5 @@ func (m *Machine) Room(d Decision, sizes map[string]int) *core.Error {
 			return core.Errorf(core.PoolEmpty, "pool %q: %d VNIs are wanted and %d are free: it has %d and %d are in use", w.Pool, wants[w.Pool], max(n, 0), sizes[w.Pool], use[w.Pool])
 		}
 	}
-	return nil
+	return m.waits(&d)
 }

@@ -85,7 +85,7 @@ func TestWhatWeftWouldHaveDone(t *testing.T) {
 	for _, x := range r.Refusals {
 		reasons[x.Reason] = fmt.Sprint(x.Jobs, x.Rule)
 	}
-	kinds := map[core.Reason]string{"over-quota": "1", "policy-denied": "1big", "pool-empty": "1", "bad-request": "1"}
+	kinds := map[core.Reason]string{"quota-full": "1", "policy-denied": "1big", "pool-empty": "1", "bad-request": "1"}
 	if diff := cmp.Diff(kinds, reasons); diff != "" {
 		t.Error(diff)
 	}

@@ -112,7 +112,7 @@ func (a *Account) refuses(d *engine.Decision) (core.Reason, string) {
 	}
 	for _, q := range d.Quotas {
 		if text := q.Over(d, a.quotas[tally{q.Name, q.Subject, q.Unit}]); text != "" && q.Enforce == engine.EnforceDeny {
-			return core.OverQuota, text
+			return q.Reason(d), text
 		}
 	}
 	wants := map[string]int{}

@@ -106,7 +106,7 @@ func (c *testCase) charge(t *policy.Trace) outcome {
 		case engine.EnforceDryRun:
 			o.trials = append(o.trials, over)
 		case engine.EnforceDeny:
-			o.deny = &policy.Denial{Reason: string(core.OverQuota), What: over, By: quota(t, q.Name)}
+			o.deny = &policy.Denial{Reason: string(q.Reason(&t.Decision)), What: over, By: quota(t, q.Name)}
 			return o
 		}
 	}
