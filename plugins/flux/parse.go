@@ -9,7 +9,7 @@ import (
 )
 
 var actions = map[string]core.Action{
-	PhaseProlog: core.Prepare, PhaseShell: core.Environment, PhaseShellExit: core.StepEnd, PhaseEpilog: core.CleanUp, PhaseHousekeeping: core.CleanUp,
+	PhaseProlog: core.Prepare, PhaseShell: core.Environment, PhaseEpilog: core.CleanUp, PhaseHousekeeping: core.CleanUp,
 }
 
 // Parse reads a hook's variables.
@@ -17,14 +17,14 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 	ask := core.Intent{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
 	if ask.Action == 0 {
 		return ask, core.Errorf(core.BadCall, "phase %q: Flux has no such hook that Weft takes part in", core.Clip(call.Phase)).
-			WithRemedy("use " + strings.Join([]string{PhaseProlog, PhaseShell, PhaseShellExit, PhaseEpilog, PhaseHousekeeping}, ", "))
+			WithRemedy("use " + strings.Join([]string{PhaseProlog, PhaseShell, PhaseEpilog, PhaseHousekeeping}, ", "))
 	}
 	id, err := parseID(call.Env[envJob])
 	if err != nil {
 		return ask, err
 	}
 	ask.Key = core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: formatID(id)}}
-	if ask.Action == core.Environment || ask.Action == core.StepEnd {
+	if ask.Action == core.Environment {
 		ask.UID = call.Peer.UID
 		if path := call.Env[envPath]; path != "" {
 			ask.Step, err = parsePath(path)

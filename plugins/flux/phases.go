@@ -11,7 +11,6 @@ import (
 const (
 	PhaseProlog       = "prolog"
 	PhaseShell        = "shell"
-	PhaseShellExit    = "shell-exit"
 	PhaseEpilog       = "epilog"
 	PhaseHousekeeping = "housekeeping"
 )
@@ -39,7 +38,6 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 			Name: PhaseShell, Action: core.Environment, Job: ids, Step: []string{envPath}, First: []string{envRank},
 			Variables: []string{envJob, envPath}, Limit: shellLimit,
 		},
-		{Name: PhaseShellExit, Action: core.StepEnd, Job: ids, Step: []string{envPath}, Variables: []string{envJob, envPath}, Limit: cleanUpLimit},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
 		{Name: PhaseHousekeeping, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
 	}, nil

@@ -46,7 +46,6 @@ Exit codes:
 	f.StringVar(&i.Shell, "shell", "/etc/flux/shell/lua.d", "folder of the job shell's plugins")
 	f.StringVar(&i.Scheduler, "scheduler", "flux",
 		"label of the scheduler in config.hcl, or its type if that is unique")
-	f.StringVar(&i.Slurm, "slurm", "slurm", "the same for Slurm, for Flux instances that Slurm starts")
 	f.StringVar(&i.Hook, "weft-hook", "",
 		"path of weft-hook on every node (default: "+libexecHook+", or the folder of weft)")
 	f.StringVar(&i.URI, "uri", "local:///run/flux/local", "socket of the system instance on every node")

@@ -16,7 +16,6 @@ type Options struct {
 	System    string        // /etc/flux/system: folders of scriptlets and of configuration
 	Shell     string        // /etc/flux/shell/lua.d
 	Scheduler string        // the instance as the hooks name it
-	Slurm     string        // the same for Slurm, for Flux instances that Slurm starts
 	Hook      string        // weft-hook, at the same path on every node
 	Dir       string        // the agent's run directory; "" is the default
 	URI       string        // the instance's socket on each node
@@ -59,12 +58,7 @@ func (o Options) check() error {
 	if o.Try < LeastWait || o.Try > MostTry {
 		return core.Errorf(core.BadCall, "prolog-timeout: %s is not from %s to %s", o.Try, LeastWait, MostTry)
 	}
-	for _, label := range []string{o.Scheduler, o.Slurm} {
-		if err := core.CheckName("scheduler", label, core.MaxScheduler); err != nil {
-			return err
-		}
-	}
-	return nil
+	return core.CheckName("scheduler", o.Scheduler, core.MaxScheduler)
 }
 
 // files are what an installation has, by path.

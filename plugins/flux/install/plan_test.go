@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestTheFiles(t *testing.T) {
-	o := Options{System: "/etc/flux/system", Shell: "/etc/flux/shell/lua.d", Scheduler: "tioga", Slurm: "slurm", Hook: "/usr/libexec/weft/weft-hook", URI: "local:///run/flux/local", Wait: 10 * time.Minute, Try: 5 * time.Minute}
+	o := Options{System: "/etc/flux/system", Shell: "/etc/flux/shell/lua.d", Scheduler: "tioga", Hook: "/usr/libexec/weft/weft-hook", URI: "local:///run/flux/local", Wait: 10 * time.Minute, Try: 5 * time.Minute}
 	for _, f := range append(o.files(), o.toml()) {
 		name := filepath.Join("testdata", strings.TrimSuffix(filepath.Base(filepath.Dir(f.Path)), ".d")+"-"+filepath.Base(f.Path)+".golden")
 		if *update {
@@ -156,7 +156,7 @@ func TestTheTimeoutFits(t *testing.T) {
 func TestOptionsRefused(t *testing.T) {
 	good := newHost(t, "").o
 	for name, spoil := range map[string]func(*Options){
-		"relative": func(o *Options) { o.System = "etc" }, "a newline": func(o *Options) { o.Hook = "/a\nb" }, "label": func(o *Options) { o.Scheduler = "a b" }, "slurm": func(o *Options) { o.Slurm = "" },
+		"relative": func(o *Options) { o.System = "etc" }, "a newline": func(o *Options) { o.Hook = "/a\nb" }, "label": func(o *Options) { o.Scheduler = "a b" },
 		"wait": func(o *Options) { o.Wait = 0 }, "try": func(o *Options) { o.Try = 0 }, "long try": func(o *Options) { o.Try = 2 * time.Hour }, "long": func(o *Options) { o.Wait = 7 * time.Hour }, "uri": func(o *Options) { o.URI = "ssh://x" }, "dir": func(o *Options) { o.Dir = "x" },
 	} {
 		o := good

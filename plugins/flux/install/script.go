@@ -42,7 +42,7 @@ func (o Options) plugin() []byte {
 	if o.Dir != "" {
 		dir = luaQuote(o.Dir)
 	}
-	return plan.Sealed("--", o.fill(luaText, map[string]string{"HOOK": luaQuote(o.Hook), "DIR": dir, "URI": luaQuote(o.URI), "SLURM": luaQuote(o.Slurm), "LABEL": luaQuote(o.Scheduler)}))
+	return plan.Sealed("--", o.fill(luaText, map[string]string{"HOOK": luaQuote(o.Hook), "DIR": dir, "URI": luaQuote(o.URI), "LABEL": luaQuote(o.Scheduler)}))
 }
 
 func (o Options) fill(text string, with map[string]string) string {

@@ -28,7 +28,7 @@ func newHost(t *testing.T, script string) *host {
 	t.Helper()
 	dir := t.TempDir()
 	h := &host{t: t, dir: dir, o: Options{
-		System: dir + "/system", Shell: dir + "/lua.d", Scheduler: "tioga", Slurm: "slurm", Hook: dir + "/it's/weft-hook", URI: "local:///run/flux/local", Wait: time.Minute, Try: 5 * time.Minute,
+		System: dir + "/system", Shell: dir + "/lua.d", Scheduler: "tioga", Hook: dir + "/it's/weft-hook", URI: "local:///run/flux/local", Wait: time.Minute, Try: 5 * time.Minute,
 	}}
 	h.write("it's/weft-hook", "#!/bin/sh\necho \"$FLUX_JOB_ID $FLUX_JOB_ID_PATH $*\" >>"+dir+"/calls\n"+script+"\n")
 	h.write("bin/sleep", "#!/bin/sh\necho \"$1\" >>"+dir+"/pauses\n") // so that no test waits

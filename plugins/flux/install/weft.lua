@@ -2,8 +2,10 @@
 --
 -- Gives a job its network's variables on each of its nodes, and ends it where it has none. It runs as the job's user and enforces nothing: the NIC does.
 local hook, dir = @HOOK@, @DIR@
-local scheduler, slurm = @LABEL@, @SLURM@
-local system = @URI@ -- the instance whose jobs have a prolog
+local scheduler = @LABEL@
+-- The one question that tells the instance that Weft serves: whether the shell's broker is at this socket. Jobs of all
+-- others have what their instance has.
+local served = os.getenv("FLUX_URI") == @URI@
 
 local function quote(text)
     return "'" .. string.gsub(text, "'", "'\\''") .. "'"
@@ -39,10 +41,9 @@ local function call(variables, ...)
 end
 
 -- obey puts what weft-hook said into the job's environment; false and why where it is no environment. Nothing is set unless all of it is understood.
--- The third result is that Weft only observes the job.
 local function obey(lines, code)
     if code == 0 and #lines == 1 and lines[1] == "leave" then
-        return true, nil, true
+        return true -- Weft only observes the job
     end
     local unset, set, said = {}, {}, {}
     for _, line in ipairs(lines) do
@@ -75,57 +76,170 @@ local function obey(lines, code)
     return true
 end
 
--- around is the job by the jobs around it, and the outermost of them, which is the one that Weft knows.
-local function around()
-    local path = shell.getenv("FLUX_JOB_ID_PATH") or "/" .. tostring(shell.getenv("FLUX_JOB_ID"))
-    return path, string.match(path, "^/([^/]+)"), string.match(path, "^/[^/]+$") == nil
+-- path names the job by the jobs around it.
+local function path()
+    return shell.getenv("FLUX_JOB_ID_PATH") or "/" .. tostring(shell.getenv("FLUX_JOB_ID"))
 end
 
-local function environment()
-    local path, outer, inner = around()
-    local ours = not inner and os.getenv("FLUX_URI") == system
-    local ok, why, leave = false, "weft: this job has no id", false
-    if outer and (ours or inner) then
-        local rank = inner and "" or tostring(shell.info.rank) -- the first shell prints the job's warnings
-        local variables = { FLUX_JOB_ID = outer, FLUX_JOB_ID_PATH = path, WEFT_SHELL_RANK = rank }
-        ok, why, leave = obey(call(variables, scheduler, "shell"))
-    end
-    if not ok and not ours then
-        -- A Flux instance that Slurm, or a user, started: Slurm's job has the network, and its variables differ between nodes.
-        if os.getenv("SLURM_JOB_ID") then
-            local lines, code = call({ SLURM_PROCID = "" }, slurm, "taskprolog")
-            if code == 0 and #lines == 0 then
-                return -- Weft only observes Slurm's jobs
-            end
-            ok, why, leave = obey(lines, code)
-        elseif not os.getenv("SLINGSHOT_VNIS") then
-            return -- nobody around has a network of Weft's
+-- The variables that Weft gives a job, but for the path that stands for its step.
+local names = {
+    "SLINGSHOT_VNIS", "SLINGSHOT_DEVICES", "SLINGSHOT_SVC_IDS", "SLINGSHOT_TCS", "FI_CXI_COLL_JOB_ID",
+    "FI_CXI_COLL_MCAST_TOKEN", "FI_CXI_COLL_FABRIC_MGR_URL", "FI_CXI_HWCOLL_ADDRS_PER_JOB", "FI_CXI_HWCOLL_MIN_NODES",
+}
+
+-- around is what the broker on this node has of them. The shell's own environment is a copy of that of the instance's
+-- first broker (job-exec, exec_cmd.c of flux-core 0.88), whose services are of another node. Empty: it has none, or is
+-- not the user's.
+local function around()
+    local there, flux = pcall(require, "flux")
+    local answer, why = nil, flux
+    if there then
+        local broker
+        broker, why = flux.new()
+        if broker then
+            answer, why = broker:rpc("broker.getenv", { names = names })
         end
+    end
+    if answer then
+        return answer.env
+    end
+    if os.getenv("SLINGSHOT_VNIS") then
+        shell.log("weft: warning: this job lacks its instance's network, which the broker does not tell: " .. tostring(why))
+    end
+    return {}
+end
+
+local bits = { DEDICATED_ACCESS = 1, LOW_LATENCY = 2, BULK_DATA = 4, BEST_EFFORT = 8 }
+
+-- vnis keeps the first ones of env; false where there are not so many.
+local function vnis(env, asked)
+    local all = {}
+    for vni in string.gmatch(env.SLINGSHOT_VNIS or "", "[^,]+") do
+        all[#all + 1] = vni
+    end
+    asked = tonumber(asked)
+    if not asked or asked < 1 or asked > #all or asked % 1 ~= 0 then
+        return false
+    end
+    env.SLINGSHOT_VNIS = table.concat(all, ",", 1, asked)
+    return true
+end
+
+-- tcs keeps these classes of env; false where one is not there.
+local function tcs(env, asked)
+    local has, keeps = tonumber(env.SLINGSHOT_TCS) or 0, 0
+    for class in string.gmatch(tostring(asked) .. ":", "([^:]*):") do
+        local name = string.gsub(string.gsub(string.upper(class), "^CXI_TC_", ""), "^TC_", "")
+        local bit = bits[name]
+        if not bit or math.floor(has / bit) % 2 == 0 then
+            return false
+        end
+        if math.floor(keeps / bit) % 2 == 0 then
+            keeps = keeps + bit
+        end
+    end
+    env.SLINGSHOT_TCS = string.format("0x%x", keeps)
+    return true
+end
+
+local function flag(value)
+    value = string.lower(tostring(value))
+    return (value == "1" or value == "true") or value ~= "0" and value ~= "false" and nil
+end
+
+local function off(_, value)
+    local on = flag(value)
+    return on and "off" or on == false
+end
+
+-- What a job can ask for in an instance that has its network already. Each function gives true where the job has what
+-- it asks for, and "off" where it wants nothing.
+local known = {
+    slingshot = { off = off, no_vni = off, vnis = vnis, tcs = tcs, classes = tcs },
+    ["cray-slingshot"] = {
+        off = off,
+        vnicount = function(env, value) return tonumber(value) == 0 and "off" or vnis(env, value) end,
+    },
+}
+
+-- given are the keys and values of an option, and how its user wrote each: NAME.KEY=VALUE, NAME=KEY=VALUE or NAME=off.
+local function given(name)
+    local value, all = shell.options[name], {}
+    if type(value) == "table" then
+        for key, of in pairs(value) do
+            all[#all + 1] = { key = key, value = of, as = name .. "." .. key .. "=" .. tostring(of) }
+        end
+    elseif value ~= nil then
+        local key, of = string.match(tostring(value), "^([^=]+)=(.*)$")
+        all[1] = { key = key or tostring(value), value = of or 1, as = name .. "=" .. tostring(value) }
+    end
+    return all
+end
+
+-- asked fits env to the options of the job's user: nil and the first one that it cannot fulfil, or env and whether the
+-- user wants none of it.
+local function asked(env)
+    local none = false
+    for name, keys in pairs(known) do
+        for _, option in ipairs(given(name)) do
+            local result = keys[option.key] and keys[option.key](env, option.value)
+            if not result then
+                return nil, option.as
+            end
+            none = none or result == "off"
+        end
+    end
+    return env, none
+end
+
+-- inherit gives a job the network of the instance around it, whoever started that.
+local function inherit()
+    local env = around()
+    local has = "no VNI"
+    if env.SLINGSHOT_VNIS then
+        has = "VNIs " .. env.SLINGSHOT_VNIS .. " and classes " .. tostring(env.SLINGSHOT_TCS)
+    end
+    local gets, none = asked(env)
+    if not gets then
+        shell.die("weft: option -o " .. none .. ": the instance around this job has " .. has
+            .. ": ask for it with the job that starts the instance; within it ask for off, fewer vnis or fewer tcs")
+        return false
+    end
+    if none then
+        gets = {}
+    elseif not gets.SLINGSHOT_VNIS then
+        return -- nobody around has a network
+    end
+    for _, name in ipairs(names) do
+        if gets[name] then
+            shell.setenv(name, gets[name])
+        else
+            shell.unsetenv(name)
+        end
+    end
+    shell.unsetenv("FI_CXI_COLL_JOB_STEP_ID")
+    if gets.FI_CXI_COLL_JOB_ID then
+        shell.setenv("FI_CXI_COLL_JOB_STEP_ID", path())
+    end
+end
+
+-- prepared gives a job of the instance that Weft serves what its prolog made on this node.
+local function prepared()
+    local id = shell.getenv("FLUX_JOB_ID")
+    local ok, why = false, "weft: this job has no id"
+    if id then
+        ok, why = obey(call({
+            FLUX_JOB_ID = id, FLUX_JOB_ID_PATH = path(),
+            WEFT_SHELL_RANK = tostring(shell.info.rank), -- the first shell prints the job's warnings
+        }, scheduler, "shell"))
     end
     if not ok then
         shell.die(why)
         return false
     end
-    if not leave and shell.getenv("FI_CXI_COLL_JOB_ID") then
-        shell.setenv("FI_CXI_COLL_JOB_STEP_ID", path)
-    end
-end
-
--- over tells that the job has ended: here the multicast groups of a job within a job are given back, since a sub-instance has no epilog.
-local function over()
-    local path, outer = around()
-    if outer and shell.info.rank == 0 and shell.getenv("FI_CXI_COLL_JOB_ID") then
-        local lines, code = call({ FLUX_JOB_ID = outer, FLUX_JOB_ID_PATH = path }, scheduler, "shell-exit")
-        if code ~= 0 then
-            shell.log("weft: the end of this job could not be told: " .. table.concat(lines, "; "))
-        end
-    end
 end
 
 plugin.register {
     name = "weft",
-    handlers = {
-        { topic = "shell.post-init", fn = environment },
-        { topic = "shell.exit", fn = over },
-    },
+    handlers = { { topic = "shell.post-init", fn = served and prepared or inherit } },
 }

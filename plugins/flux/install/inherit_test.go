@@ -1,0 +1,126 @@
+package install
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestInherited: a job of an instance that Weft does not serve has what its broker on this node has, whoever started
+// that, and however deep it is. weft-hook would refuse it, and is not asked.
+func TestInherited(t *testing.T) {
+	h := newHost(t, "echo 'print weft: this node holds nothing for it'; exit 1")
+	plain := []string{"SLINGSHOT_DEVICES=cxi0,cxi1", "SLINGSHOT_SVC_IDS=7,9", "SLINGSHOT_TCS=0xa", "SLINGSHOT_VNIS=1024,1030"}
+	for name, c := range map[string]struct {
+		process []string // the environment of the shell, a copy of the first broker's
+		broker  []string
+		path    string
+		want    []string
+	}{
+		"a job of flux alloc":              {nil, plain, "/ƒ2/ƒ9", plain},
+		"flux start in flux alloc":         {nil, plain, "/ƒ9", plain},
+		"three levels":                     {nil, plain, "/ƒ2/ƒ3/ƒ4/ƒ9", plain},
+		"another node than the first":      {[]string{"SLINGSHOT_SVC_IDS=1,1", "SLINGSHOT_VNIS=1024,1030"}, plain, "/ƒ2/ƒ9", plain},
+		"Slurm":                            {[]string{"SLURM_JOB_ID=77"}, plain, "/ƒ9", plain},
+		"a job within one under Slurm":     {[]string{"SLURM_JOB_ID=77"}, plain, "/ƒ2/ƒ9", plain},
+		"PBS":                              {[]string{"PBS_JOBID=5.pbs"}, plain, "/ƒ9", plain},
+		"weft run":                         {[]string{"WEFT_JOB=n1.5"}, plain, "/ƒ9", plain},
+		"PALS":                             {[]string{"PALS_APID=x"}, plain, "/ƒ9", plain},
+		"a user's own variable":            {nil, []string{"SLINGSHOT_VNIS=77"}, "/ƒ9", []string{"SLINGSHOT_VNIS=77"}},
+		"nobody":                           {nil, nil, "/ƒ9", nil},
+		"a Slurm without Weft":             {[]string{"SLURM_JOB_ID=5"}, nil, "/ƒ9", nil},
+		"another user's instance":          {[]string{"BROKER=guest"}, nil, "/ƒ9", nil},
+		"a Flux without its module of Lua": {[]string{"BROKER=none"}, nil, "/ƒ9", nil},
+		"collectives": {
+			nil, []string{"FI_CXI_COLL_JOB_ID=c7", "FI_CXI_COLL_JOB_STEP_ID=/ƒ1", "SLINGSHOT_VNIS=77"}, "/ƒ2/ƒ9",
+			[]string{"FI_CXI_COLL_JOB_ID=c7", "FI_CXI_COLL_JOB_STEP_ID=/ƒ2/ƒ9", "SLINGSHOT_VNIS=77"},
+		},
+	} {
+		job := []string{"FLUX_JOB_ID=ƒ9", "FLUX_JOB_ID_PATH=" + c.path}
+		process := append([]string{innerURI}, c.process...)
+		for _, v := range c.broker {
+			process = append(process, "BROKER_"+v)
+		}
+		stale := []string{"SLINGSHOT_SVC_IDS=2,2", "FI_CXI_COLL_MCAST_TOKEN=stale", "FI_CXI_COLL_JOB_STEP_ID=/ƒ1"}
+		h.shell(t, "0", process, job, func(t *testing.T, exit int, lines []string) {
+			if diff := cmp.Diff(sorted(job, c.want), lines); diff != "" || exit != 0 || h.lines("calls") != nil {
+				t.Errorf("%s: exit %d, calls %q: %s", name, exit, h.lines("calls"), diff)
+			}
+		})
+		if c.broker == nil {
+			continue
+		}
+		h.shell(t, "0", process, append(stale, job...), func(t *testing.T, exit int, lines []string) {
+			if diff := cmp.Diff(sorted(job, c.want), lines); diff != "" || exit != 0 {
+				t.Errorf("%s, from a shell that carried others: exit %d: %s", name, exit, diff)
+			}
+		})
+	}
+}
+
+func sorted(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return all
+}
+
+// TestABrokerThatDoesNotTell leaves the job without the network that its instance has, and says so.
+func TestABrokerThatDoesNotTell(t *testing.T) {
+	h := newHost(t, "exit 1")
+	for broker, says := range map[string]string{"guest": "Operation not permitted", "none": "module 'flux' not found"} {
+		process := []string{innerURI, "BROKER=" + broker, "SLINGSHOT_VNIS=1024"}
+		h.shell(t, "0", process, []string{"FLUX_JOB_ID=ƒ9"}, func(t *testing.T, exit int, lines []string) {
+			const begins = "log weft: warning: this job lacks its instance's network, which the broker does not tell: "
+			if exit != 0 || !strings.HasPrefix(lines[0], begins+says) {
+				t.Errorf("%s: exit %d: %q", broker, exit, lines)
+			}
+		})
+	}
+}
+
+// TestOptionsWithin an instance that has its network already: each is obeyed, or refused by its name.
+func TestOptionsWithin(t *testing.T) {
+	h := newHost(t, "exit 1")
+	const off, refused, all = "off", "refused", "1024,1030 0xa"
+	for option, want := range map[string]string{ // VNIs and classes
+		"slingshot=off": off, "slingshot.off=1": off, "slingshot.off=true": off, "slingshot.no_vni=1": off,
+		"cray-slingshot=off": off, "cray-slingshot.vnicount=0": off, "cray-slingshot=vnicount=0": off,
+
+		"slingshot.off=0": all, "slingshot.vnis=2": all, "cray-slingshot=vnicount=2": all,
+		"slingshot.vnis=1": "1024 0xa", "slingshot=vnis=1": "1024 0xa", "cray-slingshot.vnicount=1": "1024 0xa",
+		"slingshot.tcs=LOW_LATENCY":                                       "1024,1030 0x2",
+		"slingshot.classes=tc_best_effort:LOW_LATENCY:CXI_TC_LOW_LATENCY": all,
+
+		"slingshot.vnis=3": refused, "slingshot.vnis=0": refused, "slingshot.vnis=1.5": refused, "slingshot.vnis=x": refused,
+		"slingshot.tcs=BULK_DATA": refused, "slingshot.tcs=FAST": refused, "slingshot.tcs=LOW_LATENCY:": refused,
+		"slingshot.off=maybe": refused, "slingshot.bogus=1": refused, "slingshot.hwcoll=1": refused, "slingshot=bogus": refused,
+		"cray-slingshot.vnicount=3": refused, "cray-slingshot.bogus=2": refused, "cray-slingshot=on": refused,
+	} {
+		process := []string{
+			innerURI, "BROKER_SLINGSHOT_VNIS=1024,1030", "BROKER_SLINGSHOT_TCS=0xa", "BROKER_SLINGSHOT_SVC_IDS=7,9",
+		}
+		job := []string{"FLUX_JOB_ID=ƒ9", "SLINGSHOT_VNIS=5", "-o " + option}
+		h.shell(t, "0", process, job, func(t *testing.T, exit int, lines []string) {
+			got := off
+			if exit != 0 {
+				got = lines[0]
+			} else if len(lines) > 1 {
+				got = strings.TrimPrefix(lines[3], "SLINGSHOT_VNIS=") + " " + strings.TrimPrefix(lines[2], "SLINGSHOT_TCS=")
+			}
+			if want == refused {
+				want = "die weft: option -o " + option + ": the instance around this job has VNIs 1024,1030 and classes 0xa: " +
+					"ask for it with the job that starts the instance; within it ask for off, fewer vnis or fewer tcs"
+			}
+			if got != want {
+				t.Errorf("-o %s: exit %d: %q, want %q", option, exit, lines, want)
+			}
+		})
+	}
+	h.shell(t, "0", []string{innerURI}, []string{"FLUX_JOB_ID=ƒ9", "-o slingshot.vnis=1"}, func(t *testing.T, exit int, lines []string) {
+		if exit != 1 || !strings.HasPrefix(lines[0], "die weft: option -o slingshot.vnis=1: the instance around this job has no VNI: ") {
+			t.Errorf("where nobody has a network: exit %d: %q", exit, lines)
+		}
+	})
+}
