@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,15 +59,18 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		add(core.Critical, "no Flux broker answers", e.What, e.Remedy)
 		return all, nil
 	}
-	var level struct {
-		Value string `json:"value"`
-	}
-	err = p.link.call(ctx, "attr.get", broker.AnyNode, object{"name": "instance-level"}, &level)
-	if err != nil {
+	level, err := p.attribute(ctx, "instance-level")
+	socket, err2 := p.attribute(ctx, "local-uri")
+	if err := cmp.Or(err, err2); err != nil {
 		return all, unless(len(all) > 0, p.away("broker's attributes", err))
 	}
-	if level.Value != "0" {
-		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+level.Value, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
+	if level != "0" {
+		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+level, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
+	}
+	if socket != p.settings.uri {
+		add(core.Critical, "the broker spells its socket in another way: a job's shell takes it for an instance that Weft does not serve, "+
+			"so the job has no network", "local-uri = "+socket+", and `"+fieldURI+"` is "+p.settings.uri,
+			"set `"+fieldURI+"` to the broker's local-uri, and run `weft init flux --write --uri "+socket+"` on every node")
 	}
 	var c fluxConfig
 	var raw json.RawMessage
@@ -82,6 +86,15 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		add(core.Good, "the broker answers its owner, and its hooks are set", "job-manager.prolog, epilog and housekeeping", "")
 	}
 	return all, nil
+}
+
+// attribute of the broker.
+func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
+	var answer struct {
+		Value string `json:"value"`
+	}
+	err := p.link.call(ctx, "attr.get", broker.AnyNode, object{"name": name}, &answer)
+	return answer.Value, err
 }
 
 // unless is err, but where there is something to tell already: an error would hide it.

@@ -22,7 +22,7 @@ const (
 var dialect = request.Dialect{Command: "-o ", Prefix: optionOurs + "."}
 
 // ParseOptions reads the options of a job's shell that are Weft's: `-o slingshot.KEY=VALUE`, `-o slingshot=off`, and
-// before them flux-coral2's `-o cray-slingshot=off|vnicount=N`.
+// before them flux-coral2's `-o cray-slingshot=off` and `-o cray-slingshot.vnicount=N`. An equals sign does for the dot.
 func ParseOptions(options map[string]json.RawMessage) (core.Request, error) {
 	var all []request.Given
 	for _, option := range []string{optionCray, optionOurs} {
@@ -64,6 +64,9 @@ func (p *Plugin) ParseRequest(_ context.Context, given []string) (core.Request, 
 
 // word is one option as the dialect has it.
 func word(name, value string) request.Given {
+	if key, rest, ok := strings.Cut(value, "="); ok && (name == optionOurs || name == optionCray) {
+		return word(name+"."+key, rest)
+	}
 	g := request.Given{Value: value, As: "-o " + name}
 	switch key, ours := strings.CutPrefix(name, dialect.Prefix); {
 	case ours:

@@ -22,6 +22,9 @@ func TestOptions(t *testing.T) {
 		`{"cray-slingshot":"off"}`:                              {Off: true},
 		`{"cray-slingshot":{"vnicount":0}}`:                     {Off: true},
 		`{"cray-slingshot":{}}`:                                 {},
+		`{"cray-slingshot":"vnicount=2"}`:                       {VNIs: 2},
+		`{"cray-slingshot":"vnicount=0"}`:                       {Off: true},
+		`{"slingshot":"vnis=3"}`:                                {VNIs: 3},
 		`{"slingshot":"off"}`:                                   {Off: true},
 		`{"slingshot":{"off":1}}`:                               {Off: true},
 		`{"slingshot":{}}`:                                      {},
@@ -78,6 +81,8 @@ func TestOptionsRefused(t *testing.T) {
 		`{"slingshot":"\u001b[2J"}`:               `option "-o slingshot=\x1b[2J":`,
 		`{"cray-slingshot":"on"}`:                 `option "-o cray-slingshot`,
 		`{"cray-slingshot":{"vnicount":5}}`:       "-o cray-slingshot.vnicount:",
+		`{"cray-slingshot":"vnicount=5"}`:         "-o cray-slingshot.vnicount:",
+		`{"slingshot":"colour=blue=1"}`:           `option "-o slingshot.colour": there is no such option`,
 		`{"cray-slingshot":{"vnis":1}}`:           `option "-o cray-slingshot.vnis":`,
 	} {
 		var options map[string]json.RawMessage

@@ -1,6 +1,6 @@
 # A site like El Capitan, which runs only Flux. What it gives is what Flux's design guide for Slingshot says (doc/guide/slingshot.rst of flux-coral2): one
-# VNI for each job of the system instance, which its sub-instances share; two traffic classes; the guide's own table of limits. Its
-# hardware collectives wait for a fabric backend.
+# VNI for each job of the system instance, which its sub-instances share, and up to four for those who ask; two traffic
+# classes; the guide's own table of limits. Its hardware collectives wait for a fabric backend.
 
 traffic_classes = ["BEST_EFFORT", "LOW_LATENCY"]
 limits          = "guide"
@@ -24,6 +24,15 @@ limits "guide" {
 }
 
 vni "app" { pool = "jobs" }
+vni "second" { pool = "jobs" }
+vni "third" { pool = "jobs" }
+vni "fourth" { pool = "jobs" }
+
+# -o cray-slingshot.vnicount=2 to 4, as any user of flux-coral2 may. A job gets the first ones, as many as it asks for.
+rule "more VNIs for those who ask" {
+  when = job.request.vnis > 1
+  vnis = ["app", "second", "third", "fourth"]
+}
 
 # No minimum size is set, so users ask: -o slingshot.collectives. 4086 addresses, 11136 nodes, 64 as the smallest job that is reckoned with, and one job on
 # a node at a time: 23 for each job, whatever its size.

@@ -48,11 +48,25 @@ case "cray-slingshot=off" {
   expect { vnis = [] }
 }
 
-case "one VNI for each job" {
+case "cray-slingshot.vnicount=1" {
+  job {
+    request { vnis = 1 }
+  }
+  expect { vnis = ["app"] }
+}
+
+case "cray-slingshot.vnicount=2" {
   job {
     request { vnis = 2 }
   }
-  expect { deny = "gives this job 1" }
+  expect { vnis = ["app", "second"] }
+}
+
+case "cray-slingshot.vnicount=4" {
+  job {
+    request { vnis = 4 }
+  }
+  expect { vnis = ["app", "second", "third", "fourth"] }
 }
 
 case "a depth beyond the job's own cores" {

@@ -220,7 +220,10 @@ func (c *client) status(*broker.Message, []byte) (any, *no) {
 func (c *client) attr(_ *broker.Message, req struct {
 	Name string `json:"name"`
 }) (any, *no) {
-	all := map[string]string{"rank": "0", "instance-level": "0", "jobid-path": "/", "security.owner": strconv.FormatUint(uint64(c.b.owner), 10)}
+	all := map[string]string{
+		"rank": "0", "instance-level": "0", "jobid-path": "/", "local-uri": c.b.URI(),
+		"security.owner": strconv.FormatUint(uint64(c.b.owner), 10),
+	}
 	maps.Copy(all, c.b.instance.attrs)
 	if v, ok := all[req.Name]; ok {
 		return object{"value": v, "flags": 0}, nil
