@@ -8,11 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInherited: a job of an instance that Weft does not serve has what its broker on this node has, whoever started
-// that, and however deep it is. weft-hook would refuse it, and is not asked.
+// TestInherited gives a job of an instance that Weft does not serve the variables of its broker on this node. It does not
+// matter who started the instance, or at which level. Nobody asks weft-hook, which would refuse it.
 func TestInherited(t *testing.T) {
 	h := newHost(t, "echo 'print weft: this node holds nothing for it'; exit 1")
-	plain := []string{"SLINGSHOT_DEVICES=cxi0,cxi1", "SLINGSHOT_SVC_IDS=7,9", "SLINGSHOT_TCS=0xa", "SLINGSHOT_VNIS=1024,1030"}
+	plain := []string{
+		"SLINGSHOT_DEVICES=cxi0,cxi1", "SLINGSHOT_SVC_IDS=7,9", "SLINGSHOT_TCS=0xa", "SLINGSHOT_VNIS=1024,1030",
+	}
+	first := []string{"SLINGSHOT_SVC_IDS=1,1", "SLINGSHOT_VNIS=1024,1030"}
 	for name, c := range map[string]struct {
 		process []string // the environment of the shell, a copy of the first broker's
 		broker  []string
@@ -22,7 +25,7 @@ func TestInherited(t *testing.T) {
 		"a job of flux alloc":              {nil, plain, "/ƒ2/ƒ9", plain},
 		"flux start in flux alloc":         {nil, plain, "/ƒ9", plain},
 		"three levels":                     {nil, plain, "/ƒ2/ƒ3/ƒ4/ƒ9", plain},
-		"another node than the first":      {[]string{"SLINGSHOT_SVC_IDS=1,1", "SLINGSHOT_VNIS=1024,1030"}, plain, "/ƒ2/ƒ9", plain},
+		"another node than the first":      {first, plain, "/ƒ2/ƒ9", plain},
 		"Slurm":                            {[]string{"SLURM_JOB_ID=77"}, plain, "/ƒ9", plain},
 		"a job within one under Slurm":     {[]string{"SLURM_JOB_ID=77"}, plain, "/ƒ2/ƒ9", plain},
 		"PBS":                              {[]string{"PBS_JOBID=5.pbs"}, plain, "/ƒ9", plain},
@@ -93,9 +96,10 @@ func TestOptionsWithin(t *testing.T) {
 		"slingshot.tcs=LOW_LATENCY":                                       "1024,1030 0x2",
 		"slingshot.classes=tc_best_effort:LOW_LATENCY:CXI_TC_LOW_LATENCY": all,
 
-		"slingshot.vnis=3": refused, "slingshot.vnis=0": refused, "slingshot.vnis=1.5": refused, "slingshot.vnis=x": refused,
-		"slingshot.tcs=BULK_DATA": refused, "slingshot.tcs=FAST": refused, "slingshot.tcs=LOW_LATENCY:": refused,
-		"slingshot.off=maybe": refused, "slingshot.bogus=1": refused, "slingshot.hwcoll=1": refused, "slingshot=bogus": refused,
+		"slingshot.vnis=3": refused, "slingshot.vnis=0": refused, "slingshot.vnis=1.5": refused,
+		"slingshot.vnis=x": refused, "slingshot.tcs=BULK_DATA": refused, "slingshot.tcs=FAST": refused,
+		"slingshot.tcs=LOW_LATENCY:": refused, "slingshot.off=maybe": refused, "slingshot.bogus=1": refused,
+		"slingshot.hwcoll=1": refused, "slingshot=bogus": refused,
 		"cray-slingshot.vnicount=3": refused, "cray-slingshot.bogus=2": refused, "cray-slingshot=on": refused,
 	} {
 		process := []string{
@@ -118,8 +122,10 @@ func TestOptionsWithin(t *testing.T) {
 			}
 		})
 	}
-	h.shell(t, "0", []string{innerURI}, []string{"FLUX_JOB_ID=ƒ9", "-o slingshot.vnis=1"}, func(t *testing.T, exit int, lines []string) {
-		if exit != 1 || !strings.HasPrefix(lines[0], "die weft: option -o slingshot.vnis=1: the instance around this job has no VNI: ") {
+	job := []string{"FLUX_JOB_ID=ƒ9", "-o slingshot.vnis=1"}
+	h.shell(t, "0", []string{innerURI}, job, func(t *testing.T, exit int, lines []string) {
+		const says = "die weft: option -o slingshot.vnis=1: the instance around this job has no VNI: "
+		if exit != 1 || !strings.HasPrefix(lines[0], says) {
 			t.Errorf("where nobody has a network: exit %d: %q", exit, lines)
 		}
 	})
