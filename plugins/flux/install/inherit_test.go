@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInherited gives a job of an instance that Weft does not serve the variables of its broker on this node. It does not
-// matter who started the instance, or at which level. Nobody asks weft-hook, which would refuse it.
+// TestInherited gives a job of an instance that Weft does not serve the variables of its broker on this node. It does
+// not matter who started the instance, or at which level. The shell does not ask weft-hook, which would refuse the job.
 func TestInherited(t *testing.T) {
 	h := newHost(t, "echo 'print weft: this node holds nothing for it'; exit 1")
 	plain := []string{
