@@ -15,34 +15,72 @@ const (
 	maxID58  = 11 // digits of 2^64-1
 )
 
-// parseID reads an id as hooks have it: ƒ and base58 in prolog, epilog and jobs, a decimal number in housekeeping that runs without a systemd unit, f and
-// base58 behind flux-core's units.
+// parseID reads an id in each spelling of flux-job(1): f58, f58plain, dec, hex, dothex, kvs and words.
+//
+// Hooks have three of them: ƒ and base58 in prolog, epilog and jobs, a decimal number in housekeeping that runs without a
+// systemd unit, f and base58 behind flux-core's units.
 func parseID(text string) (uint64, error) {
-	digits, ok := strings.CutPrefix(text, f58)
-	if !ok {
-		digits, ok = strings.CutPrefix(text, plainF58)
+	id, ok := uint64(0), false
+	switch digits, hex := strings.CutPrefix(text, "0x"); {
+	case hex:
+		id, ok = parseHex(digits)
+	case strings.Contains(text, "."):
+		id, ok = parseDotted(strings.TrimPrefix(text, "job."))
+	case strings.Contains(text, "-"):
+		id, ok = parseWords(text)
+	case strings.HasPrefix(text, plainF58), strings.HasPrefix(text, f58):
+		id, ok = parse58(strings.TrimPrefix(strings.TrimPrefix(text, plainF58), f58))
+	default:
+		n, err := strconv.ParseUint(text, 10, 63)
+		id, ok = n, err == nil && strconv.FormatUint(n, 10) == text
 	}
-	if !ok {
-		if id, err := strconv.ParseUint(text, 10, 63); err == nil && strconv.FormatUint(id, 10) == text {
-			return id, nil
-		}
-		return 0, badID(text)
-	}
-	if digits == "" || len(digits) > maxID58 {
-		return 0, badID(text)
-	}
-	id := uint64(0)
-	for _, c := range []byte(digits) {
-		id = id*58 + uint64(max(0, strings.IndexByte(digits58, c))) //nolint:gosec // not negative
-	}
-	if id >= 1<<63 || formatID(id) != f58+digits { // what is no digit, zeros in front, or more than 64 bits
+	if !ok || id >= 1<<63 {
 		return 0, badID(text)
 	}
 	return id, nil
 }
 
+func parse58(digits string) (uint64, bool) {
+	if digits == "" || len(digits) > maxID58 {
+		return 0, false
+	}
+	id := uint64(0)
+	for _, c := range []byte(digits) {
+		id = id*58 + uint64(max(0, strings.IndexByte(digits58, c))) //nolint:gosec // not negative
+	}
+	return id, formatID(id) == f58+digits // not: what is no digit, zeros in front, more than 64 bits
+}
+
+func parseHex(digits string) (uint64, bool) {
+	id, err := strconv.ParseUint(digits, 16, 64)
+	return id, err == nil
+}
+
+// parseDotted reads four groups of four digits, base 16.
+func parseDotted(text string) (uint64, bool) {
+	groups := strings.Split(text, ".")
+	for _, g := range groups {
+		if len(g) != 4 {
+			return 0, false
+		}
+	}
+	id, ok := parseHex(strings.Join(groups, ""))
+	return id, ok && len(groups) == 4
+}
+
+// Spelled is an id of a job as flux-jobs(1) shows it, for text in any spelling that no other scheduler has. Other text
+// stays as it is. So does a decimal number below 1<<32, which can be a job of Slurm. A job of Flux has such a number in
+// the first quarter of a second of its instance alone (RFC 19).
+func Spelled(text string) string {
+	id, err := parseID(text)
+	if number, e := strconv.ParseUint(text, 10, 64); err != nil || e == nil && number < 1<<32 {
+		return text
+	}
+	return formatID(id)
+}
+
 func badID(text string) error {
-	return core.Errorf(core.BadCall, "job id %q: it is no id of Flux: ƒ or f and base58, or a decimal number", core.Clip(text)).
+	return core.Errorf(core.BadCall, "job id %q: it is no id of Flux, in none of the spellings of `flux job id`", core.Clip(text)).
 		WithRemedy("the hook must be run by Flux, which sets FLUX_JOB_ID")
 }
 

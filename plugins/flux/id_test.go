@@ -10,25 +10,49 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// TestAnIDInThreeSpellings: the numbers are RFC 19's own and of recorded jobs.
-func TestAnIDInThreeSpellings(t *testing.T) {
-	for id, digits := range map[uint64]string{0: "1", 1: "2", 57: "z", 58: "21", 6731191091817518: "uZZybuNNy", one: "9y6M3wD"} {
-		for _, text := range []string{"ƒ" + digits, "f" + digits, strconv.FormatUint(id, 10)} {
-			if got, err := parseID(text); err != nil || got != id {
+// TestAnIDInEachSpelling has the numbers of RFC 19 and of recorded jobs, as `flux job id` of 0.88.0 spells them.
+func TestAnIDInEachSpelling(t *testing.T) {
+	for _, c := range []struct {
+		id     uint64
+		digits string
+		others []string
+	}{
+		{0, "1", []string{"0x0", "0000.0000.0000.0000", "academy-academy-academy--academy-academy-academy"}},
+		{1, "2", nil}, {57, "z", nil}, {58, "21", nil},
+		{6731191091817518, "uZZybuNNy", []string{"reform-remote-galileo--heart-package-academy"}},
+		{one, "9y6M3wD", []string{
+			"0x4f7b000000", "0000.004f.7b00.0000", "job.0000.004f.7b00.0000",
+			"grand-chapter-water--boston-academy-academy",
+		}},
+	} {
+		for _, text := range append(c.others, "ƒ"+c.digits, "f"+c.digits, strconv.FormatUint(c.id, 10)) {
+			if got, err := parseID(text); err != nil || got != c.id {
 				t.Errorf("%s: %d, %v", text, got, err)
 			}
+			want := "ƒ" + c.digits
+			if n, err := strconv.ParseUint(text, 10, 32); err == nil {
+				want = strconv.FormatUint(n, 10) // perhaps a job of Slurm
+			}
+			if got := Spelled(text); got != want {
+				t.Errorf("%s: spelled %s, want %s", text, got, want)
+			}
 		}
-		if got := formatID(id); got != "ƒ"+digits {
-			t.Errorf("%d is spelled %s", id, got)
+		if got := formatID(c.id); got != "ƒ"+c.digits {
+			t.Errorf("%d is spelled %s", c.id, got)
 		}
-		if err := core.CheckJobID(formatID(id)); err != nil {
+		if err := core.CheckJobID(formatID(c.id)); err != nil {
 			t.Error(err)
+		}
+	}
+	for _, text := range []string{"77", "77_3", "123.pbs1", "5[].pbs1", "n1.5", "login-1.5", "alice-1", "x", ""} {
+		if got := Spelled(text); got != text {
+			t.Errorf("%s of another scheduler is spelled %s", text, got)
 		}
 	}
 }
 
 func TestWhatIsNoID(t *testing.T) {
-	for _, text := range []string{"", "ƒ", "f", "ƒ0", "ƒl", "ƒ11", "01", "-1", "+1", "1 ", "0x1", "ƒ9y6M3wD/x", "ƒzzzzzzzzzzz", "fzzzzzzzzzzzz", "9223372036854775808", "../1", "ƒ2\n", "f.2"} {
+	for _, text := range []string{"", "ƒ", "f", "ƒ0", "ƒl", "ƒ11", "01", "-1", "+1", "1 ", "0x", "0x+1", "0xffffffffffffffff", "ƒ9y6M3wD/x", "ƒzzzzzzzzzzz", "fzzzzzzzzzzzz", "9223372036854775808", "../1", "ƒ2\n", "f.2", "0000.004f.7b00", "job.9y6M3wD", "grand-chapter-water", "grand-chapter-nowhere--boston-academy-academy", "yes-yes-yes--yes-yes-yes"} {
 		_, err := parseID(text)
 		checkError(t, err, core.BadCall, "job id")
 	}
@@ -59,6 +83,8 @@ func TestPaths(t *testing.T) {
 func FuzzParseID(f *testing.F) {
 	f.Add("ƒ9y6M3wD")
 	f.Add("341366013952")
+	f.Add("job.0000.004f.7b00.0000")
+	f.Add("grand-chapter-water--boston-academy-academy")
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := parseID(text)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/flux"
 )
 
 func (o *Options) NodeFlag(cmd *cobra.Command, node *string, help string) {
@@ -46,7 +47,17 @@ func (o *Options) JobHere(args []string, node string) (scheduler, job, at string
 	return scheduler, job, at, nil
 }
 
-// SplitJob reads a job as the lists show it, SCHEDULER/ID or ID, and refuses what no scheduler gives.
+// JobName reads a job as a person writes it, SCHEDULER/ID or ID, for a question to the server.
+func JobName(text string) (string, error) {
+	scheduler, id, err := SplitJob(text)
+	if scheduler != "" {
+		id = scheduler + "/" + id
+	}
+	return id, err
+}
+
+// SplitJob reads a job as the lists show it, SCHEDULER/ID or ID, and refuses what no scheduler gives. A job of Flux may
+// have any spelling of Flux's.
 func SplitJob(text string) (scheduler, id string, err error) {
 	id = text
 	if label, rest, ok := strings.Cut(text, "/"); ok {
@@ -55,5 +66,6 @@ func SplitJob(text string) (scheduler, id string, err error) {
 		}
 		scheduler, id = label, rest
 	}
+	id = flux.Spelled(id)
 	return scheduler, id, core.CheckJobID(id)
 }

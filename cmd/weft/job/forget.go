@@ -23,10 +23,11 @@ holds their VNIs again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := len(args)
 			if len(args) == 1 {
-				if _, _, err := cli.SplitJob(args[0]); err != nil {
+				job, err := cli.JobName(args[0])
+				if err != nil {
 					return err
 				}
-				in.Job = args[0]
+				in.Job = job
 			}
 			if cmd.Flags().Changed("vni") {
 				v, err := core.ParseVNI(vni)

@@ -55,10 +55,11 @@ func NewJob(o *cli.Options) *cobra.Command {
 	return o.Listing(&cobra.Command{
 		Use: "job ID", Short: "Show everything about a job", Args: cobra.ExactArgs(1), ValidArgsFunction: o.JobNames().Once,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, _, err := cli.SplitJob(args[0]); err != nil {
+			job, err := cli.JobName(args[0])
+			if err != nil {
 				return err
 			}
-			rows, err := cli.List[server.JobDetail](cmd.Context(), o, "job", server.JobArgs{Job: args[0]})
+			rows, err := cli.List[server.JobDetail](cmd.Context(), o, "job", server.JobArgs{Job: job})
 			if err != nil {
 				return err
 			}

@@ -29,10 +29,11 @@ func (g *granted) whose() string {
 
 // granted asks the server for a job's facts and its policy, and decides again.
 func (a *explainArgs) granted(ctx context.Context, o *cli.Options) (explained, error) {
-	if _, _, err := cli.SplitJob(a.live); err != nil {
+	job, err := cli.JobName(a.live)
+	if err != nil {
 		return explained{}, err
 	}
-	rows, err := cli.List[server.Facts](ctx, o, "explain", server.JobArgs{Job: a.live})
+	rows, err := cli.List[server.Facts](ctx, o, "explain", server.JobArgs{Job: job})
 	if err != nil {
 		return explained{}, err
 	}
