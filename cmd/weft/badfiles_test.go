@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -115,9 +116,14 @@ func (d *daemons) spoil(random *rand.Rand, path string, whole []byte) string {
 		d.must(os.Truncate(path, random.Int64N(int64(len(whole))+1)))
 		return "cut in place"
 	}
-	d.must(os.RemoveAll(path))
-	d.must(kinds[i].put())
-	return kinds[i].name
+	for { // a running daemon may write the file anew meanwhile
+		d.must(os.RemoveAll(path))
+		err := kinds[i].put()
+		if !errors.Is(err, fs.ErrExist) {
+			d.must(err)
+			return kinds[i].name
+		}
+	}
 }
 
 // settled waits until a daemon serves or has ended.
