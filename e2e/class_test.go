@@ -135,11 +135,19 @@ func TestClasses(t *testing.T) {
 // runsAfterAll waits until a job that was requeued has run.
 func (w *site) runsAfterAll(job, out string) {
 	w.t.Helper()
-	until(w.t, "job "+job+" runs after all", func() (bool, string) {
-		state := w.state(job)
+	w.runsInTheEnd(job, out, func(state string) {
 		if state == "PENDING" {
 			w.hurry(job)
 		}
+	})
+}
+
+// runsInTheEnd waits until a job runs, and looks at its state meanwhile.
+func (w *site) runsInTheEnd(job, out string, look func(state string)) {
+	w.t.Helper()
+	until(w.t, "job "+job+" runs after all", func() (bool, string) {
+		state := w.state(job)
+		look(state)
 		text := tail(out, 1<<14)
 		return strings.Contains(text, "RAN"), text + state
 	})
