@@ -296,7 +296,7 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 	}
 	if reserve.Said != nil && reserve.Said.Err == nil && !reserve.Said.Job.Gone {
 		if r := l.find(reserve.Said.Job.Run); r != nil {
-			if stepRefused(actions) { // its job stands
+			if standsRefused(actions) {
 				r.lacks = 0
 			}
 			r.shown, r.alarmed = max(r.shown, reserve.Said.Began), 0
@@ -304,11 +304,13 @@ func (l *law) stepped(in engine.Input, records []engine.Record, actions []engine
 	}
 }
 
-// stepRefused reports whether policy refused a step of a job that has its network.
-func stepRefused(actions []engine.Action) bool {
+// standsRefused reports whether a job that has its network was refused a step, or a node whose unknown services are too
+// many. The scheduler's word that the job runs came before.
+func standsRefused(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool {
 		r, ok := a.(engine.Refused)
-		return ok && strings.Contains(r.Err.What, "other steps use all VNIs")
+		return ok && (strings.Contains(r.Err.What, "other steps use all VNIs") ||
+			strings.Contains(r.Err.What, "its unknown services hold more than"))
 	})
 }
 
