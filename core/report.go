@@ -16,7 +16,8 @@ type Report struct {
 	First   bool
 	Devices []string // the NICs of the node; Full, or with Changed
 	Held    []Held   // every run that this node holds (Full), or those that changed
-	// Blind are the Devices that the agent could not read, so Unknown lacks their services. Full, or with Changed.
+	// Blind are the Devices that the agent could not read, or whose services it has not judged yet, so that Unknown may
+	// lack services of theirs. Full, or with Changed.
 	Blind []string
 	// Unusable are the Devices that no job can use: at fault, without link or retry handler. Full, or with Changed.
 	Unusable []string

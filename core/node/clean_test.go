@@ -566,3 +566,32 @@ func TestCleanUpOfTwoGenerations(t *testing.T) {
 	b.wantErr(t, c, "")
 	b.wantPhases(t, Clean, Clean)
 }
+
+// TestServiceOfAReturnedNICIsNotJudgedYet: a reading amid a clean-up shows a NIC again, and a service on it that no
+// record explains. Weft believes the service in the next reading, and calls the NIC blind until then.
+func TestServiceOfAReturnedNICIsNotJudgedYet(t *testing.T) {
+	b := newBench(2)
+	away := b.nics.devices[1]
+	b.nics.services = append(b.nics.services, core.Service{Device: "cxi1", ID: 9, VNIs: []core.VNI{7}})
+	b.step(Linked{Up: true})
+	b.nics.devices = b.nics.devices[:1]
+	b.pass(61 * time.Second)
+	b.prepare(job("7", 0), 1000, 10)
+	b.hold = func(a Action) bool { _, ok := a.(Look); return ok }
+	b.nics.devices = append(b.nics.devices, away)
+	b.pass(sweepAmiss)
+	old := b.nics.reading(b.held[0].(Look).Attempt)
+	b.hold, b.held = nil, nil
+	b.cleanUp(job("7", 0), 20)
+	b.step(old)
+	for _, a := range all[Tell](b) {
+		r := a.Report
+		whole := slices.Contains(r.Devices, "cxi1") && !slices.Contains(r.Blind, "cxi1")
+		if (r.Full || r.Changed) && whole && len(r.Unknown) != 1 {
+			t.Errorf("the server would take the service for gone: %+v", r)
+		}
+	}
+	if r := b.told(t); len(r.Blind) > 0 || len(r.Unknown) != 1 {
+		t.Errorf("the last report: %+v", r)
+	}
+}

@@ -107,6 +107,14 @@ func (m *Machine) tell(r core.Report) {
 		r.Fault = v.unread.Line()
 	default:
 		r.Devices, r.Blind, r.Unusable, r.Unknown = v.devices, v.blind, v.useless, v.unknown
+		if v.doubted = len(v.suspect) > 0; v.doubted { // else the server takes a suspect on a NIC that came back for gone
+			r.Blind = slices.Clone(r.Blind)
+			for _, t := range v.suspect {
+				r.Blind = append(r.Blind, t.Device)
+			}
+			slices.Sort(r.Blind)
+			r.Blind = slices.Compact(r.Blind)
+		}
 	}
 	if m.fault.untold && r.Fault == "" {
 		r.Fault, m.fault.untold = m.fault.reason, false

@@ -30,6 +30,7 @@ type survey struct {
 	names   map[string]string // of NICs that this process has seen: same by the name
 	unknown []core.Service
 	suspect []core.Service // seen, but perhaps only because its run was being cleaned meanwhile
+	doubted bool           // the newest report called the NICs of suspects blind, since it lacks them
 	checks  []check
 	asked   map[core.Run]bool
 }
@@ -190,6 +191,7 @@ func (m *Machine) takeUnknown(services []core.Service) {
 		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.ID, b.ID))
 	})
 	s.suspect = suspect
+	m.session.changed = m.session.changed || s.doubted && len(suspect) == 0
 	if len(suspect) > 0 && !s.second {
 		s.wanted = true
 	}
