@@ -78,7 +78,7 @@ func (m *Machine) accept(in Accept) {
 		m.do(Done{Call: in.Call, Err: n.refuses("its NICs cannot be accepted", why)})
 		return
 	}
-	n.Inventory = slices.Clone(n.devices)
+	n.Inventory, n.Beyond = slices.Clone(n.devices), nil
 	m.write(n.Node)
 	m.unknown(n, n.strays) // what stood on a NIC that is accepted as gone is gone
 	m.redrain(n, n.trouble())

@@ -88,6 +88,7 @@ type Node struct {
 	DrainedAt time.Time
 	Words     uint64   // how often Drained has changed
 	Agreed    []string // schedulers that have shown the newest of them, sorted
+	Beyond    []string // NICs outside Inventory on which unknown services were seen, while one of them is held
 }
 
 // Drain is why the node is out of service.

@@ -54,6 +54,25 @@ func (m *Machine) unknown(n *node, services []core.Service) {
 		m.setState(r, Held, strayWhy(n.Name))
 		m.do(Say{Level: Warn, Node: n.Name, VNIs: found[run], Text: "a service that Weft did not make holds VNIs of its pools"})
 	}
+	m.keepBeyond(n, found)
+}
+
+// keepBeyond writes down the NICs outside the inventory that have services of found. One that leaves takes them out of
+// sight, and Weft would take them for gone.
+func (m *Machine) keepBeyond(n *node, found map[core.Run][]core.VNI) {
+	var all []string
+	if slices.ContainsFunc(sortedOpen(n), func(serial uint64) bool { return n.open[serial].of.Unknown }) {
+		all = slices.Clone(n.Beyond)
+	}
+	for _, s := range n.strays {
+		if found[strayRun(n.Name, s)] != nil && !slices.Contains(n.Inventory, s.Device) && !slices.Contains(all, s.Device) {
+			all = append(all, s.Device)
+		}
+	}
+	if slices.Sort(all); !slices.Equal(all, n.Beyond) {
+		n.Beyond = all
+		m.write(n.Node)
+	}
 }
 
 // found are the VNIs of n's unknown services that are to be held, and the services beyond the bound, which counts those
@@ -101,12 +120,15 @@ func (m *Machine) judgeStrays() {
 }
 
 // whole reports whether all NICs of n's inventory are there: what stands on one that is away is not seen, and not gone.
-func (n *node) whole() bool {
-	return !slices.ContainsFunc(n.Inventory, func(d string) bool { return !slices.Contains(n.devices, d) })
+func (n *node) whole() bool { return n.has(n.Inventory) }
+
+// has reports whether these NICs are there.
+func (n *node) has(nics []string) bool {
+	return !slices.ContainsFunc(nics, func(d string) bool { return !slices.Contains(n.devices, d) })
 }
 
 // sees reports whether a service that n did not tell is gone.
-func (n *node) sees() bool { return n.whole() && len(n.blind) == 0 }
+func (n *node) sees() bool { return n.whole() && n.has(n.Beyond) && len(n.blind) == 0 }
 
 // concerns reports whether v is of a pool or of a live reservation.
 func (m *Machine) concerns(v core.VNI) bool {

@@ -215,3 +215,38 @@ func TestUnknownServicesAreNoJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownServiceOfANICBeyondTheInventory: a NIC that came after the inventory was taken leaves again. What stands on
+// it is out of sight and not gone, for a server that was started anew, too.
+func TestUnknownServiceOfANICBeyondTheInventory(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		w := newWorld(t, 256)
+		one, both := []string{"cxi1"}, []string{"cxi0", "cxi1"}
+		stray := []core.Service{strayService(1024)} // on cxi0
+		w.begin("n1", core.Report{Devices: one})
+		w.more("n1", core.Report{Changed: true, Devices: both, Unknown: stray})
+		held := func(when string, want int) {
+			t.Helper()
+			w.tick(time.Hour)
+			if got := w.m.Figures().Used["jobs"]; got != want {
+				t.Errorf("restarted %v, %s: %d VNIs are held, want %d", restarted, when, got, want)
+			}
+		}
+		held("the service is seen", 1)
+		if restarted {
+			w.restart()
+			w.begin("n1", core.Report{Devices: one})
+		} else {
+			w.more("n1", core.Report{Changed: true, Devices: one})
+		}
+		held("its NIC is away", 1)
+		w.more("n1", core.Report{Changed: true, Devices: both, Unknown: stray})
+		held("its NIC is back", 1)
+		w.more("n1", core.Report{Changed: true, Devices: both})
+		held("the service is gone", 0)
+		w.more("n1", core.Report{Changed: true, Devices: one})
+		if got := w.m.nodes["n1"].Beyond; len(got) > 0 {
+			t.Errorf("the node is still asked for %v", got)
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 // newest is the highest number of a fact that this release knows, by table. The numbers of a table rise from 1
 // without a gap; none is used twice.
 var newest = [engine.TableTombstone + 1]uint64{
-	engine.TableMeta: 4, engine.TableNode: 8, engine.TableReservation: 10, engine.TableTransition: 2,
+	engine.TableMeta: 4, engine.TableNode: 9, engine.TableReservation: 10, engine.TableTransition: 2,
 }
 
 // grown marks the table byte of a record that has facts. The last sizeSize bytes are the size of all facts: Keep

@@ -57,6 +57,7 @@ func node(c *coder, r *engine.Node) {
 	fact(c, 6, &r.DrainedAt, (*coder).time)
 	fact(c, 7, &r.Words, whole)
 	fact(c, 8, &r.Agreed, (*coder).texts)
+	fact(c, 9, &r.Beyond, (*coder).texts)
 }
 
 func host(c *coder, v *engine.Host) {
