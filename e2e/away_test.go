@@ -123,8 +123,8 @@ func TestSlowController(t *testing.T) {
 		pause(t, 12*time.Second)
 		must(t, controller.Signal(syscall.SIGCONT))
 		for i, id := range ids {
-			// None is hurried: slurmd would not run the Prolog of a job whose last run ended less than two minutes ago if it
-			// launched another job in the same two seconds (_clear_expired_job_states in slurm_cred.c, 22.05.8).
+			// None is hurried: within two minutes of a job's last run slurmd may not run its Prolog. It forgets that run every
+			// two seconds at most (_clear_expired_job_states in slurm_cred.c, 22.05.8).
 			w.runsInTheEnd(id, w.path("out", fmt.Sprint("slow-", i)), func(string) {})
 			if text := tail(w.path("out", fmt.Sprint("slow-", i)), 1<<14); strings.Contains(text, "server: no answer") {
 				t.Errorf("job %s: %s", id, text)

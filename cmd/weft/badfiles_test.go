@@ -116,7 +116,7 @@ func (d *daemons) spoil(random *rand.Rand, path string, whole []byte) string {
 		d.must(os.Truncate(path, random.Int64N(int64(len(whole))+1)))
 		return "cut in place"
 	}
-	for { // a running daemon may write the file anew meanwhile
+	for { // a running daemon may write the file again meanwhile
 		d.must(os.RemoveAll(path))
 		err := kinds[i].put()
 		if !errors.Is(err, fs.ErrExist) {

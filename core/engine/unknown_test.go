@@ -216,8 +216,8 @@ func TestUnknownServicesAreNoJobs(t *testing.T) {
 	}
 }
 
-// TestUnknownServiceOfANICBeyondTheInventory: a NIC that came after the inventory was taken leaves again. What stands on
-// it is out of sight and not gone, for a server that was started anew, too.
+// TestUnknownServiceOfANICBeyondTheInventory: a NIC that came after the inventory was taken leaves again. Its service
+// is out of sight and not gone. A server that starts again knows that, too.
 func TestUnknownServiceOfANICBeyondTheInventory(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		w := newWorld(t, 256)
