@@ -24,32 +24,16 @@ func (s *Server) heed(ctx context.Context, ask core.Intent, sizes map[string]int
 	if !peer.Root() {
 		return core.Errorf(core.NotAllowed, "hook: uid %d is no scheduler", peer.UID)
 	}
+	if ask.Action == core.Room && ask.Key == (core.Key{}) { // of no job yet: Parse has read all that there is
+		return nil
+	}
 	sched := s.needs.Schedulers[ask.Key.Scheduler]
 	if sched == nil {
 		return core.Errorf(core.SchedulerAway, "scheduler %s: this server has no adapter for it", core.Clip(ask.Key.Scheduler))
 	}
 	switch ask.Action {
 	case core.Room:
-		if _, observed := s.observer.observed(ask.Key.Scheduler); observed { // what is refused is refused by its prepare
-			return nil
-		}
-		job, err := core.Describe(ctx, sched, ask.Key, ask.Note, peer)
-		if err != nil {
-			if core.AsError(err).Scope() == core.ScopeJob { // its prepare says so, where its user sees it
-				return nil
-			}
-			return err
-		}
-		policy := s.policy.Load()
-		d := policy.Decide(engine.Facts{Job: job, System: policy.system, Now: s.now().Wall.Unix()})
-		var full *core.Error
-		if err := s.Look(ctx, func(m *engine.Machine) { full = m.Room(d, sizes) }); err != nil {
-			return err
-		}
-		if full != nil {
-			return full
-		}
-		return nil
+		return s.room(ctx, sched, ask, sizes, peer)
 	case core.CleanUp:
 		job, err := core.Describe(ctx, sched, ask.Key, ask.Note, peer)
 		if err != nil {

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,8 +17,12 @@ import (
 type inServer struct{ said core.Outcome }
 
 func (h *inServer) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
-	a := core.Intent{Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: string(call.Stdin)}}}
+	job, run, _ := strings.Cut(string(call.Stdin), "#")
+	generation, _ := strconv.Atoi(run)
+	a := core.Intent{Key: core.Key{JobID: core.JobID{Scheduler: call.Scheduler, Job: job}, Generation: uint32(generation)}} //nolint:gosec // a few
 	switch call.Phase {
+	case "submit":
+		a.Key, a.Action = core.Key{}, core.Room
 	case "runjob":
 		a.Action = core.Room
 	case "obit":
@@ -66,7 +72,7 @@ func (w wishes) Decide(f engine.Facts) engine.Decision {
 	return d
 }
 
-// The pool has 76 VNIs. Whether there is room takes none; what is refused for another reason has room, since it ends elsewhere.
+// TestRoom: the pool has 76 VNIs, and whether there is room takes none.
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var vnis atomic.Int32
@@ -103,6 +109,9 @@ func TestRoom(t *testing.T) {
 		}
 		if got := say(t, s, "runjob", "new", core.Peer{UID: 1000}); got != core.NotAllowed {
 			t.Errorf("a user asks: %q", got)
+		}
+		if got := say(t, s, "submit", "", core.Peer{}); got != "" {
+			t.Errorf("a job that has no id yet: %q", got)
 		}
 		if got := say(t, s, "begin", "new", core.Peer{}); got != core.NotSupported {
 			t.Errorf("a prepare beside the server: %q", got)

@@ -18,6 +18,9 @@ type Refused struct {
 	Node string
 	Why  string
 	At   time.Time
+
+	run uint32      // Key.Generation
+	err *core.Error // nil: of a history
 }
 
 // RefusalHistory is a History that keeps refusals, too. Its call returns at once.
@@ -74,7 +77,10 @@ func (s *Server) noteRefusal(in engine.Input, err *core.Error) {
 		return
 	}
 	job := r.Ask.Key.JobID
-	now := Refused{JobID: job, UID: r.Ask.UID, Node: r.Node, Why: core.Cut(err.Line(), maxWhy), At: s.now().Wall}
+	now := Refused{
+		JobID: job, UID: r.Ask.UID, Node: r.Node, Why: core.Cut(err.Line(), maxWhy), At: s.now().Wall,
+		run: r.Ask.Key.Generation, err: err,
+	}
 	s.refusals.mu.Lock()
 	before := s.refusals.of[job]
 	s.refusals.mu.Unlock()

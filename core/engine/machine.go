@@ -23,6 +23,7 @@ type Machine struct {
 	names   []string // of nodes, those of cfg too, in order
 	watches map[string]*watch
 	quotas  map[tally]*use
+	begins  begins
 	texts   map[string]int    // live reservations that were decided by it
 	kept    map[string]string // texts of the policies that the store keeps, by hash
 	ended   map[core.Run]grave

@@ -97,28 +97,10 @@ func (m *Machine) admitQuotas(in Reserve, d Decision, vnis int) ([]string, *core
 		case EnforceDryRun:
 			m.do(Say{Level: Warn, Run: core.Run{Key: in.Ask.Key}, Node: in.Node, Text: "dry run: " + text})
 		case EnforceDeny:
-			err := core.Errorf(q.reason(wants), "%s", text)
-			if wants > q.Most {
-				err = err.WithRemedy("it can never fit: ask for less, or ask the site's administrators")
-			}
-			return nil, err
+			return nil, q.exceeded(text, wants)
 		}
 	}
 	return warnings, nil
-}
-
-// waits is why a job that could have its VNIs must wait for its quotas; nil: for none.
-func (m *Machine) waits(d *Decision) *core.Error {
-	for _, q := range d.Quotas {
-		wants, u := amount(q.Unit, d, len(d.VNIs)), m.quotas[tally{q.Name, q.Subject, q.Unit}]
-		if q.Enforce != EnforceDeny || q.reason(wants) != core.QuotaFull || u == nil {
-			continue
-		}
-		if text := q.over(wants, u.sum, u.who); text != "" {
-			return core.Errorf(core.QuotaFull, "%s", text)
-		}
-	}
-	return nil
 }
 
 // reason is why a job that wants so much is refused where that does not fit.
@@ -131,6 +113,15 @@ func (q Quota) reason(wants int) core.Reason {
 
 // Reason is why d is refused where Over says something.
 func (q Quota) Reason(d *Decision) core.Reason { return q.reason(amount(q.Unit, d, len(d.VNIs))) }
+
+// exceeded is the error for a job that wants so much beyond q.
+func (q Quota) exceeded(text string, wants int) *core.Error {
+	err := core.Errorf(q.reason(wants), "%s", text)
+	if wants > q.Most {
+		err = err.WithRemedy("it can never fit: ask for less, or ask the site's administrators")
+	}
+	return err
+}
 
 // Over says why d does not fit where its subject holds so much already; empty: it fits. A test of a policy counts as the engine does.
 func (q Quota) Over(d *Decision, has int) string {

@@ -59,7 +59,7 @@ func TestQuotaEndsAJob(t *testing.T) {
 		if fail := all[Fail](w.last); len(fail) != 1 || fail[0].Again != c.again {
 			t.Errorf("%+v: %v", c.d.Quotas, fail)
 		}
-		if full := w.m.Room(c.d, map[string]int{"jobs": 100}); (full != nil) != c.again || full != nil && full.Reason != c.why {
+		if full := w.m.Room(core.JobID{Job: "2"}, c.d, map[string]int{"jobs": 100}); full == nil || full.Reason != c.why {
 			t.Errorf("%+v: room %v", c.d.Quotas, full)
 		}
 	}

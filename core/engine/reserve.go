@@ -179,6 +179,7 @@ func (m *Machine) overtaken(run core.Run) bool {
 // make takes the VNIs of a new reservation. Quotas are counted and VNIs taken in this one step.
 func (m *Machine) make(in Reserve, n *node, job core.Job) {
 	d := in.Said.Decision
+	delete(m.begins, job.JobID)
 	if d.Deny != nil {
 		m.refuse(in, d.Deny)
 		return
