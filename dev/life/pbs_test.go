@@ -45,7 +45,7 @@ func (s *pbsSite) run(e pbstest.Event) pbstest.Result {
 		}
 	}
 	if e.Host != nil {
-		told["uid"] = pbsUser
+		told["uid"], told["room"] = pbsUser, true
 	}
 	if e.Name == pbs.PhasePeriodic {
 		ids := []string{}

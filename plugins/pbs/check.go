@@ -66,8 +66,12 @@ func findings(s *install.Site) []core.Finding {
 				"qmgr -c 'set hook "+install.NodeHook+" fail_action = offline_vnodes'")
 		}
 	}
-	if h := s.Hooks[install.ServerHook]; h == nil || h["enabled"] == "false" || !strings.Contains(h["event"], install.RoomEvent) {
+	h = s.Hooks[install.ServerHook]
+	switch {
+	case h == nil || h["enabled"] == "false" || !strings.Contains(h["event"], install.RoomEvent):
 		add(core.Warning, "PBS does not ask Weft whether a VNI is free before it starts a job: where none is, the job is tried 21 times and held", "hook "+install.ServerHook, remedy)
+	case !strings.Contains(h["event"], install.TextEvent):
+		add(core.Notice, "qsub takes options of Weft's with bad values, and the job ends when it starts", "event = "+h["event"], remedy)
 	}
 	if len(all) == 0 {
 		add(core.Good, "pbs_server answers, and its hooks are set", "list hook", "")

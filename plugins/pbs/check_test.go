@@ -32,10 +32,16 @@ func TestFindings(t *testing.T) {
 		"nobody is asked for room": {
 			func(s *install.Site) { s.Hooks[install.ServerHook]["event"] = install.ObitEvent }, core.Warning, "does not ask Weft whether a VNI is free", install.ServerHook, "`weft init pbs`",
 		},
+		"qsub takes anything": {
+			func(s *install.Site) {
+				s.Hooks[install.ServerHook]["event"] = install.ObitEvent + "," + install.RoomEvent
+			},
+			core.Notice, "qsub takes options of Weft's with bad values", "event = jobobit,runjob", "`weft init pbs`",
+		},
 	} {
 		site := &install.Site{Hooks: map[string]map[string]string{
 			install.NodeHook:   {"enabled": "true", "event": install.NodeEvents, "alarm": "30", "fail_action": "offline_vnodes"},
-			install.ServerHook: {"enabled": "true", "event": install.ObitEvent + "," + install.RoomEvent, "alarm": "5"},
+			install.ServerHook: {"enabled": "true", "event": install.ServerEvents, "alarm": "5"},
 		}}
 		c.spoil(site)
 		got := findings(site)

@@ -2,7 +2,6 @@ package pbs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/scheduler"
@@ -47,8 +46,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 		return job, nil
 	}
 	if r.odd != "" {
-		return core.Job{}, core.Errorf(core.BadRequest, "job %s: its %s cannot be read as qstat shows it", r.id, r.odd).
-			WithRemedy(fmt.Sprintf("submit it with another value, in ASCII without ^ and of at most %d bytes", maxWord))
+		return core.Job{}, unreadable("job " + r.id + ": its " + r.odd)
 	}
 	if err := checkWords(r.id, r.queue, r.account); err != nil {
 		return core.Job{}, err
@@ -97,6 +95,9 @@ func (p *Plugin) claimed(ctx context.Context, key core.Key, f facts) (core.Job, 
 	u, err := p.user(ctx, f.User, f.Group)
 	if err != nil {
 		return core.Job{}, err
+	}
+	if !readable(f.Account) {
+		return core.Job{}, unreadable("job " + key.Job + ": its account")
 	}
 	r := row{id: key.Job, user: f.User, queue: f.Queue, account: f.Account, submitted: f.Submitted, runs: key.Generation}
 	if err := checkWords(r.id, r.queue, r.account); err != nil {

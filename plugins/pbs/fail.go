@@ -9,8 +9,10 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// Fail ends a job that cannot have what it asked for. The reason becomes the job's comment, which qstat -f shows, also of finished jobs where PBS keeps a
-// history, and a line of its standard error where the job has begun. A run that is over already, or another run of the job, is left alone.
+// Fail ends a job that cannot have what it asked for. The reason becomes the job's comment, which qstat -f shows, also
+// of finished jobs where PBS keeps a history, and a line of its standard error where the job has begun. A run that is
+// over already, or another run of the job, is left alone. So is a job that begins: its own execjob_begin ends it or sends
+// it back, and MOM, who waits for that hook, hears nothing else.
 func (p *Plugin) Fail(ctx context.Context, key core.Key, reason string) error {
 	return p.end(ctx, key, reason, "qdel")
 }
@@ -25,8 +27,8 @@ func (p *Plugin) end(ctx context.Context, key core.Key, reason, by string) error
 	if r == nil || err != nil {
 		return err
 	}
-	// What its own execjob_begin has sent back waits again and tells its reason by itself.
-	if r.runs != key.Generation || !r.lives() {
+	waits := by == "qdel" && stateOf(r.state) == core.JobQueued && r.runs+1 == key.Generation // runjob refused its next run
+	if !waits && (r.runs != key.Generation || !r.lives() || r.substate == prerun) {
 		return nil
 	}
 	if by == "qrerun" && !r.rerunable {
@@ -35,7 +37,9 @@ func (p *Plugin) end(ctx context.Context, key core.Key, reason, by string) error
 	text := "weft: " + core.OneLine(reason, "it cannot run")
 	// That the reason cannot be left is no reason to let the job run.
 	_ = p.command(ctx, "qalter", "-W", "comment="+quoted(text), r.id)
-	_ = p.command(ctx, "qmsg", "-E", text, r.id)
+	if !waits {
+		_ = p.command(ctx, "qmsg", "-E", text, r.id)
+	}
 	return p.command(ctx, by, r.id)
 }
 

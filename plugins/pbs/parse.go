@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,11 +28,12 @@ type event struct {
 	Vnodes    string            `json:"exec_vnode"`
 	Wanted    map[string]string `json:"resources"` // by their whole names
 	Jobs      []string          `json:"jobs"`      // exechost_periodic
+	Room      bool              `json:"room"`      // runjob is among the events of the site's hooks
 }
 
 var actions = map[string]core.Action{
 	PhaseBegin: core.Prepare, PhaseLaunch: core.Environment, PhaseEnd: core.CleanUp, PhaseAbort: core.CleanUp, PhaseStartup: core.Running,
-	PhasePeriodic: core.Running, PhaseRun: core.Room, PhaseObit: core.CleanUp,
+	PhasePeriodic: core.Running, PhaseRun: core.Room, PhaseObit: core.CleanUp, PhaseQueue: core.Room, PhaseModify: core.Room,
 }
 
 // maxAlive bounds the jobs of one node.
@@ -48,8 +50,11 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 	if err != nil {
 		return ask, err
 	}
-	if ask.Action == core.Running {
+	switch {
+	case ask.Action == core.Running:
 		return running(ask, call, e)
+	case call.Phase == PhaseQueue || call.Phase == PhaseModify:
+		return ask, e.check()
 	}
 	if err := checkJob(e.Job); err != nil {
 		return ask, err
@@ -93,6 +98,28 @@ func readEvent(text []byte) (event, error) {
 		return e, core.Errorf(core.BadVersion, "event: the hook file speaks version %d and this release %d", e.Version, eventVersion).WithRemedy("bring the hook file of this release: `weft init pbs`")
 	}
 	return e, nil
+}
+
+// check refuses what a user writes that no job may have. It looks at nothing else: a job that is being submitted has no
+// id yet.
+func (e event) check() error {
+	if !readable(e.Account) {
+		return unreadable("account")
+	}
+	_, err := parseWanted(e.facts().Wanted)
+	return err
+}
+
+// readable reports whether qstat shows a text as it is.
+func readable(text string) bool {
+	odd := func(r rune) bool { return r == '^' || r < ' ' || r > '~' }
+	return len(text) <= maxWord && !strings.ContainsFunc(text, odd)
+}
+
+// unreadable refuses what qstat does not show as it is.
+func unreadable(what string) *core.Error {
+	return core.Errorf(core.BadRequest, "%s: it cannot be read as qstat shows it", what).
+		WithRemedy(fmt.Sprintf("submit it with another value, in ASCII without ^ and of at most %d bytes", maxWord))
 }
 
 func (e event) facts() *facts {

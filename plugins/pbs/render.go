@@ -3,6 +3,7 @@ package pbs
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
@@ -41,7 +42,7 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 		a.Log = append(a.Log, scheduler.Pending(o))
 	}
 	if o.Err != nil {
-		a.Do, a.Say = verdict(call.Phase, o.Err), "weft: "+core.OneLine(o.Err.Line(), "it failed")
+		a.Do, a.Say = verdict(call, o.Err), "weft: "+core.OneLine(o.Err.Line(), "it failed")
 		if call.Phase == PhaseLaunch {
 			exit = exitRefused
 		}
@@ -59,16 +60,22 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 
 // verdict is what a failure means in an event. Only a fault of the node's own takes it out of service, and only what its user can mend deletes a job: one that
 // is over already, or is not placed where it begins, is no fault of its user's.
-func verdict(phase string, err *core.Error) string {
-	switch phase {
+func verdict(call core.HookCall, err *core.Error) string {
+	switch call.Phase {
 	case PhaseRun, PhaseLaunch:
 		return doReject
+	case PhaseQueue, PhaseModify:
+		if err.Reason == core.BadRequest {
+			return doReject
+		}
 	case PhaseBegin:
 		switch {
 		case err.Scope() == core.ScopeNode:
 			return doOffline
 		case err.Scope() != core.ScopeJob, err.Reason == core.JobEnded, err.Reason == core.NotPlaced, err.Reason == core.JobUnknown:
 			return doReject
+		case slices.Contains(servers, err.Reason) && asksRoom(call.Stdin):
+			return doReject // runjob knows, and says it where it stays
 		}
 		return doDelete
 	case PhaseEnd, PhaseAbort:
@@ -77,6 +84,15 @@ func verdict(phase string, err *core.Error) string {
 		}
 	}
 	return doAccept
+}
+
+// servers are the failures of a job that the Weft server itself found, so that it can say them again when runjob asks.
+var servers = []core.Reason{core.PolicyDenied, core.PolicyFault, core.BadRequest, core.OverQuota}
+
+// asksRoom reports whether the site's hooks ask Weft before a job starts.
+func asksRoom(text []byte) bool {
+	e, err := readEvent(text)
+	return err == nil && e.Room
 }
 
 // environment is what a task is told.

@@ -27,6 +27,7 @@ type Config struct {
 	Scheduler string   `json:"scheduler"`
 	Dir       string   `json:"dir,omitempty"`        // the agent's run directory; empty: weft-hook's default
 	ServerDir string   `json:"server_dir,omitempty"` // where the Weft server listens for hooks
+	Room      bool     `json:"room"`
 	Resources []string `json:"resources"`
 	Seal      string   `json:"seal"`
 }
@@ -56,7 +57,7 @@ func isSealedConfig(text []byte) (ours, intact bool) {
 
 // files are what an installation has. A person reads the configuration alone.
 func (o Options) files() []plan.Change {
-	c := Config{Hook: o.Hook, Scheduler: o.Scheduler, Dir: o.Agent, ServerDir: o.Server}
+	c := Config{Hook: o.Hook, Scheduler: o.Scheduler, Dir: o.Agent, ServerDir: o.Server, Room: o.Room}
 	for _, r := range o.Resources {
 		c.Resources = append(c.Resources, r.Name)
 	}

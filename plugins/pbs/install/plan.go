@@ -21,7 +21,7 @@ type Options struct {
 	Hook      string // weft-hook, at the same path on every node and on pbs_server's host
 	Agent     string // the agent's run directory; "": weft-hook's default
 	Server    string // the run directory in which the Weft server listens for hooks
-	Room      bool   // take part in runjob
+	Room      bool   // take part in runjob, queuejob and modifyjob
 	Resources []Resource
 }
 
@@ -94,8 +94,8 @@ func (o Options) judge(p *Plan, s *Site) {
 		p.Add(plan.Warning, "qmgr", "run this as root on pbs_server's host, with --exec where PBS is not in /opt/pbs", "it cannot be asked here, so nothing is known of this site's PBS; all lines are shown")
 		return
 	}
-	for _, name := range []string{NodeHook, ServerHook} {
-		if h := s.Hooks[name]; h != nil && !ownEvents(h["event"]) {
+	for name, own := range map[string]string{NodeHook: NodeEvents, ServerHook: ServerEvents} {
+		if h := s.Hooks[name]; h != nil && !among(h["event"], own) {
 			p.Add(plan.Refusal, "hook "+name, "rename the site's own hook", "there is one of that name for other events: %s", h["event"])
 		}
 	}
@@ -122,10 +122,10 @@ func (o Options) judge(p *Plan, s *Site) {
 	}
 }
 
-// ownEvents reports whether a hook's events are among Weft's.
-func ownEvents(events string) bool {
+// among reports whether a hook's events are among Weft's own.
+func among(events, own string) bool {
 	for e := range strings.SplitSeq(events, ",") {
-		if e = strings.TrimSpace(e); e != "" && !strings.Contains(NodeEvents+","+ObitEvent+","+RoomEvent, e) {
+		if e = strings.TrimSpace(e); e != "" && !strings.Contains(own, e) {
 			return false
 		}
 	}

@@ -13,11 +13,13 @@ const (
 	ServerHook = "weft_server"
 )
 
-// The events of each. runjob comes with Options.Room.
+// The events of each. Those that refuse jobs inside pbs_server come with Options.Room.
 const (
-	NodeEvents = "execjob_begin,execjob_launch,execjob_end,execjob_abort,exechost_startup,exechost_periodic"
-	ObitEvent  = "jobobit"
-	RoomEvent  = "runjob"
+	NodeEvents   = "execjob_begin,execjob_launch,execjob_end,execjob_abort,exechost_startup,exechost_periodic"
+	ObitEvent    = "jobobit"
+	RoomEvent    = "runjob"
+	TextEvent    = "queuejob" // and modifyjob
+	ServerEvents = ObitEvent + "," + RoomEvent + ",modifyjob," + TextEvent
 )
 
 // order runs Weft's hooks after pbs_cgroups, whose order is 100.
@@ -117,7 +119,7 @@ func (o Options) lines(s *Site) []string {
 
 func (o Options) serverEvents() string {
 	if o.Room {
-		return ObitEvent + "," + RoomEvent
+		return ServerEvents
 	}
 	return ObitEvent
 }

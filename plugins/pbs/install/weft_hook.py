@@ -1,9 +1,10 @@
 # Weft's hook of OpenPBS and PBS Pro: it carries an event to weft-hook and does what the answer says. It decides nothing, keeps nothing and waits for nobody
-# but weft-hook: MOM does nothing else while a job begins, and pbs_server nothing else in runjob and jobobit. Python 3.6 and newer; it needs no package.
+# but weft-hook: MOM does nothing else while a job begins, and pbs_server nothing else in its own events. Python 3.6 and newer; it needs no package.
 #
 # What PBS does with each event is in docs/pbs.md of Weft.
 import json
 import pwd
+import re
 import subprocess
 
 import pbs
@@ -23,10 +24,14 @@ NAMES = {
     "EXECHOST_PERIODIC": "exechost_periodic",
     "RUNJOB": "runjob",
     "JOBOBIT": "jobobit",
+    "QUEUEJOB": "queuejob",
+    "MODIFYJOB": "modifyjob",
 }
-IN_SERVER = ("runjob", "jobobit")
+TEXT = ("queuejob", "modifyjob")  # a user writes, and reads at once why it cannot be
+IN_SERVER = ("runjob", "jobobit") + TEXT
 HOST = ("exechost_startup", "exechost_periodic")
-REFUSABLE = ("execjob_begin", "execjob_launch", "runjob")
+REFUSABLE = ("execjob_begin", "execjob_launch", "runjob") + TEXT
+PLAIN = re.compile("[A-Za-z0-9_.:@/+-]*")  # an account of which there is nothing to ask
 
 
 class NoAnswer(Exception):
@@ -80,7 +85,7 @@ def asked(job, names):
             value = wanted[name]
         except Exception:
             continue
-        if value is not None:
+        if value is not None and str(value) != "":
             found[name] = str(value)
     return found
 
@@ -93,10 +98,14 @@ def describe(event, phase, config):
             told["jobs"] = sorted(str(j) for j in jobs) if jobs is not None else None
         return told
     job = event.job
+    if phase in TEXT:
+        told.update(account=text(attribute(job, "Account_Name")), resources=asked(job, config.get("resources", [])))
+        return told
     user = text(attribute(job, "euser"))
     told.update(job=job.id, user=user, run_count=number(attribute(job, "run_count")))
     if phase not in IN_SERVER:  # where a user database that hangs would stop pbs_server; the Weft server asks its own host's
         told["uid"] = uid_of(user)
+        told["room"] = bool(config.get("room"))
     else:
         queue = attribute(job, "queue")
         told.update(
@@ -206,13 +215,17 @@ def main():
         event.accept()
     try:
         config = read_config()
-        answer = ask(phase, describe(event, phase, config), config)
+        told = describe(event, phase, config)
+        if phase in TEXT and not told["resources"] and PLAIN.fullmatch(told["account"]):
+            event.accept()
+        answer = ask(phase, told, config)
         if phase == "execjob_launch" and answer["do"] == "accept":
             set_environment(event, answer)
     except Exception as e:
         # Nothing that Weft does not answer may run. A node on which it does not answer would draw job after job and hold each, so it takes no more.
+        # What is only written down is read once more before it runs.
         why = "weft: %s" % (e if isinstance(e, NoAnswer) else "%s: %s" % (type(e).__name__, e))
-        answer = {"do": "offline" if phase == "execjob_begin" else "reject", "say": why}
+        answer = {"do": "offline" if phase == "execjob_begin" else "accept" if phase in TEXT else "reject", "say": why}
     for line in answer.get("log", []):
         log(line)
     do, say = answer["do"], answer.get("say") or "weft: it cannot run"

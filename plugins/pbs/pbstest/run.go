@@ -72,6 +72,9 @@ func (c *Complex) set(j *Job, f func()) {
 	}
 }
 
+// rejected is what the server makes of a job's comment when a MOM rejects the job, whatever it was.
+const rejected = "Not Running: PBS Error: Execution server rejected request and failed"
+
 // start sends a job to its MOMs; true: it is back in the queue and may be tried again at once.
 func (c *Complex) start(j *Job) bool {
 	c.set(j, func() {
@@ -97,7 +100,7 @@ func (c *Complex) start(j *Job) bool {
 		c.fire("jobobit", nil, j)
 		switch {
 		case r.Delete:
-			c.set(j, func() { j.State, j.Exit = "F", ExitHookDelete })
+			c.set(j, func() { j.State, j.Exit, j.Comment = "F", ExitHookDelete, rejected })
 		case j.Runs >= maxTries:
 			c.set(j, func() { j.State, j.Comment = "H", "job held, too many failed attempts to run" })
 		default:

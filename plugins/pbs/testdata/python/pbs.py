@@ -2,6 +2,7 @@
 
 EXECJOB_BEGIN, EXECJOB_LAUNCH, EXECJOB_END, EXECJOB_ABORT = 0x80, 0x8000, 0x400, 0x200000
 EXECHOST_STARTUP, EXECHOST_PERIODIC, RUNJOB, JOBOBIT, QUEUEJOB = 0x10000, 0x2000, 0x10, 0x800000, 0x1
+MODIFYJOB, MOVEJOB = 0x2, 0x8
 TYPES = {
     "execjob_begin": EXECJOB_BEGIN,
     "execjob_launch": EXECJOB_LAUNCH,
@@ -12,8 +13,10 @@ TYPES = {
     "runjob": RUNJOB,
     "jobobit": JOBOBIT,
     "queuejob": QUEUEJOB,
+    "modifyjob": MODIFYJOB,
+    "movejob": MOVEJOB,
 }
-IN_SERVER = ("runjob", "jobobit", "queuejob")
+IN_SERVER = ("runjob", "jobobit", "queuejob", "modifyjob", "movejob")
 LOG_WARNING, ND_OFFLINE = 4, 1
 
 hook_config_filename = None
