@@ -27,7 +27,7 @@ type Config struct {
 	Scheduler string   `json:"scheduler"`
 	Dir       string   `json:"dir,omitempty"`        // the agent's run directory; empty: weft-hook's default
 	ServerDir string   `json:"server_dir,omitempty"` // where the Weft server listens for hooks
-	Room      bool     `json:"room,omitempty"` // left out, as releases did that had none: their seals still hold
+	Room      bool     `json:"room,omitempty"`       // left out, as releases did that had none: their seals still hold
 	Resources []string `json:"resources"`
 	Seal      string   `json:"seal"`
 }
