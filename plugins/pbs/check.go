@@ -73,6 +73,9 @@ func findings(s *install.Site) []core.Finding {
 	case !strings.Contains(h["event"], install.TextEvent):
 		add(core.Notice, "qsub takes options of Weft's with bad values, and the job ends when it starts", "event = "+h["event"], remedy)
 	}
+	if spins := s.Spins(); spins != "" && h != nil && strings.Contains(h["event"], install.RoomEvent) {
+		add(core.Warning, install.Spin, spins, install.NoSpin)
+	}
 	if len(all) == 0 {
 		add(core.Good, "pbs_server answers, and its hooks are set", "list hook", "")
 	}

@@ -32,6 +32,14 @@ func TestFindings(t *testing.T) {
 		"nobody is asked for room": {
 			func(s *install.Site) { s.Hooks[install.ServerHook]["event"] = install.ObitEvent }, core.Warning, "does not ask Weft whether a VNI is free", install.ServerHook, "`weft init pbs`",
 		},
+		"arrays keep the scheduler": {
+			func(s *install.Site) { s.Sched = map[string]string{"job_run_wait": "runjob_hook"} }, core.Warning,
+			"starts no other job meanwhile", "job_run_wait = runjob_hook", "job_run_wait = none",
+		},
+		"the scheduler waits for no answer": {
+			func(s *install.Site) { s.Sched = map[string]string{"job_run_wait": "none"} }, core.Good,
+			"its hooks are set", "list hook", "",
+		},
 		"qsub takes anything": {
 			func(s *install.Site) {
 				s.Hooks[install.ServerHook]["event"] = install.ObitEvent + "," + install.RoomEvent

@@ -114,6 +114,9 @@ func (o Options) judge(p *Plan, s *Site) {
 	if s.Server["job_history_enable"] != "True" {
 		p.Add(plan.Warning, "job_history_enable", "set server job_history_enable = True", "PBS forgets a job when it ends, and with it the comment that says why Weft could not let it run")
 	}
+	if spins := s.Spins(); o.Room && spins != "" {
+		p.Add(plan.Warning, "scheduler", NoSpin, "%s: %s", spins, Spin)
+	}
 	if !o.Room {
 		p.Add(plan.Warning, "runjob", "leave --no-room out", "without it a job that finds no free VNI is tried 21 times within seconds and then held by PBS")
 	}

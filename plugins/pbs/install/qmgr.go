@@ -33,15 +33,16 @@ type Site struct {
 	Hooks     map[string]map[string]string // by hook: its attributes
 	Resources map[string]map[string]string // by resource
 	Server    map[string]string
+	Sched     map[string]string // of its schedulers; the last counts
 }
 
 // Ask reads a site.
 func Ask(ctx context.Context, qmgr Qmgr) (*Site, error) {
-	s := &Site{Hooks: map[string]map[string]string{}, Resources: map[string]map[string]string{}, Server: map[string]string{}}
-	for _, directive := range []string{"list hook", "list pbshook", "print resource", "print server"} {
+	s := &Site{Hooks: map[string]map[string]string{}, Resources: map[string]map[string]string{}, Server: map[string]string{}, Sched: map[string]string{}}
+	for _, directive := range []string{"list hook", "list pbshook", "print resource", "print server", "print sched"} {
 		text, err := qmgr(ctx, directive)
 		if err != nil {
-			if directive == "list pbshook" { // of older releases, or of none that has built-in hooks
+			if directive == "list pbshook" || directive == "print sched" { // not of every release
 				continue
 			}
 			return nil, err
@@ -83,9 +84,27 @@ func (s *Site) read(text string) {
 			s.Resources[words[2]][words[3]] = unquote(value)
 		case len(words) == 3 && words[0] == "set" && words[1] == "server" && assigned:
 			s.Server[words[2]] = unquote(value)
+		case len(words) == 3 && words[0] == "set" && words[1] == "sched" && assigned:
+			s.Sched[words[2]] = unquote(value)
 		}
 	}
 }
+
+// Spins says why arrays may keep the scheduler from all other jobs; empty: they may not. A scheduler that waits for
+// runjob's answer tries an array whose task is refused again and again, until sched_cycle_length (20 minutes) is over
+// (main_sched_loop in fifo.cpp; seen in 23.06.06).
+func (s *Site) Spins() string {
+	if wait := s.Sched["job_run_wait"]; wait != "" && wait != "none" {
+		return "job_run_wait = " + wait
+	}
+	return ""
+}
+
+// The remedy for Spins, and its consequence.
+const (
+	NoSpin = "qmgr -c 'set sched default job_run_wait = none'"
+	Spin   = "PBS's scheduler tries an array whose task gets no VNI again and again, and starts no other job meanwhile"
+)
 
 func unquote(s string) string { return strings.Trim(strings.TrimSpace(s), `"`) }
 
