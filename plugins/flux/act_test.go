@@ -149,6 +149,43 @@ func TestAnnotate(t *testing.T) {
 	}
 }
 
+// TestAJobThatWaits has a memo that says why, once for each reason, and none once it has its grant.
+func TestAJobThatWaits(t *testing.T) {
+	p, b := adapter(t)
+	submitted(b, one, nil)
+	step := func(what string, do func() error, want ...string) {
+		t.Helper()
+		before := len(b.Events(one))
+		err := do()
+		got := b.Events(one)[before:]
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%s: %v, %q", what, err, got)
+		}
+		for i, e := range got {
+			if !strings.HasPrefix(e, `{"context":{`+want[i]) {
+				t.Errorf("%s: %s, want %s", what, e, want[i])
+			}
+		}
+	}
+	empty := func() error { return p.Requeue(t.Context(), key(oneF58), "pool jobs: it is empty\n(1 of 1)") }
+	away := func() error { return p.Requeue(t.Context(), key(oneF58), "the server is away") }
+	grant := func() error {
+		return p.Annotate(t.Context(), key(oneF58), core.Grant{Run: core.Run{Key: key(oneF58)}, VNIs: []core.VNI{1024}})
+	}
+	step("first", empty, `"weft":"waits: pool jobs: it is empty (1 of 1)"},"name":"memo"`)
+	step("again", empty)
+	step("another reason", away, `"weft":"waits: the server is away"},"name":"memo"`)
+	step("granted", grant, `"weft":null},"name":"memo"`, `"vnis":[1024]},"name":"weft"`)
+	step("granted again", grant)
+	b.End(one)
+	for _, job := range []string{oneF58, "ƒzz"} {
+		if err := p.Requeue(t.Context(), key(job), "x"); err != nil {
+			t.Errorf("%s: %v", job, err)
+		}
+	}
+	checkError(t, p.Requeue(t.Context(), key("no"), "x"), core.BadCall, "job id")
+}
+
 func TestDown(t *testing.T) {
 	p, b := adapter(t)
 	checkError(t, p.Down(t.Context(), "node02"), core.NotAllowed, "does not call it down")

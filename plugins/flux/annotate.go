@@ -2,7 +2,6 @@ package flux
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,22 +10,22 @@ import (
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
-// Annotate posts an event with the job's grant to its eventlog, unless the eventlog has it already.
-// `flux job eventlog` shows it to the job's owner and the instance's.
+// Annotate posts an event with the job's grant to its eventlog, unless the eventlog has it already, and takes the memo
+// away that says why the job waits. `flux job eventlog` shows the event to the job's owner and the instance's.
 func (p *Plugin) Annotate(ctx context.Context, key core.Key, g core.Grant) error {
 	id, err := parseID(key.Job)
 	if err != nil {
 		return err
 	}
-	if shown, err := p.shows(ctx, id, g); isFault(err, syscall.ENOENT) {
-		return nil
-	} else if err != nil {
-		return p.away("job "+key.JobID.String()+": eventlog", err)
-	} else if shown {
-		return nil
+	seen, err := p.seen(ctx, id)
+	if err == nil && strings.HasPrefix(seen.memo, waits) {
+		err = p.memo(ctx, id, nil)
 	}
-	event := object{"id": id, "name": Exception, "context": note(g)}
-	err = p.link.call(ctx, "job-manager.post-event.post", broker.AnyNode, event, nil)
+	same := func(a annotation) bool { return slices.Equal(a.VNIs, note(g).VNIs) }
+	if err == nil && !slices.ContainsFunc(seen.grants, same) { // a call whose answer was lost may have posted it
+		event := object{"id": id, "name": Exception, "context": note(g)}
+		err = p.link.call(ctx, "job-manager.post-event.post", broker.AnyNode, event, nil)
+	}
 	switch {
 	case isFault(err, syscall.ENOSYS):
 		return core.Errorf(core.NotSupported, "job %s: this Flux takes no event of others: %w", key.JobID, err)
@@ -34,25 +33,6 @@ func (p *Plugin) Annotate(ctx context.Context, key core.Key, g core.Grant) error
 		return nil
 	}
 	return p.away("job "+key.JobID.String()+": event", err)
-}
-
-// shows reports whether the job's eventlog has the event of g. A call whose answer was lost may have posted it.
-func (p *Plugin) shows(ctx context.Context, id uint64, g core.Grant) (bool, error) {
-	var f facts
-	eventlog := object{"id": id, "keys": []string{"eventlog"}, "flags": 0}
-	err := p.link.call(ctx, "job-info.lookup", broker.AnyNode, eventlog, &f)
-	if err != nil {
-		return false, err
-	}
-	for line := range strings.Lines(f.Eventlog) {
-		var e event
-		var a annotation
-		ours := json.Unmarshal([]byte(line), &e) == nil && e.Name == Exception && json.Unmarshal(e.Context, &a) == nil
-		if ours && slices.Equal(a.VNIs, note(g).VNIs) {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // annotation is the event's context: VNIs in the order of SLINGSHOT_VNIS, and the classes and limits of the service on

@@ -45,6 +45,21 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestOneNodeSpeaks for a job while the server is away: that of its first rank.
+func TestOneNodeSpeaks(t *testing.T) {
+	p, b := adapter(t)
+	for ranks, want := range map[string]bool{"3": true, "3-7": true, "[3,9]": true, "2-3": false, "4": false, "": false, "x": false} {
+		b.Attr("rank", "3")
+		for _, phase := range []string{PhaseProlog, PhaseEpilog} {
+			env := map[string]string{"FLUX_JOB_ID": "ƒ2", "FLUX_JOB_USERID": "1000", "FLUX_JOB_RANKS": ranks}
+			got, err := p.Parse(t.Context(), core.HookCall{Scheduler: "tioga", Phase: phase, Env: env})
+			if err != nil || got.Speaks != (want && phase == PhaseProlog) {
+				t.Errorf("%s of ranks %q: %t, %v", phase, ranks, got.Speaks, err)
+			}
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		phase, id, uid, path, says string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -13,7 +14,7 @@ var actions = map[string]core.Action{
 }
 
 // Parse reads a hook's variables.
-func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
+func (p *Plugin) Parse(ctx context.Context, call core.HookCall) (core.Intent, error) {
 	ask := core.Intent{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
 	if ask.Action == 0 {
 		return ask, core.Errorf(core.BadCall, "phase %q: Flux has no such hook that Weft takes part in", core.Clip(call.Phase)).
@@ -36,5 +37,21 @@ func (p *Plugin) Parse(_ context.Context, call core.HookCall) (core.Intent, erro
 		return ask, core.Errorf(core.BadCall, "job %s: %s is %q, which is no uid", ask.Key.Job, envUser, core.Clip(call.Env[envUser])).WithRemedy("run the hook by Flux, which sets it")
 	}
 	ask.UID = uint32(uid)
+	ask.Speaks = ask.Action == core.Prepare && p.leads(ctx, call.Env[envSet])
 	return ask, nil
+}
+
+// brief bounds the question for this broker's rank.
+const brief = time.Second
+
+// leads reports whether this node is the first of a set of ranks.
+func (p *Plugin) leads(ctx context.Context, ranks string) bool {
+	ctx, cancel := context.WithTimeout(ctx, brief)
+	defer cancel()
+	set, err := parseIDs(ranks)
+	if err != nil {
+		return false
+	}
+	rank, err := p.attribute(ctx, "rank")
+	return err == nil && rank == strconv.Itoa(set[0].low)
 }

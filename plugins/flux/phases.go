@@ -2,6 +2,7 @@ package flux
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -20,6 +21,7 @@ const (
 	envJob  = "FLUX_JOB_ID"
 	envUser = "FLUX_JOB_USERID"
 	envPath = "FLUX_JOB_ID_PATH"
+	envSet  = "FLUX_JOB_RANKS"  // of the job's nodes, in prolog and epilog
 	envRank = "WEFT_SHELL_RANK" // by weft.lua: the rank of a shell of Weft's own job, not of a job within it
 )
 
@@ -31,9 +33,9 @@ const (
 
 // Phases of Flux's hooks.
 func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
-	ids, wants := []string{envJob}, []string{envJob, envUser}
+	ids, wants := []string{envJob}, slices.Clip([]string{envJob, envUser})
 	return []core.HookPhase{
-		{Name: PhaseProlog, Action: core.Prepare, Root: true, Job: ids, Variables: wants, Limit: p.settings.prolog},
+		{Name: PhaseProlog, Action: core.Prepare, Root: true, Job: ids, Variables: append(wants, envSet), Limit: p.settings.prolog},
 		{
 			Name: PhaseShell, Action: core.Environment, Job: ids, Step: []string{envPath}, First: []string{envRank},
 			Variables: []string{envJob, envPath}, Limit: shellLimit,

@@ -33,7 +33,8 @@ func (p *Plugin) Render(_ context.Context, call core.HookCall, o core.Outcome) (
 		case class == core.ScopeNode:
 			r.Exit = ExitFailed
 		case class == core.ScopeSystem && call.Phase == PhaseProlog && o.Err.Reason != core.Cancelled:
-			r.Exit = ExitAgain
+			// Flux takes the standard error of its hooks for errors, and their output for information.
+			r.Exit, r.Stdout, r.Stderr = ExitAgain, r.Stderr, nil
 		}
 	}
 	return r, nil

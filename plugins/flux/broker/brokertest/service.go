@@ -46,6 +46,7 @@ var services = map[string]service{
 		return object{"housekeeping": object{"running": object{}}}, nil
 	}},
 	"job-manager.raise":           {false, of((*client).raise)},
+	"job-manager.memo":            {false, of((*client).memo)},
 	"job-manager.post-event.post": {true, of((*client).post)},
 	"job-info.lookup":             {false, of((*client).lookup)},
 	"resource.drain":              {true, of((*client).drain)},
@@ -102,6 +103,21 @@ func (c *client) raise(_ *broker.Message, e struct {
 		return nil, &no{syscall.EPERM, ""}
 	}
 	c.b.post(j, "exception", object{"type": e.Type, "severity": e.Severity, "note": e.Note, "userid": c.uid})
+	return nil, nil
+}
+
+func (c *client) memo(_ *broker.Message, m struct {
+	ID   uint64         `json:"id"`
+	Memo map[string]any `json:"memo"`
+}) (any, *no) {
+	j := c.b.instance.jobs[m.ID]
+	if j == nil || j.inactive {
+		return nil, &no{syscall.ENOENT, "job is inactive"}
+	}
+	if c.roles&broker.RoleOwner == 0 && c.uid != j.uid {
+		return nil, &no{syscall.EPERM, "guests can only add a memo to their own jobs"}
+	}
+	c.b.post(j, "memo", m.Memo)
 	return nil, nil
 }
 
