@@ -38,7 +38,7 @@ func (a *Agent) requeue(ctx context.Context, ask core.Intent, peer core.Peer, er
 	_, untold := r.Call(ctx, core.SchedulerCall{Scheduler: ask.Key.Scheduler, Verb: core.CallRequeue, Key: ask.Key, Reason: err.Line()})
 	switch failure := core.AsError(untold); {
 	case failure == nil:
-		a.log.Info("the server cannot serve: the scheduler was told to put the job back into its queue, or to end it if it cannot come back",
+		a.log.Info("the server cannot serve: the scheduler was told, so that the job waits, goes back into the queue, or ends if it cannot come back",
 			core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogReason, string(err.Reason))
 	case failure.Code != core.Unsupported:
 		a.log.Warn("the server cannot serve, and the scheduler could not be told: the job's tasks fail", core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogError, failure)

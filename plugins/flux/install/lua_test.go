@@ -93,16 +93,17 @@ func TestAJobWithoutItsNetworkIsStopped(t *testing.T) {
 		"refused":                     {"echo 'print weft: job tioga/ƒ2: dedicated access is for operations; ask'; exit 1", "die weft: job tioga/ƒ2: dedicated access is for operations; ask"},
 		"no services":                 {"echo 'print weft: environment of tioga/ƒ2: this node holds nothing for it'; exit 1", "die weft: environment of tioga/ƒ2: this node holds nothing for it"},
 		"weft-hook itself":            {"echo 'weft-hook: /run/weft: start the agent' >&2; exit 1", "die weft-hook: /run/weft: start the agent"},
-		"killed":                      {"echo export SLINGSHOT_VNIS=1; kill -9 $$", "die "},
+		"killed":                      {"echo export SLINGSHOT_VNIS=1; kill -9 $$", "die weft: "},
+		"dead, with a stack":          {"echo 'fatal error: out of memory'; echo goroutine 1; exit 2", "die weft: "},
 		"half an environment":         {told + "\nexit 1", "die weft: "},
 		"nothing":                     {"exit 0", "die weft: "},
-		"what is no variable's name":  {"echo 'export x;rm=1'; exit 0", "die export x;rm=1"},
+		"what is no variable's name":  {"echo 'export x;rm=1'; exit 0", "die weft: "},
 		"weft-hook says -1, as older": {"echo export SLINGSHOT_SVC_IDS=-1; exit 3", "die weft: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, c.hook)
 			h.shell(t, "0", []string{systemURI}, []string{"FLUX_JOB_ID=ƒ2", "FLUX_JOB_ID_PATH=/ƒ2"}, func(t *testing.T, exit int, lines []string) {
-				if exit != 1 || !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, c.says) }) || slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "SLINGSHOT") }) {
+				if exit != 1 || strings.Contains(lines[0], "goroutine") || !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, c.says) }) || slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "SLINGSHOT") }) {
 					t.Errorf("exit %d: %q", exit, lines)
 				}
 			})

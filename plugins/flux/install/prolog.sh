@@ -2,6 +2,8 @@
 # Flux's @PHASE@ of scheduler @SCHEDULER@: made by `weft init flux`, removed by `weft init flux --remove`.
 hook=@HOOK@
 patience=@WAIT@
+PATH=${PATH:+$PATH:}/usr/bin:/bin # for sleep and date
+export PATH
 case $FLUX_JOB_ID in # units of systemd write it without its ƒ
 f*) FLUX_JOB_ID=ƒ${FLUX_JOB_ID#f} && export FLUX_JOB_ID ;;
 esac
@@ -11,12 +13,12 @@ if [ ! -x "$hook" ]; then
 fi
 child=
 trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 143' TERM INT HUP
-now() { # seconds since the boot, whatever the clock does
-	read -r up rest </proc/uptime
-	echo "${up%.*}"
+now() { # seconds since the boot, whatever the clock does; without /proc those of the clock
+	{ read -r up rest </proc/uptime; } 2>/dev/null && echo "${up%.*}" || date +%s
 }
-until=$(($(now) + patience))
+began=$(now)
 pause=1
+paused=0
 while :; do
 	GOMAXPROCS=1 @CALL@ & # on one processor, for which Go starts faster
 	child=$!
@@ -24,7 +26,7 @@ while :; do
 	code=$?
 	child=
 	[ "$code" -eq 75 ] || exit "$code"
-	if [ "$(now)" -ge "$until" ]; then
+	if [ "$paused" -ge "$patience" ] || [ $(($(now) - began)) -ge "$patience" ]; then
 		echo "weft: job $FLUX_JOB_ID waited ${patience}s in vain and will end; this node is not at fault" >&2
 		exit 0
 	fi
@@ -32,5 +34,6 @@ while :; do
 	child=$!
 	wait "$child"
 	child=
+	paused=$((paused + pause))
 	[ "$pause" -ge 16 ] || pause=$((pause * 2))
 done

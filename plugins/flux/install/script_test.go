@@ -132,6 +132,33 @@ func TestAPrologThatWaitedInVainDrainsNoNode(t *testing.T) {
 	}
 }
 
+// TestAPrologsPatienceIsBounded where it has no PATH, and neither /proc nor a clock.
+func TestAPrologsPatienceIsBounded(t *testing.T) {
+	h := newHost(t, "exit 75")
+	h.o.Wait = time.Second
+	h.plan()
+	h.write("date", "#!/bin/sh\nexit 1\n")
+	script := h.o.System + "/prolog.d/weft"
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, clock := range map[string]string{"PATH=": "date", "PATH=" + h.dir + "/none": h.dir + "/date"} {
+		blind := strings.NewReplacer("/proc/uptime", h.dir+"/none", "date +%s", clock+" +%s").Replace(string(text))
+		if err := os.WriteFile(script, []byte(blind), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		cmd := h.command(ctx, "prolog", "ƒ2")
+		cmd.Env[0] = path
+		out, err := cmd.CombinedOutput()
+		cancel()
+		if err != nil || !strings.Contains(string(out), "waited 1s in vain") {
+			t.Errorf("%s, %s: %v, %s", path, clock, err, out)
+		}
+	}
+}
+
 // TestANodesFaultFailsTheProlog at once, and with the code that weft-hook gave.
 func TestANodesFaultFailsTheProlog(t *testing.T) {
 	h := newHost(t, "exit 1")

@@ -58,11 +58,11 @@ local function obey(lines, code)
         end
     end
     if code ~= 0 or #unset + #set == 0 then
-        local why = table.concat(said, "; ")
-        if why == "" then
-            why = "weft: " .. hook .. " on this node says nothing, exit code " .. tostring(code)
+        if code ~= 1 or #said == 0 then -- it died, for instance of a limit that the submitting shell handed on
+            return false, "weft: " .. hook .. " ended with exit code " .. tostring(code) .. ": " .. (said[1] or "it says nothing")
+                .. "; see whether its user's limits let it run: flux run sh -c 'ulimit -a'"
         end
-        return false, why
+        return false, table.concat(said, "; ")
     end
     for _, name in ipairs(unset) do
         shell.unsetenv(name)
