@@ -47,6 +47,7 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		if !a.works(ctx, ask, out.Err) {
 			a.degrade(call, ask, &out)
 			a.requeue(ctx, ask, call.Peer, out.Err)
+			a.blame(ctx, ask, call.Peer, out.Err)
 		}
 		a.begin(ctx, ask, call.Peer, &out)
 		a.warn(call, ask, &out)

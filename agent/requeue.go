@@ -28,14 +28,7 @@ func (a *Agent) requeue(ctx context.Context, ask core.Intent, peer core.Peer, er
 	if r == nil || err == nil || !slices.Contains(unable, err.Reason) || ask.Action != core.Prepare || !ask.Speaks || !peer.Root() {
 		return
 	}
-	limit := a.limits.Tell
-	if d, ok := ctx.Deadline(); ok { // many are told at once when a server is away, and each must have its answer all the same
-		left := time.Until(d)
-		limit = min(limit, left-min(left/4, speaking))
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	_, untold := r.Call(ctx, core.SchedulerCall{Scheduler: ask.Key.Scheduler, Verb: core.CallRequeue, Key: ask.Key, Reason: err.Line()})
+	untold := a.callAbout(ctx, r, core.SchedulerCall{Verb: core.CallRequeue, Key: ask.Key, Reason: err.Line()})
 	switch failure := core.AsError(untold); {
 	case failure == nil:
 		a.log.Info("the server cannot serve: the scheduler was told, so that the job waits, goes back into the queue, or ends if it cannot come back",
@@ -43,4 +36,33 @@ func (a *Agent) requeue(ctx context.Context, ask core.Intent, peer core.Peer, er
 	case failure.Code != core.Unsupported:
 		a.log.Warn("the server cannot serve, and the scheduler could not be told: the job's tasks fail", core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogError, failure)
 	}
+}
+
+// blame shows in the scheduler's record of a job that this node is at fault, before the prepare fails: else its user
+// reads that a hook failed, and not why.
+func (a *Agent) blame(ctx context.Context, ask core.Intent, peer core.Peer, err *core.Error) {
+	s := a.needs.Requeuers[ask.Key.Scheduler]
+	if s == nil || err == nil || err.Scope() != core.ScopeNode || ask.Action != core.Prepare || !peer.Root() ||
+		!s.Has(core.CallBlame) {
+		return
+	}
+	call := core.SchedulerCall{Verb: core.CallBlame, Key: ask.Key, Node: a.needs.Node, Reason: err.Line()}
+	if failure := core.AsError(a.callAbout(ctx, s, call)); failure != nil && failure.Code != core.Unsupported {
+		a.log.Warn("the scheduler's record of the job does not say that this node is at fault",
+			core.LogJob, ask.Key.String(), core.LogCall, ask.Call, core.LogError, failure)
+	}
+}
+
+// callAbout calls a scheduler about a job in the time that its hook has left.
+func (a *Agent) callAbout(ctx context.Context, s core.SchedulerClient, call core.SchedulerCall) error {
+	limit := a.limits.Tell
+	if d, ok := ctx.Deadline(); ok { // many are told at once when a server is away, and each must have its answer all the same
+		left := time.Until(d)
+		limit = min(limit, left-min(left/4, speaking))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	call.Scheduler = call.Key.Scheduler
+	_, err := s.Call(ctx, call)
+	return err
 }

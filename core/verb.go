@@ -22,6 +22,7 @@ const (
 	CallResume   SchedulerVerb = "resume"
 	CallDown     SchedulerVerb = "down"
 	CallDrained  SchedulerVerb = "drained"
+	CallBlame    SchedulerVerb = "blame"
 )
 
 // verbs says of each verb which contract has it, and calls the adapter's method.
@@ -53,6 +54,9 @@ var verbs = map[SchedulerVerb]verb{
 	}),
 	CallDown: tells(aNode, func(ctx context.Context, d Downer, c SchedulerCall) error {
 		return d.Down(ctx, c.Node)
+	}),
+	CallBlame: tells(aJob, func(ctx context.Context, b Blamer, c SchedulerCall) error {
+		return b.Blame(ctx, c.Key, c.Node, c.Reason)
 	}),
 	CallDrained: of(all, func(ctx context.Context, l DrainLister, _ SchedulerCall) (SchedulerReply, error) {
 		drained, err := l.Drained(ctx)
@@ -142,6 +146,12 @@ func NotDown(node, scheduler string) error {
 // grant twice. A job that is over is no error. The server stops calling an adapter that answers Unsupported.
 type Annotator interface {
 	Annotate(ctx context.Context, key Key, grant Grant) error
+}
+
+// Blamer is implemented by a scheduler whose record of a job can say that a node of it is at fault, and why. The agent of
+// that node calls it before the hook fails, which ends the job or puts it back. A job that is over is no error.
+type Blamer interface {
+	Blame(ctx context.Context, key Key, node, reason string) error
 }
 
 // SchedulerVerbs are all verbs of this release, sorted.

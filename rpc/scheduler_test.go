@@ -74,6 +74,11 @@ func (f fakeAnnotator) Requeue(_ context.Context, k core.Key, reason string) err
 	return f.fail
 }
 
+func (f fakeAnnotator) Blame(_ context.Context, k core.Key, node, reason string) error {
+	f.got = append(f.got, k, node, reason)
+	return f.fail
+}
+
 func wireScheduler(t testing.TB, f core.Scheduler) core.SchedulerClient {
 	return NewScheduler(wire(t, func(s *grpc.Server) { ServeScheduler(s, core.Dispatcher{Of: f}) }), core.Abilities(f))
 }
@@ -93,7 +98,7 @@ func TestScheduler(t *testing.T) {
 		want := map[core.SchedulerVerb][]any{
 			core.CallDescribe: {call.Key, call.Note, call.From}, core.CallFail: {call.Key, call.Reason}, core.CallDrain: {call.Node, call.Reason},
 			core.CallRequeue: {call.Key, call.Reason}, core.CallAnnotate: {call.Key, shown}, core.CallResume: {call.Node},
-			core.CallDown: {call.Node}, core.CallDrained: {"drained"},
+			core.CallDown: {call.Node}, core.CallDrained: {"drained"}, core.CallBlame: {call.Key, call.Node, call.Reason},
 		}
 		answers := map[core.SchedulerVerb]core.SchedulerReply{core.CallDescribe: {Job: &f.job}, core.CallDrained: {Drained: f.drained}}
 		e := genError.Draw(t, "error")

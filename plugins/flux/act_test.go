@@ -30,6 +30,24 @@ func TestFail(t *testing.T) {
 	checkError(t, p.Fail(t.Context(), key("no"), "x"), core.BadCall, "job id")
 }
 
+// TestBlame names a node's fault to the job's user, and leaves it to the prolog to end the job.
+func TestBlame(t *testing.T) {
+	p, b := adapter(t)
+	submitted(b, one, nil)
+	if err := p.Blame(t.Context(), key(oneF58), "node02", "cxi1 is gone\nsince 3"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"type":"weft"`, `"severity":1`, `"note":"node node02: cxi1 is gone since 3"`} {
+		if got := last(b.Events(one)); !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	b.End(one)
+	if err := p.Blame(t.Context(), key(oneF58), "node02", "x"); err != nil {
+		t.Errorf("a job that is over: %v", err)
+	}
+}
+
 func TestDrain(t *testing.T) {
 	p, b := adapter(t)
 	drained := func(want string) {

@@ -14,6 +14,8 @@ type spoken struct {
 	core.Phased
 	core.Scheduler
 	core.Annotator
+	core.Requeuer
+	core.Blamer
 }
 
 // TestConformance: the suite that every adapter must pass, with a broker that has a job.
@@ -33,7 +35,7 @@ func TestConformance(t *testing.T) {
 		}
 		calls = append(calls, c)
 	}
-	conformance.Test(t, func() any { return spoken{p, p, p, p} }, conformance.Site{
+	conformance.Test(t, func() any { return spoken{p, p, p, p, p, p} }, conformance.Site{
 		Calls: calls,
 		Job:   &conformance.Job{Run: core.Run{Key: key(oneF58), Fingerprint: core.Fingerprint{UID: 1000, Submitted: brokertest.First}}, Doomed: true},
 	})

@@ -24,6 +24,7 @@ var (
 	_ core.Scheduler     = (*Plugin)(nil)
 	_ core.Annotator     = (*Plugin)(nil)
 	_ core.Requeuer      = (*Plugin)(nil)
+	_ core.Blamer        = (*Plugin)(nil)
 	_ core.Downer        = (*Plugin)(nil)
 	_ core.DrainLister   = (*Plugin)(nil)
 	_ core.Resumer       = (*Plugin)(nil)

@@ -103,6 +103,12 @@ func (a *Adapter) Requeue(ctx context.Context, key core.Key, reason string) erro
 	return a.call(ctx, core.SchedulerCall{Verb: core.CallRequeue, Scheduler: key.Scheduler, Key: key, Reason: reason})
 }
 
+// Blame implements core.Blamer.
+func (a *Adapter) Blame(ctx context.Context, key core.Key, node, reason string) error {
+	call := core.SchedulerCall{Verb: core.CallBlame, Scheduler: key.Scheduler, Key: key, Node: node, Reason: reason}
+	return a.call(ctx, call)
+}
+
 // Annotate implements core.Annotator.
 func (a *Adapter) Annotate(ctx context.Context, key core.Key, g core.Grant) error {
 	return a.call(ctx, core.SchedulerCall{Verb: core.CallAnnotate, Scheduler: key.Scheduler, Key: key, Grant: &g})
