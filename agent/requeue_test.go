@@ -32,6 +32,7 @@ type speaking struct {
 	speaks         bool
 	hangs          bool
 	told           []string
+	blamed         []string
 }
 
 func (s *speaking) Parse(_ context.Context, call core.HookCall) (core.Intent, error) {
@@ -56,6 +57,33 @@ func (s *speaking) Requeue(ctx context.Context, key core.Key, reason string) err
 	}
 	s.told = append(s.told, key.Job+": "+reason)
 	return nil
+}
+
+func (s *speaking) Blame(_ context.Context, key core.Key, node, reason string) error {
+	s.blamed = append(s.blamed, key.Job+" on "+node+": "+reason)
+	return nil
+}
+
+// TestABlamedNode is named in the job's record, by root's prepare and by a fault of the node alone.
+func TestABlamedNode(t *testing.T) {
+	for _, c := range []struct {
+		reason core.Reason
+		uid    uint32
+		blamed bool
+	}{{core.NICFailed, 0, true}, {core.NICFailed, 7, false}, {core.PoolEmpty, 0, false}, {core.PolicyDenied, 0, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &speaking{}
+			a, _ := run(t, agent.Needs{
+				Authority: away{&authority{}, core.Errorf(c.reason, "cxi1 is gone")}, Hooks: map[string]core.Hooks{"s": s},
+				Requeuers: map[string]core.SchedulerClient{"s": core.Dispatcher{Of: s}},
+			})
+			call := core.HookCall{Scheduler: "s", Phase: "prolog", Began: time.Now().UnixNano(), Peer: core.Peer{UID: c.uid}}
+			reply, err := a.Hook(t.Context(), call)
+			if err != nil || (len(s.blamed) == 1 && s.blamed[0] == "1 on n1: "+string(reply.Stderr)) != c.blamed {
+				t.Errorf("%s for uid %d: blamed %q, the hook says %q, %v", c.reason, c.uid, s.blamed, reply.Stderr, err)
+			}
+		})
+	}
 }
 
 // TestAwayServersJobGoesBackIntoTheQueue: who judged acts, once a job, within the hook's limit, and whatever comes of it the hook's answer is the same.
