@@ -148,8 +148,8 @@ type Annotator interface {
 	Annotate(ctx context.Context, key Key, grant Grant) error
 }
 
-// Blamer is implemented by a scheduler whose record of a job can say that a node of it is at fault, and why. The agent of
-// that node calls it before the hook fails, which ends the job or puts it back. A job that is over is no error.
+// Blamer is implemented by a scheduler whose record of a job can say that a node of it is at fault, and why. The agent
+// of that node calls it before the hook fails, which ends the job or puts it back. A job that is over is no error.
 type Blamer interface {
 	Blame(ctx context.Context, key Key, node, reason string) error
 }

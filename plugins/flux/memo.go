@@ -37,7 +37,7 @@ func (p *Plugin) memo(ctx context.Context, id uint64, text any) error {
 	return p.link.call(ctx, "job-manager.memo", broker.AnyNode, object{"id": id, "memo": object{Exception: text}}, nil)
 }
 
-// seen is what of Weft's a job's eventlog has.
+// seen has the entries of a job's eventlog that are Weft's.
 type seen struct {
 	grants []annotation
 	memo   string // the last one; empty: none, or it was taken away
