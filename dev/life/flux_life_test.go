@@ -232,7 +232,7 @@ func (s *fluxSite) events(job, name string) (found []string) {
 func (s *fluxSite) prolog(job string, exit int, nodes ...string) (said string) {
 	for _, n := range nodes {
 		r := s.hook(n, flux.PhaseProlog, job)
-		if said += string(r.Stderr); r.Exit != exit {
+		if said += string(r.Stdout) + string(r.Stderr); r.Exit != exit {
 			s.w.Errorf("prolog of job %s on %s: exit %d, want %d: %s", job, n, r.Exit, exit, r.Stderr)
 		}
 	}

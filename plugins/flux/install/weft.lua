@@ -60,7 +60,7 @@ local function obey(lines, code)
     if code ~= 0 or #unset + #set == 0 then
         if code ~= 1 or #said == 0 then -- it died, for instance of a limit that the submitting shell handed on
             return false, "weft: " .. hook .. " ended with exit code " .. tostring(code) .. ": " .. (said[1] or "it says nothing")
-                .. "; see whether its user's limits let it run: flux run sh -c 'ulimit -a'"
+                .. "; see whether a limit is too low that the submitting shell hands on (ulimit -a)"
         end
         return false, table.concat(said, "; ")
     end
