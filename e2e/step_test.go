@@ -169,7 +169,7 @@ func (w *site) stepsThatAsk(job, own string) {
 	} {
 		run := []string{"srun", "--jobid=" + job, "-N2", "-n2", "--overlap", "sh", "-c", show}
 		ways := [][]string{append([]string{"env", "SLURM_NETWORK=" + c.network}, run...)}
-		if w.tellsNetwork() {
+		if w.release() >= "24.05" { // srun tells its nodes what --network says
 			ways = append(ways, append([]string{"srun", "--network=" + c.network}, run[1:]...))
 		}
 		for _, way := range ways {
@@ -193,17 +193,6 @@ func (w *site) stepsThatAsk(job, own string) {
 	if s := w.state(job); s != "RUNNING" {
 		w.t.Errorf("the job of steps that asked for more is %s", s)
 	}
-}
-
-// tellsNetwork reports whether srun tells its nodes what --network says: from 24.05 on.
-func (w *site) tellsNetwork() bool {
-	w.t.Helper()
-	var year, month int
-	text := w.mustRoot("srun", "--version")
-	if _, err := fmt.Sscanf(text, "slurm %d.%d", &year, &month); err != nil && !strings.HasPrefix(text, "slurm-wlm ") {
-		w.t.Fatalf("%q: %v", text, err)
-	}
-	return year >= 25 || year == 24 && month >= 5
 }
 
 // stepsThroughCrashes: the server and the agents know their steps again after they were killed. No VNI is on two live
