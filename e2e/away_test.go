@@ -123,9 +123,7 @@ func TestSlowController(t *testing.T) {
 		pause(t, 12*time.Second)
 		must(t, controller.Signal(syscall.SIGCONT))
 		for i, id := range ids {
-			// None is hurried: within two minutes of a job's last run slurmd may not run its Prolog. It forgets that run every
-			// two seconds at most (_clear_expired_job_states in slurm_cred.c, 22.05.8).
-			w.runsInTheEnd(id, w.path("out", fmt.Sprint("slow-", i)), func(string) {})
+			w.runsAfterAll(id, w.path("out", fmt.Sprint("slow-", i)))
 			if text := tail(w.path("out", fmt.Sprint("slow-", i)), 1<<14); strings.Contains(text, "server: no answer") {
 				t.Errorf("job %s: %s", id, text)
 			} else if strings.Contains(text, "weft: ") && !strings.Contains(text, "slurmctld") {

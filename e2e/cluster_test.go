@@ -114,7 +114,7 @@ SlurmctldPort=%[3]d
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket=%[1]s/munge/munge.socket
+AuthInfo=socket=%[1]s/munge/munge.socket,cred_expire=30
 CredType=cred/munge
 StateSaveLocation=%[1]s/state
 SlurmdSpoolDir=%[1]s/spool-%%n

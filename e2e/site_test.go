@@ -26,10 +26,9 @@ const nics = 2
 // site is a Slurm cluster with Weft: one server, an agent on each node, every plugin a process of its own.
 type site struct {
 	*cluster
-	port    int
-	boots   map[string]int       // how often a node has booted
-	hurried map[string]time.Time // when a job was, for the last time
-	server  user                 // who runs the server
+	port   int
+	boots  map[string]int // how often a node has booted
+	server user           // who runs the server
 	setup
 }
 
@@ -72,7 +71,7 @@ func newSite(t testing.TB, s setup) *site {
 		s.quarantine = "1s"
 	}
 	dir := folder(t)
-	w := &site{setup: s, boots: map[string]int{}, hurried: map[string]time.Time{}, server: user{name: "root"}}
+	w := &site{setup: s, boots: map[string]int{}, server: user{name: "root"}}
 	lines := slices.Clone(s.lines)
 	if s.spank && !s.hooked {
 		s.bare, w.bare = true, true
