@@ -14,6 +14,9 @@ import (
 
 const serverSocket = "server.sock"
 
+// daemonDir is DaemonDir, but in tests.
+var daemonDir = DaemonDir
+
 // Here is the run directory of this host's agent and the node's name: --dir is it, or holds it as agent. A simulated system has none.
 func (o *Options) Here() (rundir.Dir, string, bool) {
 	o.resolve()
@@ -48,18 +51,18 @@ func (o *Options) resolve() {
 	if _, err := os.Stat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if info, err := os.Stat(DaemonDir); err == nil && info.IsDir() {
-		o.Dir = DaemonDir
+	if info, err := os.Stat(daemonDir); err == nil && info.IsDir() {
+		o.Dir = daemonDir
 	}
 }
 
 // Socket is the path of the socket of a node's agent; of the server where node is empty.
 func (o *Options) Socket(node string) (string, error) {
 	if node == "" {
-		path := filepath.Join(o.Dir, serverSocket)
 		if err := o.There(); err != nil {
 			return "", err
 		}
+		path := filepath.Join(o.Dir, serverSocket)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && o.Begun() {
 			return "", core.Errorf(core.ServerAway, "%s: there is no socket, but an agent's folder", path).
 				WithRemedy("`journalctl -u weft-agent` tells whether the agent has started; for the system, ask on the server's host")
