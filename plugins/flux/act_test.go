@@ -213,3 +213,21 @@ func TestDown(t *testing.T) {
 	}
 	checkError(t, p.Down(t.Context(), "login1"), core.NotSupported, "login1")
 }
+
+// TestRanksThatRLacks has an instance whose R has no management node: ranks and names part there.
+func TestRanksThatRLacks(t *testing.T) {
+	p, b := adapter(t)
+	b.Hosts("", "n1", "n2")
+	b.Drain(2, "x")
+	b.Offline("1")
+	all, err := p.Drained(t.Context())
+	if err != nil || len(all) != 1 || all[0].Hosts != "n2" {
+		t.Errorf("drained: %+v, %v", all, err)
+	}
+	if err := p.Down(t.Context(), "n1"); err != nil {
+		t.Errorf("n1: %v", err)
+	}
+	if err := p.Down(t.Context(), "n2"); err == nil {
+		t.Error("n2 is down")
+	}
+}

@@ -2,6 +2,7 @@ package flux
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,15 +21,15 @@ func (p *Plugin) Drain(ctx context.Context, node, reason string) error {
 	}
 	// The question comes first: Flux takes a new reason for a node that is drained without one (check_draininfo_idset
 	// in drain.c, 0.88.0).
-	was, known, err := p.drained(ctx, node)
+	was, is, err := p.drained(ctx, node)
 	if err != nil {
 		return p.away("node "+node, err)
 	}
-	if known && !replaceable(was) {
+	if is && !replaceable(was) {
 		return nil
 	}
 	drain := object{"targets": node, "reason": core.DrainPrefix + core.OneLine(reason, "its NICs are at fault")}
-	if known {
+	if is {
 		drain["mode"] = "overwrite" // without it a node that is drained already is EEXIST
 	}
 	// Only rank 0 knows of drained nodes; from another's socket AnyNode finds no such service.
@@ -44,11 +45,11 @@ func (p *Plugin) Resume(ctx context.Context, node string) error {
 	if err := core.CheckName("node", node, core.MaxNodeName); err != nil {
 		return err
 	}
-	was, known, err := p.drained(ctx, node)
+	was, is, err := p.drained(ctx, node)
 	if err != nil {
 		return p.away("node "+node, err)
 	}
-	if !known || !strings.HasPrefix(was, core.DrainPrefix) {
+	if !is || !strings.HasPrefix(was, core.DrainPrefix) {
 		return nil
 	}
 	return p.away("node "+node+": undrain", p.link.call(ctx, "resource.undrain", 0, object{"targets": node}, nil))
@@ -60,12 +61,12 @@ func replaceable(reason string) bool {
 }
 
 // drained is the reason for which a node is drained.
-func (p *Plugin) drained(ctx context.Context, node string) (reason string, known bool, err error) {
+func (p *Plugin) drained(ctx context.Context, node string) (reason string, is bool, err error) {
 	s, names, err := p.status(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	if !slices.Contains(names, node) {
+	if !known(names, node) {
 		return "", false, p.lacks(node)
 	}
 	for ranks, d := range s.Drain {
@@ -106,7 +107,7 @@ func (p *Plugin) Down(ctx context.Context, node string) error {
 	if err != nil {
 		return p.away("node "+node, err)
 	}
-	if !slices.Contains(names, node) {
+	if !known(names, node) {
 		return p.lacks(node)
 	}
 	if s.Offline != "" {
@@ -124,32 +125,40 @@ type status struct {
 		Timestamp float64 `json:"timestamp"` // seconds since 1970
 	} `json:"drain"`
 	Offline string `json:"offline"` // ranks
+	Exclude string `json:"exclude"` // ranks that run no jobs
 }
 
 // status is the instance's, with the names of its ranks.
-func (p *Plugin) status(ctx context.Context) (s status, names []string, err error) {
+func (p *Plugin) status(ctx context.Context) (s status, names map[int]string, err error) {
 	if err := p.link.call(ctx, "resource.status", 0, struct{}{}, &s); err != nil {
 		return s, nil, err
 	}
-	list, err := hostlist.Parse(s.R.hosts())
-	if err != nil {
-		return s, nil, err
-	}
-	names, err = list.ExpandMax(maxIDs) // the instance's R has every rank
+	names, _, err = s.R.byRank()
 	return s, names, err
 }
 
+func known(names map[int]string, node string) bool {
+	for _, name := range names {
+		if name == node {
+			return true
+		}
+	}
+	return false
+}
+
 // among reports whether node is one of ranks.
-func among(names []string, ranks, node string) (bool, error) {
+func among(names map[int]string, ranks, node string) (bool, error) {
 	on, err := members(names, ranks)
 	return slices.Contains(on, node), err
 }
 
 // members are the nodes of ranks.
-func members(names []string, ranks string) (on []string, err error) {
+func members(names map[int]string, ranks string) (on []string, err error) {
 	spans, err := parseIDs(ranks)
-	for _, s := range spans {
-		on = append(on, names[min(s.low, len(names)):min(s.high+1, len(names))]...)
+	for _, rank := range slices.Sorted(maps.Keys(names)) {
+		if within(spans, rank) {
+			on = append(on, names[rank])
+		}
 	}
 	return on, err
 }

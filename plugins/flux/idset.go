@@ -2,6 +2,7 @@ package flux
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,4 +52,8 @@ func count(spans []span) int {
 		n += s.high - s.low + 1
 	}
 	return n
+}
+
+func within(spans []span, id int) bool {
+	return slices.ContainsFunc(spans, func(s span) bool { return s.low <= id && id <= s.high })
 }

@@ -67,27 +67,41 @@ func (p *Plugin) askCores(ctx context.Context) map[string]int {
 	return all
 }
 
-// cores are those on each node. The names in nodelist belong to the ranks in ascending order.
+// cores are those on each node.
 func (r *resources) cores() (map[string]int, error) {
-	if r.Version != 1 {
-		return nil, fmt.Errorf("R: %w: %d", errVersion, r.Version)
+	names, cores, err := r.byRank()
+	if err != nil {
+		return nil, err
 	}
-	cores := map[int]int{}
+	on := map[string]int{} // several brokers may call their host by one name
+	for rank, n := range cores {
+		on[names[rank]] += n
+	}
+	return on, nil
+}
+
+// byRank are the node of each rank and its cores. The names in nodelist belong to the ranks in ascending order; an
+// instance's R may leave ranks out, such as that of a management node.
+func (r *resources) byRank() (names map[int]string, cores map[int]int, err error) {
+	if r.Version != 1 {
+		return nil, nil, fmt.Errorf("R: %w: %d", errVersion, r.Version)
+	}
+	cores = map[int]int{}
 	for _, e := range r.Execution.Lite {
 		ranks, err := parseIDs(e.Rank)
 		if err != nil {
-			return nil, fmt.Errorf("R: its ranks: %w", err)
+			return nil, nil, fmt.Errorf("R: its ranks: %w", err)
 		}
 		n := 0
 		if text := e.Children["core"]; text != "" {
 			set, err := parseIDs(text)
 			if err != nil {
-				return nil, fmt.Errorf("R: its cores: %w", err)
+				return nil, nil, fmt.Errorf("R: its cores: %w", err)
 			}
 			n = count(set)
 		}
 		if len(cores)+count(ranks) > maxNodes {
-			return nil, fmt.Errorf("R: it has more than %d ranks", maxNodes)
+			return nil, nil, fmt.Errorf("R: it has more than %d ranks", maxNodes)
 		}
 		for _, s := range ranks {
 			for rank := s.low; rank <= s.high; rank++ {
@@ -97,18 +111,18 @@ func (r *resources) cores() (map[string]int, error) {
 	}
 	list, err := hostlist.Parse(r.hosts())
 	if err != nil {
-		return nil, fmt.Errorf("R: its nodelist: %w", err)
+		return nil, nil, fmt.Errorf("R: its nodelist: %w", err)
 	}
-	names, err := list.ExpandMax(maxNodes)
+	hosts, err := list.ExpandMax(maxNodes)
 	if err != nil {
-		return nil, fmt.Errorf("R: its nodelist: %w", err)
+		return nil, nil, fmt.Errorf("R: its nodelist: %w", err)
 	}
-	if len(names) != len(cores) || len(names) == 0 {
-		return nil, fmt.Errorf("R: it has %d ranks and names %d nodes", len(cores), len(names))
+	if len(hosts) != len(cores) || len(hosts) == 0 {
+		return nil, nil, fmt.Errorf("R: it has %d ranks and names %d nodes", len(cores), len(hosts))
 	}
-	on := map[string]int{} // several brokers may call their host by one name
+	names = make(map[int]string, len(hosts))
 	for i, rank := range slices.Sorted(maps.Keys(cores)) {
-		on[names[i]] += cores[rank]
+		names[rank] = hosts[i]
 	}
-	return on, nil
+	return names, cores, nil
 }

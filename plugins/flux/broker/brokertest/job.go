@@ -11,9 +11,11 @@ import (
 type instance struct {
 	jobs    map[uint64]*job
 	clock   float64
-	hosts   []string // by rank
+	hosts   []string // by rank; empty: the instance's R lacks it
 	drained map[int]string
 	offline string // ranks
+	exclude string // ranks
+	jobtap  []string
 	attrs   map[string]string
 }
 
@@ -33,9 +35,10 @@ const First = 1795817734
 func (i *instance) init() {
 	i.jobs, i.clock, i.drained, i.attrs = map[uint64]*job{}, First, map[int]string{}, map[string]string{}
 	i.hosts = []string{"node01", "node02"}
+	i.jobtap = []string{".history", "perilog.so"}
 }
 
-// Hosts are the names of the instance's nodes, by rank.
+// Hosts are the names of the instance's nodes, by rank; the instance's R lacks the rank of an empty one.
 func (b *Broker) Hosts(hosts ...string) { b.locked(func() { b.instance.hosts = hosts }) }
 
 // Attr sets a broker's attribute.
@@ -104,6 +107,12 @@ func (b *Broker) Drain(rank int, reason string) {
 
 // Undrain brings a rank back as an administrator does.
 func (b *Broker) Undrain(rank int) { b.locked(func() { delete(b.instance.drained, rank) }) }
+
+// Exclude says which ranks run no jobs.
+func (b *Broker) Exclude(ranks string) { b.locked(func() { b.instance.exclude = ranks }) }
+
+// Jobtap says which plugins the job manager has loaded.
+func (b *Broker) Jobtap(names ...string) { b.locked(func() { b.instance.jobtap = names }) }
 
 // Offline says which ranks have no broker.
 func (b *Broker) Offline(ranks string) { b.locked(func() { b.instance.offline = ranks }) }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 )
 
@@ -53,7 +52,7 @@ var services = map[string]service{
 	"resource.undrain":            {true, of((*client).undrain)},
 	"resource.status":             {false, (*client).status},
 	"attr.get":                    {false, of((*client).attr)},
-	"broker.getenv":               {true, func(*client, *broker.Message, []byte) (any, *no) { return object{"env": object{}}, nil }},
+	"job-manager.jobtap":          {true, of((*client).jobtap)},
 	"config.get":                  {false, func(c *client, _ *broker.Message, _ []byte) (any, *no) { return c.b.config, nil }},
 }
 
@@ -224,13 +223,26 @@ func (c *client) status(*broker.Message, []byte) (any, *no) {
 	for rank, reason := range i.drained {
 		drained[strconv.Itoa(rank)] = object{"timestamp": 1.5, "reason": reason}
 	}
-	last := strconv.Itoa(len(i.hosts) - 1)
+	var lite []any
+	var nodes []string
+	for rank, host := range i.hosts {
+		if host != "" {
+			lite, nodes = append(lite, Lite(strconv.Itoa(rank), "0-3")), append(nodes, host)
+		}
+	}
 	return object{
-		"R": object{"version": 1, "execution": object{
-			"R_lite": []any{object{"rank": "0-" + last, "children": object{"core": "0-3"}}}, "nodelist": []string{hostlist.Fold(i.hosts)},
-		}},
-		"drain": drained, "online": "0-" + last, "offline": i.offline, "exclude": "", "torpid": "",
+		"R":     object{"version": 1, "execution": object{"R_lite": lite, "nodelist": nodes}},
+		"drain": drained, "online": "0-" + strconv.Itoa(len(i.hosts)-1), "offline": i.offline, "exclude": i.exclude, "torpid": "",
 	}, nil
+}
+
+func (c *client) jobtap(_ *broker.Message, req struct {
+	Only bool `json:"query_only"`
+}) (any, *no) {
+	if !req.Only {
+		return nil, &no{syscall.EPROTO, ""}
+	}
+	return object{"plugins": c.b.instance.jobtap}, nil
 }
 
 func (c *client) attr(_ *broker.Message, req struct {
