@@ -3,6 +3,7 @@ package pbs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,20 +23,37 @@ func (p *Plugin) Qmgr(ctx context.Context, directive string) ([]byte, error) {
 // hookLimit is within how many seconds the hook file answers PBS, whatever weft-hook does.
 const hookLimit = 10
 
-// Check looks for what in PBS's own configuration stands in Weft's way.
+// conf is where PBS's programs look for their configuration, without PBS_CONF_FILE.
+const conf = "/etc/pbs.conf"
+
+// Check looks for what in PBS's own configuration stands in Weft's way, and at MOM's copy of the hook where one runs.
 func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	if _, err := p.jobs(ctx); err != nil {
 		e := core.AsError(err)
 		return []core.Finding{{Severity: core.Critical, What: "pbs_server does not answer", Evidence: e.What, Remedy: e.Remedy}}, nil
 	}
-	site, err := install.Ask(ctx, p.Qmgr)
-	if err != nil {
-		e := core.AsError(err)
-		return []core.Finding{{
-			Severity: core.Notice, What: "pbs_server answers, and its hooks cannot be seen from here", Evidence: e.What, Remedy: "run `weft init pbs` as root on pbs_server's host",
-		}}, nil
+	home := install.Home(conf)
+	var all []core.Finding
+	if home != "" {
+		all = install.Mom{Home: home, Labels: []string{p.name, "pbs"}}.Look()
 	}
-	return findings(site), nil
+	site, err := install.Ask(ctx, p.Qmgr)
+	switch e := core.AsError(err); {
+	case err == nil:
+		all = append(all, findings(site)...)
+		if slices.ContainsFunc(all, func(f core.Finding) bool { return f.Severity != core.Good }) {
+			all = slices.DeleteFunc(all, func(f core.Finding) bool { return f.Severity == core.Good })
+		}
+	case home == "":
+		all = []core.Finding{{
+			Severity: core.Notice, What: "pbs_server answers, and its hooks cannot be seen from here", Evidence: e.What, Remedy: "run `weft init pbs` as root on pbs_server's host",
+		}}
+	case len(all) == 0:
+		all = []core.Finding{{
+			Severity: core.Good, What: "pbs_server answers, and MOM on this node has Weft's hook", Evidence: home + "/mom_priv/hooks",
+		}}
+	}
+	return all, nil
 }
 
 func findings(s *install.Site) []core.Finding {
