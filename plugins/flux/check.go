@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,7 +42,8 @@ const prologTimeout = 30 * time.Minute
 // usualWait is how long the prolog's scriptlet tries again, as `weft init flux` writes it when it is told nothing else.
 const usualWait = 10 * time.Minute
 
-// Check looks at the rights that Weft has with the broker, and for what in Flux's configuration stands in its way.
+// Check looks at the rights that Weft has with the broker, at what the job manager has loaded, and at the files that
+// Flux and the job shell find on the broker's node.
 func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.patient)
 	defer cancel()
@@ -51,26 +51,25 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	add := func(s core.Severity, what, evidence, remedy string) {
 		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: remedy})
 	}
-	// Owners alone may ask for the broker's environment; nothing changes by it.
-	err := p.link.call(ctx, "broker.getenv", broker.AnyNode, object{"names": []string{"PATH"}}, nil)
+	// Owners alone may ask for what is loaded.
+	loaded, err := p.loaded(ctx)
 	if e := core.AsError(p.away("broker", err)); isFault(err, syscall.EPERM) {
 		add(core.Critical, "the broker takes Weft for a guest: it tells no jobs, ends none and drains no node", e.What, e.Remedy)
 	} else if e != nil {
 		add(core.Critical, "no Flux broker answers", e.What, e.Remedy)
 		return all, nil
 	}
-	level, err := p.attribute(ctx, "instance-level")
-	socket, err2 := p.attribute(ctx, "local-uri")
-	if err := cmp.Or(err, err2); err != nil {
+	at, err := p.where(ctx)
+	if err != nil {
 		return all, unless(len(all) > 0, p.away("broker's attributes", err))
 	}
-	if level != "0" {
-		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+level, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
+	if at.level != "0" {
+		add(core.Critical, "the broker is one of a sub-instance, whose jobs are no jobs of the system", "instance-level = "+at.level, "set `"+fieldURI+"` to the system instance's socket, "+broker.SystemURI)
 	}
-	if socket != p.settings.uri {
+	if at.socket != p.settings.uri {
 		add(core.Critical, "the broker spells its socket in another way: a job's shell takes it for an instance that Weft does not serve, "+
-			"so the job has no network", "local-uri = "+socket+", and `"+fieldURI+"` is "+p.settings.uri,
-			"set `"+fieldURI+"` to the broker's local-uri, and run `weft init flux --write --uri "+socket+"` on every node")
+			"so the job has no network", "local-uri = "+at.socket+", and `"+fieldURI+"` is "+p.settings.uri,
+			"set `"+fieldURI+"` to the broker's local-uri, and run `weft init flux --write --uri "+at.socket+"` on every node")
 	}
 	var c fluxConfig
 	var raw json.RawMessage
@@ -81,20 +80,14 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		add(core.Warning, "Flux's configuration is not understood, so nothing is said of it", "its job-manager, exec or cray-slingshot is not of flux-core 0.88's form", "compare it with docs/flux.md")
 		return all, nil
 	}
-	all = append(all, p.configured(c)...)
+	all = append(all, p.configured(c, loaded)...)
+	if at.jobs {
+		all = append(all, p.installed(c, at)...)
+	}
 	if len(all) == 0 {
 		add(core.Good, "the broker answers its owner, and its hooks are set", "job-manager.prolog, epilog and housekeeping", "")
 	}
 	return all, nil
-}
-
-// attribute of the broker.
-func (p *Plugin) attribute(ctx context.Context, name string) (string, error) {
-	var answer struct {
-		Value string `json:"value"`
-	}
-	err := p.link.call(ctx, "attr.get", broker.AnyNode, object{"name": name}, &answer)
-	return answer.Value, err
 }
 
 // unless is err, but where there is something to tell already: an error would hide it.
@@ -105,34 +98,49 @@ func unless(told bool, err error) error {
 	return err
 }
 
-// configured judges Flux's configuration.
-func (p *Plugin) configured(c fluxConfig) []core.Finding {
+// hook is one of those in which Weft takes part.
+type hook struct {
+	name string
+	is   *perilog
+	miss string // what follows where Flux does not run it
+	how  core.Severity
+}
+
+func (c *fluxConfig) hooks() []hook {
+	return []hook{
+		{PhaseProlog, c.JobManager.Prolog, "no job gets a VNI, and each fails", core.Critical},
+		{PhaseEpilog, c.JobManager.Epilog, "services stay until the server learns of the job's end", core.Warning},
+		{PhaseHousekeeping, c.JobManager.Housekeeping, "what the epilog leaves behind waits for the agent alone", core.Notice},
+	}
+}
+
+// configured judges Flux's configuration, and the plugins that the job manager has loaded; nil: it does not say.
+func (p *Plugin) configured(c fluxConfig, loaded map[string]bool) []core.Finding {
 	var all []core.Finding
 	add := func(s core.Severity, what, evidence, remedy string) {
 		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: remedy})
 	}
 	const remedy = "`weft init flux` prints the lines; then `flux config reload`"
-	loaded := map[string]bool{}
+	named := map[string]bool{}
 	for _, l := range c.JobManager.Plugins {
-		loaded[path.Base(l.Load)] = true
+		named[path.Base(l.Load)] = true
 	}
-	if loaded["cray-slingshot.so"] || c.Slingshot["cxi-enable"] == true {
+	if loaded == nil {
+		loaded = named
+	}
+	if loaded["cray-slingshot.so"] || named["cray-slingshot.so"] || c.Slingshot["cxi-enable"] == true {
 		add(core.Critical, "flux-coral2 gives out VNIs by itself, beside Weft: two jobs can get one VNI", "cray-slingshot.so is loaded, or cray-slingshot.cxi-enable is true",
 			"take both out of Flux's configuration, and `flux jobtap remove cray-slingshot.so`")
 	}
-	if !loaded["perilog.so"] {
-		add(core.Critical, "Flux runs no prolog: no job gets a VNI, and each fails", "job-manager.plugins has no perilog.so", remedy)
+	switch {
+	case !loaded["perilog.so"] && named["perilog.so"]:
+		add(core.Critical, "Flux runs no prolog: no job gets a VNI, and each fails", "perilog.so is in job-manager.plugins, and is not loaded", "`flux jobtap load perilog.so`, as the instance's owner")
+	case !loaded["perilog.so"]:
+		add(core.Critical, "Flux runs no prolog: no job gets a VNI, and each fails", "perilog.so is not loaded, and job-manager.plugins does not name it", remedy+"; `flux jobtap load perilog.so`")
+	case !named["perilog.so"]:
+		add(core.Warning, "Flux runs no prolog after its next start: no job will get a VNI, and each will fail", "perilog.so is loaded, and job-manager.plugins does not name it", remedy)
 	}
-	for _, h := range []struct {
-		name string
-		is   *perilog
-		miss string
-		how  core.Severity
-	}{
-		{PhaseProlog, c.JobManager.Prolog, "no job gets a VNI, and each fails", core.Critical},
-		{PhaseEpilog, c.JobManager.Epilog, "services stay until the server learns of the job's end", core.Warning},
-		{PhaseHousekeeping, c.JobManager.Housekeeping, "what the epilog leaves behind waits for the agent alone", core.Notice},
-	} {
+	for _, h := range c.hooks() {
 		if h.is == nil || len(h.is.Command) == 0 && c.Exec.IMP == "" {
 			add(h.how, "Flux runs no "+h.name+": "+h.miss, "job-manager."+h.name+" has no command, and exec.imp is not set", remedy)
 		} else if h.name != PhaseHousekeeping && !h.is.PerRank {

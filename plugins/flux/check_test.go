@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plugins/flux/broker/brokertest"
 )
 
 // asInstalled is Flux's configuration as `weft init flux` would have it.
@@ -28,26 +29,34 @@ func TestCheck(t *testing.T) {
 		{"flux-coral2 beside", strings.Replace(asInstalled, `{"load":"perilog.so"}`, `{"load":"perilog.so"},{"load":"/usr/lib/flux/cray-slingshot.so"}`, 1)},
 		{"of another form", `{"job-manager":7}`},
 	} {
-		p, b := adapter(t)
+		p, b := manager(t)
 		b.Configure(json.RawMessage(c.config))
 		report(t, &out, c.name, p)
 	}
-	p, b := adapter(t)
+	p, b := manager(t)
 	b.Configure(json.RawMessage(asInstalled))
 	b.Attr("instance-level", "1")
 	report(t, &out, "a sub-instance", p)
-	p, b = adapter(t)
+	p, b = manager(t)
 	b.Configure(json.RawMessage(asInstalled))
 	b.Attr("local-uri", "local:///var/run/flux/local")
 	report(t, &out, "a socket by another path", p)
-	p, b = adapter(t)
+	p, b = manager(t)
 	b.Configure(json.RawMessage(asInstalled))
 	b.OwnedBy(stranger)
 	report(t, &out, "a guest", p)
-	p, b = adapter(t)
+	p, b = manager(t)
 	b.Stop()
 	report(t, &out, "no broker", p)
 	golden(t, "check", out.String())
+}
+
+// manager is a plugin on a node that runs no jobs, where no file is looked at.
+func manager(t *testing.T) (wired, *brokertest.Broker) {
+	t.Helper()
+	p, b := adapter(t)
+	b.Exclude("0")
+	return p, b
 }
 
 func report(t *testing.T, out *strings.Builder, name string, p wired) {

@@ -21,17 +21,21 @@ var epilogText string
 //go:embed weft.lua
 var luaText string
 
+// template of a prolog, epilog or housekeeping scriptlet.
+func template(phase string) string {
+	if phase == "prolog" {
+		return prologText
+	}
+	return epilogText
+}
+
 // scriptlet is the text of a prolog, epilog or housekeeping scriptlet.
 func (o Options) scriptlet(phase string) []byte {
-	text := epilogText
-	if phase == "prolog" {
-		text = prologText
-	}
 	call := `"$hook"`
 	if o.Dir != "" {
 		call += " --dir " + quote(o.Dir)
 	}
-	return plan.Sealed("#", o.fill(text, map[string]string{
+	return plan.Sealed("#", o.fill(template(phase), map[string]string{
 		"PHASE": phase, "HOOK": quote(o.Hook), "CALL": call + " " + o.Scheduler + " " + phase, "WAIT": fmt.Sprint(int(o.Wait / time.Second)),
 	}))
 }
