@@ -3,11 +3,14 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
@@ -16,7 +19,16 @@ import (
 	"github.com/weft-hpc/weft/hook/listener"
 )
 
-// reader is a server whose writer only looks, and remembers how long each look took.
+// spent is the processor time of this thread: other work on the machine is not in it.
+func spent() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		panic(err)
+	}
+	return time.Duration(t.Nano())
+}
+
+// reader is a server whose writer only looks, and remembers the processor time of each look.
 type reader struct {
 	*Verbs
 	mu    sync.Mutex
@@ -98,11 +110,12 @@ func read(tb testing.TB, nodes, jobs, held int) *reader {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 		for w := range s.queue {
 			r.mu.Lock()
-			began := time.Now()
+			began := spent()
 			w.look(m)
-			r.looks = append(r.looks, time.Since(began))
+			r.looks = append(r.looks, spent()-began)
 			r.mu.Unlock()
 		}
 	}()
@@ -128,7 +141,7 @@ func key(serial int) core.Key {
 	return core.Key{JobID: core.JobID{Scheduler: "s", Job: fmt.Sprint(serial)}}
 }
 
-// least is for each look of a verb the shortest time of two tries, since the machine does other work too.
+// least is for each look of a verb the shortest time of two tries: a look may pay for the collection of garbage.
 func least(a, b []time.Duration) []time.Duration {
 	if a == nil {
 		return b
@@ -139,7 +152,7 @@ func least(a, b []time.Duration) []time.Duration {
 	return a
 }
 
-// timed is how long each look of f took.
+// timed is the processor time of each look of f.
 func (r *reader) timed(f func()) []time.Duration {
 	r.mu.Lock()
 	r.looks = nil
@@ -200,23 +213,24 @@ func (r *reader) rows(tb testing.TB, verb string, args JobArgs, pages int) (rows
 	return rows
 }
 
-// No verb keeps the writer for long: it looks at large things in parts. The time of one look at everything is the
-// measure, and of several tries the shortest counts.
+// No verb keeps the writer for long: it looks at large things in parts. The processor time of one look at everything is
+// the measure, and of several tries the shortest counts.
 func TestNoReaderKeepsTheWriter(t *testing.T) {
 	r := read(t, 2784, 10_000, 20_000)
 	all := time.Hour
 	for range 3 {
-		began := time.Now()
-		err := r.Server.Look(t.Context(), func(m *engine.Machine) {
-			for range m.Reservations(0) {
-			}
-			for range m.Nodes("") {
+		one := r.timed(func() {
+			err := r.Server.Look(t.Context(), func(m *engine.Machine) {
+				for range m.Reservations(0) {
+				}
+				for range m.Nodes("") {
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = min(all, time.Since(began))
+		all = min(all, one[0])
 	}
 	for _, e := range each {
 		t.Run(e.name, func(t *testing.T) {
