@@ -13,10 +13,11 @@ if [ ! -x "$hook" ]; then
 fi
 child=
 trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 143' TERM INT HUP
-now() { # seconds since the boot, whatever the clock does; without /proc those of the clock
-	{ read -r up rest </proc/uptime; } 2>/dev/null && echo "${up%.*}" || date +%s
+now() { # sets now to the seconds since the boot, whatever the clock does; without /proc to those of the clock
+	{ read -r now rest </proc/uptime; } 2>/dev/null && now=${now%.*} || now=$(date +%s)
 }
-began=$(now)
+now
+began=$now
 pause=1
 paused=0
 while :; do
@@ -26,7 +27,8 @@ while :; do
 	code=$?
 	child=
 	[ "$code" -eq 75 ] || exit "$code"
-	if [ "$paused" -ge "$patience" ] || [ $(($(now) - began)) -ge "$patience" ]; then
+	now
+	if [ "$paused" -ge "$patience" ] || [ $((now - began)) -ge "$patience" ]; then
 		echo "weft: job $FLUX_JOB_ID waited ${patience}s in vain and will end; this node is not at fault" >&2
 		exit 0
 	fi
