@@ -84,7 +84,7 @@ cover: ## show how much of the code the tests reach
 fuzz: ## fuzz every parser for a while each (FUZZTIME=10s)
 	@failed=; for pkg in $$(go list ./...); do \
 		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || failed="$$failed $$target"; \
+			echo "$$pkg $$target"; scripts/fuzz.sh $$pkg $$target $(FUZZTIME) || failed="$$failed $$target"; \
 		done; \
 	done; \
 	if [ -n "$$failed" ]; then \
