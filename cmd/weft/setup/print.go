@@ -74,7 +74,7 @@ func (s shown) print(w io.Writer, g guide) {
 	if len(s.Findings) > 0 {
 		fmt.Fprintln(w)
 	}
-	if len(s.Changes) == 0 {
+	if p := (plan.Plan{Findings: s.Findings}); len(s.Changes) == 0 && !p.Refused() {
 		fmt.Fprintln(w, g.none)
 	}
 	for _, c := range s.Changes {

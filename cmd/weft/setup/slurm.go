@@ -158,9 +158,8 @@ func afterSlurm(p *install.Plan, i install.Options, remove bool) string {
 	case remove:
 		return "Run this on every node that has the hook files; then Weft itself can go."
 	case i.Files && i.Spank != nil:
-		return "Compile the plugin once for each release of Slurm, where its slurm/spank.h is:\n  cc -O2 -Wall -shared -fPIC -o " +
-			i.Spank.Plugin + " " + filepath.Join(i.Hooks, install.SourceFile) + "\n\nThen bring it to the login and submit hosts, and to every node with the hook " +
-			"files. Run this without --files when all have it."
+		return "Compile the plugin once for each release of Slurm, where its slurm/spank.h is:\n  " + i.Compile() +
+			"\n\nThen bring it to the login and submit hosts, and to every node with the hook files. Run this without --files when all have it."
 	case i.Spank != nil:
 		return "New steps obey plugstack.conf already. Run `scontrol reconfigure` now, for Epilog. Then run `weft doctor` on each node."
 	case i.Files:

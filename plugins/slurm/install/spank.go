@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/slurm/stack"
@@ -47,13 +48,23 @@ func (o Options) line() string {
 	return line + " hook=" + o.Hook
 }
 
+// Compile is the command that makes the plugin of its source.
+func (o Options) Compile() string {
+	return fmt.Sprintf("mkdir -p %s && cc -O2 -Wall -shared -fPIC -o %s %s", filepath.Dir(o.Spank.Plugin), o.Spank.Plugin,
+		filepath.Join(o.Hooks, SourceFile))
+}
+
 // spank plans the line of plugstack.conf and judges the plugin.
 func (p *Plan) spank(o Options, c *conf) {
 	p.plugin(o, c)
 	path := stacked(c)
 	now, base, err := bare(path)
 	if err != nil {
-		p.Add(plan.Refusal, "plugstack.conf", "", "%v", err)
+		remedy := ""
+		if e, ok := errors.AsType[*core.Error](err); ok {
+			remedy = e.Known()
+		}
+		p.Add(plan.Refusal, "plugstack.conf", remedy, "%v", err)
 		return
 	}
 	all, err := stack.ReadWith(path, base)
@@ -88,7 +99,8 @@ func (p *Plan) spank(o Options, c *conf) {
 	if !bytes.Equal(text, now) {
 		p.Add(plan.Warning, "plugstack.conf",
 			"bring it to the login and submit hosts first, then to every node, and only then write the line",
-			"where %s is missing, sbatch, srun and salloc refuse to start, and a node takes no step", o.Spank.Plugin)
+			"where %s is missing, sbatch, srun and salloc refuse to start, no step starts on a node, and Slurm drains it "+
+				"at its first batch job", o.Spank.Plugin)
 		ch := plan.Change{Path: path, Text: text, Was: now, Site: now != nil}
 		if now == nil {
 			ch.Mode = 0o644
@@ -116,8 +128,8 @@ func bare(path string) (now, base []byte, err error) {
 // plugin judges weft.so.
 func (p *Plan) plugin(o Options, c *conf) {
 	path := o.Spank.Plugin
-	build := fmt.Sprintf("`weft init slurm --spank --files --write` writes the source; then, with the slurm/spank.h of "+
-		"this Slurm: cc -O2 -Wall -shared -fPIC -o %s %s", path, filepath.Join(o.Hooks, SourceFile))
+	build := "`weft init slurm --spank --files --write` writes the source; then, with the slurm/spank.h of this Slurm: " +
+		o.Compile()
 	built, err := o.Spank.Built(path)
 	if err != nil {
 		if o.Files {
