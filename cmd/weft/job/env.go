@@ -73,7 +73,7 @@ within a Flux job shares the services of the outermost job.`,
 // shownEnv has the network variables of this shell, and the job that they belong to.
 type shownEnv struct {
 	Job       string     `json:"job"`                 // the job around this shell, with the jobs around it; empty: none
-	From      string     `json:"from,omitempty"`      // whose reservation it is
+	From      string     `json:"from,omitempty"`      // whose reservation it is; empty: unknown
 	Inherited bool       `json:"inherited"`           // the reservation is of a job around it
 	Variables []shownVar `json:"variables,omitempty"` // those that are set
 }
@@ -96,14 +96,16 @@ func showEnv(getenv func(string) string) shownEnv {
 		}
 		s.Variables = append(s.Variables, shownVar{v.Name, value})
 	}
-	s.Job = cmp.Or(getenv("FLUX_JOB_ID"), getenv("SLURM_JOB_ID"))
-	s.From = s.Job
-	if path := strings.Trim(getenv("FLUX_JOB_ID_PATH"), "/"); path != "" {
-		s.Job = "/" + path
-		s.From, _, s.Inherited = strings.Cut(path, "/")
-	}
-	if len(s.Variables) == 0 {
-		s.From, s.Inherited = "", false
+	flux, path, from := getenv("FLUX_JOB_ID"), getenv("FLUX_JOB_ID_PATH"), getenv("WEFT_FROM")
+	s.Job = cmp.Or(path, flux, getenv("SLURM_JOB_ID"))
+	switch {
+	case len(s.Variables) == 0:
+	case flux != "": // `flux start` begins a new path, so the path alone does not tell
+		s.From, s.Inherited = from, from != flux || strings.Count(path, "/") > 1
+	case s.Job != "":
+		s.From = s.Job
+	default: // the first shell of an instance
+		s.From, s.Inherited = from, from != ""
 	}
 	return s
 }
@@ -114,6 +116,10 @@ func printShownEnv(w io.Writer, s shownEnv) {
 		fmt.Fprintln(w, "this shell is of no job and has no network of a job's")
 	case len(s.Variables) == 0:
 		fmt.Fprintf(w, "job %s: this shell has no network of it\n", s.Job)
+	case s.Inherited && s.Job == "":
+		fmt.Fprintf(w, "this shell has the network of job %s\n", s.From)
+	case s.Inherited && s.From == "":
+		fmt.Fprintf(w, "job %s: it has the network of the instance around it, or another that Weft did not give\n", s.Job)
 	case s.Inherited:
 		fmt.Fprintf(w, "job %s: inherited from job %s, whose services on this node it shares\n", s.Job, s.From)
 	case s.Job == "":

@@ -15,6 +15,7 @@ func TestInherited(t *testing.T) {
 	plain := []string{
 		"SLINGSHOT_DEVICES=cxi0,cxi1", "SLINGSHOT_SVC_IDS=7,9", "SLINGSHOT_TCS=0xa", "SLINGSHOT_VNIS=1024,1030",
 	}
+	served := append(slices.Clip(plain), "WEFT_FROM=ƒ2")
 	first := []string{"SLINGSHOT_SVC_IDS=1,1", "SLINGSHOT_VNIS=1024,1030"}
 	for name, c := range map[string]struct {
 		process []string // the environment of the shell, a copy of the first broker's
@@ -23,7 +24,7 @@ func TestInherited(t *testing.T) {
 		want    []string
 	}{
 		"a job of flux alloc":              {nil, plain, "/ƒ2/ƒ9", plain},
-		"flux start in flux alloc":         {nil, plain, "/ƒ9", plain},
+		"flux start in flux alloc":         {nil, served, "/ƒ9", served},
 		"three levels":                     {nil, plain, "/ƒ2/ƒ3/ƒ4/ƒ9", plain},
 		"another node than the first":      {first, plain, "/ƒ2/ƒ9", plain},
 		"Slurm":                            {[]string{"SLURM_JOB_ID=77"}, plain, "/ƒ9", plain},
@@ -46,7 +47,9 @@ func TestInherited(t *testing.T) {
 		for _, v := range c.broker {
 			process = append(process, "BROKER_"+v)
 		}
-		stale := []string{"SLINGSHOT_SVC_IDS=2,2", "FI_CXI_COLL_MCAST_TOKEN=stale", "FI_CXI_COLL_JOB_STEP_ID=/ƒ1"}
+		stale := []string{
+			"SLINGSHOT_SVC_IDS=2,2", "FI_CXI_COLL_MCAST_TOKEN=stale", "FI_CXI_COLL_JOB_STEP_ID=/ƒ1", "WEFT_FROM=ƒ1",
+		}
 		h.shell(t, "0", process, job, func(t *testing.T, exit int, lines []string) {
 			if diff := cmp.Diff(sorted(job, c.want), lines); diff != "" || exit != 0 || h.lines("calls") != nil {
 				t.Errorf("%s: exit %d, calls %q: %s", name, exit, h.lines("calls"), diff)

@@ -54,9 +54,15 @@ END`
 // TestTheShellGetsTheJobsVariables, and what the submitting shell carried is gone.
 func TestTheShellGetsTheJobsVariables(t *testing.T) {
 	h := newHost(t, told)
-	env := []string{"FLUX_JOB_ID=ƒ2", "FLUX_JOB_ID_PATH=/ƒ2", "HOME=/users/alice", "SLINGSHOT_VNIS=1", "FI_CXI_COLL_MCAST_TOKEN=stale"}
+	env := []string{
+		"FLUX_JOB_ID=ƒ2", "FLUX_JOB_ID_PATH=/ƒ2", "HOME=/users/alice", "SLINGSHOT_VNIS=1",
+		"FI_CXI_COLL_MCAST_TOKEN=stale", "WEFT_FROM=ƒ1",
+	}
 	h.shell(t, "0", []string{systemURI}, env, func(t *testing.T, exit int, lines []string) {
-		want := []string{"FLUX_JOB_ID=ƒ2", "FLUX_JOB_ID_PATH=/ƒ2", "HOME=/users/alice", "SLINGSHOT_SVC_IDS=7,9", "SLINGSHOT_VNIS=1024,1030"}
+		want := []string{
+			"FLUX_JOB_ID=ƒ2", "FLUX_JOB_ID_PATH=/ƒ2", "HOME=/users/alice", "SLINGSHOT_SVC_IDS=7,9", "SLINGSHOT_VNIS=1024,1030",
+			"WEFT_FROM=ƒ2",
+		}
 		if diff := cmp.Diff(want, lines); diff != "" || exit != 0 {
 			t.Errorf("exit %d: %s", exit, diff)
 		}

@@ -70,6 +70,7 @@ local function obey(lines, code)
     for _, pair in ipairs(set) do
         shell.setenv(pair[1], pair[2])
     end
+    shell.setenv("WEFT_FROM", shell.getenv("FLUX_JOB_ID"))
     for _, line in ipairs(said) do
         shell.log(line)
     end
@@ -81,10 +82,12 @@ local function path()
     return shell.getenv("FLUX_JOB_ID_PATH") or "/" .. tostring(shell.getenv("FLUX_JOB_ID"))
 end
 
--- The variables that Weft gives a job, but for the path that stands for its step.
+-- The variables that Weft gives a job, but for the path that stands for its step. WEFT_FROM names the job whose network
+-- this is, for `weft env --show`.
 local names = {
     "SLINGSHOT_VNIS", "SLINGSHOT_DEVICES", "SLINGSHOT_SVC_IDS", "SLINGSHOT_TCS", "FI_CXI_COLL_JOB_ID",
     "FI_CXI_COLL_MCAST_TOKEN", "FI_CXI_COLL_FABRIC_MGR_URL", "FI_CXI_HWCOLL_ADDRS_PER_JOB", "FI_CXI_HWCOLL_MIN_NODES",
+    "WEFT_FROM",
 }
 
 -- around is what the broker on this node has of them. The shell's own environment is a copy of that of the instance's
