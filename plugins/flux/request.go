@@ -71,6 +71,8 @@ func word(name, value string) request.Given {
 	switch key, ours := strings.CutPrefix(name, dialect.Prefix); {
 	case ours:
 		return request.Given{Name: key, Value: value}
+	case name == optionCray+".off":
+		g.Name = "off"
 	case name == optionCray+".vnicount" && value != "0":
 		g.Name = "vnis"
 	case name == optionCray+".vnicount", (name == optionOurs || name == optionCray) && value == "off":

@@ -27,6 +27,8 @@ func TestOptions(t *testing.T) {
 		`{"slingshot":"vnis=3"}`:                                {VNIs: 3},
 		`{"slingshot":"off"}`:                                   {Off: true},
 		`{"slingshot":{"off":1}}`:                               {Off: true},
+		`{"cray-slingshot":{"off":1}}`:                          {Off: true}, // as weft.lua takes it within an instance
+		`{"cray-slingshot":{"off":0}}`:                          {},
 		`{"slingshot":{}}`:                                      {},
 		`{"slingshot":{"vnis":2,"job_vni":1}}`:                  {VNIs: 2, JobVNI: true},
 		`{"cray-slingshot":{"vnicount":1},"slingshot":{"vnis":"3","single_node_vni":true,"hwcoll":0}}`: {VNIs: 3, SingleNode: true},
@@ -84,6 +86,7 @@ func TestOptionsRefused(t *testing.T) {
 		`{"cray-slingshot":"vnicount=5"}`:         "-o cray-slingshot.vnicount:",
 		`{"slingshot":"colour=blue=1"}`:           `option "-o slingshot.colour": there is no such option`,
 		`{"cray-slingshot":{"vnis":1}}`:           `option "-o cray-slingshot.vnis":`,
+		`{"cray-slingshot":{"off":"maybe"}}`:      "-o cray-slingshot.off:",
 	} {
 		var options map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(text), &options); err != nil {
