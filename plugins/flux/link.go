@@ -122,7 +122,8 @@ func (p *Plugin) away(what string, err error) error {
 	case errors.Is(err, syscall.ENOSYS):
 		return e.WithRemedy("wait until the Flux instance has started; `flux module list` shows what runs")
 	case !plain:
-		return e.WithRemedy("see whether a broker listens at " + strings.TrimPrefix(p.settings.uri, "local://") + ", as `" + fieldURI + "` of the scheduler's block says")
+		return e.WithRemedy("see whether a broker listens at " + strings.TrimPrefix(p.settings.uri, "local://") +
+			", as `" + fieldURI + "` of the scheduler's block says, and whether it answers `flux uptime`")
 	}
 	return e
 }
