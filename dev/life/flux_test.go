@@ -222,6 +222,9 @@ func (s *fluxSite) mend(node string) {
 	s.gone = slices.DeleteFunc(s.gone, func(n string) bool { return n == node })
 }
 
+// drain is flux resource drain.
+func (s *fluxSite) drain(node, why string) { s.broker.Drain(slices.Index(names, node), why) }
+
 // undrain is flux resource undrain.
 func (s *fluxSite) undrain(node string) { s.broker.Undrain(slices.Index(names, node)) }
 

@@ -133,8 +133,11 @@ func (s *pbsSite) state(job string) string {
 	}
 }
 
-func (s *pbsSite) undrain(node string) {
-	if _, err := s.Command(s.w.Context(), "pbsnodes", "-r", node); err != nil {
+func (s *pbsSite) drain(node, why string) { s.nodes("-o", "-C", why, node) }
+func (s *pbsSite) undrain(node string)    { s.nodes("-r", node) }
+
+func (s *pbsSite) nodes(args ...string) {
+	if _, err := s.Command(s.w.Context(), "pbsnodes", args...); err != nil {
 		s.w.Error(err)
 	}
 }

@@ -150,7 +150,9 @@ var scenarios = []scenario{
 	}},
 	{name: "a NIC of the first node makes no service", faulty: "n1", run: func(c *trial) { c.unable("n1", "n2") }},
 	{name: "a NIC of the other node makes no service", faulty: "n2", run: func(c *trial) { c.unable("n2", "n1") }},
+	{name: "a node is drained and resumed in Weft", faulty: "n1", run: func(c *trial) { c.resumed("n1") }},
 	{name: "a drained node is resumed in the scheduler", faulty: "n1", run: func(c *trial) { c.undrained("n1") }},
+	{name: "a person drains a node in the scheduler", faulty: "n1", run: func(c *trial) { c.drainedByAPerson("n1") }},
 	{name: "the store takes no commit", run: func(c *trial) {
 		c.refused(func() func() {
 			c.at(atCommit, nil, core.Errorf(core.StoreFailed, "no space is left on the device"))
@@ -337,52 +339,6 @@ func (c *trial) unable(node, other string) {
 	}
 	c.open()
 	c.site.cancel(job)()
-}
-
-// undrained is a node that Weft drains, and that a person brings back with the scheduler's own command: it is in service
-// in Weft and in every scheduler then.
-func (c *trial) undrained(node string) {
-	c.Helper()
-	own, is := c.site.(interface{ undrain(node string) })
-	if !is {
-		return
-	}
-	drained := func() (why string) {
-		c.look(func(m *engine.Machine) {
-			for n := range m.Nodes("") {
-				if n.Name == node {
-					why = n.Drained
-				}
-			}
-		})
-		return why
-	}
-	server := c.server.Load()
-	if _, err := server.Do(c.Context(), func(call uint64) engine.Input {
-		return engine.SetDrain{Call: call, Node: node, Reason: "a fan", By: "root"}
-	}); err != nil {
-		c.Fatal(err)
-	}
-	seen := func() bool { // in a list that the scheduler was asked for after Weft's word: else its resume is a drain missed
-		agreed := false
-		c.look(func(m *engine.Machine) {
-			for n := range m.Nodes("") {
-				agreed = agreed || n.Name == node && slices.Contains(n.Agreed, c.site.name())
-			}
-		})
-		return agreed
-	}
-	c.until("a drain in "+c.site.name(), func() bool { return c.site.drained(node) != "" && seen() })
-	own.undrain(node)
-	c.until("a resume in Weft", func() bool { return drained() == "" })
-	for _, s := range c.sites {
-		if _, lists := s.(interface{ undrain(node string) }); lists {
-			c.until("a resume in "+s.name(), func() bool { return s.drained(node) == "" })
-		}
-	}
-	r := c.begin(c.site)
-	c.holds(r)
-	c.site.finish(r.job)
 }
 
 // refused is a job that finds a part of the system away: it does not run, it is not ended, and nobody else notices. It starts when that part is back.
