@@ -104,6 +104,28 @@ func TestClasses(t *testing.T) {
 			none(t, w)
 		})
 	})
+	t.Run("quota full", func(t *testing.T) {
+		t.Parallel()
+		const quota = "quota \"few\" {\n  per  = \"user\"\n  vnis = 1\n}\n"
+		both(t, setup{policy: quota}, func(t *testing.T, w *site) {
+			holder := w.batch(alice, "sleep 300", "-N1", "-n1")
+			until(t, "her one VNI is taken", func() (bool, string) { n := w.allServices(); return n == nics, fmt.Sprint(n) })
+			const says = `quota "few": user games may hold 1 VNI`
+			if text, _ := w.as(alice, "srun", "-N1", "-n1", "echo", "RAN"); !strings.Contains(text, says) {
+				t.Errorf("srun does not say why: %s", text) // its exit code is 0 without PrologFlags=Alloc
+			}
+			job := w.batch(alice, "echo RAN", "-N1", "-n1", "-o", w.path("out", "quota"))
+			if text := told(w, job, w.path("out", "quota")); !strings.Contains(text, says) {
+				t.Errorf("its user does not see why: %s", text)
+			}
+			w.oneStep(bob, "n2", 1)
+			w.nothingDrained()
+			w.mustRoot("scancel", holder)
+			w.runsAfterAll(job, w.path("out", "quota"))
+			w.clean()
+			none(t, w)
+		})
+	})
 	t.Run("server dead", func(t *testing.T) {
 		t.Parallel()
 		both(t, setup{prolog: "10s"}, func(t *testing.T, w *site) {
