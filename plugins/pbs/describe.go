@@ -51,7 +51,7 @@ func (p *Plugin) Describe(ctx context.Context, key core.Key, text []byte, from c
 	if err := checkWords(r.id, r.queue, r.account); err != nil {
 		return core.Job{}, err
 	}
-	chunks, err := placed(r.id, r.hosts)
+	chunks, err := placed(*r)
 	if err != nil {
 		return core.Job{}, err
 	}

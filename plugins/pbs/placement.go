@@ -12,13 +12,49 @@ import (
 // maxNodes bounds a job.
 const maxNodes = 100_000
 
-// placed are the hosts of exec_host with the job's cores there.
-func placed(job, hosts string) ([]hostlist.Chunk, error) {
-	chunks, err := hostlist.ParseExecHost(hosts)
+// placed are the hosts of a job with its cores there.
+func placed(r row) ([]hostlist.Chunk, error) {
+	chunks, err := hostlist.ParseExecHost(counted(r.hosts, r.vnodes))
 	if err != nil || len(chunks) > maxNodes {
-		return nil, core.Errorf(core.SchedulerAway, "job %s: qstat shows no exec_host that can be read: %v", job, err)
+		return nil, core.Errorf(core.SchedulerAway, "job %s: qstat shows no exec_host that can be read: %v", r.id, err)
 	}
 	return chunks, nil
+}
+
+// counted is exec_host with the cores of exec_vnode where exec_host says none. It says "n1/0*0" of a chunk that has
+// several vnodes: PBS adds their cores up at the last of them, and prints those of the first (set_nodes in
+// node_manager.c of 23.06.06, and seen). Both attributes have the chunks in the same order.
+func counted(hosts, vnodes string) string {
+	if !strings.Contains(hosts, "*0") {
+		return hosts
+	}
+	items, cores := strings.Split(hosts, "+"), chunks(vnodes)
+	if len(items) != len(cores) {
+		return hosts
+	}
+	for i, item := range items {
+		if host, none := strings.CutSuffix(item, "*0"); none {
+			items[i] = host + "*" + strconv.Itoa(cores[i])
+		}
+	}
+	return strings.Join(items, "+")
+}
+
+// chunks are the cores of each chunk of exec_vnode; parentheses hold the vnodes of one together.
+func chunks(vnodes string) (cores []int) {
+	inside := false
+	for item := range strings.SplitSeq(vnodes, "+") {
+		if !inside {
+			cores = append(cores, 0)
+		}
+		inside = (inside || strings.HasPrefix(item, "(")) && !strings.HasSuffix(item, ")")
+		for r := range strings.SplitSeq(strings.Trim(item, "()"), ":") {
+			if n, ok := strings.CutPrefix(r, "ncpus="); ok {
+				cores[len(cores)-1] += amount(n)
+			}
+		}
+	}
+	return cores
 }
 
 func grouped(chunks []hostlist.Chunk) []core.Placement {

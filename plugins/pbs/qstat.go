@@ -29,6 +29,7 @@ type row struct {
 	started   int64 // 0 until MOM has said that this run runs
 	runs      uint32
 	hosts     string // exec_host
+	vnodes    string // exec_vnode
 	rerunable bool
 	place     string            // of Resource_List
 	wanted    map[string]string // of Resource_List, by what stands behind the prefix
@@ -114,6 +115,7 @@ var attributes = map[string]func(r *row, value string) bool{
 	"stime":      moment(func(r *row) *int64 { return &r.started }),
 	"run_count":  (*row).readRuns,
 	"exec_host":  word(maxHosts, func(r *row) *string { return &r.hosts }),
+	"exec_vnode": func(r *row, v string) bool { r.vnodes = v; return true },
 	"Rerunable":  func(r *row, v string) bool { r.rerunable = v == "True"; return true },
 	"reserve_ID": word(maxWord, func(r *row) *string { return &r.reserved }),
 }

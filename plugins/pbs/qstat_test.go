@@ -30,7 +30,7 @@ func TestReadJobs(t *testing.T) {
 	}
 	want := []row{{
 		id: "42.pbs1", state: "R", substate: 42, user: "ann", group: "staff", queue: "7", account: "1e3",
-		submitted: 1794036405, started: 1794036407, runs: 3, hosts: "n1/0*4+n2/0*4", rerunable: true, reserved: "R7.pbs1",
+		submitted: 1794036405, started: 1794036407, runs: 3, hosts: "n1/0*4+n2/0*4", vnodes: "(n1:ncpus=4)+(n2:ncpus=4)", rerunable: true, reserved: "R7.pbs1",
 		walltime: "26:30:00", place: "pack", wanted: map[string]string{"tcs": "LOW_LATENCY", "depth": "16", "job_vni": "True"},
 	}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
@@ -169,7 +169,7 @@ func FuzzQstat(f *testing.F) {
 				t.Errorf("job %+v", r)
 			}
 			seen[r.id] = true
-			_, _ = placed(r.id, r.hosts)
+			_, _ = placed(r)
 			_, _ = parseWanted(r.wanted)
 		}
 	})
@@ -184,6 +184,7 @@ func FuzzVnodes(f *testing.F) {
 		if err != nil {
 			return
 		}
+		_ = counted(strings.Repeat("n1/0*0+", strings.Count(text, "+"))+"n1/0*0", text)
 		n := 0
 		for _, s := range grouped(chunks) {
 			n += s.Nodes
@@ -195,6 +196,22 @@ func FuzzVnodes(f *testing.F) {
 			t.Errorf("%q: %d hosts of %d", text, n, len(chunks))
 		}
 	})
+}
+
+// TestCounted: exec_host says no cores of a chunk that has several vnodes.
+func TestCounted(t *testing.T) {
+	for _, row := range []struct{ hosts, vnodes, want string }{
+		{"n1/0*0", "(n1[0]:ncpus=4+n1[1]:ncpus=2)", "n1/0*6"},
+		{"n1/0+n2/1*0+n2/2*4", "(n1:ncpus=1)+(n2[0]:mem=1gb:ncpus=4+n2[1]:ncpus=4+n2[2]:mem=1gb)+(odd:ncpus=4)", "n1/0+n2/1*8+n2/2*4"},
+		{"n1/0*0+n2/0*0", "n1:ncpus=0+(n2[0]:ncpus=1+n2[1]:ncpus=1)", "n1/0*0+n2/0*2"},
+		{"n1/0*0+n2/0*0", "(n1[0]:ncpus=4+n1[1]:ncpus=2)", "n1/0*0+n2/0*0"},
+		{"n1/0*4", "", "n1/0*4"},
+		{"n1/0*0", "", "n1/0*0"},
+	} {
+		if got := counted(row.hosts, row.vnodes); got != row.want {
+			t.Errorf("%s with %s: %s, want %s", row.hosts, row.vnodes, got, row.want)
+		}
+	}
 }
 
 func TestVnodes(t *testing.T) {

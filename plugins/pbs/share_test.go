@@ -50,7 +50,7 @@ func TestTotals(t *testing.T) {
 			for range 2 { // the second time by the first answer
 				ask := asked(t, j, 1)
 				got, err := p.Describe(t.Context(), ask.Key, ask.Note, core.Peer{})
-				if err != nil || len(got.Placements) != 1 || got.Placements[0].Total != test.total {
+				if err != nil || len(got.Placements) != 1 || got.Placements[0].Total != test.total || got.Placements[0].Cores != 4 {
 					t.Errorf("%+v, %v, want %d", got.Placements, err, test.total)
 				}
 			}

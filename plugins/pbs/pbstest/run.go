@@ -242,11 +242,16 @@ func (c *Complex) Periodic(host string) {
 	c.fire("exechost_periodic", h, nil, jobs...)
 }
 
-// execHost is the attribute of that name: host, slot and cores of each chunk.
+// execHost is the attribute of that name: host, slot and cores of each chunk. It has no cores of a chunk of several
+// vnodes (OpenPBS 23.06.06).
 func (j *Job) execHost() string {
 	var out []string
 	for _, h := range j.On {
-		out = append(out, h.Name+"/0*"+strconv.Itoa(j.Cores))
+		cores := j.Cores
+		if len(h.Vnodes) > 1 {
+			cores = 0
+		}
+		out = append(out, h.Name+"/0*"+strconv.Itoa(cores))
 	}
 	return strings.Join(out, "+")
 }
