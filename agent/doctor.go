@@ -85,7 +85,7 @@ func (a *Agent) Doctor(ctx context.Context, site Site, limit time.Duration) []Fi
 	var all sync.WaitGroup
 	for of, c := range site.Checks {
 		all.Go(func() {
-			f := checked(ctx, of, c)
+			f := Checked(ctx, of, c)
 			mu.Lock()
 			defer mu.Unlock()
 			found[of] = f
@@ -172,8 +172,8 @@ func Fitting(r hook.Request, rows []FindingRow) []FindingRow {
 	return rows
 }
 
-// checked asks one plugin. One that does not answer is trouble too; the call is left behind then, since a plugin in this process may not heed its context.
-func checked(ctx context.Context, of string, c core.Checker) []core.Finding {
+// Checked asks one plugin. One that does not answer is trouble too; the call is left behind then, since a plugin in this process may not heed its context.
+func Checked(ctx context.Context, of string, c core.Checker) []core.Finding {
 	type answer struct {
 		found []core.Finding
 		err   error
@@ -191,7 +191,7 @@ func checked(ctx context.Context, of string, c core.Checker) []core.Finding {
 	}
 	if got.err != nil {
 		e := core.AsError(got.err)
-		return []core.Finding{{Severity: core.Warning, What: of + " cannot look for trouble", Evidence: e.What, Remedy: "`weft plugin list` shows why; the agent's log has its last words"}}
+		return []core.Finding{{Severity: core.Warning, What: of + " cannot look for trouble", Evidence: e.What, Remedy: "`weft plugin list` shows why; the daemon's log has its last words"}}
 	}
 	return got.found
 }

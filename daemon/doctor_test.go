@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/daemon/adapters"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
 )
@@ -33,5 +34,17 @@ func TestDoctorOfManyTwinsFitsIntoAReply(t *testing.T) {
 	last := rows[len(rows)-1]
 	if len(text) > listener.DefaultReply || rows[0].Severity != "critical" || !strings.Contains(last.What, "not shown: ") {
 		t.Errorf("%d bytes; the first is %s, the last %q", len(text), rows[0].Severity, last.What)
+	}
+}
+
+// Hooks that run beside the server are of schedulers whose configuration can be seen from this host alone.
+func TestTheServersDoctorAsksSchedulers(t *testing.T) {
+	d := &serverDaemon{hooks: &adapters.Server{}}
+	if !slices.ContainsFunc(d.checks(), func(c core.Checker) bool { return c == core.Checker(d.hooks) }) {
+		t.Error("it does not")
+	}
+	d.hooks = nil
+	if n := len(d.checks()); n != 3 {
+		t.Errorf("%d checks without hooks beside the server", n)
 	}
 }

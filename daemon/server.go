@@ -142,10 +142,19 @@ func (d *serverDaemon) verbs() *server.Verbs {
 		Refused: d.live.Refused, Shown: d.bounds.Shown, Shadow: d.shadow.Row, Lost: d.witness.why,
 		Read: map[string]listener.Handler{plugin.VerbList: plugin.List(d.plugins)},
 		More: map[string]listener.Handler{
-			VerbDoctor:  doctor(settings.Files{Site: d.live.Site, Of: config.OfServer}, &d.witness, d.srv),
+			VerbDoctor:  doctor(d.checks()...),
 			reload.Verb: d.live.Answer, shadow.Verb: d.shadow.Answer, plugin.VerbRestart: plugin.Restart(d.plugins, d.audit.Logger),
 		},
 	}
+}
+
+// checks are what `weft doctor` asks on the server's host.
+func (d *serverDaemon) checks() []core.Checker {
+	all := []core.Checker{settings.Files{Site: d.live.Site, Of: config.OfServer}, &d.witness, d.srv}
+	if d.hooks != nil {
+		all = append(all, d.hooks)
+	}
+	return all
 }
 
 // start opens the server's sockets and begins its tasks.

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
+	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/reload"
 	"github.com/weft-hpc/weft/daemon/settings"
@@ -22,14 +24,15 @@ const HooksFolder = "server"
 // Server answers hooks that run on the server's host.
 type Server struct {
 	*HookTable
-	server *server.Server
-	live   *reload.Reloader
+	server  *server.Server
+	plugins *host.Host
+	live    *reload.Reloader
 }
 
 // NewServer is nil where no scheduler's half runs here. It writes for weft-hook what that must know of the hooks.
 func NewServer(ctx context.Context, srv *server.Server, site *settings.Site, plugins *host.Host, run string, live *reload.Reloader, log *slog.Logger) (*Server, error) {
 	t := &HookTable{run: rundir.Dir(filepath.Join(run, HooksFolder)), types: map[string]string{}, hooks: map[string]core.Hooks{}, log: log}
-	b := &Server{HookTable: t, server: srv, live: live}
+	b := &Server{HookTable: t, server: srv, plugins: plugins, live: live}
 	t.edit = b.edit
 	for _, p := range site.Config.Schedulers {
 		if p.Type == "local" || p.At != "" {
@@ -66,6 +69,21 @@ func (b *Server) edit(h *rundir.Hooks) {
 			}
 		}
 	}
+}
+
+// checkLimit bounds Check: it is less than `weft doctor` waits.
+const checkLimit = 15 * time.Second
+
+// Check has the findings of those schedulers whose own server asks this one. Their configuration can be seen from their
+// server's host alone.
+func (b *Server) Check(ctx context.Context) (all []core.Finding, err error) {
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	for _, s := range b.Hooks().Schedulers {
+		of := string(host.Scheduler) + " " + s.Name
+		all = append(all, agent.Checked(ctx, of, b.plugins.Plugin(host.Scheduler, s.Name).Checker())...)
+	}
+	return all, nil
 }
 
 func (b *Server) Socket() string { return b.run.RootSocket() }
