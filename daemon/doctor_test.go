@@ -37,7 +37,7 @@ func TestDoctorOfManyTwinsFitsIntoAReply(t *testing.T) {
 	}
 }
 
-// Hooks that run beside the server are of schedulers whose configuration can be seen from this host alone.
+// No node sees the configuration of a scheduler whose own server asks Weft's.
 func TestTheServersDoctorAsksSchedulers(t *testing.T) {
 	d := &serverDaemon{hooks: &adapters.Server{}}
 	if !slices.ContainsFunc(d.checks(), func(c core.Checker) bool { return c == core.Checker(d.hooks) }) {

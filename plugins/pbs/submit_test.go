@@ -65,7 +65,7 @@ func TestNoJobIsRefusedWhileWeftIsAway(t *testing.T) {
 // TestBeginLeavesTheEndToRunjob: PBS writes its own comment over any reason of a job that a hook deletes.
 func TestBeginLeavesTheEndToRunjob(t *testing.T) {
 	for why, deleted := range map[core.Reason]bool{
-		core.PolicyDenied: false, core.BadRequest: false, core.OverQuota: false,
+		core.PolicyDenied: false, core.PolicyFault: false, core.BadRequest: false, core.OverQuota: false,
 		core.BelowFloor: true, core.ClassMissing: true,
 	} {
 		s := newSite(t, 1, with(map[string]saying{"execjob_begin": {Reason: why}}))
