@@ -128,7 +128,7 @@ func (w *site) examined(node string) {
 func TestSpankRefuses(t *testing.T) {
 	t.Parallel()
 	w := newSite(t, setup{spank: true})
-	const why = "weft: option \"--network=nonsense\""
+	const why = "option \"--network=nonsense\"" // of the job; since 24.05 of an srun's step
 	started := w.path("out", "started")
 	check := func(what, text string) {
 		t.Helper()
