@@ -142,6 +142,10 @@ func (p *Plugin) loads(
 		return "tasks start without their network where the SPANK plugin fails", evidence,
 			"write `required` in the place of `optional`"
 	}
+	if strange := unknown(l); strange != "" {
+		return "weft.so does not understand its line, so no step starts",
+			strange + ": it has no such argument, or it is out of range", "correct the line that is named"
+	}
 	run := argument(l, "run", "/run/weft/agent")
 	if _, err := os.Stat(filepath.Join(run, "root.sock")); err != nil {
 		return "no agent answers the SPANK plugin, so no step starts", "run=" + run + ": " + file.Bare(err).Error(),
@@ -153,6 +157,26 @@ func (p *Plugin) loads(
 			"give the line the path of weft-hook as hook="
 	}
 	return "", evidence, ""
+}
+
+// unknown is the first argument of a line that weft.so refuses; "" where it takes all (slurm_spank_init_post_opt).
+func unknown(l stack.Line) string {
+	for _, a := range l.Args {
+		name, value, is := strings.Cut(a, "=")
+		switch name {
+		case "scheduler", "run", "hook":
+		case "timeout":
+			var s int // as atoi reads it: 60s is 60
+			_, err := fmt.Sscanf(value, "%d", &s)
+			is = is && err == nil && s > 0 && s <= 3600
+		default:
+			is = false
+		}
+		if !is {
+			return a
+		}
+	}
+	return ""
 }
 
 // missing reports that Slurm's commands are not on this node, which needs none for the plugin.

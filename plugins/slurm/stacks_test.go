@@ -65,6 +65,9 @@ func TestDoctorOfSpank(t *testing.T) {
 		"open to others": {"required " + open + args, true, core.Critical, "slurmstepd loads it as root"},
 		"no agent":       {"required " + so + " run=" + dir + "/x\n", true, core.Critical, "no agent answers"},
 		"no weft-hook":   {"required " + so + args[:len(args)-1] + "x\n", true, core.Critical, "does not find weft-hook"},
+		"an argument":    {"required " + so + args[:len(args)-1] + " nonsense=1\n", true, core.Critical, "nonsense=1: "},
+		"out of range":   {"required " + so + args[:len(args)-1] + " timeout=0\n", true, core.Critical, "timeout=0: "},
+		"seconds":        {"required " + so + args[:len(args)-1] + " timeout=60s\n", true, core.Good, "has loaded it"},
 		"passed over":    {"Required " + so + args, false, core.Critical, "passes over"},
 		"another's line": {"what\nrequired " + so + args, true, core.Warning, "passes over"},
 	} {
