@@ -51,12 +51,17 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 	add := func(s core.Severity, what, evidence, remedy string) {
 		all = append(all, core.Finding{Severity: s, What: what, Evidence: evidence, Remedy: remedy})
 	}
+	if _, err := p.attribute(ctx, "rank"); err != nil {
+		e := core.AsError(p.away("broker", err))
+		add(core.Critical, "no Flux broker answers", e.What, e.Remedy)
+		return all, nil
+	}
 	// Owners alone may ask for what is loaded.
 	loaded, err := p.loaded(ctx)
-	if e := core.AsError(p.away("broker", err)); isFault(err, syscall.EPERM) {
+	if e := core.AsError(p.away("job manager", err)); isFault(err, syscall.EPERM) {
 		add(core.Critical, "the broker takes Weft for a guest: it tells no jobs, ends none and drains no node", e.What, e.Remedy)
 	} else if e != nil {
-		add(core.Critical, "no Flux broker answers", e.What, e.Remedy)
+		add(core.Critical, "the instance's job manager does not answer: no job starts", e.What, e.Remedy)
 		return all, nil
 	}
 	at, err := p.where(ctx)

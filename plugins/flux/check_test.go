@@ -46,6 +46,8 @@ func TestCheck(t *testing.T) {
 	b.OwnedBy(stranger)
 	report(t, &out, "a guest", p)
 	p, b = manager(t)
+	b.Starting(true)
+	report(t, &out, "no job manager", p)
 	b.Stop()
 	report(t, &out, "no broker", p)
 	golden(t, "check", out.String())
