@@ -16,6 +16,9 @@ import (
 	"github.com/weft-hpc/weft/plugins/flux/install"
 )
 
+// initrc has the lines of flux-core's own that read other files (src/shell/initrc.lua, 0.88).
+const initrc = "shell.source_rcpath (\"*.lua\")\nshell.source_rcpath_option (\"mpi\")\n"
+
 // site is a node as `weft init flux` leaves it: a broker, its sysconfdir, and weft-hook.
 type site struct {
 	wired
@@ -29,7 +32,7 @@ func newSite(t *testing.T) site {
 	s := site{wired: p, Broker: b, etc: filepath.Join(t.TempDir(), "flux")}
 	s.hook = filepath.Join(t.TempDir(), "weft-hook")
 	s.write(t, s.hook, "", 0o755)
-	s.write(t, s.at("shell", "initrc.lua"), "shell.source_rcpath (\"*.lua\")\n", 0o644)
+	s.write(t, s.at("shell", "initrc.lua"), initrc, 0o644)
 	s.write(t, s.at("imp", "conf.d", "imp.toml"), "[run.prolog]\n[run.epilog]\n[run.housekeeping]\n", 0o600)
 	s.install(t, s.options())
 	open(t, s.etc)

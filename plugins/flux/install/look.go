@@ -98,7 +98,7 @@ func (p Place) shell() []core.Finding {
 	switch {
 	case !ok:
 		return shell.of(folder+": no file there is of `weft init flux`", again(""))
-	case !mentions(p.Initrc, "shell.source_rcpath", filepath.Base(f.path)):
+	case !mentions(p.Initrc, "shell.source_rcpath (", "shell.source_rcpath(", filepath.Base(f.path)):
 		return shell.of(p.Initrc+": it does not read lua.d", "bring its line `shell.source_rcpath (\"*.lua\")` back")
 	case !everyone(f.path):
 		return shell.of(f.path+": users cannot read it", "chmod 644 "+f.path+", and 755 its folders")
