@@ -103,6 +103,7 @@ func (a *Agent) read(ctx context.Context, act node.Look) node.Input {
 	a.told(d, err)
 	if act.Run == (core.Run{}) {
 		a.auditBypasses()
+		a.tellMissed()
 	}
 	if err != nil {
 		return node.Read{Attempt: act.Attempt, Err: a.driverError(err)}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,9 +18,10 @@ type session struct {
 	reports chan core.Report
 	up      bool // the server has answered the first report; under Agent.mu
 
-	mu    sync.Mutex
-	asks  uint64
-	heard map[uint64]chan struct{}
+	mu     sync.Mutex
+	asks   uint64
+	heard  map[uint64]chan struct{}
+	missed []core.Unanswered // as told to the server
 }
 
 // link keeps a session with the server, with pauses that grow and jitter, so that 11,136 agents do not come back in the same moment.
@@ -185,12 +187,44 @@ func (a *Agent) tell(r core.Report) {
 	if s == nil {
 		return
 	}
-	if r.Full && a.needs.Rundir != "" {
-		var err error
-		if r.Unanswered, err = a.needs.Rundir.Unanswered(); err != nil {
-			a.log.Warn("the server cannot learn which hooks failed while the agent was away", core.LogError, err)
-		}
+	if r.Full {
+		r.Unanswered, _ = a.missed(s)
 	}
+	a.send(s, r)
+}
+
+// tellMissed tells hooks that failed since the session began: of an agent that hung, and whose session went on.
+func (a *Agent) tellMissed() {
+	a.mu.Lock()
+	s := a.session
+	up := s != nil && s.up
+	a.mu.Unlock()
+	if !up {
+		return
+	}
+	if all, news := a.missed(s); news && len(all) > 0 {
+		a.send(s, core.Report{Unanswered: all})
+	}
+}
+
+// missed are the absences of the agent in which hooks failed, and whether s has not told them.
+func (a *Agent) missed(s *session) (all []core.Unanswered, news bool) {
+	if a.needs.Rundir == "" {
+		return nil, false
+	}
+	all, err := a.needs.Rundir.Unanswered()
+	if err != nil {
+		a.log.Warn("the server cannot learn which hooks failed while the agent was away", core.LogError, err)
+		return nil, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news = !slices.Equal(all, s.missed)
+	s.missed = all
+	return all, news
+}
+
+func (a *Agent) send(s *session, r core.Report) {
 	select {
 	case s.reports <- r:
 	default:

@@ -6,8 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/hook/rundir"
 )
 
 // asker is a scheduler's half that asks once in each Watch, and tells how long the server took to note that.
@@ -194,4 +197,28 @@ func TestAnEndedJobWakesTheLink(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An agent that hung tells in the session that went on which hooks failed meanwhile, once.
+func TestAHungAgentTellsWhichHooksFailed(t *testing.T) {
+	dir := rundir.Dir(t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		server := &authority{orders: make(chan core.Orders), cut: make(chan error)}
+		run(t, agent.Needs{Authority: server, Rundir: dir})
+		told := func() (all []core.Unanswered) {
+			for _, r := range server.said() {
+				all = append(all, r.Unanswered...)
+			}
+			return all
+		}
+		time.Sleep(2 * time.Minute)
+		if err := dir.NoteUnanswered(time.Unix(1000, 0), "slurm", "prolog of job 7"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Minute)
+		want := []core.Unanswered{{Scheduler: "slurm", Why: "prolog of job 7", From: 1000, Until: 1000}}
+		if diff := cmp.Diff(want, told()); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

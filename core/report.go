@@ -26,7 +26,8 @@ type Report struct {
 	// Fault is why the node should take no job; empty: nothing new. While the NICs cannot be read, it begins with
 	// UnreadPrefix, and each report that is Full or has Changed repeats it. The first of these without it ends that.
 	Fault string
-	// Unanswered are the newest absences of the agent in which hooks failed. Full.
+	// Unanswered are the newest absences of the agent in which hooks failed. Such a report is Full, or has no Number and
+	// nothing else.
 	Unanswered []Unanswered
 	Epilogs    []JobID         // jobs whose clean-up hook ran since the last report
 	Steps      []StepHeld      // all that the node knows (Full), or those that are over and were not told in this session

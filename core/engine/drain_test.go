@@ -135,7 +135,8 @@ func unreadBy(node string) Input {
 func TestAnAbsentAgentExplains(t *testing.T) {
 	w := newWorld(t, 4, "n1")
 	absence := core.Unanswered{Scheduler: "slurm", Why: "prolog of job 7", From: 1000, Until: 1100}
-	w.begin("n1", core.Report{Unanswered: []core.Unanswered{absence}})
+	w.attach("n1")
+	w.step(Report{Node: "n1", Session: w.m.nodes["n1"].session, Report: core.Report{Unanswered: []core.Unanswered{absence}}})
 	own := core.Drain{Reason: "Prolog error", By: "root", Since: 1090}
 	late := own
 	late.Since = 1100 + drainSlack + 1

@@ -14,6 +14,9 @@ func (m *Machine) report(in Report) {
 	rep := in.Report
 	n := m.node(in.Node)
 	switch {
+	case in.Session == n.session && n.attached && rep.Number == 0 && len(rep.Unanswered) > 0:
+		n.missed = rep.Unanswered
+		return
 	case in.Session < n.session, in.Session == n.session && (rep.Number <= n.number || !n.attached):
 		return
 	case in.Session > n.session && !rep.Full:
