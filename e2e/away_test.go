@@ -56,9 +56,17 @@ func TestAgentKilled(t *testing.T) {
 		}()
 		pause(t, restartPause(t)-time.Since(killed))
 		w.startAgent("n1")
-		if a := <-interactive; a.err != nil || len(read(t, a.text)) != 2 {
-			t.Errorf("srun: %v\n%s", a.err, a.text)
-		}
+		until(t, "srun ends", func() (bool, string) {
+			select {
+			case a := <-interactive:
+				if a.err != nil || len(read(t, a.text)) != 2 {
+					t.Errorf("srun: %v\n%s", a.err, a.text)
+				}
+				return true, ""
+			default:
+				return false, w.mustRoot("sinfo", "-R")
+			}
+		})
 		until(t, "the batch job's tasks say what they see", func() (bool, string) {
 			text := tail(w.path("out", "batch"), 1<<14)
 			return strings.Count(text, "VNIs") == 2, text + w.state(job)

@@ -136,7 +136,8 @@ func TestAnAbsentAgentExplains(t *testing.T) {
 	w := newWorld(t, 4, "n1")
 	absence := core.Unanswered{Scheduler: "slurm", Why: "prolog of job 7", From: 1000, Until: 1100}
 	w.attach("n1")
-	w.step(Report{Node: "n1", Session: w.m.nodes["n1"].session, Report: core.Report{Unanswered: []core.Unanswered{absence}}})
+	later := core.Report{Unanswered: []core.Unanswered{absence}}
+	w.step(Report{Node: "n1", Session: w.m.nodes["n1"].session, Report: later})
 	own := core.Drain{Reason: "Prolog error", By: "root", Since: 1090}
 	late := own
 	late.Since = 1100 + drainSlack + 1
