@@ -55,7 +55,7 @@ func (p *Plugin) Configure(_ context.Context, values core.Values) error {
 	}
 	p.settings = s
 	if !p.fixed {
-		p.run = commands(s)
+		p.run = commands(s, lastAsked())
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ var (
 // New makes the adapter of the scheduler instance name, as config.hcl labels it. Until it is configured it has the defaults of Schema.
 func New(name string) *Plugin {
 	p := NewWith(name, nil)
-	p.run, p.fixed = commands(p.settings), false
+	p.run, p.fixed = commands(p.settings, lastAsked()), false
 	return p
 }
 
