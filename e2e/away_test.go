@@ -79,11 +79,17 @@ func TestAgentKilled(t *testing.T) {
 	})
 }
 
-// TestAgentAway: a node that Slurm drains while its agent is away tells why when that is back, and Weft resumes it.
+// TestAgentAway: Slurm drains a node whose agent is away or hangs. It tells why when that is back. Weft resumes it.
 func TestAgentAway(t *testing.T) {
 	t.Parallel()
 	both(t, setup{}, func(t *testing.T, w *site) {
-		w.procs[agentOf("n1")].kill()
+		agent, back := w.procs[agentOf("n1")], func() { w.startAgent("n1") }
+		if w.alloc { // it hangs, and its session with the server goes on
+			must(t, agent.cmd.Process.Signal(syscall.SIGSTOP))
+			back = func() { must(t, agent.cmd.Process.Signal(syscall.SIGCONT)) }
+		} else {
+			agent.kill()
+		}
 		job := w.batch(alice, "echo RAN", "-N1", "-w", "n1", "-o", w.path("out", "away"))
 		until(t, "Slurm drains n1", func() (bool, string) {
 			state, reason := w.nodeState("n1")
@@ -91,7 +97,7 @@ func TestAgentAway(t *testing.T) {
 		})
 		w.mustRoot("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=Prolog error")
 		w.mustRoot("scancel", job)
-		w.startAgent("n1")
+		back()
 		if why := w.drained("n1"); !strings.Contains(why, "its agent did not answer: prolog of job "+job) {
 			t.Errorf("the reason is %q", why)
 		}
