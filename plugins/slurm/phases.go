@@ -34,16 +34,13 @@ const (
 	envWarned    = "WEFT_WARNED" // the job whose warnings have been told
 )
 
-// Time limits of hooks that do not wait for the server. srun gives up a task's launch after MessageTimeout, 10 s unless slurm.conf says otherwise.
-const (
-	taskLimit   = 8 * time.Second
-	epilogLimit = 10 * time.Second
-)
+// epilogLimit is that of Epilog, which leaves the work to the agent.
+const epilogLimit = 10 * time.Second
 
-// stepLimit is how long a step's tasks wait: weft.c's own default. Their processes exist by then, and no limit of srun,
-// slurmd or slurmctld counts any more: tasks that waited 25 s in slurm_spank_task_init_privileged ran, with a
-// MessageTimeout of 10 s (22.05.8).
-const stepLimit = 60 * time.Second
+// taskLimit is how long a step and its tasks wait: weft.c's own default. Their processes exist by then, and no limit of
+// srun, slurmd or slurmctld counts any more. Tasks that waited 25 s in slurm_spank_task_init_privileged or in TaskProlog
+// ran, with a MessageTimeout of 10 s (22.05.8).
+const taskLimit = 60 * time.Second
 
 // Phases of Slurm's hooks.
 func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
@@ -59,7 +56,7 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 			First: []string{envTask, envStep}, Asks: []string{envNetwork}, Variables: []string{envParts}, Limit: taskLimit,
 		},
 		{
-			Name: PhaseStep, Action: core.Prepare, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: stepLimit,
+			Name: PhaseStep, Action: core.Prepare, Root: true, Job: []string{envJob}, Step: []string{envStep}, Limit: taskLimit,
 			Variables: []string{envUID, envNode, envStepNodes, envNetwork, envWarned},
 		},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: []string{envJob, envUID}, Limit: epilogLimit},
