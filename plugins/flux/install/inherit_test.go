@@ -133,3 +133,18 @@ func TestOptionsWithin(t *testing.T) {
 		}
 	})
 }
+
+// TestOfTwoNumbersTheSecondCounts has a job that asks by both words, as one of the instance that Weft serves may.
+func TestOfTwoNumbersTheSecondCounts(t *testing.T) {
+	h := newHost(t, "exit 1")
+	for _, c := range []struct{ vnis, vnicount, want string }{{"3", "2", "1,2,3"}, {"2", "3", "1,2"}, {"1", "4", "1"}} {
+		process := []string{innerURI, "BROKER_SLINGSHOT_VNIS=1,2,3,4"}
+		job := []string{"FLUX_JOB_ID=ƒ9", "-o cray-slingshot.vnicount=" + c.vnicount, "-o slingshot.vnis=" + c.vnis}
+		h.shell(t, "0", process, job, func(t *testing.T, exit int, lines []string) {
+			want := []string{"FLUX_JOB_ID=ƒ9", "SLINGSHOT_VNIS=" + c.want}
+			if diff := cmp.Diff(want, lines); diff != "" || exit != 0 {
+				t.Errorf("vnis=%s and vnicount=%s: exit %d: %s", c.vnis, c.vnicount, exit, diff)
+			}
+		})
+	}
+}

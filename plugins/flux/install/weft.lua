@@ -117,7 +117,8 @@ local bits = { DEDICATED_ACCESS = 1, LOW_LATENCY = 2, BULK_DATA = 4, BEST_EFFORT
 -- vnis keeps the first ones of env; false where there are not so many.
 local function vnis(env, asked)
     local all = {}
-    for vni in string.gmatch(env.SLINGSHOT_VNIS or "", "[^,]+") do
+    env.all = env.all or env.SLINGSHOT_VNIS
+    for vni in string.gmatch(env.all or "", "[^,]+") do
         all[#all + 1] = vni
     end
     asked = tonumber(asked)
@@ -183,7 +184,8 @@ end
 -- user wants none of it.
 local function asked(env)
     local none = false
-    for name, keys in pairs(known) do
+    for _, name in ipairs({ "cray-slingshot", "slingshot" }) do -- of vnicount and vnis the second counts
+        local keys = known[name]
         for _, option in ipairs(given(name)) do
             local result = keys[option.key] and keys[option.key](env, option.value)
             if not result then
