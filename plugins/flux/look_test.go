@@ -167,7 +167,9 @@ func TestCheckNode(t *testing.T) {
 		}, core.Critical, "names scheduler corona"},
 		{"a plugin edited by hand", func(t *testing.T, s site) {
 			s.edit(t, s.at("shell", "lua.d", "weft.lua"), "local hook", "local  hook")
-		}, core.Notice, "was edited by hand"},
+		}, core.Warning, "was edited by hand"},
+		{"a prolog that everybody can change", mode(0o777, "system", "prolog.d", "weft"), core.Critical, "others than root"},
+		{"a folder that everybody can change", mode(0o777, "shell", "lua.d"), core.Critical, "others than root"},
 		{"a plugin of another release", func(t *testing.T, s site) {
 			s.edit(t, s.at("shell", "lua.d", "weft.lua"), "local hook", "local  hook")
 			reseal(t, s.at("shell", "lua.d", "weft.lua"), "--")

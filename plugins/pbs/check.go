@@ -91,6 +91,10 @@ func findings(s *install.Site) []core.Finding {
 	case !strings.Contains(h["event"], install.TextEvent):
 		add(core.Notice, "qsub takes options of Weft's with bad values, and the job ends when it starts", "event = "+h["event"], remedy)
 	}
+	for _, name := range s.Foreign() {
+		add(core.Warning, "PBS's hook "+name+" is of another release of Weft, or edited by hand: the doctor cannot tell whether jobs run",
+			"export hook "+name, remedy)
+	}
 	if spins := s.Spins(); spins != "" && h != nil && strings.Contains(h["event"], install.RoomEvent) {
 		add(core.Warning, install.Spin, spins, install.NoSpin)
 	}

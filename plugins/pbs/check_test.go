@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/pbs/install"
 )
 
@@ -29,6 +30,10 @@ func TestFindings(t *testing.T) {
 			node("alarm", "10"), core.Warning, "PBS kills Weft's hook after 10 s, which may take 10 s to answer", "alarm = 10", "alarm = 30",
 		},
 		"an alarm that is long enough": {node("alarm", "11"), core.Good, "its hooks are set", "list hook", ""},
+		"a script that is not Weft's": {
+			func(s *install.Site) { s.Scripts[install.ServerHook] = "raise SystemError\n" }, core.Warning,
+			"PBS's hook weft_server is of another release", "export hook weft_server", "`weft init pbs`",
+		},
 		"nobody is asked for room": {
 			func(s *install.Site) { s.Hooks[install.ServerHook]["event"] = install.ObitEvent }, core.Warning, "does not ask Weft whether a VNI is free", install.ServerHook, "`weft init pbs`",
 		},
@@ -50,7 +55,7 @@ func TestFindings(t *testing.T) {
 		site := &install.Site{Hooks: map[string]map[string]string{
 			install.NodeHook:   {"enabled": "true", "event": install.NodeEvents, "alarm": "30", "fail_action": "offline_vnodes"},
 			install.ServerHook: {"enabled": "true", "event": install.ServerEvents, "alarm": "5"},
-		}}
+		}, Scripts: map[string]string{install.NodeHook: string(plan.Sealed("#", install.Script))}}
 		c.spoil(site)
 		got := findings(site)
 		if len(got) != 1 || got[0].Severity != c.severity || !strings.Contains(got[0].What, c.what) || !strings.Contains(got[0].Evidence, c.evidence) || !strings.Contains(got[0].Remedy, c.mend) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // Place says where a node's Flux and the shells of its jobs look for their files.
@@ -108,10 +109,14 @@ func (p Place) shell() []core.Finding {
 
 // judge compares the values in a file with those of this node.
 func (p Place) judge(f piece, t trouble) []core.Finding {
+	if d := file.Trust(f.path); d != nil {
+		t = trouble{core.Critical, "others than root can change a file of `weft init flux`, and could give it any content"}
+		return t.of(d.Error(), d.Remedy)
+	}
 	switch {
 	case f.says == nil && f.edited:
-		t = trouble{core.Notice, "a file of `weft init flux` was edited by hand: the doctor does not judge it"}
-		return t.of(f.path, "")
+		t = trouble{core.Warning, "a file of `weft init flux` was edited by hand: the doctor cannot tell whether jobs run"}
+		return t.of(f.path, again(""))
 	case f.says == nil:
 		t = trouble{core.Warning, "a file of `weft init flux` is of another release of Weft"}
 		return t.of(f.path, again(""))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/plan"
 )
 
 // The two hooks of PBS that share the hook file.
@@ -34,11 +35,12 @@ type Site struct {
 	Resources map[string]map[string]string // by resource
 	Server    map[string]string
 	Sched     map[string]string // of its schedulers; the last counts
+	Scripts   map[string]string // of Weft's hooks, where qmgr shows them
 }
 
 // Ask reads a site.
 func Ask(ctx context.Context, qmgr Qmgr) (*Site, error) {
-	s := &Site{Hooks: map[string]map[string]string{}, Resources: map[string]map[string]string{}, Server: map[string]string{}, Sched: map[string]string{}}
+	s := &Site{Hooks: map[string]map[string]string{}, Resources: map[string]map[string]string{}, Server: map[string]string{}, Sched: map[string]string{}, Scripts: map[string]string{}}
 	for _, directive := range []string{"list hook", "list pbshook", "print resource", "print server", "print sched"} {
 		text, err := qmgr(ctx, directive)
 		if err != nil {
@@ -51,6 +53,14 @@ func Ask(ctx context.Context, qmgr Qmgr) (*Site, error) {
 	}
 	if len(s.Hooks) == 0 {
 		return nil, errHidden
+	}
+	for _, name := range []string{NodeHook, ServerHook} {
+		if s.Hooks[name] == nil {
+			continue
+		}
+		if text, err := qmgr(ctx, "export hook "+name+" application/x-python default"); err == nil {
+			s.Scripts[name] = string(text)
+		}
 	}
 	return s, nil
 }
@@ -157,4 +167,14 @@ func (o Options) removal(s *Site) []string {
 		}
 	}
 	return all
+}
+
+// Foreign are those of Weft's hooks whose script is not that of this release: PBS has another release's, or a hand's.
+func (s *Site) Foreign() (names []string) {
+	for _, name := range []string{NodeHook, ServerHook} {
+		if text, is := s.Scripts[name]; is && text != string(plan.Sealed("#", Script)) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
