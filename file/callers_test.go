@@ -24,6 +24,7 @@ import (
 	"github.com/weft-hpc/weft/hook/rundir"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/identity"
+	flux "github.com/weft-hpc/weft/plugins/flux/install"
 	pbs "github.com/weft-hpc/weft/plugins/pbs/install"
 	slurm "github.com/weft-hpc/weft/plugins/slurm/install"
 	"github.com/weft-hpc/weft/plugins/slurm/stack"
@@ -105,6 +106,25 @@ func (p place) spank() error {
 	return err
 }
 
+func (p place) flux() (err error) {
+	o := flux.Options{
+		System: p.at("flux/system"), Shell: p.at("flux/shell/lua.d"), Scheduler: "flux", Hook: p.at("bin/program"),
+		URI: "local:///run/flux/local", Wait: time.Minute, Try: time.Minute,
+	}
+	if _, err := os.Stat(o.System); err != nil {
+		plan, err := flux.New(o)
+		if err = errors.Join(err, plan.Write()); err != nil {
+			return err
+		}
+	}
+	at := flux.Place{Initrc: p.at("flux/shell/initrc.lua"), URI: o.URI, Labels: []string{"flux"}}
+	at.Phases = []string{"prolog"}
+	for _, f := range flux.Look(at) {
+		err = errors.Join(err, errors.New(f.Evidence))
+	}
+	return err
+}
+
 func (p place) command() error {
 	_, err := cli.LoadOwn(p.at("etc/config.hcl"))
 	return err
@@ -128,6 +148,7 @@ func TestEachCallerRefuses(t *testing.T) {
 		t.Skip("only root's daemons believe nobody else")
 	}
 	p, covered := newPlace(t), map[string]bool{}
+	_ = p.flux() // installs the files that rows change
 	for _, tt := range []struct {
 		in, spoil string
 		mode      fs.FileMode
@@ -149,6 +170,8 @@ func TestEachCallerRefuses(t *testing.T) {
 		{"plugins/slurm/install/plan.go", "hooks", 0o775, p.slurm},
 		{"plugins/slurm/stack/object.go", "bin/program", 0o775, p.spank},
 		{"plugins/slurm/stack/object.go", "bin", 0o775, p.spank},
+		{"plugins/flux/install/look.go", "flux/system/prolog.d/weft", 0o775, p.flux},
+		{"plugins/flux/install/look.go", "flux/system/prolog.d", 0o775, p.flux},
 		{"hook/rundir/trust.go", "run", 0o775, p.hook},
 		{"cmd/weft/cli/config.go", "etc/config.hcl", 0o775, p.command},
 		{"cmd/weft/cli/config.go", "etc", 0o775, p.command},
