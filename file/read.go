@@ -39,3 +39,9 @@ func Read(path string, most int64) ([]byte, error) {
 	}
 	return text, err
 }
+
+// Runs reports that a file is a program: a plain file, or a link to one, with a mode to execute it.
+func Runs(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

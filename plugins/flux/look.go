@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/plugins/flux/broker"
 	"github.com/weft-hpc/weft/plugins/flux/install"
 )
@@ -82,7 +83,7 @@ func (p *Plugin) installed(c fluxConfig, at place) []core.Finding {
 		case h.is == nil:
 		case len(h.is.Command) == 0 || path.Base(h.is.Command[0]) == "flux-imp":
 			here.Phases = append(here.Phases, h.name)
-		case path.IsAbs(h.is.Command[0]) && !install.Runs(h.is.Command[0]):
+		case path.IsAbs(h.is.Command[0]) && !file.Runs(h.is.Command[0]):
 			all = append(all, core.Finding{
 				Severity: core.Critical, What: "Flux's " + h.name + " fails on this node, and Flux drains it",
 				Evidence: "job-manager." + h.name + ".command: " + h.is.Command[0] + " is no program here",

@@ -3,12 +3,12 @@ package slurm
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
 )
 
 // absent finds the hooks of slurm.conf that are not on this host, where a slurmd runs. A path that is not absolute is
@@ -41,8 +41,5 @@ func absent(c map[string]string) []core.Finding {
 // found reports that a pattern has a program.
 func found(pattern string) bool {
 	paths, _ := filepath.Glob(pattern)
-	return slices.ContainsFunc(paths, func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-	})
+	return slices.ContainsFunc(paths, file.Runs)
 }

@@ -79,14 +79,14 @@ func (p Place) phase(phase string) []core.Finding {
 		return refused.of(imp+": no file there has a table "+tables[0],
 			"bring the table there, as flux-config-imp(5) shows it")
 	}
-	if Runs(instead) && !mentions(instead, "weft", phase+".d") {
+	if file.Runs(instead) && !mentions(instead, "weft", phase+".d") {
 		return t.of(instead+": Flux runs this file in place of the folder "+phase+".d", "move it into the folder")
 	}
 	f, ok := ours(filepath.Join(instead+".d", "*"), template(phase))
 	switch {
 	case !ok:
 		return t.of(instead+".d: no file there is of `weft init flux`", again(""))
-	case !Runs(f.path):
+	case !file.Runs(f.path):
 		return t.of(f.path+": it is not executable, so Flux passes over it", "chmod 755 "+f.path)
 	}
 	return p.judge(f, t)
@@ -120,7 +120,7 @@ func (p Place) judge(f piece, t trouble) []core.Finding {
 	case f.says == nil:
 		t = trouble{core.Warning, "a file of `weft init flux` is of another release of Weft"}
 		return t.of(f.path, again(""))
-	case !Runs(f.says["HOOK"]):
+	case !file.Runs(f.says["HOOK"]):
 		return t.of(f.path+" runs "+f.says["HOOK"]+": there is no such program on this node",
 			"install weft-hook at that path, or "+again(" --weft-hook PATH"))
 	}

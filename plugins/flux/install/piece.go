@@ -26,7 +26,7 @@ func ours(pattern, template string) (p piece, ok bool) {
 		if err != nil {
 			continue
 		}
-		if own, intact := plan.IsSealed(text); own && (!ok || Runs(path) && !Runs(p.path)) {
+		if own, intact := plan.IsSealed(text); own && (!ok || file.Runs(path) && !file.Runs(p.path)) {
 			p, ok = piece{path: path, edited: !intact, says: places(template, string(text))}, true
 		}
 	}
@@ -91,12 +91,6 @@ func mentions(pattern string, words ...string) bool {
 func there(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// Runs reports that a file is a program.
-func Runs(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // everyone reports that every user can read a file: its mode, and those of all folders on the way to it.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,7 +81,7 @@ func (m Mom) Look() []core.Finding {
 	if err != nil {
 		return one(core.Critical, fails, at+".CF: "+file.Bare(err).Error(), send)
 	}
-	if info, err := os.Stat(c.Hook); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+	if !file.Runs(c.Hook) {
 		return one(core.Critical, fails, at+".CF: "+c.Hook+" is no program on this node", "install weft-hook at that path")
 	}
 	if !slices.Contains(m.Labels, c.Scheduler) {

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -82,7 +81,7 @@ func (p *Plan) own(c plan.Change) {
 
 // judge looks for what stands in the way.
 func (o Options) judge(p *Plan, s *Site) {
-	if info, err := os.Stat(o.Hook); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+	if !file.Runs(o.Hook) {
 		p.Add(plan.Refusal, "weft-hook", "install it at that path on every node and on pbs_server's host, or say with --weft-hook where it is", "%s: there is no such program on this host", o.Hook)
 	}
 	for _, path := range []string{o.Hook, o.Dir} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-hpc/weft/file"
 	"github.com/weft-hpc/weft/plan"
 )
 
@@ -79,7 +80,7 @@ func (ch *chain) join(c *conf, p *Plan, lines []setting) {
 			order = "runs after Weft's, whether that fails or not; the first code that is not zero counts"
 		}
 		p.add(plan.Fine, l, ch.key, "", "the site's %s %s", path, order)
-		if !runs(path) {
+		if !file.Runs(path) {
 			what := "Slurm drains a node on which it is missing"
 			if ch.key == "TaskProlog" {
 				what = "no task runs on a node on which it is missing"

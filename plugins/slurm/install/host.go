@@ -20,12 +20,6 @@ func textOf(path string) []byte {
 	return text
 }
 
-// runs reports whether there is such a program.
-func runs(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
-}
-
 // folder tells Weft's hook files from the other files of a folder, by their names.
 func folder(dir string) (ours, theirs []string, err error) {
 	all, err := os.ReadDir(dir)

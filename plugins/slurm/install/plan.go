@@ -192,7 +192,7 @@ func (p *Plan) binaries(o Options, c *conf) {
 			p.Add(plan.Refusal, "files", "change its mode, or take another place for it", "%s: %s", path, why)
 		}
 	}
-	if !runs(o.Hook) {
+	if !file.Runs(o.Hook) {
 		p.Add(plan.Refusal, "weft-hook", "install it at that path on every node, or say with --weft-hook where it is",
 			"%s: there is no such program on this host", o.Hook)
 	}
