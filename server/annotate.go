@@ -36,7 +36,7 @@ func (s *Server) annotateAgain() {
 	if len(s.notes) == 0 {
 		return
 	}
-	for _, g := range s.machine.Grants(s.now().Wall.Add(-noteAgain)) {
+	for _, g := range s.machine.Grants(s.now().Wall.Add(-noteAgain), mostNotes) {
 		s.annotate(g)
 	}
 }

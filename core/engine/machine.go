@@ -49,7 +49,7 @@ type Machine struct {
 type reservation struct {
 	Reservation
 	next       *reservation  // of the same job id, made earlier
-	since      time.Time     // wall, for people
+	since      int64         // wall, in ns since 1970, for people
 	entered    time.Duration // running time, for rules
 	why        string
 	by         string // as in Transition
@@ -238,7 +238,7 @@ func (m *Machine) load(records []Record) {
 			m.join(r, rec.First)
 		case Transition:
 			if r := m.serials[rec.Serial]; r != nil {
-				r.state, r.since, r.why, r.by = rec.State, rec.Since, rec.Why, rec.By
+				r.state, r.since, r.why, r.by = rec.State, rec.Since.UnixNano(), rec.Why, rec.By
 				r.restore(rec.Steps)
 			}
 		case Join:
@@ -273,7 +273,7 @@ func (m *Machine) load(records []Record) {
 
 // insert takes a reservation into the indexes and holds its VNIs; its state is entered by the caller.
 func (m *Machine) insert(rec Reservation, s State) *reservation {
-	r := &reservation{Reservation: rec, state: s, since: rec.Made, entered: m.now.Uptime, prepared: m.now.Uptime, next: m.jobs[rec.Job.JobID]}
+	r := &reservation{Reservation: rec, state: s, since: rec.Made.UnixNano(), entered: m.now.Uptime, prepared: m.now.Uptime, next: m.jobs[rec.Job.JobID]}
 	m.serials[rec.Serial] = r
 	m.order = append(m.order, rec.Serial)
 	m.jobs[rec.Job.JobID] = r

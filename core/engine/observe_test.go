@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -129,5 +130,22 @@ func TestAnObservedNodeIsNotDrained(t *testing.T) {
 	}
 	if w.step(SetDrain{Node: "n1", Reason: "repair", By: "root"}); w.m.node("n1").Drained != "repair" {
 		t.Error("an operator's word counts for nothing")
+	}
+}
+
+// A server that starts shows each scheduler the newest grants, no more than can wait.
+func TestNewestGrants(t *testing.T) {
+	w := newWorld(t, 8, "n1")
+	for i, scheduler := range []string{"flux", "slurm", "slurm", "flux", "slurm"} {
+		j := job(fmt.Sprint(i), "n1")
+		j.Scheduler = scheduler
+		w.granted("n1", j, app())
+	}
+	got := []string{}
+	for _, g := range w.m.Grants(start.Wall, 2) {
+		got = append(got, g.Key.Scheduler+"/"+g.Key.Job)
+	}
+	if want := []string{"flux/0", "slurm/2", "flux/3", "slurm/4"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -39,7 +40,7 @@ func (r *reservation) drawing() *steps {
 
 // transition is where r stands.
 func (r *reservation) transition() Transition {
-	t := Transition{Serial: r.Serial, State: r.state, Since: r.since, Why: r.why, By: r.by}
+	t := Transition{Serial: r.Serial, State: r.state, Since: time.Unix(0, r.since).UTC(), Why: r.why, By: r.by}
 	if r.steps != nil {
 		t.Steps = slices.Clone(r.steps.live)
 	}

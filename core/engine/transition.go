@@ -172,7 +172,7 @@ func (m *Machine) isEnded(run core.Run) bool {
 }
 
 func (m *Machine) setState(r *reservation, s State, why string) {
-	r.state, r.why, r.since = s, why, m.now.Wall
+	r.state, r.why, r.since = s, why, m.now.Wall.UnixNano()
 	if s == Draining || s == Quarantined {
 		r.entered = m.now.Uptime
 	}

@@ -90,14 +90,21 @@ func past[T cmp.Ordered](list []T, one T) []T {
 	return list[at:]
 }
 
-// Grants are those of jobs that run, made since a time by the wall clock, in the order in which they were made, each as its run's first node has it.
-func (m *Machine) Grants(since time.Time) (out []core.Grant) {
-	for r := range m.above(0) {
-		n := m.nodes[r.First.Node]
-		if n != nil && r.state == Active && !r.Adopted && !r.Unknown && !r.Made.Before(since) {
+// Grants are those of jobs that run, made since a time by the wall clock: of each scheduler the newest, at most most, in the order in
+// which they were made. Each is as its run's first node has it.
+func (m *Machine) Grants(since time.Time, most int) (out []core.Grant) {
+	found := map[string]int{}
+	for _, serial := range slices.Backward(m.order) {
+		r := m.serials[serial]
+		if r == nil || r.state != Active || r.Adopted || r.Unknown || r.Made.Before(since) || found[r.Job.Scheduler] == most {
+			continue
+		}
+		if n := m.nodes[r.First.Node]; n != nil {
+			found[r.Job.Scheduler]++
 			out = append(out, m.grant(r, n, nil))
 		}
 	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -184,7 +191,7 @@ func (m *Machine) Open(name string) int {
 
 func (m *Machine) view(r *reservation) View {
 	v := View{
-		Reservation: r.Reservation, State: r.state, Since: r.since, Why: r.why, Lost: r.vanished > 0, Kept: r.isKept(),
+		Reservation: r.Reservation, State: r.state, Since: time.Unix(0, r.since).UTC(), Why: r.why, Lost: r.vanished > 0, Kept: r.isKept(),
 		Joined: len(r.joins.list), Unclean: int(r.unclean),
 	}
 	if r.steps != nil {
