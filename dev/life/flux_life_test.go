@@ -93,12 +93,12 @@ var fluxLife = []scenario{
 		f.prolog(job, 0, "n1")
 		f.stopped(job, "n1", "")
 	}},
-	{name: "epilogs and housekeeping come twice while the next job starts", run: func(c *trial) {
+	{name: "an epilog comes three times while the next job starts", run: func(c *trial) {
 		f := c.site.(*fluxSite)
 		old, next := c.begin(f), f.submit()
 		var all sync.WaitGroup
-		for _, phase := range []string{flux.PhaseEpilog, flux.PhaseHousekeeping} {
-			all.Go(func() { f.hook("n1", phase, old.job) })
+		for range 2 {
+			all.Go(func() { f.hook("n1", flux.PhaseEpilog, old.job) })
 		}
 		all.Go(f.end(old.job, ""))
 		r := c.run(f, next)
@@ -107,6 +107,13 @@ var fluxLife = []scenario{
 		c.holds(r)
 		f.stopped(old.job, "n1", "")
 		f.finish(next)
+	}},
+	{name: "no epilog comes", run: func(c *trial) {
+		f := c.site.(*fluxSite)
+		r := c.begin(f)
+		f.end(r.job, "") // runs no epilog, as its wait would
+		f.broker.End(number(r.job))
+		c.until("no service of the job", func() bool { return c.count(r, names...) == 0 })
 	}},
 	{name: "a node where nothing was prepared", run: func(c *trial) {
 		f := c.site.(*fluxSite)

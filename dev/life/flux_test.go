@@ -183,13 +183,11 @@ func (s *fluxSite) end(job, exception string) (wait func()) {
 		var all sync.WaitGroup
 		if was == runs {
 			for _, n := range s.there() {
-				for _, phase := range []string{flux.PhaseEpilog, flux.PhaseHousekeeping} {
-					all.Go(func() {
-						if r := s.hook(n, phase, job); r.Exit != 0 {
-							s.broker.Drain(slices.Index(names, n), phase+" failed: "+string(r.Stderr))
-						}
-					})
-				}
+				all.Go(func() {
+					if r := s.hook(n, flux.PhaseEpilog, job); r.Exit != 0 {
+						s.broker.Drain(slices.Index(names, n), "epilog failed: "+string(r.Stderr))
+					}
+				})
 			}
 		}
 		all.Wait()

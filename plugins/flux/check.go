@@ -21,9 +21,8 @@ type fluxConfig struct {
 		Plugins []struct {
 			Load string `json:"load"`
 		} `json:"plugins"`
-		Prolog       *perilog `json:"prolog"`
-		Epilog       *perilog `json:"epilog"`
-		Housekeeping *perilog `json:"housekeeping"`
+		Prolog *perilog `json:"prolog"`
+		Epilog *perilog `json:"epilog"`
 	} `json:"job-manager"`
 	Exec struct {
 		IMP string `json:"imp"`
@@ -90,7 +89,7 @@ func (p *Plugin) Check(ctx context.Context) ([]core.Finding, error) {
 		all = append(all, p.installed(c, at)...)
 	}
 	if len(all) == 0 {
-		add(core.Good, "the broker answers its owner, and its hooks are set", "job-manager.prolog, epilog and housekeeping", "")
+		add(core.Good, "the broker answers its owner, and its hooks are set", "job-manager.prolog and epilog", "")
 	}
 	return all, nil
 }
@@ -115,7 +114,6 @@ func (c *fluxConfig) hooks() []hook {
 	return []hook{
 		{PhaseProlog, c.JobManager.Prolog, "no job gets a VNI, and each fails", core.Critical},
 		{PhaseEpilog, c.JobManager.Epilog, "services stay until the server learns of the job's end", core.Warning},
-		{PhaseHousekeeping, c.JobManager.Housekeeping, "what the epilog leaves behind waits for the agent alone", core.Notice},
 	}
 }
 
@@ -148,7 +146,7 @@ func (p *Plugin) configured(c fluxConfig, loaded map[string]bool) []core.Finding
 	for _, h := range c.hooks() {
 		if h.is == nil || len(h.is.Command) == 0 && c.Exec.IMP == "" {
 			add(h.how, "Flux runs no "+h.name+": "+h.miss, "job-manager."+h.name+" has no command, and exec.imp is not set", remedy)
-		} else if h.name != PhaseHousekeeping && !h.is.PerRank {
+		} else if !h.is.PerRank {
 			add(core.Critical, "Flux runs its "+h.name+" on rank 0 alone", "job-manager."+h.name+".per-rank is not true", remedy)
 		}
 	}

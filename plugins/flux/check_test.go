@@ -12,7 +12,7 @@ import (
 )
 
 // asInstalled is Flux's configuration as `weft init flux` would have it.
-const asInstalled = `{"job-manager":{"plugins":[{"load":"perilog.so"}],"prolog":{"per-rank":true,"timeout":"30m"},"epilog":{"per-rank":true},"housekeeping":{"release-after":"30s"}},"exec":{"imp":"/usr/libexec/flux/flux-imp"}}`
+const asInstalled = `{"job-manager":{"plugins":[{"load":"perilog.so"}],"prolog":{"per-rank":true,"timeout":"30m"},"epilog":{"per-rank":true}},"exec":{"imp":"/usr/libexec/flux/flux-imp"}}`
 
 func TestCheck(t *testing.T) {
 	var out strings.Builder

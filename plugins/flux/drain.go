@@ -12,7 +12,7 @@ import (
 )
 
 // fluxsOwn begin the reasons that Flux gives by itself, and that say less than ours.
-var fluxsOwn = []string{"prolog failed", "epilog failed", "housekeeping failed", core.DrainPrefix}
+var fluxsOwn = []string{"prolog failed", "epilog failed", core.DrainPrefix}
 
 // Drain takes a node out of service. One that another drained, also without a reason, stays as it is.
 func (p *Plugin) Drain(ctx context.Context, node, reason string) error {

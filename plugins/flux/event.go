@@ -16,7 +16,7 @@ type event struct {
 	Context   json.RawMessage `json:"context"`
 }
 
-// The events that matter here. `free` comes before housekeeping is over, and of a job whose prolog failed before its epilog is (flux-core 0.88): neither it
+// The events that matter here. `free` of a job whose prolog failed comes before its epilog is over (flux-core 0.88): neither it
 // nor `clean` says anything of the nodes.
 const (
 	eventSubmit    = "submit"

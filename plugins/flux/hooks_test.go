@@ -24,13 +24,13 @@ func TestParse(t *testing.T) {
 		env   map[string]string
 		want  core.Intent
 	}{
-		"prolog":                      {"prolog", env("ƒ9y6M3wD"), core.Intent{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
-		"prolog of a unit":            {"prolog", env("f9y6M3wD"), core.Intent{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
-		"epilog":                      {"epilog", env("ƒ9y6M3wD"), core.Intent{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
-		"housekeeping without a unit": {"housekeeping", env("341366013952"), core.Intent{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
-		"shell":                       {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD"}},
-		"shell of an inner job":       {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD/ƒ21"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD/ƒ21"}},
-		"shell of an older Flux":      {"shell", env("ƒ9y6M3wD"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7}},
+		"prolog":                 {"prolog", env("ƒ9y6M3wD"), core.Intent{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
+		"prolog of a unit":       {"prolog", env("f9y6M3wD"), core.Intent{Action: core.Prepare, Key: key(oneF58), UID: 1000}},
+		"epilog":                 {"epilog", env("ƒ9y6M3wD"), core.Intent{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
+		"epilog by a number":     {"epilog", env("341366013952"), core.Intent{Action: core.CleanUp, Key: key(oneF58), UID: 1000}},
+		"shell":                  {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD"}},
+		"shell of an inner job":  {"shell", env("ƒ9y6M3wD", "FLUX_JOB_ID_PATH", "/ƒ9y6M3wD/ƒ21"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7, Step: "/ƒ9y6M3wD/ƒ21"}},
+		"shell of an older Flux": {"shell", env("ƒ9y6M3wD"), core.Intent{Action: core.Environment, Key: key(oneF58), UID: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Began, c.want.Call = 5, "id"
@@ -114,7 +114,7 @@ func outcomes() []core.Outcome {
 
 func TestRender(t *testing.T) {
 	var b strings.Builder
-	for _, phase := range []string{PhaseProlog, PhaseShell, PhaseEpilog, PhaseHousekeeping} {
+	for _, phase := range []string{PhaseProlog, PhaseShell, PhaseEpilog} {
 		for _, o := range outcomes() {
 			r, err := New("tioga").Render(t.Context(), core.HookCall{Phase: phase}, o)
 			reason := core.Reason("-")
@@ -130,7 +130,7 @@ func TestRender(t *testing.T) {
 // TestOnlyANodesOwnFaultDrainsIt: a scriptlet's exit code other than 0 and 75 makes Flux drain the node.
 func TestOnlyANodesOwnFaultDrainsIt(t *testing.T) {
 	for _, a := range core.Reasons() {
-		for _, phase := range []string{PhaseProlog, PhaseEpilog, PhaseHousekeeping} {
+		for _, phase := range []string{PhaseProlog, PhaseEpilog} {
 			r, err := New("tioga").Render(t.Context(), core.HookCall{Phase: phase}, core.Outcome{Err: core.Errorf(a.Reason, "x")})
 			if err != nil {
 				t.Fatal(err)

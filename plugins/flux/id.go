@@ -17,8 +17,7 @@ const (
 
 // parseID reads an id in each spelling of flux-job(1): f58, f58plain, dec, hex, dothex, kvs and words.
 //
-// Hooks have three of them: ƒ and base58 in prolog, epilog and jobs, a decimal number in housekeeping that runs without a
-// systemd unit, f and base58 behind flux-core's units.
+// Hooks have two of them: ƒ and base58, and f and base58 behind flux-core's units of systemd.
 func parseID(text string) (uint64, error) {
 	id, ok := uint64(0), false
 	switch digits, hex := strings.CutPrefix(text, "0x"); {

@@ -33,7 +33,7 @@ func newSite(t *testing.T) site {
 	s.hook = filepath.Join(t.TempDir(), "weft-hook")
 	s.write(t, s.hook, "", 0o755)
 	s.write(t, s.at("shell", "initrc.lua"), initrc, 0o644)
-	s.write(t, s.at("imp", "conf.d", "imp.toml"), "[run.prolog]\n[run.epilog]\n[run.housekeeping]\n", 0o600)
+	s.write(t, s.at("imp", "conf.d", "imp.toml"), "[run.prolog]\n[run.epilog]\n", 0o600)
 	s.install(t, s.options())
 	open(t, s.etc)
 	b.Configure(json.RawMessage(asInstalled))
@@ -136,7 +136,13 @@ func TestCheckNode(t *testing.T) {
 			}
 		}, core.Good, ""},
 		{"no epilog", remove("system", "epilog.d"), core.Warning, "system/epilog.d: no file"},
-		{"no housekeeping", remove("system", "housekeeping.d"), core.Notice, "system/housekeeping.d: no file"},
+		{"a housekeeping of an older Weft", func(t *testing.T, s site) {
+			text, err := os.ReadFile(s.at("system", "epilog.d", "weft"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.write(t, s.at("system", "housekeeping.d", "weft"), string(text), 0o755)
+		}, core.Critical, "system/housekeeping.d/weft: this release has no such hook"},
 		{"the IMP runs no prolog", func(t *testing.T, s site) {
 			s.edit(t, s.at("imp", "conf.d", "imp.toml"), "[run.prolog]", "#[run.prolog]")
 		}, core.Critical, "[run.prolog]"},

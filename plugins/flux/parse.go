@@ -10,7 +10,7 @@ import (
 )
 
 var actions = map[string]core.Action{
-	PhaseProlog: core.Prepare, PhaseShell: core.Environment, PhaseEpilog: core.CleanUp, PhaseHousekeeping: core.CleanUp,
+	PhaseProlog: core.Prepare, PhaseShell: core.Environment, PhaseEpilog: core.CleanUp,
 }
 
 // Parse reads a hook's variables.
@@ -18,7 +18,7 @@ func (p *Plugin) Parse(ctx context.Context, call core.HookCall) (core.Intent, er
 	ask := core.Intent{Action: actions[call.Phase], Began: call.Began, Call: call.ID}
 	if ask.Action == 0 {
 		return ask, core.Errorf(core.BadCall, "phase %q: Flux has no such hook that Weft takes part in", core.Clip(call.Phase)).
-			WithRemedy("use " + strings.Join([]string{PhaseProlog, PhaseShell, PhaseEpilog, PhaseHousekeeping}, ", "))
+			WithRemedy("use " + strings.Join([]string{PhaseProlog, PhaseShell, PhaseEpilog}, ", "))
 	}
 	id, err := parseID(call.Env[envJob])
 	if err != nil {

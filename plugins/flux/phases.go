@@ -10,13 +10,12 @@ import (
 
 // The phases, in Flux's own words.
 const (
-	PhaseProlog       = "prolog"
-	PhaseShell        = "shell"
-	PhaseEpilog       = "epilog"
-	PhaseHousekeeping = "housekeeping"
+	PhaseProlog = "prolog"
+	PhaseShell  = "shell"
+	PhaseEpilog = "epilog"
 )
 
-// What the hooks' variables are called. In prolog, epilog and housekeeping Flux sets them for root; the shell plugin has them of the job's shell.
+// What the hooks' variables are called. In prolog and epilog Flux sets them for root; the shell plugin has them of the job's shell.
 const (
 	envJob  = "FLUX_JOB_ID"
 	envUser = "FLUX_JOB_USERID"
@@ -25,7 +24,7 @@ const (
 	envRank = "WEFT_SHELL_RANK" // by weft.lua: the rank of a shell of Weft's own job, not of a job within it
 )
 
-// Time limits of hooks that do not wait for the server: a job's shell may look for an agent that restarts; epilog and housekeeping leave the work to it.
+// Time limits of hooks that do not wait for the server: a job's shell may look for an agent that restarts; the epilog leaves the work to it.
 const (
 	shellLimit   = 20 * time.Second
 	cleanUpLimit = 10 * time.Second
@@ -41,6 +40,5 @@ func (p *Plugin) Phases(context.Context) ([]core.HookPhase, error) {
 			Variables: []string{envJob, envPath}, Limit: shellLimit,
 		},
 		{Name: PhaseEpilog, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
-		{Name: PhaseHousekeeping, Action: core.CleanUp, Root: true, Job: ids, Variables: wants, Limit: cleanUpLimit},
 	}, nil
 }

@@ -25,9 +25,8 @@ func newInitFlux(o *cli.Options) *cobra.Command {
 			return initFlux(o, i, m)
 		},
 	}
-	cmd.Long = `Print the files that Flux needs on every node: the prolog, epilog and
-housekeeping scriptlets, the plugin of the job shell, and the lines of the
-configuration.
+	cmd.Long = `Print the files that Flux needs on every node: the prolog and epilog
+scriptlets, the plugin of the job shell, and the lines of the configuration.
 
 Nothing changes without --write, and a second --write changes nothing. The
 lines go into their own file, conf.d/weft.toml. If another file there has a

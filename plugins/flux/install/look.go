@@ -36,11 +36,8 @@ func (t trouble) of(evidence, remedy string) []core.Finding {
 // follows is the trouble with a phase.
 func follows(phase string) trouble {
 	t := trouble{core.Critical, "no job gets a VNI, and each fails"}
-	switch phase {
-	case "epilog":
+	if phase == "epilog" {
 		t = trouble{core.Warning, "services stay until the server learns of the job's end"}
-	case "housekeeping":
-		t = trouble{core.Notice, "what the epilog leaves behind waits for the agent alone"}
 	}
 	t.what = "Flux's " + phase + " does not run Weft on this node: " + t.what
 	return t
@@ -48,6 +45,7 @@ func follows(phase string) trouble {
 
 var (
 	refused = trouble{core.Critical, "flux-imp refuses to run a hook, and Flux drains this node for it"}
+	late    = trouble{core.Critical, "a hook of an older Weft fails here after each job, and Flux drains this node for it"}
 	shell   = trouble{
 		core.Critical,
 		"the job shell gives jobs no network on this node: they end at once, or run without their variables",
@@ -65,6 +63,9 @@ func Look(p Place) []core.Finding {
 	var all []core.Finding
 	for _, phase := range p.Phases {
 		all = append(all, p.phase(phase)...)
+	}
+	if f, ok := ours(filepath.Join(p.system(), outdated, "*"), epilogText); ok && file.Runs(f.path) {
+		all = append(all, late.of(f.path+": this release has no such hook", again("")+", which removes it")...)
 	}
 	return append(all, p.shell()...)
 }

@@ -61,9 +61,9 @@ func (o Options) check() error {
 	return core.CheckName("scheduler", o.Scheduler, core.MaxScheduler)
 }
 
-// files are what an installation has, by path.
+// files are what an installation has, and what it must not have, by path.
 func (o Options) files() []plan.Change {
-	all := make([]plan.Change, 0, len(scriptlets)+1)
+	all := []plan.Change{{Path: filepath.Join(o.System, outdated, "weft"), Gone: true}}
 	for _, phase := range scriptlets {
 		all = append(all, plan.Change{Path: filepath.Join(o.System, phase+".d", "weft"), Text: o.scriptlet(phase), Mode: 0o755})
 	}

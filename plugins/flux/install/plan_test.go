@@ -22,6 +22,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTheFiles(t *testing.T) {
 	o := Options{System: "/etc/flux/system", Shell: "/etc/flux/shell/lua.d", Scheduler: "tioga", Hook: "/usr/libexec/weft/weft-hook", URI: "local:///run/flux/local", Wait: 10 * time.Minute, Try: 5 * time.Minute}
 	for _, f := range append(o.files(), o.toml()) {
+		if f.Gone {
+			continue
+		}
 		name := filepath.Join("testdata", strings.TrimSuffix(filepath.Base(filepath.Dir(f.Path)), ".d")+"-"+filepath.Base(f.Path)+".golden")
 		if *update {
 			if err := os.WriteFile(name, f.Text, 0o600); err != nil {
@@ -66,11 +69,11 @@ func TestInAndOutAgain(t *testing.T) {
 	h := newHost(t, "")
 	before := texts(t, h.dir)
 	p, err := New(h.o)
-	if err != nil || len(p.Changes) != 0 || len(p.Findings) != 0 || p.ByHand || len(before) != 7 {
+	if err != nil || len(p.Changes) != 0 || len(p.Findings) != 0 || p.ByHand || len(before) != 6 {
 		t.Fatalf("written again: %+v, %v, %d files", p, err, len(before))
 	}
 	r, err := Removal(h.o)
-	if err != nil || len(r.Changes) != 5 {
+	if err != nil || len(r.Changes) != 4 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if err := r.Write(); err != nil {
@@ -81,6 +84,29 @@ func TestInAndOutAgain(t *testing.T) {
 	}
 	if r, err = Removal(h.o); err != nil || len(r.Changes) != 0 {
 		t.Errorf("removed again: %+v, %v", r, err)
+	}
+}
+
+// TestAnOlderScriptletGoes, and one of the site's own stays.
+func TestAnOlderScriptletGoes(t *testing.T) {
+	h := newHost(t, "")
+	for text, want := range map[string]int{string(h.o.scriptlet("housekeeping")): 1, "#!/bin/sh\n": 0} {
+		h.write("system/housekeeping.d/weft", text)
+		for _, build := range []func(Options) (*Plan, error){New, Removal} {
+			gone := 0
+			p, err := build(h.o)
+			if err != nil || p.Refused() {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			for _, c := range p.Changes {
+				if c.Gone && strings.HasSuffix(c.Path, "/housekeeping.d/weft") {
+					gone++
+				}
+			}
+			if gone != want {
+				t.Errorf("%d changes, want %d", gone, want)
+			}
+		}
 	}
 }
 

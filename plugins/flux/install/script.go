@@ -10,7 +10,10 @@ import (
 )
 
 // The scriptlets, by the folders that flux-run-system-scripts looks into; each calls the phase of that name.
-var scriptlets = []string{"prolog", "epilog", "housekeeping"}
+var scriptlets = []string{"prolog", "epilog"}
+
+// outdated is where older releases had one more.
+const outdated = "housekeeping.d"
 
 //go:embed prolog.sh
 var prologText string
@@ -21,7 +24,7 @@ var epilogText string
 //go:embed weft.lua
 var luaText string
 
-// template of a prolog, epilog or housekeeping scriptlet.
+// template of a scriptlet.
 func template(phase string) string {
 	if phase == "prolog" {
 		return prologText
@@ -29,7 +32,7 @@ func template(phase string) string {
 	return epilogText
 }
 
-// scriptlet is the text of a prolog, epilog or housekeeping scriptlet.
+// scriptlet is the text of one.
 func (o Options) scriptlet(phase string) []byte {
 	call := `"$hook"`
 	if o.Dir != "" {
@@ -66,9 +69,9 @@ func luaQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// lines are what Flux's configuration must have (flux-config-job-manager(5)). Without commands of their own, the three run what flux-imp(8) is set up to run.
+// lines are what Flux's configuration must have (flux-config-job-manager(5)). Without commands of their own, both run what flux-imp(8) is set up to run.
 func (o Options) lines() string {
-	return fmt.Sprintf(`# For Weft, scheduler %s: prolog, epilog and housekeeping on each node.
+	return fmt.Sprintf(`# For Weft, scheduler %s: prolog and epilog on each node.
 [job-manager]
 plugins = [ { load = "perilog.so" } ]
 
@@ -78,9 +81,6 @@ timeout = "%dm" # Weft's own waits %s at most, and one try more
 
 [job-manager.epilog]
 per-rank = true
-
-[job-manager.housekeeping]
-release-after = "30s"
 `, o.Scheduler, int((o.Wait+o.Try+margin+time.Minute-1)/time.Minute), o.Wait)
 }
 

@@ -102,8 +102,8 @@ func TestScriptletsNameTheAgentsFolder(t *testing.T) {
 	h.o.Dir = h.dir + "/run it"
 	h.plan()
 	h.run("prolog", "ƒ2")
-	h.run("housekeeping", "ƒ2")
-	if diff := cmp.Diff([]string{"ƒ2  --dir " + h.o.Dir + " tioga prolog", "ƒ2  --dir " + h.o.Dir + " tioga housekeeping"}, h.lines("calls")); diff != "" {
+	h.run("epilog", "ƒ2")
+	if diff := cmp.Diff([]string{"ƒ2  --dir " + h.o.Dir + " tioga prolog", "ƒ2  --dir " + h.o.Dir + " tioga epilog"}, h.lines("calls")); diff != "" {
 		t.Error(diff)
 	}
 }
