@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			e.Values[sideKey{}] = s
 			e.Defer(s.kill)
 			e.Setenv("CONFIG", config)
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
