@@ -125,6 +125,18 @@ func TestOptionsWithin(t *testing.T) {
 			}
 		})
 	}
+	for option, want := range map[string]int{ // beside off
+		"slingshot.vnis=3": 0, "cray-slingshot.vnicount=4": 0, "slingshot.tcs=BULK_DATA": 0,
+		"slingshot.vnis=9": 1, "slingshot.tcs=FAST": 1, "slingshot.bogus=1": 1,
+	} {
+		process := []string{innerURI, "BROKER_SLINGSHOT_VNIS=1024,1030", "BROKER_SLINGSHOT_TCS=0xa"}
+		job := []string{"FLUX_JOB_ID=ƒ9", "SLINGSHOT_VNIS=5", "-o " + option, "-o slingshot.off=1"}
+		h.shell(t, "0", process, job, func(t *testing.T, exit int, lines []string) {
+			if exit != want || (want == 0) != (strings.Join(lines, " ") == "FLUX_JOB_ID=ƒ9") {
+				t.Errorf("-o %s beside off: exit %d: %q", option, exit, lines)
+			}
+		})
+	}
 	job := []string{"FLUX_JOB_ID=ƒ9", "-o slingshot.vnis=1"}
 	h.shell(t, "0", []string{innerURI}, job, func(t *testing.T, exit int, lines []string) {
 		const says = "die weft: option -o slingshot.vnis=1: the instance around this job has no VNI: "

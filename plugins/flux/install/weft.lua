@@ -114,7 +114,7 @@ end
 
 local bits = { DEDICATED_ACCESS = 1, LOW_LATENCY = 2, BULK_DATA = 4, BEST_EFFORT = 8 }
 
--- vnis keeps the first ones of env; false where there are not so many.
+-- vnis keeps the first ones of env. The most that a job can have anywhere is 4.
 local function vnis(env, asked)
     local all = {}
     env.all = env.all or env.SLINGSHOT_VNIS
@@ -122,28 +122,34 @@ local function vnis(env, asked)
         all[#all + 1] = vni
     end
     asked = tonumber(asked)
-    if not asked or asked < 1 or asked > #all or asked % 1 ~= 0 then
+    if not asked or asked < 1 or asked > 4 or asked % 1 ~= 0 then
         return false
+    end
+    if asked > #all then
+        return "lacks"
     end
     env.SLINGSHOT_VNIS = table.concat(all, ",", 1, asked)
     return true
 end
 
--- tcs keeps these classes of env; false where one is not there.
+-- tcs keeps these classes of env.
 local function tcs(env, asked)
-    local has, keeps = tonumber(env.SLINGSHOT_TCS) or 0, 0
+    local has, keeps, result = tonumber(env.SLINGSHOT_TCS) or 0, 0, true
     for class in string.gmatch(tostring(asked) .. ":", "([^:]*):") do
         local name = string.gsub(string.gsub(string.upper(class), "^CXI_TC_", ""), "^TC_", "")
         local bit = bits[name]
-        if not bit or math.floor(has / bit) % 2 == 0 then
+        if not bit then
             return false
+        end
+        if math.floor(has / bit) % 2 == 0 then
+            result = "lacks"
         end
         if math.floor(keeps / bit) % 2 == 0 then
             keeps = keeps + bit
         end
     end
     env.SLINGSHOT_TCS = string.format("0x%x", keeps)
-    return true
+    return result
 end
 
 local function flag(value)
@@ -157,7 +163,7 @@ local function off(_, value)
 end
 
 -- What a job can ask for in an instance that has its network already. Each function gives true where the job has what
--- it asks for, and "off" where it wants nothing.
+-- it asks for, "off" where it wants nothing, "lacks" where its instance has too little, and false for a bad value.
 local known = {
     slingshot = { off = off, no_vni = off, vnis = vnis, tcs = tcs, classes = tcs },
     ["cray-slingshot"] = {
@@ -181,9 +187,9 @@ local function given(name)
 end
 
 -- asked fits env to the options of the job's user: nil and the first one that it cannot fulfil, or env and whether the
--- user wants none of it.
+-- user wants none of it. Off voids what the instance lacks, and no bad value, as it does in the instance that Weft serves.
 local function asked(env)
-    local none = false
+    local none, lacks = false, nil
     for _, name in ipairs({ "cray-slingshot", "slingshot" }) do -- of vnicount and vnis the second counts
         local keys = known[name]
         for _, option in ipairs(given(name)) do
@@ -192,7 +198,11 @@ local function asked(env)
                 return nil, option.as
             end
             none = none or result == "off"
+            lacks = lacks or result == "lacks" and option.as
         end
+    end
+    if lacks and not none then
+        return nil, lacks
     end
     return env, none
 end
