@@ -162,7 +162,11 @@ func (w *site) runsAfterAll(job, out string) {
 			w.hurry(job)
 		}
 		text := tail(out, 1<<14)
-		return strings.Contains(text, "RAN"), text + state
+		ran := strings.Contains(text, "RAN")
+		if !ran && (state == "CANCELLED" || state == "FAILED") {
+			w.t.Fatalf("job %s is not back in the queue, it is over: %s: %s", job, state, text)
+		}
+		return ran, text + state
 	})
 }
 
