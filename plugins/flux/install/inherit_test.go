@@ -125,7 +125,7 @@ func TestOptionsWithin(t *testing.T) {
 			}
 		})
 	}
-	for option, want := range map[string]int{ // beside off
+	for option, want := range map[string]int{ // next to off
 		"slingshot.vnis=3": 0, "cray-slingshot.vnicount=4": 0, "slingshot.tcs=BULK_DATA": 0,
 		"slingshot.vnis=9": 1, "slingshot.tcs=FAST": 1, "slingshot.bogus=1": 1,
 	} {
@@ -133,7 +133,7 @@ func TestOptionsWithin(t *testing.T) {
 		job := []string{"FLUX_JOB_ID=ƒ9", "SLINGSHOT_VNIS=5", "-o " + option, "-o slingshot.off=1"}
 		h.shell(t, "0", process, job, func(t *testing.T, exit int, lines []string) {
 			if exit != want || (want == 0) != (strings.Join(lines, " ") == "FLUX_JOB_ID=ƒ9") {
-				t.Errorf("-o %s beside off: exit %d: %q", option, exit, lines)
+				t.Errorf("-o %s next to off: exit %d: %q", option, exit, lines)
 			}
 		})
 	}
