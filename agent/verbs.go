@@ -102,7 +102,9 @@ func (d *Verbs) env(ctx context.Context, peer core.Peer, req hook.Request) (any,
 	}
 	rows := []EnvRow{}
 	for _, v := range out.Environment {
-		rows = append(rows, EnvRow(v))
+		if !slices.Contains(node.Origins, v.Name) { // the shell that asks keeps its own job
+			rows = append(rows, EnvRow(v))
+		}
 	}
 	return rows, nil
 }

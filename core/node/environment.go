@@ -21,9 +21,22 @@ const (
 	envMinNodes  = "FI_CXI_HWCOLL_MIN_NODES"
 )
 
-// Environment is what tasks of the run have set: what the submitting shell may have carried is unset first. A run without VNIs has all unset. The step is
-// not known here: see StepEnvironment.
+// Origins are the variables by which a shell tells the job whose network it has: Flux's shell plugin sets WEFT_FROM,
+// and `weft run` the others. A submitting shell carries them into another job, where they are wrong.
+var Origins = []string{"WEFT_FROM", "WEFT_JOB", "WEFT_NODE"}
+
+// Environment is what tasks of the run have set: what the submitting shell may have carried is unset first, Origins
+// too. A run without VNIs has all unset. The step is not known here: see StepEnvironment.
 func Environment(e Entry) []core.Variable {
+	all := make([]core.Variable, 0, len(Origins)+10)
+	for _, name := range Origins {
+		all = append(all, core.Variable{Name: name, Unset: true})
+	}
+	return append(all, Network(e)...)
+}
+
+// Network is Environment without Origins.
+func Network(e Entry) []core.Variable {
 	unset, set := make([]core.Variable, 0, 10), make([]core.Variable, 0, 10)
 	put := func(there bool, name, value string) {
 		if there {

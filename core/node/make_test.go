@@ -342,6 +342,9 @@ func TestEnvironmentIsTheOwners(t *testing.T) {
 	b.prepare(job("7", 0), 1000, 10)
 	ask := core.Intent{Action: core.Environment, Key: job("7", 3), Step: "2"} // TaskProlog knows no restart count
 	want := []core.Variable{
+		{Name: "WEFT_FROM", Unset: true},
+		{Name: "WEFT_JOB", Unset: true},
+		{Name: "WEFT_NODE", Unset: true},
 		{Name: "SLINGSHOT_VNIS", Value: "4034,4035"},
 		{Name: "SLINGSHOT_DEVICES", Value: "cxi0,cxi1"},
 		{Name: "SLINGSHOT_SVC_IDS", Value: "3,3"},
@@ -362,7 +365,7 @@ func TestEnvironmentIsTheOwners(t *testing.T) {
 	}
 	b.wantErr(t, b.hook(ask, 1001), core.NoRecord)
 	b.wantErr(t, b.hook(core.Intent{Action: core.Environment, Key: job("8", 0)}, 1000), core.NoRecord)
-	if got := Environment(b.m.Entries()[0]); got[0] != (core.Variable{Name: "FI_CXI_COLL_JOB_STEP_ID", Unset: true}) || len(got) != 10 {
+	if got := Network(b.m.Entries()[0]); got[0] != (core.Variable{Name: "FI_CXI_COLL_JOB_STEP_ID", Unset: true}) || len(got) != 10 {
 		t.Errorf("without a step: %+v", got)
 	}
 	b.cleanUp(job("7", 0), 20)

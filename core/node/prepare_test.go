@@ -14,6 +14,9 @@ func TestPrepareThenCleanUp(t *testing.T) {
 	c := b.prepare(job("7", 0), 1000, 10)
 	got := b.replies[c]
 	want := []core.Variable{
+		{Name: "WEFT_FROM", Unset: true},
+		{Name: "WEFT_JOB", Unset: true},
+		{Name: "WEFT_NODE", Unset: true},
 		{Name: "FI_CXI_COLL_JOB_ID", Unset: true},
 		{Name: "FI_CXI_COLL_JOB_STEP_ID", Unset: true},
 		{Name: "FI_CXI_COLL_MCAST_TOKEN", Unset: true},
@@ -372,7 +375,7 @@ func TestJobWithoutNetwork(t *testing.T) {
 			t.Errorf("set: %+v", v)
 		}
 	}
-	if n := len(b.replies[c].Environment); n != 10 || count[Publish](b) != 1 {
+	if n := len(b.replies[c].Environment); n != 13 || count[Publish](b) != 1 {
 		t.Errorf("%d variables, published %d times", n, count[Publish](b))
 	}
 	b.wantErr(t, b.cleanUp(job("7", 0), 20), "")

@@ -86,7 +86,7 @@ type shownVar struct {
 // showEnv reads the variables of this process alone and asks no agent. So it answers in any instance, on any node.
 func showEnv(getenv func(string) string) shownEnv {
 	var s shownEnv
-	for _, v := range node.Environment(node.Entry{}) {
+	for _, v := range node.Network(node.Entry{}) {
 		value := getenv(v.Name)
 		if value == "" {
 			continue
@@ -97,7 +97,7 @@ func showEnv(getenv func(string) string) shownEnv {
 		s.Variables = append(s.Variables, shownVar{v.Name, value})
 	}
 	flux, path, from := getenv("FLUX_JOB_ID"), getenv("FLUX_JOB_ID_PATH"), getenv("WEFT_FROM")
-	s.Job = cmp.Or(path, flux, getenv("SLURM_JOB_ID"))
+	s.Job = cmp.Or(path, flux, getenv("SLURM_JOB_ID"), getenv("PBS_JOBID"), getenv("WEFT_JOB"))
 	switch {
 	case len(s.Variables) == 0:
 	case flux != "": // `flux start` begins a new path, so the path alone does not tell

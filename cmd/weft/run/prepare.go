@@ -90,7 +90,7 @@ func callHook(ctx context.Context, o *cli.Options, node, scheduler, phase string
 // environ is the submitting environment with the job's variables. All that such a variable could carry is gone, whatever the node answers: a value that
 // was left would let the command use another job's VNIs.
 func environ(base []string, a local.Answer, at string) []string {
-	gone := map[string]bool{"WEFT_JOB": true, "WEFT_NODE": true}
+	gone := map[string]bool{}
 	for _, v := range node.Environment(node.Entry{}) {
 		gone[v.Name] = true
 	}

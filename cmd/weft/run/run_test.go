@@ -9,11 +9,12 @@ import (
 	"github.com/weft-hpc/weft/plugins/local"
 )
 
-// TestEnviron shows that what a shell carries of the ten variables is gone even where a node's answer forgets to say so.
+// TestEnviron shows that what a shell carries of the job's variables is gone even where a node's answer forgets to say so.
 func TestEnviron(t *testing.T) {
 	stale := []string{
 		"A=1", "SLINGSHOT_VNIS=1", "SLINGSHOT_DEVICES=1", "SLINGSHOT_SVC_IDS=1", "SLINGSHOT_TCS=1", "FI_CXI_COLL_JOB_ID=1", "FI_CXI_COLL_JOB_STEP_ID=1",
 		"FI_CXI_COLL_MCAST_TOKEN=1", "FI_CXI_COLL_FABRIC_MGR_URL=1", "FI_CXI_HWCOLL_ADDRS_PER_JOB=1", "FI_CXI_HWCOLL_MIN_NODES=1", "WEFT_JOB=1", "WEFT_NODE=1",
+		"WEFT_FROM=1",
 		"SLINGSHOT_VNIS=2", "FI_CXI_RX_MATCH_MODE=1", "NAMELESS", "SLINGSHOT_VNIS", "B=",
 	}
 	for name, c := range map[string]struct {
