@@ -251,7 +251,7 @@ func (s *site) event(given map[string]any) pbstest.Result {
 	host := given["host"].(string)
 	config := map[string]any{
 		"weft_hook": filepath.Join(s.dir, "weft-hook"), "scheduler": "tioga", "dir": "/run/" + host, "server_dir": "/run/server",
-		"resources": []string{"slingshot_tcs", "slingshot_depth"}, "room": s.room,
+		"resources": []string{"slingshot_tcs", "slingshot_depth", "slingshot_off"}, "room": s.room,
 	}
 	text, err := json.Marshal(config)
 	if err != nil {
