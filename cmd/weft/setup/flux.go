@@ -7,12 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/plugins/flux/install"
 )
 
 func newInitFlux(o *cli.Options) *cobra.Command {
 	i := install.Options{}
 	m := mode{}
+	var file cli.ConfigFlag
 	cmd := &cobra.Command{
 		Use: "flux", Short: "Print, write or remove the files and configuration for Flux", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -22,7 +24,11 @@ func newInitFlux(o *cli.Options) *cobra.Command {
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir
 			}
-			return initFlux(o, i, m)
+			site, err := ownSite(&file)
+			if err != nil {
+				return err
+			}
+			return initFlux(o, site, i, m)
 		},
 	}
 	cmd.Long = `Print the files that Flux needs on every node: the prolog and epilog
@@ -52,11 +58,12 @@ Exit codes:
 		"how long a prolog waits when the server does not answer or no VNI is free")
 	f.DurationVar(&i.Try, "prolog-timeout", 5*time.Minute,
 		"time limit of one try: prolog_timeout of the scheduler's block in config.hcl")
+	file.Flags(cmd)
 	m.flags(cmd, "write the files", "remove the files and lines again")
 	return o.Listing(cmd)
 }
 
-func initFlux(o *cli.Options, i install.Options, m mode) error {
+func initFlux(o *cli.Options, site *config.Config, i install.Options, m mode) error {
 	if err := absolute(&i.Hook, &i.System, &i.Shell, &i.Dir); err != nil {
 		return err
 	}
@@ -75,6 +82,9 @@ func initFlux(o *cli.Options, i install.Options, m mode) error {
 	p, err := build(i)
 	if err != nil {
 		return err
+	}
+	if !m.remove {
+		labelled(&p.Plan, site, "flux", i.Scheduler)
 	}
 	if p.ByHand {
 		g.sections = []section{{"Flux's configuration needs:", indented(p.Lines)}}

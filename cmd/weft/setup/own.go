@@ -2,29 +2,59 @@ package setup
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/slurm"
 )
 
-// blockOf gives flags that are not set the values of Slurm's block in config.hcl. Without --config, a config.hcl that
-// cannot be read, or that another user could change, gives none. observed: the block has `mode = "observe"`.
-func blockOf(
-	cmd *cobra.Command, file *cli.ConfigFlag, scheduler string, flags map[string]*string,
-) (observed bool, err error) {
+// ownSite is config.hcl. Without --config it is nil where it cannot be read, or where another user could change it.
+func ownSite(file *cli.ConfigFlag) (*config.Config, error) {
 	site, err := cli.LoadOwn(file.Path())
-	if err != nil {
-		if file.Config == "" {
-			return false, nil
+	if err != nil && file.Config == "" {
+		return nil, nil //nolint:nilnil // a host may have none
+	}
+	return site, err
+}
+
+// labelled refuses a scheduler that config.hcl lacks: each hook would fail.
+func labelled(p *plan.Plan, site *config.Config, kind, label string) {
+	if site == nil {
+		return
+	}
+	var labels []string
+	for _, s := range site.Schedulers {
+		if s.Type == kind {
+			labels = append(labels, s.Name)
 		}
-		return false, err
+	}
+	remedy := "name one of: " + strings.Join(labels, ", ")
+	switch {
+	case slices.Contains(labels, label) || label == kind && len(labels) == 1:
+		return
+	case len(labels) == 0:
+		remedy = fmt.Sprintf("declare it there, as scheduler %q %q { }; or give --config", kind, label)
+	}
+	p.Add(plan.Refusal, "--scheduler", remedy, "%s has no scheduler %q of type %s", site.File, label, kind)
+}
+
+// blockOf gives flags that are not set the values of Slurm's block in config.hcl. observed: the block has
+// `mode = "observe"`.
+func blockOf(
+	cmd *cobra.Command, site *config.Config, scheduler string, flags map[string]*string,
+) (observed bool) {
+	if site == nil {
+		return false
 	}
 	found := 0
 	for _, p := range site.Schedulers {
@@ -32,7 +62,7 @@ func blockOf(
 			continue
 		}
 		if found++; found > 1 { // the first one's commands; which one is meant is not known
-			return false, nil
+			return false
 		}
 		observed = p.Observe
 		values, _ := p.Decode(slurm.New(p.Name).Schema())
@@ -42,7 +72,7 @@ func blockOf(
 			}
 		}
 	}
-	return observed, nil
+	return observed
 }
 
 // anyUser acts for a job's user: it has none of root's rights.

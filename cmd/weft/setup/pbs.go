@@ -17,6 +17,7 @@ import (
 type pbsInit struct {
 	install.Options
 	exec   string // PBS_EXEC
+	config cli.ConfigFlag
 	noRoom bool
 	mode
 }
@@ -61,12 +62,17 @@ Exit codes:
 	f.BoolVar(&i.noRoom, "no-room", false,
 		"runjob does not check for a free VNI: for a Weft server on another host than pbs_server")
 	f.StringVar(&i.exec, "exec", "/opt/pbs", "PBS_EXEC, the folder with bin/qmgr")
+	i.config.Flags(cmd)
 	i.flags(cmd, "write the files", "remove the files again")
 	return o.Listing(cmd)
 }
 
 func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 	if err := absolute(&i.Hook, &i.Options.Dir, &i.Agent, &i.Server, &i.exec); err != nil {
+		return err
+	}
+	declared, err := ownSite(&i.config)
+	if err != nil {
 		return err
 	}
 	i.Room, i.Resources = !i.noRoom, pbs.Installed()
@@ -93,6 +99,9 @@ func initPBS(ctx context.Context, o *cli.Options, i pbsInit) error {
 	p, err := build(i.Options, site)
 	if err != nil {
 		return err
+	}
+	if !i.remove {
+		labelled(&p.Plan, declared, "pbs", i.Scheduler)
 	}
 	g.sections = []section{{"For qmgr, as root on pbs_server's host:", p.Lines}}
 	return carryOut(o, "pbs", p.Plan, i.mode, g, shown{Lines: append([]string{}, p.Lines...)})

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/plan"
 	"github.com/weft-hpc/weft/plugins/slurm"
 	"github.com/weft-hpc/weft/plugins/slurm/install"
@@ -33,14 +34,15 @@ func newInitSlurm(o *cli.Options) *cobra.Command {
 			if cmd.Flags().Changed("dir") {
 				i.Dir = o.Dir
 			}
-			var err error
-			if i.Observed, err = blockOf(cmd, &file, i.Scheduler, map[string]*string{"bin": &bin, "conf": &i.Conf}); err != nil {
+			site, err := ownSite(&file)
+			if err != nil {
 				return err
 			}
+			i.Observed = blockOf(cmd, site, i.Scheduler, map[string]*string{"bin": &bin, "conf": &i.Conf})
 			if spank {
 				i.Spank = &install.Spank{Plugin: plugin, Source: slurm.SpankSource(), Built: stack.Built, Prove: prover(cmd.Context(), bin, &i.Conf)}
 			}
-			return initSlurm(cmd.Context(), o, i, m, bin)
+			return initSlurm(cmd.Context(), o, site, i, m, bin)
 		},
 	}
 	cmd.Long = `Look for conflicts between slurm.conf and Weft. Show the lines for slurm.conf
@@ -101,7 +103,9 @@ Exit codes:
 	return o.Listing(cmd)
 }
 
-func initSlurm(ctx context.Context, o *cli.Options, i install.Options, m mode, bin string) error {
+func initSlurm(
+	ctx context.Context, o *cli.Options, site *config.Config, i install.Options, m mode, bin string,
+) error {
 	paths := []*string{&i.Conf, &i.Hooks, &i.Dir}
 	if i.Spank != nil {
 		paths = append(paths, &i.Spank.Plugin)
@@ -118,6 +122,9 @@ func initSlurm(ctx context.Context, o *cli.Options, i install.Options, m mode, b
 		return err
 	}
 	if !m.remove {
+		if i.Scheduler != "" {
+			labelled(&p.Plan, site, "slurm", i.Scheduler)
+		}
 		served(&p.Plan, i.Dir)
 		commands(ctx, &p.Plan, bin, i.Conf)
 		runsAsUser(ctx, &p.Plan, i.Hook)

@@ -161,7 +161,7 @@ func parseLost(line string) (file string, count int, ok bool) {
 
 // edited refuses to touch what a hand has changed.
 func edited(name string, line int, why string) error {
-	return core.Errorf(core.BadConfig, "%s:%d: %s: it was edited by hand, and nothing was changed", name, line, why).
+	return core.Errorf(core.BadConfig, "%s:%d: %s: it was edited by hand", name, line, why).
 		WithRemedy("give back what Weft wrote, or take it out by hand: the lines from \"" + markBegin + "\" to \"" + strings.TrimSpace(markEnd) +
 			"\", and what stands before the colon in each line that begins with \"" + strings.TrimSpace(markReplace) + "\"")
 }
