@@ -45,6 +45,25 @@ func OneLine(text, instead string) string {
 	return text
 }
 
+// Plural is a number of things, by the word for one of them.
+func Plural(n int, one string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case strings.HasSuffix(one, "s"):
+		return fmt.Sprint(n, " ", one, "es")
+	}
+	return fmt.Sprint(n, " ", one, "s")
+}
+
+// Are is a number with its verb, for things that the sentence has named already.
+func Are(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprint(n, " are")
+}
+
 // OnNetworks repeats each command in a text's backquotes that names hsnN, once for each network device. It leaves the
 // text as it is where there is none, or an empty name.
 func OnNetworks(text string, networks []string) string {

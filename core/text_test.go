@@ -83,3 +83,14 @@ func TestVariableOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestCounts(t *testing.T) {
+	for n, want := range []string{"0 VNIs: 0 are", "1 VNI: 1 is", "2 VNIs: 2 are"} {
+		if got := core.Plural(n, "VNI") + ": " + core.Are(n); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := core.Plural(1, "address") + " of " + core.Plural(2, "address"); got != "1 address of 2 addresses" {
+		t.Error(got)
+	}
+}

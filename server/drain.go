@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,8 +127,9 @@ func byNode(list []core.Drained) (shown map[string]core.Drain, hooks map[string]
 // Told is the effect of a drain or a resume in a scheduler, as its own list of drained nodes shows it afterwards.
 type Told struct {
 	Scheduler string `json:"scheduler"`
-	Nodes     string `json:"nodes"` // hostlist
-	Done      bool   `json:"done"`  // the scheduler shows what was wanted
+	Nodes     string `json:"nodes"`          // hostlist
+	Done      bool   `json:"done"`           // the scheduler shows what was wanted
+	Kept      bool   `json:"kept,omitempty"` // of a drain: it shows another's, which was there before and stays
 	Why       string `json:"why,omitempty"`
 }
 
@@ -178,6 +180,8 @@ func judge(
 		switch why := failed[n]; {
 		case err != nil:
 			t.Why = "it does not answer: " + core.AsError(err).What
+		case is && drain && !strings.HasPrefix(d.Reason, core.DrainPrefix):
+			t.Kept, t.Why = true, "drained already, not by Weft: "+d.String()
 		case is:
 			t.Why = "drained: " + d.String()
 		case unsupported(why): // it has no such node

@@ -87,6 +87,11 @@ func (d *Verbs) onNodes(ctx context.Context, peer core.Peer, req hook.Request, a
 		return done, core.Errorf(core.BadCall, "drain: the reason has a character that does not print")
 	}
 	var did []string
+	if req.Verb == "drain" {
+		if err := d.Server.Look(ctx, func(m *engine.Machine) { done.Before = before(m, names, args.Reason) }); err != nil {
+			return done, err
+		}
+	}
 	for _, name := range names {
 		n, err := d.Server.Do(ctx, func(call uint64) engine.Input {
 			if req.Verb == "accept" {
@@ -115,6 +120,16 @@ func (d *Verbs) onNodes(ctx context.Context, peer core.Peer, req hook.Request, a
 	err = d.Server.Look(ctx, func(m *engine.Machine) { away = slices.DeleteFunc(did, m.Attached) })
 	done.Away = hostlist.Fold(away)
 	return done, err
+}
+
+// before are the nodes that Weft has drained for another reason, which a new reason replaces.
+func before(m *engine.Machine, names []string, reason string) (all []string) {
+	for _, name := range names {
+		if d := m.Drain(name); d.Reason != "" && d.Reason != reason {
+			all = append(all, name+": "+d.String())
+		}
+	}
+	return all
 }
 
 // person is who made a call, as lists show it.

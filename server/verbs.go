@@ -61,6 +61,7 @@ type Count struct {
 	Told  []Told `json:"told,omitempty"`  // of a drain or a resume
 	Away  string `json:"away,omitempty"`  // hostlist of those whose agents are out of contact, of a resume
 
+	Before  []string `json:"before,omitempty"`  // of a drain: the reasons in Weft that the new one replaces
 	Refused []string `json:"refused,omitempty"` // of several nodes: why some of them stay as they were
 }
 

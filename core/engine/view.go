@@ -181,6 +181,14 @@ func (m *Machine) Named(node string) bool {
 	return there
 }
 
+// Drain is why Weft has a node out of service; zero: it has not.
+func (m *Machine) Drain(name string) core.Drain {
+	if n := m.nodes[name]; n != nil {
+		return n.Node.Drain()
+	}
+	return core.Drain{}
+}
+
 // Open is how many reservations' services a node may hold.
 func (m *Machine) Open(name string) int {
 	if n := m.nodes[name]; n != nil {

@@ -51,7 +51,7 @@ func NewNode(o *cli.Options) *cobra.Command {
 			if err := o.Ask(cmd.Context(), "accept", server.NodeArgs{Nodes: args[0]}, &n); err != nil {
 				return err
 			}
-			fmt.Printf("%s of %s taken for the inventory\n", cli.Plural(n.Count, "NIC"), args[0])
+			fmt.Printf("%s of %s taken for the inventory\n", core.Plural(n.Count, "NIC"), args[0])
 			return refused(os.Stdout, "accept", n)
 		},
 	})
@@ -68,16 +68,24 @@ func nodes(o *cli.Options, cmd *cobra.Command, verb string, in server.NodeArgs, 
 
 // say prints what became of a verb. The first line is about Weft alone where a scheduler shows something else.
 func say(w io.Writer, verb, done string, n server.Count) error {
+	kept := slices.ContainsFunc(n.Told, func(t server.Told) bool { return t.Kept })
 	differ := slices.IndexFunc(n.Told, func(t server.Told) bool { return !t.Done })
 	if differ >= 0 {
-		fmt.Fprintf(w, "%s %s in Weft, and not in every scheduler\n", cli.Plural(n.Count, "node"), done)
+		fmt.Fprintf(w, "%s %s in Weft, and not in every scheduler\n", core.Plural(n.Count, "node"), done)
+	} else if kept {
+		fmt.Fprintf(w, "%s %s in Weft\n", core.Plural(n.Count, "node"), done)
 	} else {
-		fmt.Fprintln(w, cli.Plural(n.Count, "node"), done)
+		fmt.Fprintln(w, core.Plural(n.Count, "node"), done)
+	}
+	for _, was := range n.Before {
+		fmt.Fprintf(w, "%s: the new reason replaces this one\n", was)
 	}
 	for _, t := range n.Told {
 		switch {
 		case !t.Done:
 			fmt.Fprintf(w, "%s: %s: not %s: %s\n", t.Scheduler, t.Nodes, done, cmp.Or(t.Why, "the scheduler shows no drain"))
+		case t.Kept:
+			fmt.Fprintf(w, "%s: %s: %s; that stays, and `weft resume` does not end it\n", t.Scheduler, t.Nodes, t.Why)
 		case t.Why != "":
 			fmt.Fprintf(w, "%s: %s: %s\n", t.Scheduler, t.Nodes, t.Why)
 		default:
@@ -100,6 +108,6 @@ func refused(w io.Writer, verb string, n server.Count) error {
 		return nil
 	}
 	fmt.Fprintln(w, strings.Join(n.Refused, "\n"))
-	return core.Errorf(core.NodeDrained, "%s: refused for %s", verb, cli.Plural(len(n.Refused), "node")).
+	return core.Errorf(core.NodeDrained, "%s: refused for %s", verb, core.Plural(len(n.Refused), "node")).
 		WithRemedy("the lines above say why")
 }

@@ -33,6 +33,12 @@ func TestSayContradictsItselfNowhere(t *testing.T) {
 				{Scheduler: "pbs", Nodes: "n2", Done: true, Why: "drained: weft: fan"},
 			}},
 			want: "1 node drained\npbs: n2: drained: weft: fan\n"},
+		{name: "drained by others before", drain: true,
+			n: server.Count{Count: 1, Before: []string{"n2: blade, by root"}, Told: []server.Told{
+				{Scheduler: "pbs", Nodes: "n2", Done: true, Kept: true, Why: "drained already, not by Weft: disk"},
+			}},
+			want: "1 node drained in Weft\nn2: blade, by root: the new reason replaces this one\n" +
+				"pbs: n2: drained already, not by Weft: disk; that stays, and `weft resume` does not end it\n"},
 		{name: "a node is refused", n: server.Count{Count: 2, Refused: []string{"node n1: it stays drained: cxi0 is gone"}},
 			want: "2 nodes in service\nnode n1: it stays drained: cxi0 is gone\n", err: "resume: refused for 1 node"},
 	} {
