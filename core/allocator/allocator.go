@@ -49,7 +49,7 @@ func (a *Allocator) Take(name string) (core.VNI, error) {
 		return 0, core.Errorf(core.NotThere, "pool %q: no pool has this name", core.Clip(name)).
 			WithRemedy("name a pool of config.hcl in the policy")
 	case p.free == 0:
-		return 0, core.Errorf(core.PoolEmpty, "pool %q: no VNI is free: it has %d and %d are in use", name, p.size, p.size)
+		return 0, core.Errorf(core.PoolEmpty, "pool %q: no VNI is free: it has %d and %s in use", name, p.size, core.Are(p.size))
 	}
 	v := p.oldest
 	if p.fresh > 0 {

@@ -669,7 +669,7 @@ func (m *model) bounded(t *rapid.T, machine *Machine) {
 		for _, q := range r.Grant.Quotas {
 			if k := (tally{q.Name, q.Subject, q.Unit}); r.state == Active && q.Enforce == EnforceDeny {
 				if sums[k] += amount(q.Unit, &r.Grant, len(r.VNIs)); sums[k] > q.Most {
-					t.Fatalf("quota %q: %s: active jobs have more than %d %s", q.Name, q.Subject, q.Most, q.Unit)
+					t.Fatalf("quota %q: %s: active jobs have more than %s", q.Name, q.Subject, q.Unit.Count(q.Most))
 				}
 			}
 		}

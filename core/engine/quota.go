@@ -33,11 +33,12 @@ func amount(u Unit, d *Decision, vnis int) int {
 	return vnis
 }
 
-func (u Unit) String() string {
+// Count is so many of a unit, in words.
+func (u Unit) Count(n int) string {
 	if u == UnitAddresses {
-		return "multicast addresses"
+		return core.Plural(n, "multicast address")
 	}
-	return "VNIs"
+	return core.Plural(n, "VNI")
 }
 
 // count adds r to its quotas' tallies.
@@ -132,7 +133,8 @@ func (q Quota) over(wants, has int, by func() string) string {
 	if wants == 0 || has+wants <= q.Most {
 		return ""
 	}
-	return fmt.Sprintf("quota %q: %s may hold %d %s: %d are in use%s, and this job wants %d", q.Name, q.Subject, q.Most, q.Unit, has, by(), wants)
+	return fmt.Sprintf("quota %q: %s may hold %s: %s in use%s, and this job wants %d",
+		q.Name, q.Subject, q.Unit.Count(q.Most), core.Are(has), by(), wants)
 }
 
 // QuotaUse is what jobs hold of a quota.

@@ -267,3 +267,11 @@ func TestQuotaTellsWhoWentBeyond(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestQuotaOfOne(t *testing.T) {
+	d := app()
+	want := `quota "q": user ann may hold 1 VNI: 1 is in use, and this job wants 1`
+	if got := (Quota{Name: "q", Subject: "user ann", Most: 1}).Over(&d, 1); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

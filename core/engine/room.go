@@ -87,8 +87,8 @@ func (m *Machine) fits(d Decision, sizes map[string]int) *core.Error {
 	for _, w := range d.VNIs {
 		used := use[w.Pool] + m.begins.vnis(w.Pool)
 		if n := sizes[w.Pool] - used; n < wants[w.Pool] {
-			return core.Errorf(core.PoolEmpty, "pool %q: %d VNIs are wanted and %d are free: it has %d and %d are in use",
-				w.Pool, wants[w.Pool], max(n, 0), sizes[w.Pool], used)
+			return core.Errorf(core.PoolEmpty, "pool %q: the job wants %s and %s free: it has %d and %s in use",
+				w.Pool, core.Plural(wants[w.Pool], "VNI"), core.Are(max(n, 0)), sizes[w.Pool], core.Are(used))
 		}
 	}
 	return nil

@@ -159,13 +159,6 @@ func Account(name string, uid uint32) string {
 // accounts are those that were looked up: a list has few users and many lines.
 var accounts = map[uint32]string{}
 
-func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprint(n, " ", what, "s")
-}
-
 // OutliveReaders lets a program go on when nobody reads its output or its log any more. Go raises SIGPIPE for standard output
 // and standard error unless somebody has asked for that signal, also where it was ignored at the start, as under systemd.
 // The programs that it starts get the signal as usual.

@@ -44,7 +44,7 @@ func printObserved(w io.Writer, r observe.Report) {
 		fmt.Fprintf(w, "only observed: %s\n", strings.Join(r.Schedulers, ", "))
 	}
 	fmt.Fprintf(w, "since %s: %s; Weft would have granted %d with %s, refused %d and failed %d on nodes at fault; ",
-		at(r.Since), cli.Plural(r.Jobs, "job"), r.Granted, cli.Plural(r.Services, "service"), r.Refused, r.Drained)
+		at(r.Since), core.Plural(r.Jobs, "job"), r.Granted, core.Plural(r.Services, "service"), r.Refused, r.Drained)
 	fmt.Fprintf(w, "%d wanted no network, %d could not be judged\n", r.Without, r.Unjudged)
 	if r.Decisions > 0 {
 		fmt.Fprintf(w, "decisions of policy: %s on average, %s at most\n",

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -54,12 +55,12 @@ func PrintStatus(w io.Writer, s server.Status) {
 	}
 	if b := s.Shadow; b != nil {
 		fmt.Fprintf(w, "policy %.12s decides beside %.12s, which is in force: %d of %s in %s would have got something else (`weft policy apply --shadow --report`)\n",
-			b.Policy, s.Policy, b.Changed, cli.Plural(b.Jobs, "job"), cli.Ago(b.Since))
+			b.Policy, s.Policy, b.Changed, core.Plural(b.Jobs, "job"), cli.Ago(b.Since))
 	}
 	if b := s.Observed; b != nil {
 		fmt.Fprintf(w, "only observed: %s: of %s in %s Weft would have granted %d and refused %d, and drained %s; "+
-			"%s given twice, %s left behind (`weft observe`)\n", strings.Join(b.Schedulers, ", "), cli.Plural(b.Jobs, "job"), cli.Ago(b.Since), b.Granted,
-			b.Refused, cli.Plural(b.Drained, "node"), cli.Plural(b.Twice, "VNI"), cli.Plural(b.Left, "service"))
+			"%s given twice, %s left behind (`weft observe`)\n", strings.Join(b.Schedulers, ", "), core.Plural(b.Jobs, "job"), cli.Ago(b.Since), b.Granted,
+			b.Refused, core.Plural(b.Drained, "node"), core.Plural(b.Twice, "VNI"), core.Plural(b.Left, "service"))
 	}
 	if left := time.Until(s.Expiry); !s.Expiry.IsZero() && left < server.ExpiresSoon {
 		fmt.Fprintf(w, "the server's certificate ends on %s: renew it with `weft tls init`\n", s.Expiry.Format(time.DateOnly))
@@ -68,10 +69,10 @@ func PrintStatus(w io.Writer, s server.Status) {
 		fmt.Fprintf(w, "%s certificates that end soon or have ended, the first, of %s, on %s: `weft nodes` shows each; renew one with `weft tls node NAME`\n", have(e.Nodes, "node"), e.First, e.Ends.Format(time.DateOnly))
 	}
 	if s.Vanished > 0 {
-		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", cli.Plural(s.Vanished, "job"))
+		fmt.Fprintf(w, "ALARM: %s vanished at once from their scheduler; if they are really gone, `weft forget --vanished` frees what they hold\n", core.Plural(s.Vanished, "job"))
 	}
 	if s.Kept > 0 {
-		fmt.Fprintf(w, "ALARM: complete answers lack %s that nodes see alive; see whether their asker may see every job (`weft vnis`)\n", cli.Plural(s.Kept, "job"))
+		fmt.Fprintf(w, "ALARM: complete answers lack %s that nodes see alive; see whether their asker may see every job (`weft vnis`)\n", core.Plural(s.Kept, "job"))
 	}
 	for _, why := range s.Blind {
 		fmt.Fprintln(w, "BLIND, SO NOTHING IS FREED: "+why)
@@ -103,5 +104,5 @@ func have(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " has"
 	}
-	return cli.Plural(n, what) + " have"
+	return core.Plural(n, what) + " have"
 }

@@ -47,7 +47,7 @@ holds their VNIs again.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Printf("%s written off; their VNIs rest in quarantine before they are free\n", cli.Plural(n, "reservation"))
+			_, err = fmt.Printf("%s written off; their VNIs rest in quarantine before they are free\n", core.Plural(n, "reservation"))
 			return err
 		},
 	}

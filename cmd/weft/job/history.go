@@ -31,7 +31,7 @@ func printHistory(o *cli.Options, path, since string) error {
 		return err
 	}
 	if bad > 0 {
-		fmt.Fprintf(os.Stderr, "weft: %s of the history cannot be read and are left out\n", cli.Plural(bad, "line"))
+		fmt.Fprintf(os.Stderr, "weft: %s of the history cannot be read and are left out\n", core.Plural(bad, "line"))
 	}
 	if o.Output == "json" {
 		for _, r := range rows {

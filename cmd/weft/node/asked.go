@@ -54,7 +54,7 @@ func everyNode[T any](ctx context.Context, o *cli.Options, verb string, limit ti
 			all = append(all, a)
 		}
 		if shown {
-			fmt.Fprintf(os.Stderr, "\r%s asked", cli.Plural(len(all), "node"))
+			fmt.Fprintf(os.Stderr, "\r%s asked", core.Plural(len(all), "node"))
 		}
 		return nil
 	})

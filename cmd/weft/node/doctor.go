@@ -248,7 +248,7 @@ func printHealth(w io.Writer, rows []agent.FindingRow) error {
 			text += fmt.Sprintf(", and %d more; see `weft doctor`", n)
 		}
 	case len(warn) > 0:
-		text = "weft: usable, with " + cli.Plural(len(warn), "warning") + "; see `weft doctor`"
+		text = "weft: usable, with " + core.Plural(len(warn), "warning") + "; see `weft doctor`"
 	default:
 		text = "weft: good"
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -39,7 +40,7 @@ up.`,
 			if taken.Why != "" {
 				done += " (" + taken.Why + ")"
 			}
-			_, err := fmt.Println(cli.Plural(taken.Count, "node"), done)
+			_, err := fmt.Println(core.Plural(taken.Count, "node"), done)
 			return err
 		},
 	}

@@ -80,7 +80,7 @@ func silent[T any](nodes []asked[T]) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return core.Errorf(core.ServerAway, "%s of %d told nothing: %s", cli.Plural(len(names), "node"), len(nodes), hostlist.Fold(names)).
+	return core.Errorf(core.ServerAway, "%s of %d told nothing: %s", core.Plural(len(names), "node"), len(nodes), hostlist.Fold(names)).
 		WithRemedy("`weft nodes` shows which agents have a session")
 }
 

@@ -101,9 +101,9 @@ func verify(o *cli.Options, cmd *cobra.Command, a *verifyArgs, what string) erro
 		}
 		return cli.Usage("plugin verify: %s cannot be verified: %w", t.title, err)
 	case report.Failed > 0:
-		return cli.Exit(cli.ExitFailed, fmt.Errorf("plugin verify: %d of %s failed", report.Failed, cli.Plural(len(report.Results), "case")))
+		return cli.Exit(cli.ExitFailed, fmt.Errorf("plugin verify: %d of %s failed", report.Failed, core.Plural(len(report.Results), "case")))
 	case report.Passed == 0:
-		return cli.Usage("plugin verify: no case passed: %s skipped, of %d", cli.Plural(report.Skipped, "case"), len(report.Results))
+		return cli.Usage("plugin verify: no case passed: %s skipped, of %d", core.Plural(report.Skipped, "case"), len(report.Results))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/reload"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/daemon/shadow"
@@ -88,7 +89,7 @@ Exit codes:
 				return err
 			}
 			return cli.Print(o, out, func(w io.Writer, out applied) {
-				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, cli.Plural(len(out.Files), "file"), out.Before, cli.Plural(len(out.Tests), "test file"))
+				fmt.Fprintf(w, "policy %.12s of %s is in force, in place of %.12s; %s beside it\n", out.Policy, core.Plural(len(out.Files), "file"), out.Before, core.Plural(len(out.Tests), "test file"))
 				for _, row := range out.Daemons {
 					for _, change := range row.Changed {
 						if !strings.HasPrefix(change, reload.PolicyPrefix) { // it stands above

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/policy/cases"
 )
 
@@ -38,13 +39,13 @@ Exit codes:
 			}
 			report := tests.Run(r.Policy, r.Env, match)
 			if len(report.Cases) == 0 {
-				return cli.Usage("policy test: no case was run: %s are there in %s", cli.Plural(tests.Len(), "case"), cli.Plural(len(r.Tests), "test file"))
+				return cli.Usage("policy test: no case was run: %s are there in %s", core.Plural(tests.Len(), "case"), core.Plural(len(r.Tests), "test file"))
 			}
 			if err := cli.Print(o, report, func(w io.Writer, r cases.Report) { printReport(w, r, coverage) }); err != nil {
 				return err
 			}
 			if report.Failed > 0 {
-				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy test: %d of %s failed", report.Failed, cli.Plural(len(report.Cases), "case")))
+				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy test: %d of %s failed", report.Failed, core.Plural(len(report.Cases), "case")))
 			}
 			return nil
 		},
@@ -75,7 +76,7 @@ func printReport(w io.Writer, r cases.Report, coverage bool) {
 		if r.Coverage.Reached == 1 || r.Coverage.Rules == 1 {
 			verb = "was"
 		}
-		fmt.Fprintf(w, "%d of %s %s for the job of a case\n", r.Coverage.Reached, cli.Plural(r.Coverage.Rules, "rule"), verb)
+		fmt.Fprintf(w, "%d of %s %s for the job of a case\n", r.Coverage.Reached, core.Plural(r.Coverage.Rules, "rule"), verb)
 		for _, p := range r.Coverage.Missed {
 			fmt.Fprintf(w, "  not reached: %s\n", place(p))
 		}

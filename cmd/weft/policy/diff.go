@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/history"
 	"github.com/weft-hpc/weft/plugins/slurm"
 	"github.com/weft-hpc/weft/policy/compare"
@@ -129,9 +130,9 @@ func printDiff(w io.Writer, r compare.Report) {
 	for _, c := range r.Caveats {
 		fmt.Fprintln(w, "note:", c)
 	}
-	fmt.Fprintf(w, "%d of %s would get something else\n", r.Changed, cli.Plural(r.Jobs, "job"))
+	fmt.Fprintf(w, "%d of %s would get something else\n", r.Changed, core.Plural(r.Jobs, "job"))
 	if r.Unused > 0 {
-		fmt.Fprintf(w, "%s left out: no job that can be on this system\n", cli.Plural(r.Unused, "line"))
+		fmt.Fprintf(w, "%s left out: no job that can be on this system\n", core.Plural(r.Unused, "line"))
 	}
 	printGroups(w, r.Groups)
 	printCapacity(w, r)
@@ -143,7 +144,7 @@ func printGroups(w io.Writer, groups []compare.Group) {
 		if g.In == "old" {
 			verb = "no more by"
 		}
-		fmt.Fprintf(w, "%s of %s, %s %s\n", g.What, cli.Plural(g.Jobs, "job"), verb, place(g.By))
+		fmt.Fprintf(w, "%s of %s, %s %s\n", g.What, core.Plural(g.Jobs, "job"), verb, place(g.By))
 		for _, c := range g.Some {
 			fmt.Fprintf(w, "  %s: %s\n  %*s  %s\n", c.Job, c.Old, len(c.Job), "", c.New)
 		}
@@ -156,9 +157,9 @@ func printCapacity(w io.Writer, r compare.Report) {
 		before := r.Before.Short(p.Pool)
 		switch {
 		case p.Short > 0:
-			fmt.Fprintf(w, "; TOO FEW for %s, before for %d", cli.Plural(p.Short, "job"), before)
+			fmt.Fprintf(w, "; TOO FEW for %s, before for %d", core.Plural(p.Short, "job"), before)
 		case before > 0:
-			fmt.Fprintf(w, "; enough, before too few for %s", cli.Plural(before, "job"))
+			fmt.Fprintf(w, "; enough, before too few for %s", core.Plural(before, "job"))
 		}
 		fmt.Fprintln(w)
 		printSpans(w, p.Spans)
@@ -168,7 +169,7 @@ func printCapacity(w io.Writer, r compare.Report) {
 		if !q.Refuses() {
 			verb = "refuses nobody (enforce = \"" + q.Enforce + "\"), and is exceeded by"
 		}
-		fmt.Fprintf(w, "quota %q %s %s", q.Quota, verb, cli.Plural(q.Jobs, "job"))
+		fmt.Fprintf(w, "quota %q %s %s", q.Quota, verb, core.Plural(q.Jobs, "job"))
 		if q.Refuses() {
 			fmt.Fprintf(w, ", before %d", r.Before.Refused(q.Quota))
 		}
@@ -177,7 +178,7 @@ func printCapacity(w io.Writer, r compare.Report) {
 	}
 	for _, q := range r.Before.Quotas {
 		if q.Refuses() && !slices.ContainsFunc(r.After.Quotas, func(o compare.QuotaStrain) bool { return o.Quota == q.Quota }) {
-			fmt.Fprintf(w, "quota %q refuses nobody, before %s\n", q.Quota, cli.Plural(q.Jobs, "job"))
+			fmt.Fprintf(w, "quota %q refuses nobody, before %s\n", q.Quota, core.Plural(q.Jobs, "job"))
 		}
 	}
 }

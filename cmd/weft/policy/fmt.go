@@ -80,7 +80,7 @@ Exit codes:
 			case hclfile.Failed(out.Findings):
 				return cli.Usage("policy fmt: %s", tally(out.Findings))
 			case check && len(out.Changed) > 0:
-				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy fmt: %s to lay out", cli.Plural(len(out.Changed), "file")))
+				return cli.Exit(cli.ExitFailed, fmt.Errorf("policy fmt: %s to lay out", core.Plural(len(out.Changed), "file")))
 			}
 			return nil
 		},

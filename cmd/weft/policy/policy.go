@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
@@ -102,7 +103,7 @@ func tally(findings []hclfile.Finding) string {
 	var out []string
 	for severity, count := range n {
 		if count > 0 {
-			out = append(out, cli.Plural(count, hclfile.Severity(severity).String()))
+			out = append(out, core.Plural(count, hclfile.Severity(severity).String()))
 		}
 	}
 	return cmp.Or(strings.Join(out, ", "), "nothing is wrong")
@@ -142,7 +143,7 @@ Exit codes:
 			if err := cli.Print(o, out, func(w io.Writer, out checked) {
 				_ = hclfile.Text(w, out.Findings, term.IsTerminal(int(os.Stdout.Fd())))
 				if out.Policy != "" {
-					fmt.Fprintf(w, "policy %.12s of %s: %s\n", out.Policy, cli.Plural(len(out.Files), "file"), tally(out.Findings))
+					fmt.Fprintf(w, "policy %.12s of %s: %s\n", out.Policy, core.Plural(len(out.Files), "file"), tally(out.Findings))
 				}
 			}); err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/shadow"
 	"github.com/weft-hpc/weft/policy/compare"
 )
@@ -22,14 +23,14 @@ func askShadow(ctx context.Context, o *cli.Options, in shadow.Args) error {
 			state = "decides beside %.12s no more\n"
 		}
 		fmt.Fprintf(w, "policy %.12s "+state, out.Policy, out.Against)
-		fmt.Fprintf(w, "%d of %s would have got something else in %s", out.Changed, cli.Plural(out.Jobs, "job"), cli.Ago(out.Since))
+		fmt.Fprintf(w, "%d of %s would have got something else in %s", out.Changed, core.Plural(out.Jobs, "job"), cli.Ago(out.Since))
 		if out.Dropped > 0 {
 			fmt.Fprintf(w, "; %d more were not looked at", out.Dropped)
 		}
 		fmt.Fprintln(w)
 		printGroups(w, out.Groups)
 		if out.More > 0 {
-			fmt.Fprintf(w, "and %s of other kinds, of which there are too many to keep\n", cli.Plural(out.More, "difference"))
+			fmt.Fprintf(w, "and %s of other kinds, of which there are too many to keep\n", core.Plural(out.More, "difference"))
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/policy"
 )
@@ -48,11 +49,11 @@ func oneLine(s string) string { return hclfile.Printable(s, 1<<16) }
 
 func hosts(e explained) string {
 	if len(e.Job.Shares) == 0 {
-		return fmt.Sprintf("%s with %s each", e.Job.Nodes, cli.Plural(e.Job.Cores, "core"))
+		return fmt.Sprintf("%s with %s each", e.Job.Nodes, core.Plural(e.Job.Cores, "core"))
 	}
 	var out []string
 	for _, s := range e.Job.Shares {
-		out = append(out, fmt.Sprintf("%s with %s each", s.Nodes, cli.Plural(s.Cores, "core")))
+		out = append(out, fmt.Sprintf("%s with %s each", s.Nodes, core.Plural(s.Cores, "core")))
 	}
 	return strings.Join(out, ", ")
 }
@@ -98,7 +99,7 @@ func printShare(w io.Writer, s policy.Share) {
 	if s.Depth > 0 {
 		depth = fmt.Sprintf(", depth %d in place of it", s.Depth)
 	}
-	fmt.Fprintf(w, "\nOn %s, %s each%s, of each NIC:\n", strings.Join(s.Hosts, ","), cli.Plural(s.Cores, "core"), depth)
+	fmt.Fprintf(w, "\nOn %s, %s each%s, of each NIC:\n", strings.Join(s.Hosts, ","), core.Plural(s.Cores, "core"), depth)
 	cli.Table(w, "  RESOURCE RESERVED MAX FLOOR ASKED SET-BY", s.Resources, func(r policy.Resource) []string {
 		asked := ""
 		if r.Asked {

@@ -33,7 +33,7 @@ func (r *runArgs) hosts(ctx context.Context, o *cli.Options) ([]string, error) {
 	all = slices.DeleteFunc(all, func(n server.NodeRow) bool { return n.State != "up" || n.Drained != "" })
 	slices.SortStableFunc(all, func(a, b server.NodeRow) int { return a.Jobs - b.Jobs })
 	if len(all) < r.nodes {
-		return nil, core.Errorf(core.NodeDrained, "run: -N %d: the system has %s, and %d of them can take a job", r.nodes, cli.Plural(known, "node"), len(all)).
+		return nil, core.Errorf(core.NodeDrained, "run: -N %d: the system has %s, and %d of them can take a job", r.nodes, core.Plural(known, "node"), len(all)).
 			WithRemedy("`weft nodes` shows why; ask for fewer")
 	}
 	hosts := make([]string, r.nodes)
@@ -62,7 +62,7 @@ func (r *runArgs) named() ([]string, error) {
 	case len(hosts) == 0:
 		return nil, fmt.Errorf("run: --on names no node")
 	case r.nodes > 1 && r.nodes != len(hosts):
-		return nil, fmt.Errorf("run: --on names %s and -N says %d", cli.Plural(len(hosts), "node"), r.nodes)
+		return nil, fmt.Errorf("run: --on names %s and -N says %d", core.Plural(len(hosts), "node"), r.nodes)
 	}
 	return hosts, nil
 }
