@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -354,6 +355,31 @@ func TestEnvironmentByTheIDAlone(t *testing.T) {
 			rows, err := verbs.Handle(t.Context(), core.Peer{UID: uid}, hook.Request{Verb: "env", Body: []byte(`{"job":"1"}`)})
 			if core.ReasonOf(err) != want || (want == "") != (rows != nil) {
 				t.Errorf("uid %d: %v, %v; want reason %q", uid, rows, err, want)
+			}
+		}
+	})
+}
+
+// TestEnvironmentByAShortID: qstat takes 12[3] for 12[3].pbs1, and so does `weft env`. The whole id of another job
+// comes first.
+func TestEnvironmentByAShortID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		for _, job := range []string{"12[3].pbs1", "17.pbs1", "17"} {
+			if out := r.Do(t.Context(), ask(core.Prepare, "s", job, 7), root); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+		}
+		verbs := &agent.Verbs{Agent: r.Agent}
+		env := func(args string) string {
+			got, err := verbs.Handle(t.Context(), core.Peer{UID: 7}, hook.Request{Verb: "env", Body: []byte(args)})
+			return fmt.Sprint(got, err)
+		}
+		for short, whole := range map[string]string{
+			`{"job":"12[3]"}`: `{"job":"12[3].pbs1"}`, `{"job":"12[3]","scheduler":"s"}`: `{"job":"12[3].pbs1"}`, `{"job":"17"}`: `{"job":"17","scheduler":"s"}`,
+		} {
+			if got, want := env(short), env(whole); got != want || !strings.Contains(got, "SLINGSHOT_VNIS") {
+				t.Errorf("%s: %s, want %s", short, got, want)
 			}
 		}
 	})

@@ -88,12 +88,9 @@ func (d *Verbs) env(ctx context.Context, peer core.Peer, req hook.Request) (any,
 	if err := req.Decode(&args); err != nil {
 		return nil, err
 	}
-	job := core.JobID{Scheduler: args.Scheduler, Job: args.Job}
-	if job.Scheduler == "" {
-		var err error
-		if job, err = d.named(ctx, peer, args.Job); err != nil {
-			return nil, err
-		}
+	job, err := d.named(ctx, peer, core.JobID{Scheduler: args.Scheduler, Job: args.Job})
+	if err != nil {
+		return nil, err
 	}
 	key := core.Key{JobID: job}
 	out := d.Agent.Do(ctx, core.Intent{Action: core.Environment, Key: key, UID: peer.UID, Call: req.ID, Began: req.Began}, peer)
@@ -109,28 +106,40 @@ func (d *Verbs) env(ctx context.Context, peer core.Peer, req hook.Request) (any,
 	return rows, nil
 }
 
-// named finds the one job of an id that this node holds and that the caller may see.
-func (d *Verbs) named(ctx context.Context, peer core.Peer, id string) (core.JobID, error) {
-	if err := core.CheckJobID(id); err != nil {
+// named finds the one job that this node holds, that the caller may see, and that has this id, or whose id of PBS has
+// this short form. A job whose scheduler is known may also be one that the node does not hold.
+func (d *Verbs) named(ctx context.Context, peer core.Peer, job core.JobID) (core.JobID, error) {
+	if err := core.CheckJobID(job.Job); err != nil {
 		return core.JobID{}, err
 	}
 	var entries []node.Entry
 	if err := d.Agent.Look(ctx, func(m *node.Machine) { entries = m.Entries() }); err != nil {
 		return core.JobID{}, err
 	}
-	var found []core.JobID
+	var whole, short []core.JobID
 	for _, e := range entries {
-		if e.Key.Job == id && (peer.UID == 0 || peer.UID == e.UID) && !slices.Contains(found, e.Key.JobID) {
-			found = append(found, e.Key.JobID)
+		id := e.Key.JobID
+		if job.Scheduler != "" && id.Scheduler != job.Scheduler || peer.UID != 0 && peer.UID != e.UID {
+			continue
+		}
+		if of, _ := core.ShortJobID(id.Job); id.Job == job.Job && !slices.Contains(whole, id) {
+			whole = append(whole, id)
+		} else if of == job.Job && !slices.Contains(short, id) {
+			short = append(short, id)
 		}
 	}
-	switch {
-	case len(found) == 0:
-		return core.JobID{}, core.Errorf(core.NoRecord, "environment of job %s: this node holds nothing for it that uid %d may see", core.Clip(id), peer.UID)
-	case len(found) > 1:
-		return core.JobID{}, core.Errorf(core.BadCall, "job %s: two schedulers have one here: %s and %s", core.Clip(id), found[0], found[1]).WithRemedy("say which: SCHEDULER/JOB")
+	if len(whole) == 0 {
+		whole = short
 	}
-	return found[0], nil
+	switch {
+	case len(whole) == 0 && job.Scheduler != "":
+		return job, nil
+	case len(whole) == 0:
+		return core.JobID{}, core.Errorf(core.NoRecord, "environment of job %s: this node holds nothing for it that uid %d may see", core.Clip(job.Job), peer.UID)
+	case len(whole) > 1:
+		return core.JobID{}, core.Errorf(core.BadCall, "job %s: there are two here: %s and %s", core.Clip(job.Job), whole[0], whole[1]).WithRemedy("say which: SCHEDULER/JOB")
+	}
+	return whole[0], nil
 }
 
 // services reads the NICs, and says whose each service is.

@@ -65,6 +65,18 @@ type Run struct {
 	Fingerprint
 }
 
+// ShortJobID is the short form of a PBS job's id, which PBS's commands take too, and the server's name that completes it:
+// 1017 and pbs1 for 1017.pbs1, 43[7] and pbs1 for 43[7].pbs1. The server's name is empty where id has no such form.
+func ShortJobID(id string) (short, server string) {
+	short, server, _ = strings.Cut(id, ".")
+	number, task, array := strings.Cut(short, "[")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	if server == "" || array && !digits(strings.TrimSuffix(task, "]")) || !digits(number) || digits(server[:1]) {
+		return id, ""
+	}
+	return short, server
+}
+
 // CheckJobID refuses an id that no scheduler uses: an id becomes part of a path, a log line and a scheduler's command.
 // It refuses an empty id, "." and "..", a leading "-", and more than MaxJobID bytes. It also refuses slashes, white
 // space, characters that do not print, and text that is not UTF-8. Flux's ids begin with "ƒ". The error is BadCall.

@@ -61,9 +61,12 @@ func (l *refusals) put(r Refused) {
 func (l *refusals) find(job string, schedulers []string, may func(uid uint32) bool, now time.Time) (found []Refused) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, scheduler := range schedulers {
-		r, ok := l.of[core.JobID{Scheduler: scheduler, Job: job}]
-		if ok && may(r.UID) && now.Sub(r.At) < KeepRefused {
+	for _, id := range l.order {
+		short, _ := core.ShortJobID(id.Job)
+		if (id.Job != job && short != job) || !slices.Contains(schedulers, id.Scheduler) {
+			continue
+		}
+		if r := l.of[id]; may(r.UID) && now.Sub(r.At) < KeepRefused {
 			found = append(found, r)
 		}
 	}

@@ -24,6 +24,7 @@ type Machine struct {
 	watches map[string]*watch
 	quotas  map[tally]*use
 	begins  begins
+	issuers map[string]bool   // servers of PBS in the ids of jobs since the start
 	texts   map[string]int    // live reservations that were decided by it
 	kept    map[string]string // texts of the policies that the store keeps, by hash
 	ended   map[core.Run]grave
@@ -123,7 +124,7 @@ func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Mo
 	m := &Machine{
 		alloc: alloc, now: now,
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
-		watches: map[string]*watch{}, quotas: map[tally]*use{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]grave{},
+		watches: map[string]*watch{}, quotas: map[tally]*use{}, issuers: map[string]bool{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]grave{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, awaited: map[string]bool{},
 		twins: map[string]*node{},
 	}
@@ -271,12 +272,18 @@ func (m *Machine) load(records []Record) {
 	m.dropUnnamed()
 }
 
+// maxIssuers bounds the servers of PBS that complete a short id.
+const maxIssuers = 64
+
 // insert takes a reservation into the indexes and holds its VNIs; its state is entered by the caller.
 func (m *Machine) insert(rec Reservation, s State) *reservation {
 	r := &reservation{Reservation: rec, state: s, since: rec.Made.UnixNano(), entered: m.now.Uptime, prepared: m.now.Uptime, next: m.jobs[rec.Job.JobID]}
 	m.serials[rec.Serial] = r
 	m.order = append(m.order, rec.Serial)
 	m.jobs[rec.Job.JobID] = r
+	if _, server := core.ShortJobID(rec.Job.Job); server != "" && len(m.issuers) < maxIssuers {
+		m.issuers[server] = true
+	}
 	for _, t := range rec.VNIs {
 		m.holdBy(t.VNI, r)
 	}

@@ -239,3 +239,21 @@ func TestCursorAcrossRestart(t *testing.T) {
 		t.Errorf("granted %d, want 1027: 1024 to 1026 were given before", v)
 	}
 }
+
+// TestJobByItsShortID: PBS's commands take 1017 for 1017.pbs1. A job of another scheduler with that whole id comes first.
+func TestJobByItsShortID(t *testing.T) {
+	w := newWorld(t, 100, "n1")
+	for _, id := range []string{"1017.pbs1", "12[3].pbs1", "18.pbs1", "18"} {
+		w.granted("n1", job(id, "n1"), app())
+	}
+	scheduler := job("18", "n1").Scheduler
+	for id, want := range map[string]string{"1017": "1017.pbs1", "12[3]": "12[3].pbs1", "18": "18", "12": "", "101": ""} {
+		got := ""
+		for _, v := range w.m.Job(core.JobID{Scheduler: scheduler, Job: id}) {
+			got += v.Job.Job
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}

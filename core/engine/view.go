@@ -130,7 +130,18 @@ func (m *Machine) Holders(first, last core.VNI, after uint64) iter.Seq[Holder] {
 }
 
 // Job gives the reservations of a job's id, all its generations.
-func (m *Machine) Job(id core.JobID) []View { return m.views(m.job(id)) }
+//
+// Where none has that id, it may be the short form of ids of PBS.
+func (m *Machine) Job(id core.JobID) []View {
+	found := m.views(m.job(id))
+	if len(found) > 0 {
+		return found
+	}
+	for _, server := range slices.Sorted(maps.Keys(m.issuers)) {
+		found = append(found, m.views(m.job(core.JobID{Scheduler: id.Scheduler, Job: id.Job + "." + server}))...)
+	}
+	return found
+}
 
 func (m *Machine) views(list []*reservation) (all []View) {
 	for _, r := range list {
