@@ -65,8 +65,8 @@ type Run struct {
 	Fingerprint
 }
 
-// ShortJobID is the short form of a PBS job's id, which PBS's commands take too, and the server's name that completes it:
-// 1017 and pbs1 for 1017.pbs1, 43[7] and pbs1 for 43[7].pbs1. The server's name is empty where id has no such form.
+// ShortJobID cuts a PBS job's id into the short form, which PBS's commands take too, and the server's name: 1017.pbs1
+// into 1017 and pbs1, 43[7].pbs1 into 43[7] and pbs1. The name is empty where id has no such form.
 func ShortJobID(id string) (short, server string) {
 	short, server, _ = strings.Cut(id, ".")
 	number, task, array := strings.Cut(short, "[")

@@ -66,7 +66,7 @@ var effects = map[string]string{
 	"Grant.Share":      "core/node Machine.fit",
 	"Grant.MinNICs":    "core/node Machine.usable",
 	"Grant.Inventory":  "core/node Machine.usable",
-	"Grant.Collective": "core/node Environment",
+	"Grant.Collective": "core/node Network",
 	"Grant.Warnings":   "core/node holding.allWarnings",
 	"Grant.Head":       "core/node Machine.checkGrant",
 

@@ -147,12 +147,15 @@ func TestDrainSaysWhatSchedulersDid(t *testing.T) {
 		find := func(n server.Count) server.Told {
 			return n.Told[slices.IndexFunc(n.Told, func(t server.Told) bool { return t.Scheduler == "good" })]
 		}
-		told := server.Told{Scheduler: "good", Nodes: "n1", Done: true, Kept: true, Why: "drained already, not by Weft: no reason given"}
+		told := server.Told{
+			Scheduler: "good", Nodes: "n1", Done: true, Kept: true, Why: "drained already, not by Weft: no reason given",
+		}
 		if diff := cmp.Diff(told, find(do("drain", server.NodeArgs{Nodes: "n1", Reason: "fan"}))); diff != "" {
 			t.Error(diff)
 		}
 		time.Sleep(10 * time.Second)
-		if got := do("drain", server.NodeArgs{Nodes: "n1", Reason: "blade"}).Before; len(got) != 1 || !strings.HasPrefix(got[0], "n1: fan, by root, since ") {
+		got := do("drain", server.NodeArgs{Nodes: "n1", Reason: "blade"}).Before
+		if len(got) != 1 || !strings.HasPrefix(got[0], "n1: fan, by root, since ") {
 			t.Errorf("before: %q", got)
 		}
 		if got := do("drain", server.NodeArgs{Nodes: "n1", Reason: "blade"}).Before; got != nil {

@@ -187,6 +187,9 @@ func (m *Machine) cleaned(r *holding) {
 // stuck is what happens when the NICs have kept a run for too long; it goes on for ever all the same.
 func (m *Machine) stuck(r *holding) {
 	r.drained, r.drainAt = true, never
+	if r.stalls() == never && r.activity == creating {
+		return // the node says so already
+	}
 	var what, prefix string
 	switch {
 	case r.State == Making && r.err != nil:

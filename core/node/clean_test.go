@@ -162,7 +162,7 @@ func TestCleanUpDuringPrepare(t *testing.T) {
 		b.wantErr(t, b.prepare(job("8", 0), 1000, 10), "")
 		b.wantErr(t, b.cleanUp(job("8", 0), 20), "")
 		b.pass(6 * time.Minute)
-		if d := all[Drain](b); len(d) != 1 || !strings.Contains(d[0].Reason, "the NIC driver has not answered") {
+		if d := all[Drain](b); len(d) != 1 || !strings.Contains(d[0].Reason, "cannot create service: no answer for 5s") {
 			t.Errorf("drained: %q", d)
 		}
 	})

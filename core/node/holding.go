@@ -27,7 +27,8 @@ type holding struct {
 	origin    string // the id of the hook's call that it works for
 	activity  activity
 	flight    Attempt
-	looked    time.Duration      // looking: since when
+	looked    time.Duration      // looking, creating: since when
+	stalled   bool               // creating: for so long that the node says so
 	patience  time.Duration      // reserving: until when
 	hook      Hook               // reserving: on whose behalf
 	link      uint64             // reserving: in which session it was asked

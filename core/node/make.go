@@ -60,8 +60,9 @@ func (m *Machine) create(r *holding) {
 		return
 	}
 	m.write(r.Entry)
-	r.sent = todo
+	r.sent, r.looked, r.stalled = todo, m.now, false
 	m.act(Create{Attempt: m.start(r, creating), Run: r.Grant.Run, Origin: r.origin, Specs: todo})
+	m.due = min(m.due, r.stalls())
 }
 
 // made takes what came of a Create. What it claims is proved by a reading.

@@ -11,7 +11,7 @@ import (
 func (m *Machine) Next() time.Duration {
 	next := min(m.survey.next, m.overdue())
 	for _, r := range m.runs {
-		next = min(next, r.retry, r.drainAt)
+		next = min(next, r.retry, r.drainAt, r.stalls())
 		for i := range r.waiters {
 			next = min(next, r.waiters[i].until)
 		}
@@ -37,6 +37,9 @@ func (m *Machine) expire() {
 		m.expireWaiters(r)
 		if r.drainAt <= m.now {
 			m.stuck(r)
+		}
+		if r.stalls() <= m.now {
+			m.stall(r)
 		}
 		if r.retry <= m.now && r.activity == idle {
 			m.look(r)

@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -83,6 +84,32 @@ func (m *Machine) hang() {
 	}
 	if m.survey.attempt == 0 {
 		m.beginSurvey() // its success ends the drain
+	}
+}
+
+// stalls is when a Create without an answer counts as one that failed.
+func (r *holding) stalls() time.Duration {
+	if r.activity != creating || r.stalled {
+		return never
+	}
+	return r.looked + unreadAfter
+}
+
+// stall drains a node whose NICs can be read and make no service: each job that its scheduler sends would wait as long.
+// What the Create makes in the end is removed.
+func (m *Machine) stall(r *holding) {
+	r.stalled = true
+	var nics []string
+	for i := range r.sent {
+		nics = append(nics, r.sent[i].Device)
+	}
+	err := core.Errorf(core.NICFailed, "NIC %s: cannot create service: no answer for %v",
+		strings.Join(nics, ","), unreadAfter).
+		WithRemedy("see the kernel's log; mend the NIC or reboot the node, then `weft resume` it")
+	if r.State == Making {
+		m.fail(r, err)
+	} else {
+		m.blame(err.Line())
 	}
 }
 

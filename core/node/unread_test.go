@@ -260,3 +260,45 @@ func TestUnreadComesFirst(t *testing.T) {
 		t.Errorf("reported %+v", r)
 	}
 }
+
+// TestCreateHangs: the NICs can be read and make nothing. The hook hears it before its limit has passed, and the node is
+// drained, also where the job's clean-up came meanwhile. A late end heals nothing; a resume of the node does.
+func TestCreateHangs(t *testing.T) {
+	const why = "NIC cxi0,cxi1: cannot create service: no answer for 5s"
+	for name, meanwhile := range map[string]func(*bench){
+		"its hook waits":            func(*bench) {},
+		"its clean-up comes before": func(b *bench) { b.cleanUp(job("7", 0), 20) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(2)
+			b.step(Linked{Up: true})
+			b.hold = func(a Action) bool { _, ok := a.(Create); return ok }
+			c := b.prepare(job("7", 0), 1000, 10)
+			b.pass(unreadAfter - time.Millisecond)
+			meanwhile(b)
+			if count[Drain](b) > 0 {
+				t.Error("drained too early")
+			}
+			b.pass(time.Millisecond)
+			b.pass(2 * time.Second)
+			told := func(a Tell) bool { return strings.HasPrefix(a.Report.Fault, why) }
+			if n := count[Drain](b); n != 1 || !slices.ContainsFunc(all[Tell](b), told) {
+				t.Errorf("drained %d times; told %+v", n, all[Tell](b))
+			}
+			if err := b.replies[c].Err; err == nil || name == "its hook waits" && err.Scope() != core.ScopeNode {
+				t.Errorf("its hook: %v", err)
+			}
+			b.pass(10 * time.Minute)
+			if n := count[Drain](b); n != 1 {
+				t.Errorf("drained %d times", n)
+			}
+			b.release()
+			b.hold = nil
+			b.wantPhases(t, Clean)
+			if n := len(b.ours()); n != 0 {
+				t.Errorf("%d services are left", n)
+			}
+			b.wantErr(t, b.prepare(job("8", 0), 1000, 20), "")
+		})
+	}
+}

@@ -45,7 +45,8 @@ func parseWanted(wanted map[string]string) (core.Request, error) {
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		is := func(r install.Resource) bool { return r.Name == prefix+key && r.Type == kindBoolean }
 		if wanted[key] == unread && slices.ContainsFunc(Installed(), is) {
-			return core.Request{}, core.Errorf(core.BadRequest, "-l %s%s: its value is neither true nor false", prefix, key).
+			return core.Request{}, core.Errorf(core.BadRequest,
+				"-l %s%s: its value is neither true nor false", prefix, key).
 				WithRemedy("write -l " + prefix + key + "=true")
 		}
 		all = append(all, request.Given{Name: key, Value: wanted[key]})

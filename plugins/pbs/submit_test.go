@@ -31,7 +31,7 @@ func TestBadValuesAreRefusedAtOnce(t *testing.T) {
 		{"", map[string]any{"slingshot_tcs": "LOW_LATENCY"}, 1, ""},
 		{"", map[string]any{"slingshot_tcs": "FAST"}, 1, `slingshot_tcs: "FAST" is no`},
 		{"", map[string]any{"slingshot_depth": 9999}, 1, `slingshot_depth: "9999" is not`},
-		{"", map[string]any{"slingshot_off": "-1"}, 1, "slingshot_off: its value is neither true nor false; write -l slingshot_off=true"},
+		{"", map[string]any{"slingshot_off": "-1"}, 1, "slingshot_off: its value is neither true nor false; write -l"},
 		{"phys 42", nil, 1, ""},
 		{"projé", nil, 1, "account"},
 		{"a^b", nil, 1, "account"},
