@@ -60,7 +60,8 @@ func (m *Machine) create(r *holding) {
 		return
 	}
 	m.write(r.Entry)
-	r.sent, r.looked, r.stalled = todo, m.now, false
+	r.sent = todo
+	r.looked, r.stalled = m.now, false
 	m.act(Create{Attempt: m.start(r, creating), Run: r.Grant.Run, Origin: r.origin, Specs: todo})
 	m.due = min(m.due, r.stalls())
 }

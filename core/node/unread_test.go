@@ -261,8 +261,8 @@ func TestUnreadComesFirst(t *testing.T) {
 	}
 }
 
-// TestCreateHangs: the NICs can be read and make nothing. The hook hears it before its limit has passed, and the node is
-// drained, also where the job's clean-up came meanwhile. A late end heals nothing; a resume of the node does.
+// TestCreateHangs: the NICs can be read and make nothing. The hook hears it before its limit has passed. The node is
+// drained, also where the job's clean-up came meanwhile.
 func TestCreateHangs(t *testing.T) {
 	const why = "NIC cxi0,cxi1: cannot create service: no answer for 5s"
 	for name, meanwhile := range map[string]func(*bench){

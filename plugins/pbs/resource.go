@@ -35,8 +35,8 @@ func Installed() (all []install.Resource) {
 	return all
 }
 
-// unread is the text of a boolean that PBS's Python module cannot read. The words of its user are gone by then (pbs_bool
-// in _base_types.py of 23.06.06).
+// unread is the text of a boolean that PBS's Python module cannot read. The words of its user are gone by then
+// (pbs_bool in _base_types.py of 23.06.06).
 const unread = "-1"
 
 // parseWanted reads what a job asks for: the values of its resources by KEY.
