@@ -96,7 +96,7 @@ func (r *holding) stalls() time.Duration {
 }
 
 // stall drains a node whose NICs can be read and make no service: each job that its scheduler sends would wait as long.
-// What the Create makes in the end is removed.
+// The node removes the services that the Create makes in the end.
 func (m *Machine) stall(r *holding) {
 	r.stalled = true
 	var nics []string
@@ -105,7 +105,7 @@ func (m *Machine) stall(r *holding) {
 	}
 	err := core.Errorf(core.NICFailed, "NIC %s: cannot create service: no answer for %v",
 		strings.Join(nics, ","), unreadAfter).
-		WithRemedy("see the kernel's log; mend the NIC or reboot the node, then `weft resume` it")
+		WithRemedy("see the kernel's log; repair the NIC or reboot the node, then `weft resume` it")
 	if r.State == Making {
 		m.fail(r, err)
 	} else {
