@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -17,6 +18,11 @@ type Slot struct {
 	Table  Table
 	Serial uint64
 	Name   string
+}
+
+// Compare orders slots as a store loads them: by table, serial and name.
+func (s Slot) Compare(o Slot) int {
+	return cmp.Or(cmp.Compare(s.Table, o.Table), cmp.Compare(s.Serial, o.Serial), cmp.Compare(s.Name, o.Name))
 }
 
 // Table groups records of a type. A store loads tables in this order.

@@ -2,7 +2,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -146,10 +145,6 @@ func (s state) sorted() []engine.Record {
 			all = append(all, j)
 		}
 	}
-	slices.SortFunc(all, func(a, b engine.Record) int { return compare(a.Slot(), b.Slot()) })
+	slices.SortFunc(all, func(a, b engine.Record) int { return a.Slot().Compare(b.Slot()) })
 	return all
-}
-
-func compare(a, b engine.Slot) int {
-	return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Serial, b.Serial), cmp.Compare(a.Name, b.Name))
 }

@@ -1,0 +1,110 @@
+package etcd
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/record"
+)
+
+// Commit writes all of a batch or, with an error, perhaps all of it: Load then tells. It is durable on a majority of etcd's members when it returns. See
+// record.Fence for what is refused; what another leader's server would write is refused by etcd. Without records it finds whether the store
+// could be written.
+func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if len(batch) == 0 {
+		_, err := s.kv.write(ctx, nil, clientv3.OpPut(s.kv.prefix+probeKey, ""))
+		return err
+	}
+	if _, err := record.Fence(s.image.head, batch); err != nil {
+		return err
+	}
+	list, err := encode(batch)
+	if err != nil {
+		return err
+	}
+	// From here on the image is ahead of etcd.
+	if list, err = s.lay(list); err != nil {
+		return s.mark(err)
+	}
+	values, err := parts(list)
+	if err != nil {
+		return s.mark(err)
+	}
+	for _, v := range values {
+		key := partKey(s.image.part + 1)
+		v = summed(key, v)
+		if err := s.write(ctx, clientv3.OpPut(s.kv.prefix+key, string(v))); err != nil {
+			return s.mark(err)
+		}
+		s.image.part++
+		s.logged += len(v)
+	}
+	s.save()
+	return nil
+}
+
+// encode gives the changes of a batch. Of a group commit's many Metas only the last is worth writing.
+func encode(batch []engine.Record) ([]change, error) {
+	var list []change
+	var meta change
+	for _, r := range batch {
+		c := change{at: r.Slot()}
+		if _, ok := r.(engine.Delete); !ok {
+			var err error
+			if c.record, err = record.Append(nil, r); err != nil {
+				return nil, err
+			}
+		}
+		if c.at.Table == engine.TableMeta {
+			meta = c
+			continue
+		}
+		list = append(list, c)
+	}
+	return append(list, meta), nil
+}
+
+// lay lays changes over the image, and gives them as they are written: with the facts that only a later release knows, and with all that goes along with a
+// reservation.
+func (s *Store) lay(list []change) (out []change, err error) {
+	next := s.image.part + 1
+	put := func(c change) error {
+		out = append(out, c)
+		return s.image.apply(next, c)
+	}
+	for _, c := range list {
+		if old := s.image.at(c.at).records[c.at]; old != nil && c.record != nil {
+			kept, err := record.Keep(c.record, old)
+			if err != nil {
+				return nil, err
+			}
+			if kept != nil {
+				c.record = kept
+			}
+		}
+		if c.record == nil && c.at.Table == engine.TableReservation {
+			for name := range s.image.joins[c.at.Serial] {
+				if err := put(change{at: engine.Join{Serial: c.at.Serial, Node: name}.Slot()}); err != nil {
+					return nil, err
+				}
+			}
+			phase := engine.Transition{Serial: c.at.Serial}.Slot()
+			if s.image.at(phase).records[phase] != nil {
+				if err := put(change{at: phase}); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if err := put(c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,116 @@
+// Package etcdtest runs an etcd for tests.
+package etcdtest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// Member is an etcd of one member, of the release that the PATH has. Its sockets lie in its folder.
+type Member struct {
+	t    testing.TB
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// Start starts one, which ends with the test. Args are more of its flags.
+func Start(t testing.TB, args ...string) *Member {
+	t.Helper()
+	if _, err := exec.LookPath("etcd"); err != nil {
+		t.Skip("NOT RUN: the store in etcd, since there is no etcd here; `make test-deps` brings it")
+	}
+	dir, err := os.MkdirTemp("", "etcd") // the test's own folder can be too long for a socket's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Member{t: t, dir: dir, args: append([]string{
+		"--data-dir", "data", "--log-level", "error", "--listen-client-urls", "unix://client:1", "--advertise-client-urls", "unix://client:1",
+		"--listen-peer-urls", "unix://peer:1", "--initial-advertise-peer-urls", "unix://peer:1", "--initial-cluster", "default=unix://peer:1",
+	}, args...)}
+	t.Cleanup(func() {
+		m.Kill()
+		_ = os.RemoveAll(dir)
+	})
+	m.Run()
+	return m
+}
+
+// Run starts it again with what it had.
+func (m *Member) Run() {
+	m.t.Helper()
+	for _, socket := range []string{"client:1", "peer:1"} { // of a member that was killed
+		_ = os.Remove(filepath.Join(m.dir, socket))
+	}
+	m.cmd = exec.Command("etcd", m.args...)
+	m.cmd.Dir = m.dir
+	log, err := os.OpenFile(filepath.Join(m.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer log.Close()
+	m.cmd.Stderr = log
+	if err := m.cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for c := m.Client(); ; {
+		if _, err := c.Get(ctx, "a"); err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			text, _ := os.ReadFile(log.Name())
+			m.t.Fatalf("etcd does not answer: %s", text)
+		}
+	}
+}
+
+// Kill ends it with SIGKILL.
+func (m *Member) Kill() {
+	if m.cmd == nil {
+		return
+	}
+	_ = m.cmd.Process.Kill()
+	_ = m.cmd.Wait()
+	m.cmd = nil
+}
+
+// Client is a new client of it, which ends with the test.
+func (m *Member) Client() *clientv3.Client {
+	m.t.Helper()
+	return m.As("", "")
+}
+
+// As is a client with a user's password.
+func (m *Member) As(user, password string) *clientv3.Client {
+	m.t.Helper()
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{"unix://" + filepath.Join(m.dir, "client:1")}, Username: user, Password: password, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Lead has key lead below prefix, and gives its create revision.
+func Lead(t testing.TB, c *clientv3.Client, prefix string) int64 {
+	t.Helper()
+	if _, err := c.Delete(t.Context(), prefix+"leader"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Put(t.Context(), prefix+"leader", "a server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Header.Revision
+}

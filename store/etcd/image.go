@@ -1,0 +1,160 @@
+package etcd
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/record"
+)
+
+// pages is how many there are beside those of texts: 60,000 live reservations make some 20 KiB each.
+const pages = 1024
+
+// image is all records as they are after a part of the log. Not safe for concurrent use.
+type image struct {
+	head  core.Head
+	part  uint64 // the newest part that it has
+	pages map[string]*page
+	joins map[uint64]map[string]bool // the nodes of each serial's joins
+	bytes int                        // of all records
+}
+
+// page is the records of some slots.
+type page struct {
+	records map[engine.Slot][]byte
+	has     uint64 // the part after which etcd's page was written
+	mod     int64  // the revision of etcd that wrote it; 0: it is not there
+	since   uint64 // the first part that etcd's page lacks; 0: it lacks none
+}
+
+func newImage() *image {
+	return &image{pages: map[string]*page{}, joins: map[uint64]map[string]bool{}}
+}
+
+// pageOf names the page of a slot. It must never change: what etcd keeps lies by it.
+func pageOf(at engine.Slot) string {
+	if at.Table == engine.TableText {
+		return "text/" + at.Name
+	}
+	h := fnv.New32a()
+	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte{byte(at.Table)}, at.Serial))
+	_, _ = h.Write([]byte(at.Name))
+	return fmt.Sprintf("%03x", h.Sum32()%pages)
+}
+
+// at is the page of a slot.
+func (m *image) at(at engine.Slot) *page {
+	name := pageOf(at)
+	p := m.pages[name]
+	if p == nil {
+		p = &page{records: map[engine.Slot][]byte{}}
+		m.pages[name] = p
+	}
+	return p
+}
+
+// apply makes a change of a part, unless the page was written after that part.
+func (m *image) apply(part uint64, c change) error {
+	p := m.at(c.at)
+	if part <= p.has {
+		return nil
+	}
+	if p.since == 0 {
+		p.since = part
+	}
+	return m.set(p, c)
+}
+
+func (m *image) set(p *page, c change) error {
+	m.bytes += len(c.record) - len(p.records[c.at])
+	if c.record == nil {
+		delete(p.records, c.at)
+	} else {
+		p.records[c.at] = c.record
+	}
+	switch c.at.Table { //nolint:exhaustive // the others lie alone
+	case engine.TableMeta:
+		r, err := new(record.Decoder).Decode(c.record)
+		if err != nil {
+			return err
+		}
+		m.head = r.(engine.Meta).Head
+	case engine.TableJoin:
+		m.joined(c)
+	}
+	return nil
+}
+
+func (m *image) joined(c change) {
+	nodes := m.joins[c.at.Serial]
+	switch {
+	case c.record == nil:
+		if delete(nodes, c.at.Name); len(nodes) == 0 {
+			delete(m.joins, c.at.Serial)
+		}
+	case nodes == nil:
+		m.joins[c.at.Serial] = map[string]bool{c.at.Name: true}
+	default:
+		nodes[c.at.Name] = true
+	}
+}
+
+// restore takes a page as etcd has it: the part after which it was written, and its records as changes.
+func (m *image) restore(name string, b []byte, mod int64) error {
+	r := reader{rest: b}
+	has := r.uint()
+	list, err := changes(pagePrefix+name, r.rest)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if c.record == nil || pageOf(c.at) != name {
+			return damaged(pagePrefix+name, "a record in it is of another page")
+		}
+		if err := m.set(m.at(c.at), c); err != nil {
+			return err
+		}
+	}
+	if p := m.pages[name]; p != nil {
+		p.has, p.mod = has, mod
+	}
+	m.part = max(m.part, has)
+	return nil
+}
+
+// bytesOf is a page as etcd keeps it, without its checksum.
+func (m *image) bytesOf(p *page) []byte {
+	b := binary.AppendUvarint([]byte{form}, m.part)
+	for at, rec := range p.records {
+		b = change{at, rec}.append(b)
+	}
+	return b
+}
+
+// sorted are the slots in order of table, serial and name.
+func (m *image) sorted() []engine.Slot {
+	var all []engine.Slot
+	for _, p := range m.pages {
+		for at := range p.records {
+			all = append(all, at)
+		}
+	}
+	slices.SortFunc(all, engine.Slot.Compare)
+	return all
+}
+
+// written is the newest part up to which etcd's pages have everything.
+func (m *image) written() uint64 {
+	first := uint64(math.MaxUint64)
+	for _, p := range m.pages {
+		if p.since != 0 {
+			first = min(first, p.since)
+		}
+	}
+	return min(m.part, first-1)
+}

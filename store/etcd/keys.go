@@ -1,0 +1,107 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// The keys below a prefix. Load needs the pages before the parts, as their names sort.
+const (
+	leaderKey  = "leader"
+	headKey    = "head" // written with each commit, and compared by the next
+	pagePrefix = "page/"
+	partPrefix = "part/"
+	probeKey   = "probe"
+)
+
+func partKey(part uint64) string { return fmt.Sprintf(partPrefix+"%016x", part) }
+
+// keys reads and writes below a prefix, as the leader.
+type keys struct {
+	client  *clientv3.Client
+	prefix  string
+	leader  int64  // create revision of leaderKey while this server leads; 0: it does not
+	cluster uint64 // etcd's id for itself; 0: no answer came yet
+}
+
+func (k *keys) String() string {
+	return fmt.Sprintf("etcd %s, prefix %q", strings.Join(k.client.Endpoints(), ","), core.Clip(k.prefix))
+}
+
+// at is what a key must be for a write: the revision of etcd that changed it last; 0: it is not there.
+type at map[string]int64
+
+// write makes all writes or none, and only while this server leads and each key of want is as it was. It gives the revision of etcd that it made.
+func (k *keys) write(ctx context.Context, want at, ops ...clientv3.Op) (int64, error) {
+	if k.leader == 0 {
+		return 0, core.Errorf(core.StoreFailed, "store: %s: this server does not lead", k)
+	}
+	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(k.prefix+leaderKey), "=", k.leader)}
+	for key, mod := range want {
+		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(k.prefix+key), "=", mod))
+	}
+	got, err := k.client.Txn(ctx).If(conditions...).Then(ops...).Else(clientv3.OpGet(k.prefix + leaderKey)).Commit()
+	if err != nil {
+		return 0, k.failed(err)
+	}
+	if err := k.same(got.Header.ClusterId); err != nil || got.Succeeded {
+		return got.Header.Revision, err
+	}
+	leader := got.Responses[0].GetResponseRange().Kvs
+	if len(leader) == 1 && leader[0].CreateRevision == k.leader {
+		return 0, core.Errorf(core.StoreFailed, "store: %s: an earlier write whose answer was lost is there after all", k)
+	}
+	return 0, overtaken{core.Errorf(core.StoreFailed, "store: %s: this server leads no longer", k)}
+}
+
+// overtaken says that another server leads: this one never writes again.
+type overtaken struct{ error }
+
+func (o overtaken) Unwrap() error { return o.error }
+
+// pageful is how many keys one request reads: their values are at most 32 MiB.
+const pageful = 32
+
+// each visits the keys below the prefix in order, all as they were at one revision of etcd. mod is the revision that changed the key last.
+func (k *keys) each(ctx context.Context, visit func(key string, value []byte, mod int64) error) error {
+	end := clientv3.GetPrefixRangeEnd(k.prefix)
+	var revision int64
+	for from := k.prefix; ; {
+		got, err := k.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageful), clientv3.WithRev(revision))
+		if err != nil {
+			return k.failed(err)
+		}
+		if err := k.same(got.Header.ClusterId); err != nil {
+			return err
+		}
+		if revision == 0 {
+			revision = got.Header.Revision
+		}
+		for _, kv := range got.Kvs {
+			if err := visit(strings.TrimPrefix(string(kv.Key), k.prefix), kv.Value, kv.ModRevision); err != nil {
+				return err
+			}
+		}
+		if !got.More {
+			return nil
+		}
+		from = string(got.Kvs[len(got.Kvs)-1].Key) + "\x00"
+	}
+}
+
+// same refuses an answer of a member of another cluster, whose revisions mean nothing here.
+func (k *keys) same(cluster uint64) error {
+	if k.cluster == 0 {
+		k.cluster = cluster
+	}
+	if cluster != k.cluster {
+		return core.Errorf(core.StoreFailed, "store: %s: an endpoint is of another cluster, %x and not %x", k, cluster, k.cluster).
+			WithRemedy("name the members of one etcd cluster in `etcd { endpoints }`")
+	}
+	return nil
+}

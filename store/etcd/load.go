@@ -1,0 +1,118 @@
+package etcd
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/record"
+)
+
+// Load tells every record in order of table, serial and name. tell must not call the store.
+func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	var d record.Decoder
+	for _, at := range s.image.sorted() {
+		r, err := d.Decode(s.image.at(at).records[at])
+		if err == nil {
+			err = tell(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read makes the image of what etcd has. A leader removes what is left of a commit that was not finished.
+func (s *Store) read(ctx context.Context) error {
+	r := reading{store: s, image: newImage()}
+	if err := s.kv.each(ctx, r.key); err != nil {
+		return err
+	}
+	if r.first != 0 && r.part < r.image.part {
+		return damaged(partKey(r.image.part), "it is not there")
+	}
+	s.image, s.head, s.logged, s.doubt = r.image, r.head, r.logged, nil
+	if len(r.rest) == 0 || s.kv.leader == 0 {
+		return nil
+	}
+	from, to := partKey(r.image.part+1), clientv3.GetPrefixRangeEnd(s.kv.prefix+partPrefix)
+	return s.mark(s.write(ctx, clientv3.OpDelete(s.kv.prefix+from, clientv3.WithRange(to))))
+}
+
+// reading is a Load of etcd under way.
+type reading struct {
+	store       *Store
+	image       *image
+	head        int64
+	first, part uint64 // of the log
+	logged      int
+	rest        []change // of a commit whose last part has not been read
+	begun       uint64   // its first part
+}
+
+func (r *reading) key(key string, value []byte, mod int64) error {
+	name, page := strings.CutPrefix(key, pagePrefix)
+	number, part := strings.CutPrefix(key, partPrefix)
+	switch {
+	case key == leaderKey, key == probeKey:
+		return nil
+	case key == headKey:
+		r.head = mod
+		return nil
+	case !page && !part:
+		return core.Errorf(core.StoreFailed, "store: %s: the key %q is not Weft's", &r.store.kv, core.Clip(key)).WithRemedy("give each system a prefix of its own")
+	}
+	b, err := bare(key, value)
+	if err != nil {
+		return err
+	}
+	if page {
+		return r.image.restore(name, b, mod)
+	}
+	n, err := strconv.ParseUint(number, 16, 64)
+	if err != nil || key != partKey(n) {
+		return damaged(key, "it is no part's name")
+	}
+	return r.log(n, b, len(value))
+}
+
+func (r *reading) log(n uint64, b []byte, size int) error {
+	key := partKey(n)
+	switch {
+	case len(b) == 0 || b[0] > more:
+		return damaged(key, "it does not say whether it is the last of its commit")
+	case r.first == 0:
+		r.first = n
+	case n != r.part+1:
+		return damaged(partKey(r.part+1), "it is not there")
+	}
+	r.part = n
+	r.logged += size
+	list, err := changes(key, b[1:])
+	if err != nil {
+		return err
+	}
+	if len(r.rest) == 0 {
+		r.begun = n
+	}
+	if r.rest = append(r.rest, list...); b[0] == more {
+		return nil
+	}
+	for _, c := range r.rest {
+		if err := r.image.apply(n, c); err != nil {
+			return err
+		}
+	}
+	r.rest, r.image.part = nil, max(r.image.part, n)
+	return nil
+}

@@ -1,0 +1,106 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+)
+
+// Options of Open.
+type Options struct {
+	Client *clientv3.Client
+	Prefix string // of the system's keys, with the slash at its end
+	SaveAt int    // bytes of the log from which on the pages are written anew, unless they are larger; 0: 8 MiB
+	Leader int64  // the create revision of the key Prefix + "leader" while this server leads; a commit under another is refused
+}
+
+// Store is a system's records in etcd, and all of them in memory. Safe for concurrent use, though one writer is what it is made for.
+type Store struct {
+	kv     keys
+	mu     sync.Mutex
+	image  *image
+	head   int64 // the revision of etcd that wrote headKey last
+	logged int   // bytes of the log since the pages were last written, or all of it after a start
+	doubt  error // what etcd has is not known, and is read before anything else
+	dead   error // closed, or another server leads
+
+	saveAt int
+	saving sync.WaitGroup
+	saves  bool            // a save is under way
+	before int64           // the revision of etcd at the end of the save before
+	ctx    context.Context //nolint:containedctx // of saves, which no caller waits for
+	end    context.CancelFunc
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// Open reads the store below a prefix, which may be empty. Errors are core.StoreFailed, core.StoreCorrupt and core.StoreNewer.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s := &Store{kv: keys{client: o.Client, prefix: o.Prefix, leader: o.Leader}, saveAt: cmp.Or(o.SaveAt, leastLog)}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	if err := s.read(ctx); err != nil {
+		s.end()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Head is that of the last commit; zero in an empty store.
+func (s *Store) Head() core.Head {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.image.head
+}
+
+// Close ends the writes under way. A second Close does nothing. The client stays open.
+func (s *Store) Close() error {
+	s.end()
+	s.mu.Lock()
+	s.dead = core.Errorf(core.StoreFailed, "store: %s: it is closed", &s.kv)
+	s.mu.Unlock()
+	s.saving.Wait()
+	return nil
+}
+
+// usable says why the store cannot be used. It reads what etcd has where that is in doubt.
+func (s *Store) usable(ctx context.Context) error {
+	if s.dead != nil {
+		return s.dead
+	}
+	if err := ctx.Err(); err != nil {
+		return s.kv.failed(err)
+	}
+	if s.doubt == nil {
+		return nil
+	}
+	return s.read(ctx)
+}
+
+// write makes writes that stand in line: each is refused that does not know the one before it.
+func (s *Store) write(ctx context.Context, ops ...clientv3.Op) error {
+	ops = append(ops, clientv3.OpPut(s.kv.prefix+headKey, ""))
+	mod, err := s.kv.write(ctx, at{headKey: s.head}, ops...)
+	if err == nil {
+		s.head = mod
+	}
+	return err
+}
+
+// mark notes what an error leaves in doubt, or ends.
+func (s *Store) mark(err error) error {
+	var o overtaken
+	switch {
+	case err == nil:
+	case errors.As(err, &o):
+		s.dead = err
+	default:
+		s.doubt = err
+	}
+	return err
+}

@@ -1,0 +1,300 @@
+package etcd_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/etcd"
+	"github.com/weft-hpc/weft/store/etcd/etcdtest"
+	"github.com/weft-hpc/weft/store/storetest"
+)
+
+// TestConformance is of a store that writes its pages nearly always, and of one that does so never.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	client := etcdtest.Start(t).Client()
+	for name, at := range map[string]int{"pages": 1, "log": 0} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Conform(t, func(n string) (engine.Store, error) {
+				prefix := name + n + "/"
+				return etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix, SaveAt: at, Leader: etcdtest.Lead(t, client, prefix)})
+			})
+		})
+	}
+}
+
+const prefix = "/weft/tioga/"
+
+func open(t testing.TB, client *clientv3.Client, leader int64) *etcd.Store {
+	t.Helper()
+	s, err := etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix, Leader: leader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func meta(revision uint64) engine.Meta {
+	return engine.Meta{Head: core.Head{Store: "a", Epoch: 1, Revision: revision}}
+}
+
+func commit(t testing.TB, s *etcd.Store, batch ...engine.Record) {
+	t.Helper()
+	if err := s.Commit(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func all(t testing.TB, s *etcd.Store) (found []engine.Record) {
+	t.Helper()
+	if err := s.Load(t.Context(), func(r engine.Record) error { found = append(found, r); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// refused is an error with a reason, a text in it, and a remedy where there is one.
+func refused(t testing.TB, err error, reason core.Reason, text string) {
+	t.Helper()
+	if e := core.AsError(err); err == nil || e.Reason != reason || !strings.Contains(err.Error(), text) {
+		t.Errorf("%v, want %s with %q", err, reason, text)
+	}
+}
+
+// A server that was overtaken never writes again, though nobody told it.
+func TestOnlyTheLeaderWrites(t *testing.T) {
+	t.Parallel()
+	client := etcdtest.Start(t).Client()
+	old := open(t, client, etcdtest.Lead(t, client, prefix))
+	commit(t, old, meta(1), engine.Node{Name: "n1"})
+	now := open(t, client, etcdtest.Lead(t, client, prefix))
+	for range 2 {
+		refused(t, old.Commit(t.Context(), []engine.Record{meta(2), engine.Node{Name: "n2"}}), core.StoreFailed, "leads no longer")
+	}
+	refused(t, old.Commit(t.Context(), nil), core.StoreFailed, "leads no longer")
+	commit(t, now, meta(3), engine.Node{Name: "n3"})
+	want := []engine.Record{meta(3), engine.Node{Name: "n1"}, engine.Node{Name: "n3"}}
+	if d := cmp.Diff(want, all(t, open(t, client, 0))); d != "" {
+		t.Error(d)
+	}
+	refused(t, open(t, client, 0).Commit(t.Context(), []engine.Record{meta(4)}), core.StoreFailed, "does not lead")
+}
+
+// A commit whose answer was lost can arrive late, whatever the server has read meanwhile: the next one is refused, and Load tells it.
+func TestALateCommit(t *testing.T) {
+	t.Parallel()
+	client := etcdtest.Start(t).Client()
+	leader := etcdtest.Lead(t, client, prefix)
+	late, s := open(t, client, leader), open(t, client, leader)
+	commit(t, late, meta(1), engine.Node{Name: "late"})
+	refused(t, s.Commit(t.Context(), []engine.Record{meta(1), engine.Node{Name: "n1"}}), core.StoreFailed, "there after all")
+	if d := cmp.Diff([]engine.Record{meta(1), engine.Node{Name: "late"}}, all(t, s)); d != "" {
+		t.Error(d)
+	}
+	commit(t, s, meta(2))
+	refused(t, late.Commit(t.Context(), []engine.Record{meta(2)}), core.StoreFailed, "there after all")
+}
+
+// big is a commit of several parts.
+func big(revision uint64) []engine.Record {
+	batch := []engine.Record{meta(revision)}
+	for i := range 30_000 {
+		batch = append(batch, engine.Join{Serial: 7, Node: fmt.Sprintf("x%04dc0s0b%dn%d", i/16, i/2%8, i%2), Boot: "0b1d2c3e-0000-4000-8000-000000000011"})
+	}
+	return batch
+}
+
+// Of a commit that did not come to its end nothing is there, and the next one takes its place.
+func TestACommitInPartsIsWholeOrNone(t *testing.T) {
+	t.Parallel()
+	client := etcdtest.Start(t).Client()
+	leader := etcdtest.Lead(t, client, prefix)
+	s := open(t, client, leader)
+	commit(t, s, meta(1), engine.Reservation{Serial: 7})
+	commit(t, s, big(2)...)
+	got, err := client.Get(t.Context(), prefix+"part/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil || got.Count < 3 {
+		t.Fatalf("%v, %v: want several parts", got, err)
+	}
+	if n := len(all(t, open(t, client, 0))); n != 30_002 {
+		t.Fatalf("%d records", n)
+	}
+	if _, err := client.Delete(t.Context(), string(got.Kvs[got.Count-1].Key)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(all(t, open(t, client, 0))); n != 2 {
+		t.Fatalf("without the last part %d records", n)
+	}
+	next := open(t, client, leader)
+	commit(t, next, meta(3), engine.Delete{At: engine.Reservation{Serial: 7}.Slot()})
+	if d := cmp.Diff([]engine.Record{meta(3)}, all(t, open(t, client, 0))); d != "" {
+		t.Error(d)
+	}
+	refused(t, s.Commit(t.Context(), []engine.Record{meta(4)}), core.StoreFailed, "there after all")
+}
+
+// Pages take the place of the log, and every reader finds the same.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	client := etcdtest.Start(t).Client()
+	s, err := etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix, SaveAt: 1, Leader: etcdtest.Lead(t, client, prefix)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := engine.Text{Hash: "5f70", Text: strings.Repeat("a policy ", 100_000)}
+	commit(t, s, append(big(1), engine.Reservation{Serial: 7}, text)...)
+	for i := range uint64(200) {
+		commit(t, s, meta(2+i), engine.Node{Name: "n1", Boot: strings.Repeat("b", 20_000)})
+	}
+	want := all(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	keys := func(of string) int64 {
+		got, err := client.Get(t.Context(), prefix+of, clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Count
+	}
+	if n := keys("part/"); n > 190 {
+		t.Errorf("the log has %d parts: none was dropped", n)
+	}
+	if n := keys("page/"); n < 1000 {
+		t.Errorf("%d pages", n)
+	}
+	if d := cmp.Diff(want, all(t, open(t, client, 0))); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWhatIsNotAStore(t *testing.T) {
+	t.Parallel()
+	client := etcdtest.Start(t).Client()
+	s, err := etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix, SaveAt: 1, Leader: etcdtest.Lead(t, client, prefix)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(20) {
+		commit(t, s, meta(1+i), engine.Node{Name: "n1", Boot: strings.Repeat("b", 1000)})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	value := func(of string) (string, string) {
+		got, err := client.Get(t.Context(), prefix+of, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
+		if err != nil || got.Count < 2 {
+			t.Fatalf("%v, %v: want keys of %s", got, err, of)
+		}
+		return string(got.Kvs[got.Count/2].Key), string(got.Kvs[got.Count/2].Value)
+	}
+	part, inPart := value("part/")
+	page, inPage := value("page/")
+	for name, c := range map[string]struct {
+		key, value string // an empty value removes the key
+		reason     core.Reason
+		text       string
+	}{
+		"another's key":         {prefix + "registry/pods", "a pod", core.StoreFailed, `the key "registry/pods" is not Weft's`},
+		"a part is damaged":     {part, inPart[:9] + "\xff" + inPart[10:], core.StoreCorrupt, "its checksum is wrong"},
+		"a page is damaged":     {page, inPage[:9] + "\xff" + inPage[10:], core.StoreCorrupt, "its checksum is wrong"},
+		"a part is another's":   {part, inPage, core.StoreCorrupt, "its checksum is wrong"},
+		"a part is empty":       {part, "\x01", core.StoreCorrupt, "it is cut short"},
+		"a part is not there":   {part, "", core.StoreCorrupt, "it is not there"},
+		"of a later release":    {part, "\x02" + inPart[1:], core.StoreNewer, "is of version 2"},
+		"a part has a bad name": {prefix + "part/1", "\x01\x00\x00\x00\x00\x00", core.StoreCorrupt, ""},
+	} {
+		before, err := client.Get(t.Context(), c.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(value string) {
+			op := clientv3.OpPut(c.key, value)
+			if value == "" {
+				op = clientv3.OpDelete(c.key)
+			}
+			if _, err := client.Do(t.Context(), op); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(c.value)
+		_, err = etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix})
+		t.Log(name, err)
+		refused(t, err, c.reason, c.text)
+		if put(""); len(before.Kvs) == 1 {
+			put(string(before.Kvs[0].Value))
+		}
+	}
+	open(t, client, 0)
+}
+
+// etcd goes away and comes back, and is full: each is told, and a store goes on by itself.
+func TestEtcdFails(t *testing.T) {
+	t.Parallel()
+	member := etcdtest.Start(t, "--quota-backend-bytes", fmt.Sprint(4<<20))
+	client := member.Client()
+	s := open(t, client, etcdtest.Lead(t, client, prefix))
+	commit(t, s, meta(1), engine.Node{Name: "n1"})
+	member.Kill()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	refused(t, s.Commit(ctx, []engine.Record{meta(2)}), core.StoreFailed, "did not answer in time")
+	refused(t, s.Load(ctx, nil), core.StoreFailed, "did not answer in time")
+	member.Run()
+	if d := cmp.Diff([]engine.Record{meta(1), engine.Node{Name: "n1"}}, all(t, s)); d != "" {
+		t.Error(d)
+	}
+	commit(t, s, meta(3))
+	var err error
+	for i := uint64(4); err == nil && i < 40; i++ {
+		err = s.Commit(t.Context(), []engine.Record{meta(i), engine.Text{Hash: fmt.Sprint(i), Text: strings.Repeat("a", 500_000)}})
+	}
+	t.Log(err)
+	refused(t, err, core.StoreFailed, "etcd has no space left")
+	refused(t, s.Commit(t.Context(), nil), core.StoreFailed, "etcd has no space left")
+	before := len(all(t, s))
+	if n := len(all(t, open(t, client, 0))); n != before {
+		t.Errorf("%d records, and %d after a start", before, n)
+	}
+}
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	member := etcdtest.Start(t)
+	root := member.Client()
+	ctx := t.Context()
+	for _, do := range []func() error{
+		func() error { _, err := root.UserAdd(ctx, "root", "r"); return err },
+		func() error { _, err := root.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := root.RoleAdd(ctx, "weft"); return err },
+		func() error {
+			_, err := root.RoleGrantPermission(ctx, "weft", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := root.UserAdd(ctx, "weft", "secret"); return err },
+		func() error { _, err := root.UserGrantRole(ctx, "weft", "weft"); return err },
+		func() error { _, err := root.AuthEnable(ctx); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := etcd.Open(ctx, etcd.Options{Client: member.Client(), Prefix: prefix})
+	t.Log(err)
+	refused(t, err, core.StoreFailed, "etcd refuses this user or password")
+	client := member.As("weft", "secret")
+	s := open(t, client, etcdtest.Lead(t, client, prefix))
+	commit(t, s, meta(1))
+	_, err = etcd.Open(ctx, etcd.Options{Client: client, Prefix: "/weft/other/"})
+	t.Log(err)
+	refused(t, err, core.StoreFailed, "does not let this user")
+}
