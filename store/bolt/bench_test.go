@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // BenchmarkCommit makes reservations, so many in one commit, in a store that has 10,000.
@@ -22,13 +23,12 @@ func BenchmarkCommit(b *testing.B) {
 				past = append(past, engine.Past{Incarnation: (i + 1) * 0x9e3779b97f4a7c15, Epoch: i, Revision: i << 16})
 			}
 			s := open(b, filepath.Join(b.TempDir(), "weft.db"), bolt.Options{Witness: filepath.Join(b.TempDir(), "head")})
-			serial := fillStore(b, s, 10000)
-			revision := s.Head().Revision
+			revision, serial := storetest.Fill(b, s, 10_000), uint64(10_000)
 			for b.Loop() {
 				batch := make([]engine.Record, 0, n+1)
 				for range n {
 					serial++
-					batch = append(batch, job(serial))
+					batch = append(batch, storetest.Job(serial))
 				}
 				revision++
 				m := meta(revision)
@@ -46,7 +46,7 @@ func BenchmarkRestart(b *testing.B) {
 	outer := b
 	path := filepath.Join(b.TempDir(), "weft.db")
 	s := open(b, path, bolt.Options{})
-	fillStore(b, s, live)
+	storetest.Fill(b, s, live)
 	shut(b, s)
 	b.Run("open", func(b *testing.B) {
 		for b.Loop() {
@@ -73,21 +73,4 @@ func BenchmarkRestart(b *testing.B) {
 		}
 		b.ReportMetric(float64(st.Bytes)/live, "bytes/reservation")
 	})
-}
-
-func fillStore(b *testing.B, s *bolt.Store, n uint64) uint64 {
-	revision := uint64(0)
-	var batch []engine.Record
-	for serial := uint64(1); serial <= n; serial++ {
-		batch = append(batch, job(serial), engine.Transition{Serial: serial, State: engine.Active})
-		for i := range 3 {
-			batch = append(batch, engine.Join{Serial: serial, Node: fmt.Sprint("tioga", 12+i), Boot: fmt.Sprintf("0b1d2c3e-0000-4000-8000-0000000000%d", 12+i)})
-		}
-		if len(batch) > 5000 || serial == n {
-			revision++
-			commit(b, s, append(batch, meta(revision))...)
-			batch = batch[:0]
-		}
-	}
-	return n
 }

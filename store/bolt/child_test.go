@@ -23,6 +23,7 @@ import (
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/memory"
 	"github.com/weft-hpc/weft/store/record"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 func child(t *testing.T, mode, dir string, under ...string) *exec.Cmd {
@@ -40,7 +41,7 @@ func child(t *testing.T, mode, dir string, under ...string) *exec.Cmd {
 
 // work is the batch of a revision: now many large records, now their deletion, so that the file grows, empties and is compacted; and always a few small.
 func work(revision uint64) []engine.Record {
-	batch := []engine.Record{job(revision), engine.Transition{Serial: revision, State: engine.Active}}
+	batch := []engine.Record{storetest.Job(revision), engine.Transition{Serial: revision, State: engine.Active}}
 	for i := range revision % 5 {
 		batch = append(batch, engine.Join{Serial: revision, Node: fmt.Sprint("n", i), Boot: "b"})
 	}
@@ -219,7 +220,7 @@ func commitFew(dir string) error {
 		if _, err := os.Stdout.WriteString("begin\n"); err != nil {
 			return err
 		}
-		if err := s.Commit(context.Background(), []engine.Record{job(revision), meta(revision + 1)}); err != nil {
+		if err := s.Commit(context.Background(), []engine.Record{storetest.Job(revision), meta(revision + 1)}); err != nil {
 			return err
 		}
 		if _, err := os.Stdout.WriteString("done\n"); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/record"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // laterFact is in a record of a later release, behind its fields.
@@ -36,7 +37,7 @@ func laterExport(t *testing.T, records ...engine.Record) []byte {
 // What a later release wrote stays in a store that this one takes over, changes and exports.
 func TestFactsOfALaterReleaseStay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weft.db")
-	later := laterExport(t, meta(1), engine.Node{Name: "n1"}, job(1),
+	later := laterExport(t, meta(1), engine.Node{Name: "n1"}, storetest.Job(1),
 		engine.Transition{Serial: 1, State: engine.Active}, engine.Join{Serial: 1, Node: "n1"})
 	if err := bolt.Import(path, bytes.NewReader(later), time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestFactsOfALaterReleaseStay(t *testing.T) {
 	commit(t, s, batch...)
 	shut(t, s)
 	s = open(t, path, bolt.Options{})
-	same(t, s, []engine.Record{batch[0], batch[1], job(1), batch[2], batch[3]})
+	same(t, s, []engine.Record{batch[0], batch[1], storetest.Job(1), batch[2], batch[3]})
 	facts := func() int {
 		var out bytes.Buffer
 		if err := s.Export(t.Context(), &out); err != nil {
@@ -76,9 +77,9 @@ func TestFactsOfALaterReleaseStay(t *testing.T) {
 	// A slot that was emptied is a new record's.
 	next := batch[0].(engine.Meta)
 	next.Head.Revision++
-	commit(t, s, next, engine.Delete{At: job(1).Slot()})
+	commit(t, s, next, engine.Delete{At: storetest.Job(1).Slot()})
 	next.Head.Revision++
-	commit(t, s, next, job(1), batch[2], batch[3])
+	commit(t, s, next, storetest.Job(1), batch[2], batch[3])
 	if n := facts(); n != 2 {
 		t.Errorf("%d records have the fact of a later release, not the Meta and the Node alone", n)
 	}

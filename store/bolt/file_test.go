@@ -20,13 +20,14 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/record"
+	"github.com/weft-hpc/weft/store/storetest"
 )
 
 // written makes a closed store of a few hundred records and gives what is in it, and what was before its last commit.
 func written(t testing.TB, path string) (before, now []engine.Record) {
 	s := open(t, path, bolt.Options{})
 	for i := range uint64(200) {
-		commit(t, s, job(i), engine.Transition{Serial: i, State: engine.Active}, engine.Join{Serial: i, Node: "n2"}, meta(i+1))
+		commit(t, s, storetest.Job(i), engine.Transition{Serial: i, State: engine.Active}, engine.Join{Serial: i, Node: "n2"}, meta(i+1))
 	}
 	before = all(t, s)
 	commit(t, s, engine.Node{Name: "last"}, meta(201))
@@ -276,7 +277,7 @@ func TestCompaction(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weft.db")
 	s := open(t, path, bolt.Options{})
 	for i := range uint64(64) {
-		commit(t, s, engine.Text{Hash: fmt.Sprint(i), Text: strings.Repeat("x", 50000)}, job(i), meta(i+1))
+		commit(t, s, engine.Text{Hash: fmt.Sprint(i), Text: strings.Repeat("x", 50000)}, storetest.Job(i), meta(i+1))
 	}
 	var batch []engine.Record
 	for i := range 60 {
@@ -324,7 +325,7 @@ func TestExportAndImport(t *testing.T) {
 	var batch []engine.Record
 	// More than Import writes in one transaction.
 	for i := range uint64(2500) {
-		batch = append(batch, job(i), engine.Join{Serial: i, Node: "n2"})
+		batch = append(batch, storetest.Job(i), engine.Join{Serial: i, Node: "n2"})
 	}
 	last := engine.Meta{Head: core.Head{Store: "a", Epoch: 4, Revision: 9999}, Serial: 2500, Without: []string{"n9"}, Cursors: []engine.Cursor{{Pool: "jobs", VNI: 77}}}
 	commit(t, s, append(batch, last)...)
@@ -519,13 +520,13 @@ func TestFileCutShortUnderTheStore(t *testing.T) {
 				s := open(t, path, bolt.Options{})
 				var batch []engine.Record
 				for serial := range uint64(3000) {
-					batch = append(batch, job(serial))
+					batch = append(batch, storetest.Job(serial))
 				}
 				commit(t, s, append(batch, meta(1))...)
 				must(t, os.Truncate(path, pages*4096))
 				for _, call := range []string{first, "commit", "load", "export", "stats"} {
 					reason(t, map[string]func() error{
-						"commit": func() error { return s.Commit(t.Context(), []engine.Record{job(7), meta(2)}) },
+						"commit": func() error { return s.Commit(t.Context(), []engine.Record{storetest.Job(7), meta(2)}) },
 						"load":   func() error { return s.Load(t.Context(), func(engine.Record) error { return nil }) },
 						"export": func() error { return s.Export(t.Context(), new(strings.Builder)) },
 						"stats":  func() error { _, err := s.Stats(); return err },

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-hpc/weft/store/record"
 )
 
-// Commit writes all of a batch or, with an error, perhaps all of it: Load then tells. It is durable on a majority of etcd's members when it returns. See
-// record.Fence for what is refused; what another leader's server would write is refused by etcd. Without records it finds whether the store
-// could be written.
+// Commit writes all of a batch or, with an error, all or none of it: Load then tells. It is durable on a majority of
+// etcd's members when it returns. record.Fence has the batches that it refuses, and etcd refuses a server that leads no
+// longer. Without records it finds whether the store could be written.
 func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	return nil
 }
 
-// encode gives the changes of a batch. Of a group commit's many Metas only the last is worth writing.
+// encode gives the changes of a batch. Only the last Meta of a group commit is worth writing.
 func encode(batch []engine.Record) ([]change, error) {
 	var list []change
 	var meta change
@@ -71,8 +71,8 @@ func encode(batch []engine.Record) ([]change, error) {
 	return append(list, meta), nil
 }
 
-// lay lays changes over the image, and gives them as they are written: with the facts that only a later release knows, and with all that goes along with a
-// reservation.
+// lay lays changes over the image, and gives them as they are written. They have the facts that only a later release
+// knows, and with a reservation its phase and its joins go.
 func (s *Store) lay(list []change) (out []change, err error) {
 	next := s.image.part + 1
 	put := func(c change) error {

@@ -1,17 +1,22 @@
-// Package etcd keeps the server's store in an etcd, which several servers share: one of them writes.
+// Package etcd keeps the server's store in an etcd that several servers share. One of them writes.
 //
-// All keys lie below a prefix of the system's own:
+// All keys lie below a prefix, which belongs to one system:
 //
 //	leader     who may write; this package compares it, and another writes it
-//	log/N      a part of the log; N has 16 hexadecimal digits
+//	head       written with each commit, which compares it: no commit is made twice, or after an unknown one
 //	page/NAME  the records of one page as they were after a part of the log, which it names
+//	part/N     a part of the log; N has 16 hexadecimal digits
+//	probe      written to see whether etcd takes writes
 //
-// etcd takes 128 operations in a transaction and 1.5 MiB in a request unless it is told otherwise, and a commit can have thousands of records.
-// So a commit is one value, appended to the log in one transaction that compares who leads; a commit larger than a part is several parts, which count
-// once the last is there. Records lie in pages by a checksum of their slot, since a page must fit a request too; a policy's text has a page of its
-// own. The leader writes the pages anew when the log has grown as large as they are, a few at a time and beside commits, and then drops the parts of
-// the log that each page has. A page is right by itself, whichever part of the log it was written after: Load lays the rest of the log over it. So
-// nothing stops for a snapshot, and what etcd keeps stays below three times the records.
+// By default etcd takes 128 operations in a transaction and 1.5 MiB in a request, and a commit can have thousands of
+// records. So a commit is one value, added to the log in one transaction that compares who leads. A larger commit is
+// several parts, which count once the last is there.
+//
+// A checksum of its slot gives each record its page, since a page must fit a request too. The text of a policy has a
+// page for itself. When the log has grown as large as the pages, the leader rewrites those that changed, a few at a
+// time and between commits. Then it drops the parts of the log that each page has. A page is right by itself,
+// whichever part it was written after: a reader lays the rest of the log over it. So nothing stops for a snapshot.
+// The log is at most as large as the records, and the leader compacts old revisions of etcd.
 //
 // Values end in a checksum of themselves and their key.
 package etcd

@@ -3,7 +3,7 @@ package etcd
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
+	"hash/crc32"
 	"math"
 	"slices"
 
@@ -12,7 +12,7 @@ import (
 	"github.com/weft-hpc/weft/store/record"
 )
 
-// pages is how many there are beside those of texts: 60,000 live reservations make some 20 KiB each.
+// pages is their number without those of texts. With 60,000 live reservations each has some 45 KiB.
 const pages = 1024
 
 // image is all records as they are after a part of the log. Not safe for concurrent use.
@@ -36,15 +36,22 @@ func newImage() *image {
 	return &image{pages: map[string]*page{}, joins: map[uint64]map[string]bool{}}
 }
 
-// pageOf names the page of a slot. It must never change: what etcd keeps lies by it.
+// names are those of the pages without texts.
+var names = func() (out [pages]string) {
+	for i := range out {
+		out[i] = fmt.Sprintf("%03x", i)
+	}
+	return out
+}()
+
+// pageOf names the page of a slot. It must never change, since etcd has the pages by it.
 func pageOf(at engine.Slot) string {
 	if at.Table == engine.TableText {
 		return "text/" + at.Name
 	}
-	h := fnv.New32a()
-	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte{byte(at.Table)}, at.Serial))
-	_, _ = h.Write([]byte(at.Name))
-	return fmt.Sprintf("%03x", h.Sum32()%pages)
+	var buf [64]byte
+	key := binary.BigEndian.AppendUint64(append(buf[:0], byte(at.Table)), at.Serial)
+	return names[crc32.Checksum(append(key, at.Name...), castagnoli)%pages]
 }
 
 // at is the page of a slot.
@@ -136,15 +143,15 @@ func (m *image) bytesOf(p *page) []byte {
 	return b
 }
 
-// sorted are the slots in order of table, serial and name.
-func (m *image) sorted() []engine.Slot {
-	var all []engine.Slot
+// sorted are all records in order of table, serial and name.
+func (m *image) sorted() []change {
+	var all []change
 	for _, p := range m.pages {
-		for at := range p.records {
-			all = append(all, at)
+		for at, rec := range p.records {
+			all = append(all, change{at, rec})
 		}
 	}
-	slices.SortFunc(all, engine.Slot.Compare)
+	slices.SortFunc(all, func(a, b change) int { return a.at.Compare(b.at) })
 	return all
 }
 

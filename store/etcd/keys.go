@@ -33,10 +33,11 @@ func (k *keys) String() string {
 	return fmt.Sprintf("etcd %s, prefix %q", strings.Join(k.client.Endpoints(), ","), core.Clip(k.prefix))
 }
 
-// at is what a key must be for a write: the revision of etcd that changed it last; 0: it is not there.
+// at has keys with the revision of etcd that changed each last; 0: it is not there.
 type at map[string]int64
 
-// write makes all writes or none, and only while this server leads and each key of want is as it was. It gives the revision of etcd that it made.
+// write makes all writes or none, and only while this server leads and each key of want is as it was. It gives the
+// revision of etcd that it made.
 func (k *keys) write(ctx context.Context, want at, ops ...clientv3.Op) (int64, error) {
 	if k.leader == 0 {
 		return 0, core.Errorf(core.StoreFailed, "store: %s: this server does not lead", k)
@@ -67,7 +68,8 @@ func (o overtaken) Unwrap() error { return o.error }
 // pageful is how many keys one request reads: their values are at most 32 MiB.
 const pageful = 32
 
-// each visits the keys below the prefix in order, all as they were at one revision of etcd. mod is the revision that changed the key last.
+// each visits the keys below the prefix in order, all as they were at one revision of etcd. mod is the revision that
+// changed the key last.
 func (k *keys) each(ctx context.Context, visit func(key string, value []byte, mod int64) error) error {
 	end := clientv3.GetPrefixRangeEnd(k.prefix)
 	var revision int64
@@ -100,7 +102,8 @@ func (k *keys) same(cluster uint64) error {
 		k.cluster = cluster
 	}
 	if cluster != k.cluster {
-		return core.Errorf(core.StoreFailed, "store: %s: an endpoint is of another cluster, %x and not %x", k, cluster, k.cluster).
+		return core.Errorf(core.StoreFailed, "store: %s: an endpoint is of another cluster: %x, want %x",
+			k, cluster, k.cluster).
 			WithRemedy("name the members of one etcd cluster in `etcd { endpoints }`")
 	}
 	return nil

@@ -20,8 +20,8 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 		return err
 	}
 	var d record.Decoder
-	for _, at := range s.image.sorted() {
-		r, err := d.Decode(s.image.at(at).records[at])
+	for _, c := range s.image.sorted() {
+		r, err := d.Decode(c.record)
 		if err == nil {
 			err = tell(r)
 		}
@@ -32,7 +32,7 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 	return nil
 }
 
-// read makes the image of what etcd has. A leader removes what is left of a commit that was not finished.
+// read makes the image from etcd's keys. A leader removes the parts of an unfinished commit.
 func (s *Store) read(ctx context.Context) error {
 	r := reading{store: s, image: newImage()}
 	if err := s.kv.each(ctx, r.key); err != nil {
@@ -70,7 +70,8 @@ func (r *reading) key(key string, value []byte, mod int64) error {
 		r.head = mod
 		return nil
 	case !page && !part:
-		return core.Errorf(core.StoreFailed, "store: %s: the key %q is not Weft's", &r.store.kv, core.Clip(key)).WithRemedy("give each system a prefix of its own")
+		return core.Errorf(core.StoreFailed, "store: %s: the key %q is not Weft's", &r.store.kv, core.Clip(key)).
+			WithRemedy("name a prefix in config.hcl that no other system and no other program uses")
 	}
 	b, err := bare(key, value)
 	if err != nil {

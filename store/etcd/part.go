@@ -10,7 +10,7 @@ import (
 	"github.com/weft-hpc/weft/store/record"
 )
 
-// form is the version of the values of log and pages. Records have versions of their own.
+// form is the version of the values of log and pages. Each record has a version, too.
 const form = 1
 
 // most bounds a value, in bytes, so that a request stays below etcd's default of 1.5 MiB.
@@ -36,7 +36,8 @@ func bare(key string, value []byte) ([]byte, error) {
 	case n < least:
 		return nil, damaged(key, "it is cut short")
 	case value[0] > form:
-		return nil, core.Errorf(core.StoreNewer, "store: %s in etcd is of version %d: this release reads version %d", core.Clip(key), value[0], form)
+		return nil, core.Errorf(core.StoreNewer, "store: %s in etcd is of version %d: this release reads version %d",
+			core.Clip(key), value[0], form)
 	case string(summed(key, value[:n-crc32.Size:n-crc32.Size])) != string(value):
 		return nil, damaged(key, "its checksum is wrong")
 	default:
@@ -45,7 +46,8 @@ func bare(key string, value []byte) ([]byte, error) {
 }
 
 func damaged(key, why string) error {
-	return core.Errorf(core.StoreCorrupt, "store: %s in etcd: %s", core.Clip(key), why).WithRemedy("restore a backup of etcd; see docs/recovery.md")
+	return core.Errorf(core.StoreCorrupt, "store: %s in etcd: %s", core.Clip(key), why).
+		WithRemedy("restore a backup of etcd; see docs/recovery.md")
 }
 
 // change is one write of a commit: a record as bytes, or, without one, that its slot is empty now.
@@ -62,21 +64,26 @@ func (c change) append(dst []byte) []byte {
 }
 
 // changes reads what append wrote. Records share the memory of b.
-func changes(key string, b []byte) (out []change, err error) {
+func changes(key string, b []byte) ([]change, error) {
+	var out []change
 	r := reader{rest: b}
 	for len(r.rest) > 0 && !r.short {
 		var c change
 		c.at.Table = engine.Table(r.byte())
 		c.at.Serial = r.uint()
 		c.at.Name = string(r.bytes())
-		if c.record = r.bytes(); len(c.record) == 0 {
+		c.record = r.bytes()
+		switch {
+		case r.short:
+		case len(c.record) == 0:
 			c.record = nil
-			err = record.Check(engine.Delete{At: c.at})
-		} else if t, fault := record.Peek(c.record); fault != nil || t != c.at.Table {
-			err = cmp.Or(fault, damaged(key, "a record in it is of another table"))
-		}
-		if err != nil && !r.short {
-			return nil, err
+			if record.Check(engine.Delete{At: c.at}) != nil {
+				return nil, damaged(key, "a deletion in it is of no table")
+			}
+		default:
+			if t, err := record.Peek(c.record); err != nil || t != c.at.Table {
+				return nil, cmp.Or(err, damaged(key, "a record in it is of another table"))
+			}
 		}
 		out = append(out, c)
 	}
@@ -123,7 +130,8 @@ func (r *reader) byte() byte {
 	return b
 }
 
-// parts packs the changes of a commit into values of the log without their checksums, none of them larger than most. A change is in one part.
+// parts packs the changes of a commit into values of the log without their checksums, none of them larger than most.
+// A change is in one part.
 func parts(list []change) ([][]byte, error) {
 	const room = most - crc32.Size
 	out := [][]byte{{form, last}}
@@ -138,7 +146,8 @@ func parts(list []change) ([][]byte, error) {
 		}
 		if len(part)+len(one) > room {
 			return nil, core.Errorf(core.StoreFailed, "store: %s %d %q: its %d bytes are more than the %d of a value in etcd",
-				record.TableName(c.at.Table), c.at.Serial, core.Clip(c.at.Name), len(c.record), most).WithRemedy("make the policy's files smaller")
+				record.TableName(c.at.Table), c.at.Serial, core.Clip(c.at.Name), len(c.record), most).
+				WithRemedy("make the policy's files smaller")
 		}
 		out[len(out)-1] = append(part, one...)
 	}

@@ -14,7 +14,7 @@ const (
 	saveRest = 10 * time.Second // after a failure
 )
 
-// save writes the pages anew where the log has grown as large as they are. It never waits. s.mu is held.
+// save rewrites the pages where the log has grown as large as they are. It never waits. s.mu is held.
 func (s *Store) save() {
 	if s.saves || s.logged < max(s.saveAt, s.image.bytes) {
 		return
@@ -38,7 +38,8 @@ func (s *Store) save() {
 	})
 }
 
-// saveAll writes the pages that lack parts, drops those parts from the log, and lets etcd forget what was before the save before this one.
+// saveAll writes the pages that lack parts, drops those parts from the log, and compacts the revisions of etcd that are
+// older than the previous save.
 func (s *Store) saveAll() error {
 	s.mu.Lock()
 	image := s.image
@@ -136,7 +137,8 @@ func (s *Store) drop(image *image) error {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, saveWait)
 	defer cancel()
-	revision, err := s.kv.write(ctx, nil, clientv3.OpDelete(s.kv.prefix+partKey(0), clientv3.WithRange(s.kv.prefix+partKey(written+1))))
+	old := clientv3.OpDelete(s.kv.prefix+partKey(0), clientv3.WithRange(s.kv.prefix+partKey(written+1)))
+	revision, err := s.kv.write(ctx, nil, old)
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (s *Store) drop(image *image) error {
 	s.before = revision
 	s.mu.Unlock()
 	if before != 0 {
-		_, _ = s.kv.client.Compact(ctx, before) // the next save compacts what this one did not; etcd may do it by itself, too
+		_, _ = s.kv.client.Compact(ctx, before) // where it fails, the next save compacts more
 	}
 	return nil
 }

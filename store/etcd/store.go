@@ -16,17 +16,17 @@ import (
 type Options struct {
 	Client *clientv3.Client
 	Prefix string // of the system's keys, with the slash at its end
-	SaveAt int    // bytes of the log from which on the pages are written anew, unless they are larger; 0: 8 MiB
-	Leader int64  // the create revision of the key Prefix + "leader" while this server leads; a commit under another is refused
+	SaveAt int    // bytes of the log from which on the pages are rewritten, unless they are larger; 0: 8 MiB
+	Leader int64  // create revision of Prefix + "leader" while this server leads, which etcd compares; 0: it does not
 }
 
-// Store is a system's records in etcd, and all of them in memory. Safe for concurrent use, though one writer is what it is made for.
+// Store is a system's records in etcd, and all of them in memory. Safe for concurrent use, though made for one writer.
 type Store struct {
 	kv     keys
 	mu     sync.Mutex
 	image  *image
 	head   int64 // the revision of etcd that wrote headKey last
-	logged int   // bytes of the log since the pages were last written, or all of it after a start
+	logged int   // bytes of the log since the pages were last written
 	doubt  error // what etcd has is not known, and is read before anything else
 	dead   error // closed, or another server leads
 
@@ -34,13 +34,14 @@ type Store struct {
 	saving sync.WaitGroup
 	saves  bool            // a save is under way
 	before int64           // the revision of etcd at the end of the save before
-	ctx    context.Context //nolint:containedctx // of saves, which no caller waits for
+	ctx    context.Context //nolint:containedctx // of saves, for which no caller waits
 	end    context.CancelFunc
 }
 
 var _ engine.Store = (*Store)(nil)
 
-// Open reads the store below a prefix, which may be empty. Errors are core.StoreFailed, core.StoreCorrupt and core.StoreNewer.
+// Open reads the store below a prefix, which may be empty. Errors are core.StoreFailed, core.StoreCorrupt and
+// core.StoreNewer.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{kv: keys{client: o.Client, prefix: o.Prefix, leader: o.Leader}, saveAt: cmp.Or(o.SaveAt, leastLog)}
 	s.ctx, s.end = context.WithCancel(context.Background())
@@ -82,7 +83,7 @@ func (s *Store) usable(ctx context.Context) error {
 	return s.read(ctx)
 }
 
-// write makes writes that stand in line: each is refused that does not know the one before it.
+// write makes writes that follow each other: etcd refuses one that does not know the previous one.
 func (s *Store) write(ctx context.Context, ops ...clientv3.Op) error {
 	ops = append(ops, clientv3.OpPut(s.kv.prefix+headKey, ""))
 	mod, err := s.kv.write(ctx, at{headKey: s.head}, ops...)

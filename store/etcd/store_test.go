@@ -12,8 +12,8 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/etcdtest"
 	"github.com/weft-hpc/weft/store/etcd"
-	"github.com/weft-hpc/weft/store/etcd/etcdtest"
 	"github.com/weft-hpc/weft/store/storetest"
 )
 
@@ -24,8 +24,9 @@ func TestConformance(t *testing.T) {
 	for name, at := range map[string]int{"pages": 1, "log": 0} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Conform(t, func(n string) (engine.Store, error) {
-				prefix := name + n + "/"
-				return etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix, SaveAt: at, Leader: etcdtest.Lead(t, client, prefix)})
+				o := etcd.Options{Client: client, Prefix: name + n + "/", SaveAt: at}
+				o.Leader = etcdtest.Lead(t, client, o.Prefix)
+				return etcd.Open(t.Context(), o)
 			})
 		})
 	}
@@ -40,6 +41,17 @@ func open(t testing.TB, client *clientv3.Client, leader int64) *etcd.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// saving writes its pages nearly always.
+func saving(t testing.TB, client *clientv3.Client) *etcd.Store {
+	t.Helper()
+	o := etcd.Options{Client: client, Prefix: prefix, SaveAt: 1, Leader: etcdtest.Lead(t, client, prefix)}
+	s, err := etcd.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -70,7 +82,7 @@ func refused(t testing.TB, err error, reason core.Reason, text string) {
 	}
 }
 
-// A server that was overtaken never writes again, though nobody told it.
+// A server that was overtaken never writes again, though it does not know.
 func TestOnlyTheLeaderWrites(t *testing.T) {
 	t.Parallel()
 	client := etcdtest.Start(t).Client()
@@ -78,7 +90,8 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 	commit(t, old, meta(1), engine.Node{Name: "n1"})
 	now := open(t, client, etcdtest.Lead(t, client, prefix))
 	for range 2 {
-		refused(t, old.Commit(t.Context(), []engine.Record{meta(2), engine.Node{Name: "n2"}}), core.StoreFailed, "leads no longer")
+		err := old.Commit(t.Context(), []engine.Record{meta(2), engine.Node{Name: "n2"}})
+		refused(t, err, core.StoreFailed, "leads no longer")
 	}
 	refused(t, old.Commit(t.Context(), nil), core.StoreFailed, "leads no longer")
 	commit(t, now, meta(3), engine.Node{Name: "n3"})
@@ -89,14 +102,16 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 	refused(t, open(t, client, 0).Commit(t.Context(), []engine.Record{meta(4)}), core.StoreFailed, "does not lead")
 }
 
-// A commit whose answer was lost can arrive late, whatever the server has read meanwhile: the next one is refused, and Load tells it.
+// A commit whose answer was lost can arrive late, whatever the server has read meanwhile. The next one is refused, and
+// Load tells it.
 func TestALateCommit(t *testing.T) {
 	t.Parallel()
 	client := etcdtest.Start(t).Client()
 	leader := etcdtest.Lead(t, client, prefix)
 	late, s := open(t, client, leader), open(t, client, leader)
 	commit(t, late, meta(1), engine.Node{Name: "late"})
-	refused(t, s.Commit(t.Context(), []engine.Record{meta(1), engine.Node{Name: "n1"}}), core.StoreFailed, "there after all")
+	err := s.Commit(t.Context(), []engine.Record{meta(1), engine.Node{Name: "n1"}})
+	refused(t, err, core.StoreFailed, "there after all")
 	if d := cmp.Diff([]engine.Record{meta(1), engine.Node{Name: "late"}}, all(t, s)); d != "" {
 		t.Error(d)
 	}
@@ -108,12 +123,13 @@ func TestALateCommit(t *testing.T) {
 func big(revision uint64) []engine.Record {
 	batch := []engine.Record{meta(revision)}
 	for i := range 30_000 {
-		batch = append(batch, engine.Join{Serial: 7, Node: fmt.Sprintf("x%04dc0s0b%dn%d", i/16, i/2%8, i%2), Boot: "0b1d2c3e-0000-4000-8000-000000000011"})
+		node := fmt.Sprintf("x%04dc0s0b%dn%d", i/16, i/2%8, i%2)
+		batch = append(batch, engine.Join{Serial: 7, Node: node, Boot: "0b1d2c3e-0000-4000-8000-000000000011"})
 	}
 	return batch
 }
 
-// Of a commit that did not come to its end nothing is there, and the next one takes its place.
+// A commit that did not come to its end leaves nothing, and the next one takes its place.
 func TestACommitInPartsIsWholeOrNone(t *testing.T) {
 	t.Parallel()
 	client := etcdtest.Start(t).Client()
@@ -121,14 +137,15 @@ func TestACommitInPartsIsWholeOrNone(t *testing.T) {
 	s := open(t, client, leader)
 	commit(t, s, meta(1), engine.Reservation{Serial: 7})
 	commit(t, s, big(2)...)
-	got, err := client.Get(t.Context(), prefix+"part/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	ctx := t.Context()
+	got, err := client.Get(ctx, prefix+"part/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil || got.Count < 3 {
 		t.Fatalf("%v, %v: want several parts", got, err)
 	}
 	if n := len(all(t, open(t, client, 0))); n != 30_002 {
 		t.Fatalf("%d records", n)
 	}
-	if _, err := client.Delete(t.Context(), string(got.Kvs[got.Count-1].Key)); err != nil {
+	if _, err := client.Delete(ctx, string(got.Kvs[got.Count-1].Key)); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(all(t, open(t, client, 0))); n != 2 {
@@ -146,10 +163,7 @@ func TestACommitInPartsIsWholeOrNone(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	client := etcdtest.Start(t).Client()
-	s, err := etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix, SaveAt: 1, Leader: etcdtest.Lead(t, client, prefix)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := saving(t, client)
 	text := engine.Text{Hash: "5f70", Text: strings.Repeat("a policy ", 100_000)}
 	commit(t, s, append(big(1), engine.Reservation{Serial: 7}, text)...)
 	for i := range uint64(200) {
@@ -180,10 +194,7 @@ func TestPages(t *testing.T) {
 func TestWhatIsNotAStore(t *testing.T) {
 	t.Parallel()
 	client := etcdtest.Start(t).Client()
-	s, err := etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix, SaveAt: 1, Leader: etcdtest.Lead(t, client, prefix)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := saving(t, client)
 	for i := range uint64(20) {
 		commit(t, s, meta(1+i), engine.Node{Name: "n1", Boot: strings.Repeat("b", 1000)})
 	}
@@ -191,7 +202,8 @@ func TestWhatIsNotAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	value := func(of string) (string, string) {
-		got, err := client.Get(t.Context(), prefix+of, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
+		sorted := clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend)
+		got, err := client.Get(t.Context(), prefix+of, clientv3.WithPrefix(), sorted)
 		if err != nil || got.Count < 2 {
 			t.Fatalf("%v, %v: want keys of %s", got, err, of)
 		}
@@ -204,7 +216,7 @@ func TestWhatIsNotAStore(t *testing.T) {
 		reason     core.Reason
 		text       string
 	}{
-		"another's key":         {prefix + "registry/pods", "a pod", core.StoreFailed, `the key "registry/pods" is not Weft's`},
+		"another's key":         {prefix + "registry/pods", "a pod", core.StoreFailed, `"registry/pods" is not Weft's`},
 		"a part is damaged":     {part, inPart[:9] + "\xff" + inPart[10:], core.StoreCorrupt, "its checksum is wrong"},
 		"a page is damaged":     {page, inPage[:9] + "\xff" + inPage[10:], core.StoreCorrupt, "its checksum is wrong"},
 		"a part is another's":   {part, inPage, core.StoreCorrupt, "its checksum is wrong"},
@@ -237,7 +249,7 @@ func TestWhatIsNotAStore(t *testing.T) {
 	open(t, client, 0)
 }
 
-// etcd goes away and comes back, and is full: each is told, and a store goes on by itself.
+// etcd goes away and comes back, and is full. A store says so, and goes on by itself.
 func TestEtcdFails(t *testing.T) {
 	t.Parallel()
 	member := etcdtest.Start(t, "--quota-backend-bytes", fmt.Sprint(4<<20))
@@ -256,7 +268,8 @@ func TestEtcdFails(t *testing.T) {
 	commit(t, s, meta(3))
 	var err error
 	for i := uint64(4); err == nil && i < 40; i++ {
-		err = s.Commit(t.Context(), []engine.Record{meta(i), engine.Text{Hash: fmt.Sprint(i), Text: strings.Repeat("a", 500_000)}})
+		text := engine.Text{Hash: fmt.Sprint(i), Text: strings.Repeat("a", 500_000)}
+		err = s.Commit(t.Context(), []engine.Record{meta(i), text})
 	}
 	t.Log(err)
 	refused(t, err, core.StoreFailed, "etcd has no space left")
@@ -277,7 +290,8 @@ func TestAccess(t *testing.T) {
 		func() error { _, err := root.UserGrantRole(ctx, "root", "root"); return err },
 		func() error { _, err := root.RoleAdd(ctx, "weft"); return err },
 		func() error {
-			_, err := root.RoleGrantPermission(ctx, "weft", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
+			end, may := clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite)
+			_, err := root.RoleGrantPermission(ctx, "weft", prefix, end, may)
 			return err
 		},
 		func() error { _, err := root.UserAdd(ctx, "weft", "secret"); return err },
@@ -297,4 +311,20 @@ func TestAccess(t *testing.T) {
 	_, err = etcd.Open(ctx, etcd.Options{Client: client, Prefix: "/weft/other/"})
 	t.Log(err)
 	refused(t, err, core.StoreFailed, "does not let this user")
+}
+
+// A member of another cluster has other revisions, and knows nothing of this store.
+func TestAnotherCluster(t *testing.T) {
+	t.Parallel()
+	one, two := etcdtest.Start(t), etcdtest.Start(t, "--initial-cluster-token", "two")
+	client := one.Client()
+	s := open(t, client, etcdtest.Lead(t, client, prefix))
+	commit(t, s, meta(1))
+	client.SetEndpoints(two.Client().Endpoints()...)
+	refused(t, s.Commit(t.Context(), []engine.Record{meta(2)}), core.StoreFailed, "is of another cluster")
+	client.SetEndpoints(one.Client().Endpoints()...)
+	if d := cmp.Diff([]engine.Record{meta(1)}, all(t, s)); d != "" {
+		t.Error(d)
+	}
+	commit(t, s, meta(2))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-hpc/weft/store/memory"
 )
 
-// Conform compares a store with memory's through random commits, some of them refused, and random restarts. open opens the store of a name, which is
-// empty at first.
+// Conform compares a store with memory's through random commits, some of them refused, and random restarts. open opens
+// the store of a name, which is empty at first.
 func Conform(t *testing.T, open func(name string) (engine.Store, error)) {
 	t.Helper()
 	n := 0

@@ -32,8 +32,10 @@ func Start(t testing.TB, args ...string) *Member {
 		t.Fatal(err)
 	}
 	m := &Member{t: t, dir: dir, args: append([]string{
-		"--data-dir", "data", "--log-level", "error", "--listen-client-urls", "unix://client:1", "--advertise-client-urls", "unix://client:1",
-		"--listen-peer-urls", "unix://peer:1", "--initial-advertise-peer-urls", "unix://peer:1", "--initial-cluster", "default=unix://peer:1",
+		"--data-dir", "data", "--log-level", "error",
+		"--listen-client-urls", "unix://client:1", "--advertise-client-urls", "unix://client:1",
+		"--listen-peer-urls", "unix://peer:1", "--initial-advertise-peer-urls", "unix://peer:1",
+		"--initial-cluster", "default=unix://peer:1",
 	}, args...)}
 	t.Cleanup(func() {
 		m.Kill()
@@ -43,7 +45,7 @@ func Start(t testing.TB, args ...string) *Member {
 	return m
 }
 
-// Run starts it again with what it had.
+// Run starts it again on its data.
 func (m *Member) Run() {
 	m.t.Helper()
 	for _, socket := range []string{"client:1", "peer:1"} { // of a member that was killed
@@ -93,7 +95,8 @@ func (m *Member) Client() *clientv3.Client {
 func (m *Member) As(user, password string) *clientv3.Client {
 	m.t.Helper()
 	c, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"unix://" + filepath.Join(m.dir, "client:1")}, Username: user, Password: password, Logger: zap.NewNop(),
+		Endpoints: []string{"unix://" + filepath.Join(m.dir, "client:1")}, Username: user, Password: password,
+		Logger: zap.NewNop(),
 	})
 	if err != nil {
 		m.t.Fatal(err)
