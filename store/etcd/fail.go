@@ -25,7 +25,8 @@ var failures = []failure{
 	{"etcd has no space left, and takes no writes",
 		"compact and defragment its members, then `etcdctl alarm disarm`; see their --quota-backend-bytes",
 		[]error{rpctypes.ErrNoSpace}},
-	{"etcd refuses this user or password", "see `user` and `password_file` of `etcd` in config.hcl, and `etcdctl user list`",
+	{"etcd refuses this user or password",
+		"see `user` and `password_file` of `etcd` in config.hcl, and `etcdctl user list`",
 		[]error{
 			rpctypes.ErrAuthFailed, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrInvalidAuthToken,
 			rpctypes.ErrAuthOldRevision,

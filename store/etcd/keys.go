@@ -68,9 +68,23 @@ func (o overtaken) Unwrap() error { return o.error }
 // pageful is how many keys one request reads: their values are at most 32 MiB.
 const pageful = 32
 
-// each visits the keys below the prefix in order, all as they were at one revision of etcd. mod is the revision that
-// changed the key last.
-func (k *keys) each(ctx context.Context, visit func(key string, value []byte, mod int64) error) error {
+// pair is a key without the prefix, its value, and the revision of etcd that changed it last.
+type pair struct {
+	key   string
+	value []byte
+	mod   int64
+}
+
+func (k *keys) pairs(got *clientv3.GetResponse) []pair {
+	out := make([]pair, len(got.Kvs))
+	for i, kv := range got.Kvs {
+		out[i] = pair{strings.TrimPrefix(string(kv.Key), k.prefix), kv.Value, kv.ModRevision}
+	}
+	return out
+}
+
+// each visits the keys below the prefix in order, all as they were at one revision of etcd.
+func (k *keys) each(ctx context.Context, visit func(pair) error) error {
 	end := clientv3.GetPrefixRangeEnd(k.prefix)
 	var revision int64
 	for from := k.prefix; ; {
@@ -84,16 +98,37 @@ func (k *keys) each(ctx context.Context, visit func(key string, value []byte, mo
 		if revision == 0 {
 			revision = got.Header.Revision
 		}
-		for _, kv := range got.Kvs {
-			if err := visit(strings.TrimPrefix(string(kv.Key), k.prefix), kv.Value, kv.ModRevision); err != nil {
+		pairs := k.pairs(got)
+		for _, p := range pairs {
+			if err := visit(p); err != nil {
 				return err
 			}
 		}
 		if !got.More {
 			return nil
 		}
-		from = string(got.Kvs[len(got.Kvs)-1].Key) + "\x00"
+		from = k.prefix + pairs[len(pairs)-1].key + "\x00"
 	}
+}
+
+// after gives some parts of the log after one, whether there are more, and the revision of etcd that wrote headKey last.
+func (k *keys) after(ctx context.Context, part uint64) (parts []pair, head int64, more bool, err error) {
+	end := clientv3.GetPrefixRangeEnd(k.prefix + partPrefix)
+	got, err := k.client.Txn(ctx).Then(
+		clientv3.OpGet(k.prefix+partKey(part+1), clientv3.WithRange(end), clientv3.WithLimit(pageful)),
+		clientv3.OpGet(k.prefix+headKey, clientv3.WithKeysOnly()),
+	).Commit()
+	if err != nil {
+		return nil, 0, false, k.failed(err)
+	}
+	if err := k.same(got.Header.ClusterId); err != nil {
+		return nil, 0, false, err
+	}
+	log, heads := got.Responses[0].GetResponseRange(), got.Responses[1].GetResponseRange()
+	if len(heads.Kvs) == 1 {
+		head = heads.Kvs[0].ModRevision
+	}
+	return k.pairs((*clientv3.GetResponse)(log)), head, log.More, nil
 }
 
 // same refuses an answer of a member of another cluster, whose revisions mean nothing here.

@@ -32,15 +32,66 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 	return nil
 }
 
-// read makes the image from etcd's keys. A leader removes the parts of an unfinished commit.
+// Lead lets the store write, after it has read all that was written before.
+func (s *Store) Lead(ctx context.Context, leader int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kv.leader = leader
+	return s.follow(ctx)
+}
+
+// Follow reads the commits of the leader that this store lacks. A standby calls it again and again: then little is left
+// to read when it leads.
+func (s *Store) Follow(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.follow(ctx)
+}
+
+func (s *Store) follow(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	for {
+		parts, head, more, err := s.kv.after(ctx, s.image.part)
+		switch {
+		case err != nil:
+			return err
+		case head == s.head:
+			return nil
+		case len(parts) == 0 || parts[0].key != partKey(s.image.part+1): // in pages by now
+			return s.read(ctx)
+		}
+		r := reading{store: s, image: s.image, head: head, first: s.image.part, part: s.image.part, logged: s.logged}
+		s.doubt = errRead // the image is between two commits
+		for _, p := range parts {
+			if err := r.take(p); err != nil {
+				return err
+			}
+		}
+		if more && len(r.rest) > 0 { // a commit of more parts than one answer has
+			return s.read(ctx)
+		}
+		if err := s.take(ctx, &r); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// read makes the image from etcd's keys.
 func (s *Store) read(ctx context.Context) error {
 	r := reading{store: s, image: newImage()}
-	if err := s.kv.each(ctx, r.key); err != nil {
+	if err := s.kv.each(ctx, r.take); err != nil {
 		return err
 	}
 	if r.first != 0 && r.part < r.image.part {
 		return damaged(partKey(r.image.part), "it is not there")
 	}
+	return s.take(ctx, &r)
+}
+
+// take ends a reading. A leader removes the parts of an unfinished commit.
+func (s *Store) take(ctx context.Context, r *reading) error {
 	s.image, s.head, s.logged, s.doubt = r.image, r.head, r.logged, nil
 	if len(r.rest) == 0 || s.kv.leader == 0 {
 		return nil
@@ -49,7 +100,7 @@ func (s *Store) read(ctx context.Context) error {
 	return s.mark(s.write(ctx, clientv3.OpDelete(s.kv.prefix+from, clientv3.WithRange(to))))
 }
 
-// reading is a Load of etcd under way.
+// reading is a reading of etcd under way.
 type reading struct {
 	store       *Store
 	image       *image
@@ -60,31 +111,32 @@ type reading struct {
 	begun       uint64   // its first part
 }
 
-func (r *reading) key(key string, value []byte, mod int64) error {
+func (r *reading) take(p pair) error {
+	key := p.key
 	name, page := strings.CutPrefix(key, pagePrefix)
 	number, part := strings.CutPrefix(key, partPrefix)
 	switch {
 	case key == leaderKey, key == probeKey:
 		return nil
 	case key == headKey:
-		r.head = mod
+		r.head = p.mod
 		return nil
 	case !page && !part:
 		return core.Errorf(core.StoreFailed, "store: %s: the key %q is not Weft's", &r.store.kv, core.Clip(key)).
 			WithRemedy("name a prefix in config.hcl that no other system and no other program uses")
 	}
-	b, err := bare(key, value)
+	b, err := bare(key, p.value)
 	if err != nil {
 		return err
 	}
 	if page {
-		return r.image.restore(name, b, mod)
+		return r.image.restore(name, b, p.mod)
 	}
 	n, err := strconv.ParseUint(number, 16, 64)
 	if err != nil || key != partKey(n) {
 		return damaged(key, "it is no part's name")
 	}
-	return r.log(n, b, len(value))
+	return r.log(n, b, len(p.value))
 }
 
 func (r *reading) log(n uint64, b []byte, size int) error {
@@ -110,7 +162,7 @@ func (r *reading) log(n uint64, b []byte, size int) error {
 		return nil
 	}
 	for _, c := range r.rest {
-		if err := r.image.apply(n, c); err != nil {
+		if err := r.image.apply(r.begun, c); err != nil {
 			return err
 		}
 	}
