@@ -27,7 +27,6 @@ type image struct {
 // page is the records of some slots.
 type page struct {
 	records map[engine.Slot][]byte
-	has     uint64 // the part after which etcd's page was written
 	mod     int64  // the revision of etcd that wrote it; 0: it is not there
 	since   uint64 // the first part that etcd's page lacks; 0: it lacks none
 }
@@ -65,12 +64,9 @@ func (m *image) at(at engine.Slot) *page {
 	return p
 }
 
-// apply makes a change of a part, unless the page was written after that part.
+// apply makes a change of a part. A page can have it already, and later ones: the rest of the log brings those again.
 func (m *image) apply(part uint64, c change) error {
 	p := m.at(c.at)
-	if part <= p.has {
-		return nil
-	}
 	if p.since == 0 {
 		p.since = part
 	}
@@ -128,7 +124,7 @@ func (m *image) restore(name string, b []byte, mod int64) error {
 		}
 	}
 	if p := m.pages[name]; p != nil {
-		p.has, p.mod = has, mod
+		p.mod = mod
 	}
 	m.part = max(m.part, has)
 	return nil

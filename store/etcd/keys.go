@@ -111,7 +111,8 @@ func (k *keys) each(ctx context.Context, visit func(pair) error) error {
 	}
 }
 
-// after gives some parts of the log after one, whether there are more, and the revision of etcd that wrote headKey last.
+// after gives some parts of the log after one, whether there are more, and the revision of etcd that wrote headKey
+// last.
 func (k *keys) after(ctx context.Context, part uint64) (parts []pair, head int64, more bool, err error) {
 	end := clientv3.GetPrefixRangeEnd(k.prefix + partPrefix)
 	got, err := k.client.Txn(ctx).Then(

@@ -108,7 +108,6 @@ type reading struct {
 	first, part uint64 // of the log
 	logged      int
 	rest        []change // of a commit whose last part has not been read
-	begun       uint64   // its first part
 }
 
 func (r *reading) take(p pair) error {
@@ -155,14 +154,11 @@ func (r *reading) log(n uint64, b []byte, size int) error {
 	if err != nil {
 		return err
 	}
-	if len(r.rest) == 0 {
-		r.begun = n
-	}
 	if r.rest = append(r.rest, list...); b[0] == more {
 		return nil
 	}
 	for _, c := range r.rest {
-		if err := r.image.apply(r.begun, c); err != nil {
+		if err := r.image.apply(n, c); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func (s *Store) savePages(image *image, names []string) (int, error) {
 	var ops []clientv3.Op
 	var list []saved
 	want := at{}
-	size, part := 0, image.part
+	size := 0
 	for _, name := range names[:min(len(names), saveMost)] {
 		p := image.pages[name]
 		key := pagePrefix + name
@@ -104,9 +104,9 @@ func (s *Store) savePages(image *image, names []string) (int, error) {
 		case err != nil:
 			p.page.since = p.since
 		case p.empty:
-			p.has, p.mod = part, 0
+			p.mod = 0
 		default:
-			p.has, p.mod = part, mod
+			p.mod = mod
 		}
 	}
 	if image != s.image {
