@@ -47,7 +47,7 @@ func bare(key string, value []byte) ([]byte, error) {
 
 func damaged(key, why string) error {
 	return core.Errorf(core.StoreCorrupt, "store: %s in etcd: %s", core.Clip(key), why).
-		WithRemedy("restore a backup of etcd; see docs/recovery.md")
+		WithRemedy("restore etcd from a snapshot of it")
 }
 
 // change is one write of a commit: a record as bytes, or, without one, that its slot is empty now.
