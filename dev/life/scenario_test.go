@@ -150,6 +150,7 @@ var scenarios = []scenario{
 	}},
 	{name: "a NIC of the first node makes no service", faulty: "n1", run: func(c *trial) { c.unable("n1", "n2") }},
 	{name: "a NIC of the other node makes no service", faulty: "n2", run: func(c *trial) { c.unable("n2", "n1") }},
+	{name: "a NIC of the first node hangs as it makes a service", faulty: "n1", run: func(c *trial) { c.hung("n1", "n2") }},
 	{name: "a node is drained and resumed in Weft", faulty: "n1", run: func(c *trial) { c.resumed("n1") }},
 	{name: "a drained node is resumed in the scheduler", faulty: "n1", run: func(c *trial) { c.undrained("n1") }},
 	{name: "a person drains a node in the scheduler", faulty: "n1", run: func(c *trial) { c.drainedByAPerson("n1") }},
@@ -322,14 +323,27 @@ func (c *trial) adapterDies(step string) {
 // unable is a job on a node one of whose NICs makes no service: that node is drained, and no other.
 func (c *trial) unable(node, other string) {
 	c.Helper()
-	fault := core.Errorf(core.NICFailed, "cxi1: it makes no service")
-	c.at(atCreate+node, nil, fault)
+	c.fails(node, other, nil, core.Errorf(core.NICFailed, "cxi1: it makes no service"), "cxi1: it makes no service")
+}
+
+// hung is unable for a NIC that does not answer before its node is drained.
+func (c *trial) hung(node, other string) {
+	c.Helper()
+	drained := make(chan struct{})
+	defer close(drained)
+	c.fails(node, other, func() { <-drained }, nil, "cannot create service: no answer for 5s")
+}
+
+// fails is a job that does not start, and drains one of its nodes.
+func (c *trial) fails(node, other string, create func(), fault *core.Error, says string) {
+	c.Helper()
+	c.at(atCreate+node, create, fault)
 	job := c.site.submit()
 	if c.site.start(job) {
 		c.Errorf("it runs on a node that has no services")
 	}
 	c.mu.Lock()
-	if !strings.Contains(c.failed, fault.What) {
+	if !strings.Contains(c.failed, says) {
 		c.Errorf("its prepare does not name the NIC: %q", c.failed)
 	}
 	c.mu.Unlock()
