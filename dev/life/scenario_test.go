@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -331,7 +332,14 @@ func (c *trial) hung(node, other string) {
 	c.Helper()
 	drained := make(chan struct{})
 	defer close(drained)
-	c.fails(node, other, func() { <-drained }, nil, "cannot create service: no answer for 5s")
+	hang := func() {
+		select {
+		case <-drained:
+		case <-time.After(15 * time.Second):
+			c.Error("the driver hangs, and nobody minds")
+		}
+	}
+	c.fails(node, other, hang, nil, "cannot create service: no answer for 5s")
 }
 
 // fails is a job that does not start, and drains one of its nodes.
