@@ -1,0 +1,143 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/core"
+)
+
+// Leader is the server that may write.
+type Leader struct {
+	Name    string    // as its certificate has it
+	Address string    // where agents and other servers reach it
+	Since   time.Time // by its wall clock, for people
+	Term    int64     `json:"-"` // rises with each leader: etcd's revision that made its key
+}
+
+// Candidate is a server that would lead.
+type Candidate struct {
+	Client  *clientv3.Client
+	Prefix  string
+	Name    string
+	Address string
+	Time    time.Duration // of the lease, in whole seconds; etcd by default grants no less than 2 s
+}
+
+// Lease is the right to write, which ends by itself where it is not renewed. Safe for concurrent use.
+type Lease struct {
+	Leader
+	kv   keys
+	id   clientv3.LeaseID
+	time time.Duration
+
+	mu    sync.Mutex
+	until time.Time
+}
+
+// Leads gives the leader; a zero Term: there is none.
+func (c Candidate) Leads(ctx context.Context) (Leader, error) {
+	kv := c.keys()
+	got, err := c.Client.Get(ctx, c.Prefix+leaderKey)
+	if err != nil {
+		return Leader{}, kv.failed(err)
+	}
+	if len(got.Kvs) == 0 {
+		return Leader{}, nil
+	}
+	var l Leader
+	if err := json.Unmarshal(got.Kvs[0].Value, &l); err != nil {
+		return Leader{}, damaged(leaderKey, "it names no server")
+	}
+	l.Term = got.Kvs[0].CreateRevision
+	return l, nil
+}
+
+// Win tries once to lead: nil, where another does.
+func (c Candidate) Win(ctx context.Context) (*Lease, error) {
+	kv := c.keys()
+	sent := time.Now()
+	granted, err := c.Client.Grant(ctx, int64(c.Time/time.Second))
+	if err != nil {
+		return nil, kv.failed(err)
+	}
+	l := &Lease{
+		Leader: Leader{Name: c.Name, Address: c.Address, Since: sent.UTC()},
+		kv:     kv, id: granted.ID, time: c.Time,
+	}
+	if got := time.Duration(granted.TTL) * time.Second; got != c.Time {
+		return nil, core.Errorf(core.BadConfig, "store: %s: lease %s: etcd grants none shorter than %s", &kv, c.Time, got).
+			WithRemedy("make `lease` of `etcd` in config.hcl as long")
+	}
+	value, err := json.Marshal(l.Leader)
+	if err != nil {
+		return nil, err
+	}
+	key := c.Prefix + leaderKey
+	won, err := c.Client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
+		Then(clientv3.OpPut(key, string(value), clientv3.WithLease(l.id))).Commit()
+	if err != nil {
+		return nil, kv.failed(err)
+	}
+	if !won.Succeeded {
+		return nil, l.Resign(ctx)
+	}
+	l.Term, l.until = won.Header.Revision, sent.Add(c.Time)
+	return l, nil
+}
+
+func (c Candidate) keys() keys { return keys{client: c.Client, prefix: c.Prefix} }
+
+// Until is the moment, by the running clock, from which on another server may lead. It never comes too late, since etcd
+// begins to count after Weft does.
+func (l *Lease) Until() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.until
+}
+
+// Keep renews the lease three times in its time. It returns when the lease is lost or, without an error, when ctx ends.
+func (l *Lease) Keep(ctx context.Context) error {
+	tick := time.NewTicker(l.time / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		err := l.renew(ctx)
+		gone := errors.Is(err, rpctypes.ErrLeaseNotFound) || !time.Now().Before(l.Until())
+		if err != nil && gone && ctx.Err() == nil {
+			return core.Errorf(core.StoreFailed, "store: %s: its lease is over, and this server leads no longer: %w",
+				&l.kv, err).WithRemedy("see why it was not renewed: whether etcd was slow, or this host")
+		}
+	}
+}
+
+func (l *Lease) renew(ctx context.Context) error {
+	ctx, cancel := context.WithDeadline(ctx, l.Until())
+	defer cancel()
+	sent := time.Now()
+	if _, err := l.kv.client.KeepAliveOnce(ctx, l.id); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = sent.Add(l.time)
+	return nil
+}
+
+// Resign lets another server lead at once.
+func (l *Lease) Resign(ctx context.Context) error {
+	if _, err := l.kv.client.Revoke(ctx, l.id); err != nil {
+		return l.kv.failed(err)
+	}
+	return nil
+}
