@@ -45,11 +45,10 @@ test-deps: ## install from Debian what the tests can use: a real Slurm, gcc, str
 full:
 	CGO_ENABLED=0 WEFT_FULL=1 go test $(TESTFLAGS) -timeout 20m ./...
 
-# The packages left out read files, or do nothing in a short run: there is nothing to race. Without GORACE each process that a test starts sleeps a
-# second at its end.
+# The packages left out read files, or do nothing in a short run: there is nothing to race.
 race:
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 go test $(TESTFLAGS) -race -short -timeout 20m $$(go list ./... | grep -vE '/(rules|docs|e2e)$$'); fi
+		CGO_ENABLED=1 go test $(TESTFLAGS) -race -short -timeout 20m $$(go list ./... | grep -vE '/(rules|docs|e2e)$$'); fi
 
 night: ## try for about an hour: 100000 random histories, 1000 kills, fuzz (HISTORIES=… KILLS=… FUZZTIME=…)
 	WEFT_FULL=1 WEFT_HISTORIES=$(HISTORIES) go test -count=1 -timeout 0 -v -run TestHistories ./dev/history

@@ -177,7 +177,7 @@ func newSite(t *testing.T, hosts int, says map[string]saying) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write("weft-hook", "#!/bin/sh\n"+scriptedHook+"="+s.dir+" exec "+self+" \"$@\"\n")
+	s.write("weft-hook", "#!/bin/sh\nexport GORACE=atexit_sleep_ms=0\n"+scriptedHook+"="+s.dir+" exec "+self+" \"$@\"\n")
 	s.says(says)
 	return s
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-hpc/weft/server"
 )
 
-// completing bounds what a key press may wait for.
-const completing = 500 * time.Millisecond
+// completing bounds the wait of a key press. An adapter that is a program must start first.
+const completing = 3 * time.Second
 
 // Suggest gives what a word of the command line can become, each with a tab and what it is.
 type Suggest func(ctx context.Context) []string
