@@ -23,6 +23,8 @@ type fluxConfig struct {
 		} `json:"plugins"`
 		Prolog *perilog `json:"prolog"`
 		Epilog *perilog `json:"epilog"`
+		// Without the table Flux runs no housekeeping (0.88).
+		Housekeeping *struct{} `json:"housekeeping"`
 	} `json:"job-manager"`
 	Exec struct {
 		IMP string `json:"imp"`

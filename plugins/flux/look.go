@@ -77,7 +77,10 @@ func (p *Plugin) loaded(ctx context.Context) (map[string]bool, error) {
 // installed judges the files of `weft init flux` on the broker's node.
 func (p *Plugin) installed(c fluxConfig, at place) []core.Finding {
 	var all []core.Finding
-	here := install.Place{Initrc: at.initrc, URI: p.settings.uri, Labels: []string{p.name, "flux"}}
+	here := install.Place{
+		Initrc: at.initrc, URI: p.settings.uri, Labels: []string{p.name, "flux"},
+		Housekeeping: c.JobManager.Housekeeping != nil,
+	}
 	for _, h := range c.hooks() {
 		switch {
 		case h.is == nil:

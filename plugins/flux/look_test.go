@@ -103,6 +103,13 @@ func TestCheckNode(t *testing.T) {
 			}
 		}
 	}
+	old := func(t *testing.T, s site) {
+		text, err := os.ReadFile(s.at("system", "epilog.d", "weft"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.write(t, s.at("system", "housekeeping.d", "weft"), string(text), 0o755)
+	}
 	for _, c := range []struct {
 		name     string
 		spoil    func(*testing.T, site)
@@ -137,12 +144,11 @@ func TestCheckNode(t *testing.T) {
 		}, core.Good, ""},
 		{"no epilog", remove("system", "epilog.d"), core.Warning, "system/epilog.d: no file"},
 		{"a housekeeping of an older Weft", func(t *testing.T, s site) {
-			text, err := os.ReadFile(s.at("system", "epilog.d", "weft"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.write(t, s.at("system", "housekeeping.d", "weft"), string(text), 0o755)
+			old(t, s)
+			runs := strings.Replace(asInstalled, `"epilog"`, `"housekeeping":{"release-after":"30s"},"epilog"`, 1)
+			s.Configure(json.RawMessage(runs))
 		}, core.Critical, "system/housekeeping.d/weft: this release has no such hook"},
+		{"one where Flux runs none", old, core.Good, ""},
 		{"the IMP runs no prolog", func(t *testing.T, s site) {
 			s.edit(t, s.at("imp", "conf.d", "imp.toml"), "[run.prolog]", "#[run.prolog]")
 		}, core.Critical, "[run.prolog]"},

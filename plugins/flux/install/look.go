@@ -14,6 +14,8 @@ type Place struct {
 	URI    string   // the instance's socket, as the scheduler's block has it
 	Labels []string // by which hooks may name the instance
 	Phases []string // that the IMP runs by flux-run-system-scripts
+	// Housekeeping says that Flux runs one after each job: it fails by the scriptlet of an older release.
+	Housekeeping bool
 }
 
 // Initrc is where flux-core's packages have it.
@@ -64,7 +66,7 @@ func Look(p Place) []core.Finding {
 	for _, phase := range p.Phases {
 		all = append(all, p.phase(phase)...)
 	}
-	if f, ok := ours(filepath.Join(p.system(), outdated, "*"), epilogText); ok && file.Runs(f.path) {
+	if f, ok := ours(filepath.Join(p.system(), outdated, "*"), epilogText); ok && p.Housekeeping && file.Runs(f.path) {
 		all = append(all, late.of(f.path+": this release has no such hook", again("")+", which removes it")...)
 	}
 	return append(all, p.shell()...)
