@@ -57,10 +57,7 @@ func isSealedConfig(text []byte) (ours, intact bool) {
 
 // files are what an installation has. A person reads the configuration alone.
 func (o Options) files() []plan.Change {
-	c := Config{Hook: o.Hook, Scheduler: o.Scheduler, Dir: o.Agent, ServerDir: o.Server, Room: o.Room}
-	for _, r := range o.Resources {
-		c.Resources = append(c.Resources, r.Name)
-	}
+	c := Config{Hook: o.Hook, Scheduler: o.Scheduler, Dir: o.Agent, ServerDir: o.Server, Room: o.Room, Resources: o.Resources}
 	lines := "# For qmgr, as root on pbs_server's host: qmgr < " + o.path(linesFile) + "\n" +
 		strings.Join(o.lines(nil), "\n") + "\n"
 	return []plan.Change{

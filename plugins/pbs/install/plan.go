@@ -10,8 +10,9 @@ import (
 	"github.com/weft-hpc/weft/plan"
 )
 
-// Resource is one by which users ask, as PBS has it.
-type Resource struct{ Name, Type string }
+// resourceType is that of all resources by which users ask. PBS reads the value of another type itself, and where a hook
+// sees the job it drops one that it cannot read, without a word (23.06.06: long, boolean).
+const resourceType = "string"
 
 // Options say what is to be installed where. Paths are absolute.
 type Options struct {
@@ -21,7 +22,7 @@ type Options struct {
 	Agent     string // the agent's run directory; "": weft-hook's default
 	Server    string // the run directory in which the Weft server listens for hooks
 	Room      bool   // take part in runjob, queuejob and modifyjob
-	Resources []Resource
+	Resources []string
 }
 
 // Plan is what an installation, or its removal, finds and would change.
@@ -106,8 +107,9 @@ func (o Options) judge(p *Plan, s *Site) {
 		}
 	}
 	for _, r := range o.Resources {
-		if have := s.Resources[r.Name]; have != nil && have["type"] != "" && have["type"] != r.Type {
-			p.Add(plan.Warning, "resource "+r.Name, "delete it and create it anew while no job names it", "it has type %s, and Weft's is %s", have["type"], r.Type)
+		if have := s.Resources[r]; have != nil && have["type"] != "" && have["type"] != resourceType {
+			p.Add(plan.Warning, "resource "+r, "delete it and create it again while no job names it",
+				"it has type %s, and Weft's is %s: PBS drops a value that is none of its type, without a word", have["type"], resourceType)
 		}
 	}
 	if s.Server["job_history_enable"] != "True" {

@@ -122,8 +122,8 @@ func unquote(s string) string { return strings.Trim(strings.TrimSpace(s), `"`) }
 func (o Options) lines(s *Site) []string {
 	var all []string
 	for _, r := range o.Resources {
-		if s == nil || s.Resources[r.Name] == nil {
-			all = append(all, "create resource "+r.Name+" type = "+r.Type)
+		if s == nil || s.Resources[r] == nil {
+			all = append(all, "create resource "+r+" type = "+resourceType)
 		}
 	}
 	for _, h := range []struct{ name, events, alarm string }{{NodeHook, NodeEvents, "30"}, {ServerHook, o.serverEvents(), "5"}} {
@@ -162,8 +162,8 @@ func (o Options) removal(s *Site) []string {
 		}
 	}
 	for _, r := range o.Resources {
-		if s == nil || s.Resources[r.Name] != nil {
-			all = append(all, "delete resource "+r.Name)
+		if s == nil || s.Resources[r] != nil {
+			all = append(all, "delete resource "+r)
 		}
 	}
 	return all
