@@ -49,22 +49,9 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 		ctx, cancel = context.WithTimeout(ctx, Patience)
 		defer cancel()
 	}
-	began := Boottime()
-	deadline, _ := ctx.Deadline()
-	req := Request{
-		Version: Version, ID: hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), Verb: verb, Cursor: cursor,
-		Began: began, Until: began + int64(time.Until(deadline)),
-	}
-	if in != nil {
-		body, err := json.Marshal(in)
-		if err != nil {
-			return Reply{}, core.Errorf(core.InternalFault, "call of %s: %w", verb, err)
-		}
-		req.Body = body
-	}
-	out, err := Frame(req, MaxRequest)
+	out, err := request(ctx, verb, cursor, in)
 	if err != nil {
-		return Reply{}, core.Errorf(core.BadCall, "call of %s: %w", verb, err).WithRemedy("give less at once")
+		return Reply{}, err
 	}
 	start := time.Now()
 	var refused error
@@ -82,6 +69,27 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 		}
 		refused = err
 	}
+}
+
+// request is the frame of a request.
+func request(ctx context.Context, verb, cursor string, in any) ([]byte, error) {
+	id := hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
+	req := Request{Version: Version, ID: id, Verb: verb, Cursor: cursor, Began: Boottime()}
+	if deadline, ok := ctx.Deadline(); ok {
+		req.Until = req.Began + int64(time.Until(deadline))
+	}
+	if in != nil {
+		body, err := json.Marshal(in)
+		if err != nil {
+			return nil, core.Errorf(core.InternalFault, "call of %s: %w", verb, err)
+		}
+		req.Body = body
+	}
+	out, err := Frame(req, MaxRequest)
+	if err != nil {
+		return nil, core.Errorf(core.BadCall, "call of %s: %w", verb, err).WithRemedy("give less at once")
+	}
+	return out, nil
 }
 
 // pause waits about d, in part by chance so that many callers do not come together; it reports false when ctx ended first.
@@ -111,6 +119,11 @@ func once(ctx context.Context, path string, request []byte) (Reply, error) {
 // exchange is once on a connection that stands.
 func exchange(ctx context.Context, path string, conn *os.File, request []byte) (Reply, error) {
 	_, sent := conn.Write(request)
+	return read(ctx, path, conn, sent)
+}
+
+// read reads a reply to a request; sent is the error of sending that.
+func read(ctx context.Context, path string, conn *os.File, sent error) (Reply, error) {
 	// A listener that refuses answers before it has read everything, so there may be an answer although not all could be sent.
 	body, err := ReadFrame(conn, MaxReply)
 	switch {

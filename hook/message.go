@@ -1,7 +1,9 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -37,6 +39,10 @@ func ParseRequest(frame []byte) (Request, error) {
 // caller can tell it from a Reply, which refuses the call or comes from an older daemon.
 type Text []byte
 
+// Stream is a reply of any length: it writes to the caller, who reads it with Receive. Its error reaches the caller.
+// ctx ends when the daemon stops. A write that takes longer than an answer may fails.
+type Stream func(ctx context.Context, w io.Writer) error
+
 // Decode reads the request's body into v. A caller's mistake is a bad call.
 func (r Request) Decode(v any) error {
 	if err := decode(r.Body, v); err != nil {
@@ -52,6 +58,8 @@ type Reply struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 	Next    string          `json:"next,omitempty"`  // a further page begins here
 	Again   bool            `json:"again,omitempty"` // refused before anything began: the same call may come again
+	More    bool            `json:"more,omitempty"`  // of a Stream: Body is a part of it in base64, and a reply follows
 
-	Text Text `json:"-"` // not nil: sent instead
+	Text   Text   `json:"-"` // not nil: sent instead
+	Stream Stream `json:"-"` // likewise
 }

@@ -61,7 +61,10 @@ func (c *caller) attend() {
 		done <- c.answer(ctx, req)
 	})
 	reply, here := c.await(ctx, cancel, done)
-	if here {
+	switch {
+	case here && reply.Stream != nil:
+		c.stream(req, reply.Stream)
+	case here:
 		c.send(c.conn, reply, c.bounds.Write)
 	}
 }
@@ -138,12 +141,18 @@ func (c *caller) await(ctx context.Context, cancel context.CancelFunc, done <-ch
 	return reply, !<-hung
 }
 
+// panicked is the error of a call that panicked.
+func (c *caller) panicked(req hook.Request, p any) error {
+	c.log.Error("a call panicked", core.LogCall, req.ID, core.LogVerb, core.Clip(req.Verb), core.LogUID, c.peer.UID,
+		core.LogPanic, p, core.LogStack, string(debug.Stack()))
+	return core.Errorf(core.InternalFault, "call %s of %s: Weft failed in the middle of it", req.ID, req.Verb)
+}
+
 // answer runs the Handler; its panic costs this call and no other.
 func (c *caller) answer(ctx context.Context, req hook.Request) (reply hook.Reply) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error("a call panicked", core.LogCall, req.ID, core.LogVerb, core.Clip(req.Verb), core.LogUID, c.peer.UID, core.LogPanic, p, core.LogStack, string(debug.Stack()))
-			reply = hook.Reply{Error: hook.NewFault(core.Errorf(core.InternalFault, "call %s of %s: Weft failed in the middle of it", req.ID, req.Verb))}
+			reply = hook.Reply{Error: hook.NewFault(c.panicked(req, p))}
 		}
 	}()
 	if ctx.Err() != nil {
@@ -158,6 +167,8 @@ func (c *caller) answer(ctx context.Context, req hook.Request) (reply hook.Reply
 		body, reply.Next = b.Body, b.Next
 	case hook.Text:
 		return hook.Reply{Text: b}
+	case hook.Stream:
+		return hook.Reply{Stream: b}
 	}
 	if body == nil {
 		return reply
