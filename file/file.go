@@ -5,6 +5,7 @@ package file
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +36,15 @@ func Like(info fs.FileInfo) How {
 // Replace puts text in the place of the file at path, or makes that file. The new file has its mode and owner before it
 // has its name; until then its name begins with a dot, and Sweep removes it after a crash. Replace replaces a symbolic
 // link, not the file behind it.
-func Replace(path string, text []byte, how How) (err error) {
+func Replace(path string, text []byte, how How) error {
+	return Write(path, how, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// Write is Replace with the text that fill writes. Where fill fails, the file stays as it was.
+func Write(path string, how How, fill func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+unnamed+"*")
 	if err != nil {
 		return err
@@ -46,7 +55,7 @@ func Replace(path string, text []byte, how How) (err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	if _, err := f.Write(text); err != nil {
+	if err := fill(f); err != nil {
 		return err
 	}
 	if err := f.Chmod(how.Mode); err != nil {
