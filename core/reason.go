@@ -214,11 +214,10 @@ var reasons = []About{
 		"stop the process that is named, or use that server's socket"},
 	{StoreCorrupt, Corrupt, ScopeNone,
 		"the store's file is damaged; Weft does not guess its contents",
-		"restore it with `weft store import` from an export, or move it away: the nodes' records bring live " +
-			"reservations back"},
+		"restore a backup with `weft store restore`, or move it away: the nodes' records bring live reservations back"},
 	{StoreNewer, Unsupported, ScopeNone,
 		"a newer release wrote the store",
-		"run that release, or export with it and import here"},
+		"run that release, or restore a backup of this one"},
 	{InternalFault, Internal, ScopeSystem,
 		"Weft is at fault",
 		"report it, with the log's lines of this call"},

@@ -95,6 +95,7 @@ type Server struct {
 	flights     map[core.Key]*flight
 	serial      uint64 // of calls and sessions
 	beside      sync.WaitGroup
+	backups     sync.Mutex // of the one that is under way
 	ctx         context.Context
 
 	machine *engine.Machine  // the writer's alone

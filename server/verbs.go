@@ -101,6 +101,8 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 		write = d.ask
 	case VerbObserve:
 		write = d.observe
+	case VerbBackup:
+		write = d.backup
 	}
 	if write == nil {
 		return nil, core.Errorf(core.BadCall, "verb %q: the server has none of that name", core.Clip(req.Verb)).WithRemedy("is this `weft` newer than the server?")

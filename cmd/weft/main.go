@@ -79,7 +79,7 @@ start the job, and with 126 or 127 when it cannot start COMMAND.`,
 	for id, cmds := range map[string][]*cobra.Command{
 		"see":    {daemon.NewStatus(o), daemon.NewObserve(o), job.NewJobs(o), job.NewJob(o), job.NewVNIs(o), node.NewNodes(o), node.NewServices(o), node.NewDoctor(o), job.NewEnv(o), daemon.NewVersion(o)},
 		"change": {job.NewForget(o), node.NewDrain(o), node.NewResume(o), node.NewRecover(o), node.NewNode(o), node.NewClean(o)},
-		"work":   {run.New(o), policy.New(o), sim.NewDev(o), demo.New(o), sim.New(o), store.New()},
+		"work":   {run.New(o), policy.New(o), sim.NewDev(o), demo.New(o), sim.New(o), store.New(o)},
 		"daemon": {daemon.NewServer(o), daemon.NewAgent(o), certificate.New(), setup.New(o), plugin.New(o), daemon.NewReload(o)},
 	} {
 		for _, c := range cmds {

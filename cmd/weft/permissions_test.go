@@ -152,6 +152,7 @@ var doors = []entrance{
 			{name: "`weft doctor --all`", verb: server.VerbAsk, body: askAll(agent.VerbDoctor), allow: users(yes, no, no, yes)},
 			{name: "`weft services --all`", verb: server.VerbAsk, body: askAll(agent.VerbServices), allow: users(yes, no, no, yes)},
 			{name: "`weft reload`", verb: "reload", allow: users(yes, no, no, yes)},
+			{name: "`weft store backup`", verb: server.VerbBackup, allow: users(yes, no, no, yes)},
 			{name: "`weft observe`", verb: server.VerbObserve, allow: users(yes, no, no, yes)},
 			{name: "`weft policy apply --shadow`, its report too", verb: shadow.Verb, body: func(*walk) any { return shadow.Args{} }, allow: users(yes, no, no, yes)},
 			{name: "`weft plugin list`", verb: "plugins", allow: users(yes, yes, yes, yes)},

@@ -395,7 +395,7 @@ func TestSecondOpenNamesTheFirst(t *testing.T) {
 	if e.What != want {
 		t.Errorf("got  %q\nwant %q", e.What, want)
 	}
-	err = bolt.Import(path, strings.NewReader(""), time.Now())
+	err = restore(path, strings.NewReader(""), time.Now())
 	reason(t, err, core.StoreLocked)
 	_ = in.Close()
 	if err := cmd.Wait(); err != nil {

@@ -1,155 +1,78 @@
 package bolt
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 
 	"go.etcd.io/bbolt"
 
-	"github.com/weft-hpc/weft/core"
-	"github.com/weft-hpc/weft/core/engine"
-	"github.com/weft-hpc/weft/store/record"
+	"github.com/weft-hpc/weft/store/backup"
 )
 
-// exportVersion numbers the stream's form: a line with it, then each record behind its length (varint), in the order of Load; a length of 0; the number of
-// records (varint); and the SHA-256 of all that.
-const exportVersion = 1
-
-const exportMagic = "weft store export "
-
-const exportAgain = "export again, or use another export"
-
-// Export writes the store's content at one moment, for Import by this release or the next. It gathers all first, so that a slow w holds up no commit.
+// Export writes a backup of the store as it is between two commits. It gathers all records first, while commits go on:
+// a slow w would hold up the file's growth.
 func (s *Store) Export(ctx context.Context, w io.Writer) error {
-	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s%d\n", exportMagic, exportVersion)
-	var count uint64
-	var length []byte
+	var held blocks
+	err := s.between(func(tx *bbolt.Tx) error {
+		return backup.Write(&held, func(put func(rec []byte) error) error { return walk(ctx, tx, put) })
+	})
+	if err != nil {
+		return err
+	}
+	return held.flush(w)
+}
+
+// between reads the store as it is between two commits, while others follow.
+func (s *Store) between(read func(*bbolt.Tx) error) error {
+	var tx *bbolt.Tx
 	s.mu.Lock()
-	err := s.usable()
+	err := s.readable()
 	if err == nil {
-		err = s.view(func(tx *bbolt.Tx) error {
-			return walk(ctx, tx, func(rec []byte) error {
-				count++
-				length = binary.AppendUvarint(length[:0], uint64(len(rec)))
-				out.Write(length)
-				out.Write(rec)
-				return nil
-			})
-		})
+		err = s.whole(func() (err error) { tx, err = s.db.Begin(false); return err })
 	}
 	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	out.WriteByte(0)
-	out.Write(binary.AppendUvarint(nil, count))
-	check := sha256.Sum256(out.Bytes())
-	out.Write(check[:])
-	if _, err := out.WriteTo(w); err != nil {
-		return core.Errorf(core.StoreFailed, "store: export of %s: %w", s.path, err)
-	}
-	return nil
-}
-
-// stream reads an export and sums it up.
-type stream struct {
-	from *bufio.Reader
-	sum  io.Writer
-}
-
-func (s stream) number() (uint64, error) {
-	b, err := s.from.Peek(binary.MaxVarintLen64)
-	v, n := binary.Uvarint(b)
-	switch {
-	case n > 0:
-		_, _ = s.sum.Write(b[:n])
-		_, err = s.from.Discard(n)
-		return v, err
-	case err != nil:
-		return 0, cut(err)
-	}
-	return 0, core.Errorf(core.StoreCorrupt, "store: import: a number in the stream is too large").WithRemedy(exportAgain)
-}
-
-// readExport tells every record of an export, and its bytes, which are not to be kept. What was told counts only when the error is nil: the checksum comes last.
-func readExport(r io.Reader, tell func(rec engine.Record, raw []byte) error) error {
-	hash := sha256.New()
-	in := stream{bufio.NewReaderSize(r, 1<<16), hash}
-	if err := in.greeting(); err != nil {
+	err = s.guard(s.path, func() error { return read(tx) })
+	var p panicked
+	if errors.As(err, &p) {
+		s.mu.Lock()
+		s.dead = err
+		s.mu.Unlock()
 		return err
 	}
-	var d record.Decoder
-	var count uint64
-	buf := make([]byte, 0, 1<<12)
-	for {
-		size, err := in.number()
-		if err != nil {
-			return err
-		}
-		if size == 0 {
-			break
-		}
-		if size > record.MaxSize {
-			return core.Errorf(core.StoreCorrupt, "store: import: record %d is said to have %d bytes", count+1, size)
-		}
-		// Read as it comes, so that a false length takes no memory.
-		b := bytes.NewBuffer(buf[:0])
-		if _, err := io.CopyN(io.MultiWriter(b, in.sum), in.from, int64(size)); err != nil {
-			return cut(err)
-		}
-		buf = b.Bytes()
-		rec, err := d.Decode(buf)
-		if err != nil {
-			return err
-		}
-		count++
-		if err := tell(rec, buf); err != nil {
-			return err
-		}
-	}
-	said, err := in.number()
-	if err != nil {
-		return err
-	}
-	var want [sha256.Size]byte
-	if _, err := io.ReadFull(in.from, want[:]); err != nil {
-		return cut(err)
-	}
-	if said != count || !bytes.Equal(want[:], hash.Sum(nil)) {
-		return core.Errorf(core.StoreCorrupt, "store: import: the stream does not match its checksum").WithRemedy(exportAgain)
-	}
-	if _, err := in.from.ReadByte(); !errors.Is(err, io.EOF) {
-		return core.Errorf(core.StoreCorrupt, "store: import: the stream goes on after its end").WithRemedy(exportAgain)
-	}
-	return nil
+	return errors.Join(err, tx.Rollback())
 }
 
-func (s stream) greeting() error {
-	line, err := s.from.ReadSlice('\n')
-	if err != nil && len(line) < len(exportMagic)+8 {
-		return cut(err)
+// blockSize is that of a block, in bytes.
+const blockSize = 1 << 20
+
+// blocks are bytes in memory, which need not be copied as they grow.
+type blocks [][]byte
+
+func (b *blocks) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		last := len(*b) - 1
+		if last < 0 || len((*b)[last]) == blockSize {
+			*b, last = append(*b, make([]byte, 0, blockSize)), last+1
+		}
+		block := (*b)[last]
+		take := min(len(p), blockSize-len(block))
+		(*b)[last], p = append(block, p[:take]...), p[take:]
 	}
-	_, _ = s.sum.Write(line)
-	var version int
-	if _, err := fmt.Sscanf(string(line), exportMagic+"%d\n", &version); err != nil || version < 1 {
-		return core.Errorf(core.StoreCorrupt, "store: import: this is no export of a store").WithRemedy("give it what `weft store export` wrote")
-	}
-	if version > exportVersion {
-		return core.Errorf(core.StoreNewer, "store: import: the export is of version %d, this release knows %d", version, exportVersion).WithRemedy("import it with the release that wrote it")
-	}
-	return nil
+	return n, nil
 }
 
-func cut(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return core.Errorf(core.StoreCorrupt, "store: import: the stream ends too early").WithRemedy(exportAgain)
+// flush writes them, and lets each go.
+func (b blocks) flush(w io.Writer) error {
+	for i := range b {
+		if _, err := w.Write(b[i]); err != nil {
+			return err
+		}
+		b[i] = nil
 	}
-	return core.Errorf(core.StoreFailed, "store: import: %w", err)
+	return nil
 }

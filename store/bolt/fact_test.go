@@ -39,7 +39,7 @@ func TestFactsOfALaterReleaseStay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weft.db")
 	later := laterExport(t, meta(1), engine.Node{Name: "n1"}, storetest.Job(1),
 		engine.Transition{Serial: 1, State: engine.Active}, engine.Join{Serial: 1, Node: "n1"})
-	if err := bolt.Import(path, bytes.NewReader(later), time.Unix(0, 0)); err != nil {
+	if err := restore(path, bytes.NewReader(later), time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, path, bolt.Options{})

@@ -13,10 +13,7 @@ import (
 func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dead == nil && s.doubt != nil {
-		s.renew()
-	}
-	if err := s.usable(); err != nil {
+	if err := s.readable(); err != nil {
 		return err
 	}
 	var told error
@@ -35,6 +32,14 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 		return err
 	}
 	return told
+}
+
+// readable is usable. Where the last commit failed, it reads the disk again.
+func (s *Store) readable() error {
+	if s.dead == nil && s.doubt != nil {
+		s.renew()
+	}
+	return s.usable()
 }
 
 // checkEvery is how many records are read between two looks at the context.

@@ -2,8 +2,10 @@ package bolt_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/backup"
 	"github.com/weft-hpc/weft/store/bolt"
 )
 
@@ -78,4 +81,9 @@ func reason(t testing.TB, err error, want core.Reason) *core.Error {
 		t.Fatalf("got %v, want an error with reason %s", err, want)
 	}
 	return e
+}
+
+// restore makes a store of a backup.
+func restore(path string, r io.Reader, now time.Time) error {
+	return bolt.Make(path, func(put func(rec []byte) error) error { return backup.Restore("b", r, now, put) })
 }
