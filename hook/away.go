@@ -1,6 +1,11 @@
 package hook
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+)
 
 // MostAway is the longest time that a hook waits for an agent that does not listen.
 const MostAway = 15 * time.Second
@@ -15,4 +20,34 @@ func Away(limit time.Duration) time.Duration {
 		return limit / 4
 	}
 	return min(MostAway, limit-limit/4)
+}
+
+// The first pause between two tries, and the longest.
+const (
+	firstPause = 20 * time.Millisecond
+	mostPause  = 500 * time.Millisecond
+)
+
+// Again makes a call, and makes it again while its error is core.ServerAway: its agent restarts. It gives up after
+// Away(limit) without an agent. The time begins again after a call that an agent took and then left.
+func Again(ctx context.Context, limit time.Duration, call func() error) error {
+	seen := time.Now()
+	for wait := firstPause; ; wait = min(2*wait, mostPause) {
+		began := time.Now()
+		err := call()
+		if e := core.AsError(err); e == nil || e.Reason != core.ServerAway {
+			return err
+		}
+		if ended := time.Now(); ended.Sub(began) > mostPause {
+			seen, wait = ended, firstPause
+		}
+		if Away(limit) < time.Since(seen)+wait {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }

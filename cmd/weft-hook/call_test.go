@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"os"
@@ -217,50 +218,27 @@ func TestManyAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// TestAnAgentThatComesBack: an agent that restarts under a hook costs it a moment, nothing else.
+// TestAnAgentThatComesBack: a hook that meets no agent comes again, with the same call.
 func TestAnAgentThatComesBack(t *testing.T) {
-	d := planned(t, patient)
-	tries := 0
+	p := plan(patient)
+	for i := range p.Schedulers[0].Phases {
+		p.Schedulers[0].Phases[i].Stdin = 100
+	}
+	d := place(t)
+	must(t, d.WriteHooks(p))
+	// The first try finds no agent.
+	starts := sync.OnceFunc(func() {
+		time.AfterFunc(50*time.Millisecond, func() { serve(t, d.RootSocket(), 0o600, listener.Root(), echo) })
+	})
 	var out, errs bytes.Buffer
 	c := &call{
-		dir: d, scheduler: "tioga", phase: "prolog", began: time.Now(), uid: os.Getuid(), stdout: &out, stderr: &errs, watch: time.NewTimer(time.Hour),
-		env: func(name string) (string, bool) { // asked for JOB_ID once a try
-			if name == "JOB_ID" {
-				if tries++; tries == 3 {
-					serve(t, d.RootSocket(), 0o600, listener.Root(), echo)
-				}
-			}
-			return "7", true
-		},
+		dir: d, scheduler: "tioga", phase: "prolog", began: time.Now(), uid: os.Getuid(), stdin: strings.NewReader("an event"),
+		stdout: &out, stderr: &errs, watch: time.NewTimer(time.Hour),
+		env: func(string) (string, bool) { starts(); return "7", true },
 	}
 	defer c.watch.Stop()
-	if exit := c.run(); exit != 3 || tries != 3 || !strings.Contains(out.String(), `"JOB_ID":"7"`) {
-		t.Errorf("exit %d after %d tries: %s %s", exit, tries, &out, &errs)
+	event := base64.StdEncoding.EncodeToString([]byte("an event"))
+	if exit := c.run(); exit != 3 || !strings.Contains(out.String(), `"JOB_ID":"7"`) || !strings.Contains(out.String(), event) {
+		t.Errorf("exit %d: %s %s", exit, &out, &errs)
 	}
-}
-
-// TestAnAgentThatHangsAndRestarts: the time for its return begins when it goes.
-func TestAnAgentThatHangsAndRestarts(t *testing.T) {
-	d := planned(t, patient)
-	synctest.Test(t, func(t *testing.T) {
-		var out, errs bytes.Buffer
-		hung, tries := hook.Away(patient)*9/10, 0
-		c := &call{
-			dir: d, scheduler: "tioga", phase: "prolog", began: time.Now(), stdout: &out, stderr: &errs,
-			env: func(string) (string, bool) {
-				if tries++; tries == 2 { // the first one names the job
-					time.Sleep(hung) // as long as its agent takes the call and says nothing
-				}
-				return "7", true
-			},
-		}
-		c.watch = time.AfterFunc(looking, func() { t.Error("its time is over and it has said nothing") })
-		defer c.watch.Stop()
-		if exit := c.run(); exit != exitFailed || !strings.Contains(errs.String(), "there is no socket") {
-			t.Errorf("exit %d: %s", exit, &errs)
-		}
-		if took := time.Since(c.began); took < hung+time.Second {
-			t.Errorf("it gave up after %s, and its agent went after %s", took, hung)
-		}
-	})
 }

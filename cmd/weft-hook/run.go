@@ -106,36 +106,21 @@ type answer struct {
 	Exit *int
 }
 
-// The first pause between two tries, and the longest.
-const (
-	firstPause = 20 * time.Millisecond
-	mostPause  = 500 * time.Millisecond
-)
-
-// ask calls the agent, comes again for a while where none is there, and says what it answers.
+// ask calls the agent, also one that restarts meanwhile, and says what it answers.
 func (c *call) ask(ctx context.Context, phase rundir.Phase) int {
-	seen := c.began
-	for wait := firstPause; ; wait = min(2*wait, mostPause) {
-		began := time.Now()
-		reply, err := c.agent(ctx, phase)
-		if err == nil {
-			return c.reply(reply)
-		}
-		if core.AsError(err).Reason != core.ServerAway {
-			return c.unanswered(phase, err)
-		}
-		if ended := time.Now(); ended.Sub(began) > mostPause { // it was there, did not answer, and is gone since then
-			seen, wait = ended, firstPause
-		}
-		if hook.Away(phase.Limit) < time.Since(seen)+wait {
-			return c.unanswered(phase, err)
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return c.unanswered(phase, err)
-		}
+	in, err := c.gather(ctx, phase)
+	if err != nil {
+		return c.unanswered(phase, err)
 	}
+	var reply core.HookReply
+	err = hook.Again(ctx, phase.Limit, func() (err error) {
+		reply, err = c.send(ctx, phase, in)
+		return err
+	})
+	if err != nil {
+		return c.unanswered(phase, err)
+	}
+	return c.reply(reply)
 }
 
 // unanswered is a failure, unless the site has chosen that this phase goes by when nobody answers.
@@ -147,11 +132,16 @@ func (c *call) unanswered(phase rundir.Phase, err error) int {
 	return c.fail(err)
 }
 
+// agent makes one call to the agent.
 func (c *call) agent(ctx context.Context, phase rundir.Phase) (core.HookReply, error) {
 	in, err := c.gather(ctx, phase)
 	if err != nil {
 		return core.HookReply{}, err
 	}
+	return c.send(ctx, phase, in)
+}
+
+func (c *call) send(ctx context.Context, phase rundir.Phase, in core.HookCall) (core.HookReply, error) {
 	path := c.dir.Socket(phase.Root)
 	var a answer
 	if err := hook.Call(ctx, path, "hook", in, &a); err != nil {
