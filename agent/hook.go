@@ -38,6 +38,9 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 		keeper := a.keeper(call, ask)
 		out = a.doObserved(ctx, ask, call.Peer, keeper)
 		a.hold(keeper)
+		if err := a.leaving(out.Err); err != nil {
+			return core.HookReply{}, err
+		}
 		if leaves = a.left(ask, call.Peer, out.Err); leaves {
 			break
 		}
@@ -70,6 +73,19 @@ func (a *Agent) Hook(ctx context.Context, call core.HookCall) (core.HookReply, e
 	}
 	a.meter.Hooked(call.Scheduler, phase, core.ReasonOf(why), time.Since(began))
 	return reply, failure
+}
+
+// leaving is err where the agent stops before a call is over. No adapter may word it: weft-hook makes the call again at
+// the next agent, which an upgrade starts at once, while a scheduler drains a node for a hook that fails.
+func (a *Agent) leaving(err *core.Error) error {
+	select {
+	case <-a.done:
+		if err != nil && err.Reason == core.ServerAway {
+			return err
+		}
+	default:
+	}
+	return nil
 }
 
 // speaking is how long of a hook's time is kept back at most for its answer: the adapter's words and the way to weft-hook. A hook that ends without it has

@@ -70,6 +70,9 @@ func (a *Agent) write(ctx context.Context) {
 				break more
 			}
 		}
+		if ctx.Err() != nil { // calls out fail for it, and no hook may hear of that
+			return
+		}
 		a.step(ctx, batch)
 	}
 }
