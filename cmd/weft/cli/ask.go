@@ -22,6 +22,15 @@ func (o *Options) AskNode(ctx context.Context, node, verb string, in, out any) e
 	return hook.Call(ctx, path, verb, in, out)
 }
 
+// AskJob is AskNode for the start of a job. It waits for an agent of this host that restarts, as hooks do.
+func (o *Options) AskJob(ctx context.Context, node, verb string, in, out any) error {
+	ask := func() error { return o.AskNode(ctx, node, verb, in, out) }
+	if _, name, ok := o.Here(); !ok || name != node {
+		return ask() // of a simulated system
+	}
+	return hook.Again(ctx, hook.Patience, ask)
+}
+
 // AskHere makes one call to this host's agent, or to the server where there is no agent.
 func (o *Options) AskHere(ctx context.Context, verb string, in, out any) error {
 	_, node, _ := o.Here()

@@ -83,7 +83,7 @@ func callHook(ctx context.Context, o *cli.Options, node, scheduler, phase string
 	if err != nil {
 		return reply, err
 	}
-	err = o.AskNode(ctx, node, "hook", core.HookCall{Scheduler: scheduler, Phase: phase, Stdin: body}, &reply)
+	err = o.AskJob(ctx, node, "hook", core.HookCall{Scheduler: scheduler, Phase: phase, Stdin: body}, &reply)
 	return reply, err
 }
 

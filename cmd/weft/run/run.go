@@ -98,10 +98,13 @@ func (r *runArgs) run(ctx context.Context, o *cli.Options) error {
 		return err
 	}
 	var job local.Entry
-	if err := o.AskNode(ctx, hosts[0], "begin", dev.Begin{Wish: r.wish, Hosts: hosts}, &job); err != nil {
+	said := notice(os.Stderr, "the job waits for the agent of "+hosts[0]+"; Ctrl-C ends the wait")
+	err = o.AskJob(ctx, hosts[0], "begin", dev.Begin{Wish: r.wish, Hosts: hosts}, &job)
+	said()
+	if err != nil {
 		return err
 	}
-	said := notice(os.Stderr, r.waits(o, job.Job))
+	said = notice(os.Stderr, r.waits(o, job.Job))
 	environs, err := r.prepare(ctx, o, job)
 	said()
 	if err != nil {
