@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/liartest"
 	"github.com/weft-hpc/weft/dev/schedulertest"
 )
 
@@ -66,7 +67,7 @@ func (c *controller) begin(ctx context.Context) {
 	c.random.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	p := &wide{hosts: hosts[:1+c.random.IntN(len(hosts))]}
 	var hooks []schedulertest.Hook
-	c.w.liar.do(func(m *schedulertest.Model) {
+	c.w.liar.Do(func(m *schedulertest.Model) {
 		if len(c.queue) > 0 {
 			p.job, c.queue = c.queue[0], c.queue[1:]
 		} else {
@@ -112,7 +113,7 @@ func because(err error) string {
 func (c *controller) leave(ctx context.Context, p *wide, requeue bool) {
 	c.w.endWide(p)
 	var hooks []schedulertest.Hook
-	c.w.liar.do(func(m *schedulertest.Model) {
+	c.w.liar.Do(func(m *schedulertest.Model) {
 		if requeue {
 			hooks = m.Requeue(p.job)
 			c.queue = append(c.queue, p.job)
@@ -129,7 +130,7 @@ func (c *controller) finish() {
 	for _, p := range c.runs {
 		c.leave(context.Background(), p, false)
 	}
-	c.w.liar.do(func(m *schedulertest.Model) {
+	c.w.liar.Do(func(m *schedulertest.Model) {
 		for _, j := range c.queue {
 			m.End(j)
 		}
@@ -142,7 +143,7 @@ func (c *controller) call(ctx context.Context, hooks []schedulertest.Hook) (vnis
 	var all sync.WaitGroup
 	for _, h := range hooks {
 		all.Go(func() {
-			v, err := c.w.d.slurmd(ctx, h)
+			v, err := liartest.Call(ctx, c.w.d.run(h.Node).RootSocket(), h)
 			mu.Lock()
 			defer mu.Unlock()
 			if vnis = append(vnis, v); err != nil {
@@ -157,7 +158,7 @@ func (c *controller) call(ctx context.Context, hooks []schedulertest.Hook) (vnis
 // trusts reports whether a run really has all of its nodes, and its scheduler never said otherwise.
 func (w *witness) trusts(p *wide) bool {
 	for _, h := range p.hosts {
-		if !w.liar.trusted(p.run, h) {
+		if !w.liar.Trusted(p.run, h) {
 			return false
 		}
 	}

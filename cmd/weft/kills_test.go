@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/gatetest"
+	"github.com/weft-hpc/weft/dev/liartest"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
 )
@@ -32,12 +34,16 @@ func TestKills(t *testing.T) {
 
 	// Few VNIs and a short quarantine, so that each comes around many times.
 	d := newDaemons(t, "2000-2039", "", "n1", "n2", "n3")
-	d.gates = map[string]*gate{}
+	d.gates = map[string]*gatetest.Gate{}
 	for _, n := range d.nodes {
-		d.gates[n] = newGate(t, d.port)
+		d.gates[n] = gatetest.New(t, "127.0.0.1:0", fmt.Sprintf("127.0.0.1:%d", d.port))
 	}
 	w := &witness{d: d, live: map[string]*task{}, given: map[string]int{}, node: map[*task]string{}, wide: map[string]*wide{}}
-	w.liar = newLiar(t, d, seed)
+	w.liar = liartest.New(t, d.path("run", "liar.sock"), seed)
+	program, err := filepath.EvalSymlinks(mustLook(t, "weft-liar"))
+	d.must(err)
+	d.more = w.liar.Block(program)
+	d.configure()
 	d.up()
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -62,7 +68,7 @@ func TestKills(t *testing.T) {
 		pause(random, 600*time.Millisecond)
 		for _, n := range d.nodes {
 			if random.IntN(3) == 0 {
-				d.gates[n].set(false, random.IntN(2) == 0)
+				d.gates[n].Open(random.IntN(2) == 0)
 			}
 		}
 		what := d.strike(random)
@@ -75,8 +81,8 @@ func TestKills(t *testing.T) {
 	}
 	cuts := 0
 	for _, g := range d.gates {
-		cuts += g.cuts
-		g.set(false, false)
+		cuts += g.Shuts()
+		g.Open(false)
 	}
 	d.attached()
 	// What went on while daemons died must go on now that none does: each node starts one more job.
@@ -93,7 +99,7 @@ func TestKills(t *testing.T) {
 	stop()
 	all.Wait()
 	w.finishAll()
-	w.liar.quiet()
+	w.liar.Quiet()
 	c.finish()
 	if err := w.failure(); err != nil {
 		t.Fatal(err)
@@ -104,8 +110,8 @@ func TestKills(t *testing.T) {
 			t.Errorf("environments are left on %s: %v", n, left)
 		}
 	}
-	if len(w.liar.drains) > 0 {
-		t.Errorf("nothing was wrong with a node, and these were drained: %v", w.liar.drains)
+	if drains := w.liar.Drains(); len(drains) > 0 {
+		t.Errorf("nothing was wrong with a node, and these were drained: %v", drains)
 	}
 	given := w.givenOut()
 	again := 0
@@ -115,7 +121,7 @@ func TestKills(t *testing.T) {
 		}
 	}
 	t.Logf("killed %v, %d partitions; jobs %v, refused %d; of the scheduler that lies %v, its lies %v; %d VNIs were given, %d of them more than once; the NICs were looked at %d times",
-		killed, cuts, w.begun(), w.refused, c.count, w.liar.lies, len(given), again, w.looks)
+		killed, cuts, w.begun(), w.refused, c.count, w.liar.Lies(), len(given), again, w.looks)
 }
 
 func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
@@ -151,7 +157,7 @@ func (d *daemons) strike(random *rand.Rand) string {
 			target = theServer
 		}
 	default:
-		d.gates[node].set(true, false)
+		d.gates[node].Shut()
 		return "network"
 	}
 	if kind != "" {
@@ -176,7 +182,7 @@ func pause(random *rand.Rand, most time.Duration) {
 // witness starts and ends jobs, and knows which VNIs live processes have.
 type witness struct {
 	d    *daemons
-	liar *liar
+	liar *liartest.Liar
 
 	mu      sync.Mutex
 	live    map[string]*task // by VNI

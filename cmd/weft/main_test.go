@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-hpc/weft/dev/effort"
+	"github.com/weft-hpc/weft/dev/liartest"
 )
 
 var update = flag.Bool("update", false, "write the golden parts of the scripts anew")
@@ -37,7 +38,7 @@ func (s suite) Run() int {
 
 // TestMain makes the test binary weft itself, where it is called so.
 func TestMain(m *testing.M) {
-	testscript.Main(suite{m}, map[string]func(){"weft": main, "as": as, "caller": caller, "weft-liar": liarPlugin, "weft-leaky": leakyPlugin, "weft-hostile": hostilePlugin, "weft-holder": holderProgram})
+	testscript.Main(suite{m}, map[string]func(){"weft": main, "as": as, "caller": caller, "weft-liar": liartest.Plugin, "weft-leaky": leakyPlugin, "weft-hostile": hostilePlugin, "weft-holder": holderProgram})
 }
 
 // as becomes another user, whom no group has, and executes a command: as UID COMMAND [ARG…].

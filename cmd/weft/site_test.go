@@ -19,6 +19,7 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/dev/effort"
+	"github.com/weft-hpc/weft/dev/gatetest"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/rundir"
@@ -32,12 +33,12 @@ type daemons struct {
 	t     *testing.T
 	dir   string
 	port  int
-	names []string         // all nodes of the system
-	nodes []string         // those with an agent
-	pool  string           // VNIs of pool "jobs"
-	admin string           // admin_group
-	more  string           // further blocks of config.hcl
-	gates map[string]*gate // the network between an agent and the server; none: nothing is in between
+	names []string                  // all nodes of the system
+	nodes []string                  // those with an agent
+	pool  string                    // VNIs of pool "jobs"
+	admin string                    // admin_group
+	more  string                    // further blocks of config.hcl
+	gates map[string]*gatetest.Gate // the network between an agent and the server; none: nothing is in between
 	procs map[string]*exec.Cmd
 }
 
@@ -124,7 +125,7 @@ agent {
 // way is the port by which a node reaches the server.
 func (d *daemons) way(node string) int {
 	if g := d.gates[node]; g != nil {
-		return g.port()
+		return g.Port()
 	}
 	return d.port
 }

@@ -1,4 +1,4 @@
-package history
+package mutationtest
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,9 +15,9 @@ import (
 	"testing"
 )
 
-// mutants are the mutated functions, by file from the module's root. One binary has them all, since a build takes
-// longer than the histories that catch most mutations.
-type mutants map[string][]mutant
+// Mutants are the mutated functions, by file from the module's root. One binary has them all, since a build takes
+// longer than the trials that catch most mutations.
+type Mutants map[string][]mutant
 
 // mutant is the body of a mutated function. The right function runs it first, and only where mutantSwitch names it.
 type mutant struct {
@@ -26,15 +25,20 @@ type mutant struct {
 	text string
 }
 
-// mutantSwitch goes into each package that has mutants.
-const mutantSwitch = "package %s\n\nimport \"os\"\n\nvar mutated = os.Getenv(\"WEFT_MUTATION\")\n"
+// Switch is the environment variable that names the mutation that a process has; "": none.
+const Switch = "WEFT_MUTATION"
 
+// mutantSwitch goes into each package that has mutants.
+const mutantSwitch = "package %s\n\nimport \"os\"\n\nvar mutated = os.Getenv(\"" + Switch + "\")\n"
+
+// fromRoot is the path of a file. Tests run in a folder that is two below the module's root.
 func fromRoot(file string) (string, error) {
 	return filepath.Abs(filepath.Join("../..", filepath.FromSlash(file)))
 }
 
-func (all mutants) add(m mutation) error {
-	right, err := fromRoot(m.file)
+// Add takes a mutation. The error says that the source has changed, so that it no longer applies.
+func (all Mutants) Add(m Mutation) error {
+	right, err := fromRoot(m.File)
 	if err != nil {
 		return err
 	}
@@ -44,7 +48,7 @@ func (all mutants) add(m mutation) error {
 	}
 	text := string(data)
 	if n := strings.Count(text, m.old); n != 1 {
-		return fmt.Errorf("it no longer applies: %s has %d times\n%s", m.file, n, m.old)
+		return fmt.Errorf("it no longer applies: %s has %d times\n%s", m.File, n, m.old)
 	}
 	same := 0 // what both begin with, such as a function's signature
 	for same < min(len(m.old), len(m.new)) && m.old[same] == m.new[same] {
@@ -69,14 +73,14 @@ func (all mutants) add(m mutation) error {
 		if f.Type.Results == nil {
 			body += "\nreturn\n"
 		}
-		all[m.file] = append(all[m.file], mutant{begin, fmt.Sprintf("\nif mutated == %q {%s}\n", m.name, body)})
+		all[m.File] = append(all[m.File], mutant{begin, fmt.Sprintf("\nif mutated == %q {%s}\n", m.Name, body)})
 		return nil
 	}
 	return errors.New("it changes more than the body of one function")
 }
 
-// build gives the path of this package's test binary with all mutants.
-func (all mutants) build(t *testing.T) string {
+// Overlay is the path of a file for `go build -overlay` that puts all mutants in.
+func (all Mutants) Overlay(t testing.TB) string {
 	t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -106,11 +110,7 @@ func (all mutants) build(t *testing.T) string {
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	must(err)
-	listing, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "history.test")
+	listing := filepath.Join(dir, "overlay.json")
 	must(os.WriteFile(listing, overlay, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", listing, "-c", "-o", binary, ".")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the mutants do not build: %v\n%s", err, out)
-	}
-	return binary
+	return listing
 }
