@@ -25,6 +25,7 @@ type Liar struct {
 	model  *schedulertest.Model
 	random *rand.Rand
 	honest bool                // from now on
+	hush   chan struct{}       // it answers when this is closed; nil: at once
 	told   map[core.JobID]bool // jobs about which it has lied
 	lies   map[schedulertest.Lie]int
 	drains []string
@@ -44,7 +45,7 @@ func New(t testing.TB, socket string, seed uint64) *Liar {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { _ = (&listener.Server{Bounds: listener.Root()}).Serve(ctx, ln, l.handle) })
-	t.Cleanup(func() { cancel(); all.Wait() })
+	t.Cleanup(func() { l.Hush(false); cancel(); all.Wait() })
 	return l
 }
 
@@ -58,11 +59,21 @@ func (l *Liar) Block(command ...string) string {
 		"site", Label, strings.Join(quoted, ", "), l.socket)
 }
 
-func (l *Liar) handle(_ context.Context, _ core.Peer, req hook.Request) (any, error) {
+func (l *Liar) handle(ctx context.Context, _ core.Peer, req hook.Request) (any, error) {
 	var c question
 	if len(req.Body) > 0 {
 		if err := req.Decode(&c); err != nil {
 			return nil, err
+		}
+	}
+	l.mu.Lock()
+	hush := l.hush
+	l.mu.Unlock()
+	if hush != nil {
+		select {
+		case <-hush:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
 	l.mu.Lock()
@@ -138,6 +149,19 @@ func (l *Liar) Quiet() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.honest = true
+}
+
+// Hush has it answer nothing, until it may speak again.
+func (l *Liar) Hush(silent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hush != nil {
+		close(l.hush)
+		l.hush = nil
+	}
+	if silent {
+		l.hush = make(chan struct{})
+	}
 }
 
 // Lies counts the lies so far.

@@ -1,0 +1,107 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/dev/effort"
+)
+
+// TestChaos runs systems of one server. WEFT_CHAOS says how many.
+func TestChaos(t *testing.T) {
+	need(t)
+	n, first, length := 1, *seed, 6*time.Second
+	if text := os.Getenv("WEFT_CHAOS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal("WEFT_CHAOS:", err)
+		}
+	}
+	if first == 0 {
+		first = rand.Uint64N(1 << 32)
+	}
+	if effort.Night() {
+		length = 20 * time.Second
+	}
+	for i := range n {
+		t.Run(fmt.Sprint("seed=", first+uint64(i)), func(t *testing.T) {
+			t.Parallel()
+			e := episode{weft: filepath.Join(os.Getenv(binEnv), "weft"), seed: first + uint64(i), length: length}
+			if err := e.run(t); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// episode is the life of one system.
+type episode struct {
+	weft    string
+	environ []string
+	seed    uint64
+	length  time.Duration // in which faults begin
+}
+
+// clients of a system.
+const clients = 5
+
+// run gives the first thing that is wrong, with the schedule.
+func (e episode) run(t *testing.T) error {
+	s := newSite(t, e.weft, e.seed, 1, 3)
+	s.environ = e.environ
+	schedule := s.draw(rand.New(rand.NewPCG(e.seed, 0)), e.length)
+	s.up()
+	l := newLoad(s)
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var work, watch sync.WaitGroup
+	working, rest := context.WithCancel(ctx)
+	for i := range clients {
+		work.Go(func() { l.work(working, rand.New(rand.NewPCG(e.seed, uint64(i)+1))) })
+	}
+	watch.Go(func() { l.look(ctx) })
+	watch.Go(func() { l.ask(ctx, s.servers[0]) })
+	s.strike(schedule)
+	err := l.goesOn()
+	rest()
+	work.Wait()
+	if err == nil {
+		err = s.clean()
+	}
+	stop()
+	watch.Wait()
+	t.Logf("seed %d: %d faults; jobs %v; on nodes %v; NICs read %d times, the server %d times",
+		e.seed, len(schedule), l.count, l.begun, l.looks, l.reads)
+	if err := errors.Join(s.told.failure(), s.told.check(), err, s.panics()); err != nil {
+		return fmt.Errorf("%w\nseed %d:\n%s\n%s", err, e.seed, show(schedule), s.logs())
+	}
+	return nil
+}
+
+// goesOn waits until each node starts jobs after all faults.
+func (l *load) goesOn() error {
+	if l.told.failure() != nil {
+		return nil
+	}
+	if err := l.attached(); err != nil {
+		return err
+	}
+	before := l.started()
+	return until("each node starts a job again", func(context.Context) (bool, string) {
+		now := l.started()
+		for _, n := range l.nodes {
+			if now[n] <= before[n] && l.told.failure() == nil {
+				return false, fmt.Sprint(before, now, l.count)
+			}
+		}
+		return true, ""
+	})
+}

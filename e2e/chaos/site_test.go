@@ -1,0 +1,263 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/gatetest"
+	"github.com/weft-hpc/weft/dev/liartest"
+	"github.com/weft-hpc/weft/drivers/sim"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/rundir"
+	"github.com/weft-hpc/weft/identity"
+	"github.com/weft-hpc/weft/server"
+)
+
+// site is one system.
+type site struct {
+	t       testing.TB
+	weft    string   // the binary
+	environ []string // further variables of its processes
+	dir     string
+	lan     *lan
+	liar    *liartest.Liar
+	told    *history
+
+	servers, nodes []string
+	hosts          map[string]*host
+	daemons        map[string]*daemon
+	gates          map[string]*gatetest.Gate // between a node and the server, where one is
+	boots          map[string]int            // of each node so far
+	copies         map[string][]byte         // older copies of stores
+}
+
+// VNIs are few and rest for the least that may be configured, so that each comes around again and again.
+const (
+	firstVNI   core.VNI = 2000
+	vnis                = 16
+	quarantine          = time.Second
+	port                = 6464
+	nics                = 2
+)
+
+// newSite makes a system; nothing runs yet.
+func newSite(t testing.TB, weft string, seed uint64, servers, nodes int) *site {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "chaos")
+	must(t, err)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			_ = os.RemoveAll(dir)
+		}
+	})
+	must(t, os.Chmod(dir, 0o755))
+	s := &site{
+		t: t, weft: weft, dir: dir, lan: newLAN(t), told: newHistory(),
+		hosts: map[string]*host{}, daemons: map[string]*daemon{}, gates: map[string]*gatetest.Gate{},
+		boots: map[string]int{}, copies: map[string][]byte{},
+	}
+	names := []string{s.lan.own()}
+	for i := range servers {
+		name := fmt.Sprintf("s%d", i+1)
+		s.servers = append(s.servers, name)
+		s.hosts[name] = s.lan.add(name, 1+i)
+		names = append(names, s.hosts[name].address)
+	}
+	now := time.Now()
+	must(t, identity.Init(s.path("tls"), names, now))
+	for i := range nodes {
+		name := fmt.Sprintf("n%d", i+1)
+		s.nodes = append(s.nodes, name)
+		s.hosts[name] = s.lan.add(name, 101+i)
+		must(t, identity.IssueNode(s.path("tls"), name, now))
+	}
+	must(t, os.Mkdir(s.path("policy"), 0o755))
+	text, err := os.ReadFile("../../policy/default.policy.hcl")
+	must(t, err)
+	must(t, os.WriteFile(s.path("policy", "default.policy.hcl"), text, 0o644))
+	self, err := os.Executable()
+	must(t, err)
+	s.liar = liartest.New(t, s.path("liar.sock"), seed)
+	s.liar.Quiet()
+	for i, name := range append(s.servers, s.nodes...) {
+		s.prepare(name, i%2 == 1, s.liar.Block(self, pluginArg))
+	}
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *site) path(name ...string) string { return filepath.Join(append([]string{s.dir}, name...)...) }
+
+// prepare makes a host's folders, of which one is a small disk, and its config.hcl.
+func (s *site) prepare(name string, gated bool, scheduler string) {
+	s.t.Helper()
+	for _, d := range []string{"run", "disk"} {
+		must(s.t, os.MkdirAll(s.path(name, d), 0o755))
+	}
+	must(s.t, os.Mkdir(s.path(name, "tls"), 0o700))
+	for _, file := range []string{identity.CAFile, name + ".crt", name + ".key", "server.crt", "server.key"} {
+		text, err := os.ReadFile(s.path("tls", file))
+		if isServer := strings.HasPrefix(file, "server"); isServer == strings.HasPrefix(name, "s") && err == nil || file == identity.CAFile {
+			must(s.t, errors.Join(err, os.WriteFile(s.path(name, "tls", file), text, 0o600)))
+		}
+	}
+	must(s.t, syscall.Mount("tmpfs", s.path(name, "disk"), "tmpfs", 0, "size=8m,mode=0755"))
+	s.t.Cleanup(func() { _ = syscall.Unmount(s.path(name, "disk"), syscall.MNT_DETACH) })
+	at := fmt.Sprintf("%s:%d", s.hosts[s.servers[0]].address, port)
+	if gated && strings.HasPrefix(name, "n") {
+		s.gates[name] = gatetest.New(s.t, s.lan.own()+":0", at)
+		at = fmt.Sprintf("%s:%d", s.lan.own(), s.gates[name].Port())
+	}
+	text := fmt.Sprintf(`
+nodes  = %q
+policy = %q
+pool "jobs" {
+  vnis       = "%d-%d"
+  quarantine = %q
+}
+driver "sim" {
+  nics  = %d
+  state = %q
+  sync  = false
+}
+server {
+  socket  = %q
+  store   = %q
+  witness = %q
+  listen  = "%s:%d"
+  tls     = %[13]q
+}
+agent {
+  server = %[14]q
+  dir    = %[15]q
+  tls    = %[13]q
+}
+`, strings.Join(s.nodes, ","), s.path("policy"), firstVNI, firstVNI+vnis-1, quarantine,
+		nics, s.path(name, "nics"), s.socket(name), s.path(name, "disk", "server.db"), s.path(name, "run", "server.head"),
+		s.hosts[name].address, port, s.path(name, "tls"), at, s.path(name, "disk"))
+	must(s.t, os.WriteFile(s.path(name, "config.hcl"), []byte(text+scheduler), 0o644))
+	verb := "agent"
+	if strings.HasPrefix(name, "s") {
+		verb = "server"
+	}
+	s.daemons[name] = newDaemon(s.t, s.path(name, "log"), func() *exec.Cmd {
+		args := []string{s.weft, verb, "--config", s.path(name, "config.hcl")}
+		if verb == "agent" {
+			args = append(args, "--boot", fmt.Sprintf("boot%d-of-%s", s.boots[name], name))
+		}
+		c := s.hosts[name].command(args...)
+		c.Env = append(c.Env, s.environ...)
+		return c
+	})
+}
+
+func (s *site) socket(server string) string { return s.path(server, "run", "server.sock") }
+
+func (s *site) agentSocket(node string) string { return rundir.Dir(s.path(node, "disk")).RootSocket() }
+
+// up starts all daemons and waits until every node is in session.
+func (s *site) up() {
+	s.t.Helper()
+	for _, d := range s.daemons {
+		d.start()
+	}
+	must(s.t, s.attached())
+}
+
+// patience is how long something may take that must come. Nothing waits that long when all is well.
+const patience = time.Minute
+
+// until waits for what must come.
+func until(what string, so func(ctx context.Context) (ok bool, seen string)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		ok, seen := so(ctx)
+		if ok {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not within %s; last seen: %s", what, patience, seen)
+		}
+	}
+}
+
+// attached waits until every node is in service.
+func (s *site) attached() error {
+	return until("every node is in service", func(ctx context.Context) (bool, string) {
+		rows, err := hook.List[server.NodeRow](ctx, s.socket(s.servers[0]), "nodes", nil)
+		up := 0
+		for _, r := range rows {
+			if r.State == "up" && len(r.NICs) == nics && r.Drained == "" {
+				up++
+			}
+		}
+		return err == nil && up == len(s.nodes), fmt.Sprint(rows, err)
+	})
+}
+
+// services are those of jobs that a node's NICs hold. No daemon is asked.
+func (s *site) services(ctx context.Context, node string) ([]core.Service, error) {
+	all, err := sim.At(s.path(node, "nics")).Services(ctx)
+	var of []core.Service
+	for _, one := range all {
+		if !one.System && !one.Default {
+			of = append(of, one)
+		}
+	}
+	return of, err
+}
+
+// clean waits until nothing is left of any job.
+func (s *site) clean() error {
+	return until("every VNI is in its pool again", func(ctx context.Context) (bool, string) {
+		rows, err := hook.List[server.VNIRow](ctx, s.socket(s.servers[0]), "vnis", nil)
+		left := 0
+		for _, n := range s.nodes {
+			all, err := s.services(ctx, n)
+			if err != nil {
+				return false, err.Error()
+			}
+			left += len(all)
+		}
+		return err == nil && len(rows) == 0 && left == 0, fmt.Sprintf("%d services; %v, %v", left, rows, err)
+	})
+}
+
+// logs is the end of each daemon's log, for a failure.
+func (s *site) logs() string {
+	var out strings.Builder
+	for _, name := range append(s.servers, s.nodes...) {
+		text, _ := os.ReadFile(s.path(name, "log"))
+		fmt.Fprintf(&out, "%s said:\n%s\n", name, text[max(0, len(text)-6<<10):])
+	}
+	return out.String()
+}
+
+// panics finds a daemon that has ended with a trace.
+func (s *site) panics() error {
+	for name := range s.daemons {
+		text, err := os.ReadFile(s.path(name, "log"))
+		if err == nil && strings.Contains(string(text), "\ngoroutine ") {
+			return fmt.Errorf("%s panicked", name)
+		}
+	}
+	return nil
+}
