@@ -9,6 +9,8 @@ TOOLS   := bin/tools
 TESTFLAGS ?=
 HISTORIES ?= 100000
 KILLS     ?= 1000
+CHAOS     ?= 60
+SOAK      ?= 1000
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
@@ -18,7 +20,7 @@ BENCHTIME ?= 1s
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo quick test test-deps full race night check format lint rules bench cover fuzz golden pictures proto clean
+.PHONY: help build demo quick test test-deps full race night soak check format lint rules bench cover fuzz golden pictures proto clean
 
 help: ## list what there is (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +39,7 @@ test: full race ## try all that guards a merge, then again under the race detect
 	@{ command -v slurmctld && command -v slurmd && command -v srun && command -v munged; } >/dev/null || \
 		echo "NOT RUN: e2e/ against a real Slurm, since there is none here; \`make test-deps\` brings it"
 	@[ -e /usr/include/slurm/spank.h ] || echo "NOT RUN: the SPANK plugin, since there is no slurm/spank.h; \`make test-deps\` brings it"
+	@command -v ip >/dev/null || echo "NOT RUN: e2e/chaos, since there is no iproute2 here; \`make test-deps\` brings it"
 	@[ "$$(id -u)" = 0 ] || echo "NOT RUN: e2e/, and tests that become other users, since this is not root"
 
 test-deps: ## install from Debian what the tests can use: a real Slurm, gcc, strace
@@ -50,11 +53,15 @@ race:
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; \
 		CGO_ENABLED=1 go test $(TESTFLAGS) -race -short -timeout 20m $$(go list ./... | grep -vE '/(rules|docs|e2e)$$'); fi
 
-night: ## try for about an hour: 100000 random histories, 1000 kills, fuzz (HISTORIES=… KILLS=… FUZZTIME=…)
+night: ## try for about an hour: 100000 random histories, 1000 kills, chaos, fuzz (HISTORIES=… KILLS=… CHAOS=… FUZZTIME=…)
 	WEFT_FULL=1 WEFT_HISTORIES=$(HISTORIES) go test -count=1 -timeout 0 -v -run TestHistories ./dev/history
 	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v -run 'TestSlow|TestRefused|TestAWayIn|TestSpank|TestBusyForGood|TestMany|TestServerAway|TestScenes' ./e2e
 	WEFT_FULL=1 WEFT_KILLS=$(KILLS) WEFT_BADFILES=$(KILLS) WEFT_BADFOLDERS=60 go test -count=1 -timeout 0 -v -run 'TestKills|TestBadF' ./cmd/weft
+	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(CHAOS) go test -count=1 -timeout 0 -v ./e2e/chaos
 	@$(MAKE) --no-print-directory fuzz
+
+soak: ## try faults on whole systems for hours (SOAK=…)
+	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(SOAK) go test -count=1 -timeout 0 -v ./e2e/chaos
 
 check: format lint rules ## look without running: gofmt, go vet, golangci-lint, the project's own rules
 

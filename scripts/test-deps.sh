@@ -20,6 +20,7 @@ need munged munge
 need lua5.1 lua5.1 # plugins/flux/install: the oldest and the newest that Flux's job shell can have
 need lua5.4 lua5.4
 need etcd etcd-server # store/etcd
+need ip iproute2 # e2e/chaos
 [ -n "$missing" ] || exit 0
 
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand:$missing" >&2; exit 1; }

@@ -11,8 +11,8 @@ import (
 
 // Mutation is a small wrong change of a machine: NAME.patch. The head names the rule that it breaks, or several where
 // any of them may show it first. It names the file, and says how many histories catch the mutation. "sessions" is for
-// histories that need more ends of sessions. Then come lines of the file, "-" for those that go, "+" for those that
-// come, and " " for those that stay.
+// histories that need more ends of sessions. "with" has words that only the test knows. Then come lines of the
+// file, "-" for those that go, "+" for those that come, and " " for those that stay.
 type Mutation struct {
 	Name      string
 	Rules     []string // as failures' texts begin
@@ -20,6 +20,7 @@ type Mutation struct {
 	File      string   // from the module's root
 	Histories int      // ten times as many as catch it on average
 	Sessions  bool     // the histories run with -sessions
+	With      []string // what the test does; none: its usual things
 	old, new  string
 }
 
@@ -51,6 +52,8 @@ func Read(path string) (Mutation, error) {
 			m.File = value
 		case word == "sessions":
 			m.Sessions = true
+		case word == "with":
+			m.With = strings.Split(value, ", ")
 		case word == "histories":
 			if m.Histories, err = strconv.Atoi(value); err != nil {
 				return m, err

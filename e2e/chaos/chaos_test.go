@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev/effort"
 )
 
@@ -44,19 +45,27 @@ func TestChaos(t *testing.T) {
 
 // episode is the life of one system.
 type episode struct {
-	weft    string
-	environ []string
+	weft    string   // the binary
+	environ []string // further variables of its processes
 	seed    uint64
 	length  time.Duration // in which faults begin
+	only    []string      // kinds of faults; none: all
+}
+
+// vnis are few, so that many jobs wait for the same ones.
+func (e episode) vnis() (out []core.VNI) {
+	for i := range 8 + e.seed%16 {
+		out = append(out, firstVNI+core.VNI(i))
+	}
+	return out
 }
 
 // clients of a system.
-const clients = 5
+const clients = 8
 
 // run gives the first thing that is wrong, with the schedule.
 func (e episode) run(t *testing.T) error {
-	s := newSite(t, e.weft, e.seed, 1, 3)
-	s.environ = e.environ
+	s := newSite(t, e, 1, 3)
 	schedule := s.draw(rand.New(rand.NewPCG(e.seed, 0)), e.length)
 	s.up()
 	l := newLoad(s)

@@ -3,8 +3,8 @@
 //
 // Each host is a network namespace on a bridge of the test. A server, agents with simulated NICs, and a scheduler's
 // adapter run there. Clients start and end jobs meanwhile, with the hooks that a scheduler runs. Faults come by a
-// schedule that a seed gives: `go test ./e2e/chaos -run TestChaos -seed N` runs the same one again. The schedule stands
-// in each failure. The moments are the machine's, so that a seed can need several runs.
+// schedule that a seed gives: `go test ./e2e/chaos -run TestChaos -seed N` runs the same one again. Each failure shows
+// its schedule. The moments are the machine's, so that a seed can need several runs.
 //
 //	kill, restart        SIGKILL, and a new process later, as systemd starts one
 //	pause                SIGSTOP and SIGCONT
@@ -16,11 +16,11 @@
 //	reboot               a node loses its processes, its records and its services
 //	silence              the scheduler does not answer
 //
-// TCP under TLS cannot double or reorder bytes. So the clients double and reorder whole calls: hooks come twice, late or
-// never.
+// TCP under TLS cannot double or reorder bytes. So the clients double and reorder whole calls: hooks come twice, late
+// or never.
 //
 // The answers are a history. Porcupine compares it with a model in which a job owns a VNI from the first answer that
 // says so. The job owns it until its scheduler has ended it, no NIC has its service, and the quarantine is over. Apart
-// from that the NICs are read all the time: a VNI is never on services of two jobs. At the end all faults are over. Then
-// each node starts a job again, and every VNI returns to the pool.
+// from that, the test reads the NICs all the time: a VNI is never on services of two jobs. At the end all faults are
+// over. Then each node starts a job again, and every VNI returns to the pool.
 package chaos

@@ -25,11 +25,12 @@ type fault struct {
 }
 
 func (f fault) String() string {
-	return fmt.Sprintf("%s %s at %s for %s", f.name, f.target, f.at.Round(time.Millisecond), f.span.Round(time.Millisecond))
+	return fmt.Sprintf("%s %s at %s for %s", f.name, f.target, f.at.Round(ms), f.span.Round(ms))
 }
 
 // kind is a way to do harm. Two faults that use one thing of one target never overlap.
 type kind struct {
+	weight      int // how often, compared with others
 	name        string
 	uses        string
 	targets     func(*site) []string
@@ -37,57 +38,68 @@ type kind struct {
 	begin, end  func(s *site, target string)
 }
 
-func none(*site, string) {}
-
-func anyHost(s *site) []string   { return slices.Concat(s.servers, s.nodes) }
-func anyServer(s *site) []string { return s.servers }
-func anyNode(s *site) []string   { return s.nodes }
+func anyHost(s *site) []string    { return slices.Concat(s.servers, s.nodes) }
+func anyServer(s *site) []string  { return s.servers }
+func anyNode(s *site) []string    { return s.nodes }
+func theScheduler(*site) []string { return []string{"scheduler"} }
 func anyGate(s *site) []string {
 	return slices.DeleteFunc(slices.Clone(s.nodes), func(n string) bool { return s.gates[n] == nil })
 }
 
+const ms = time.Millisecond
+
 var kinds = []kind{
-	{"kill", "process", anyHost, 10 * time.Millisecond, 2 * time.Second,
-		func(s *site, h string) { s.daemons[h].kill() }, func(s *site, h string) { s.daemons[h].start() }},
-	{"restart", "process", anyServer, time.Millisecond, 100 * time.Millisecond,
-		func(s *site, h string) { s.daemons[h].kill() }, func(s *site, h string) { s.daemons[h].start() }},
-	{"pause", "process", anyHost, 200 * time.Millisecond, 4 * time.Second,
-		func(s *site, h string) { s.daemons[h].signal(syscall.SIGSTOP) }, func(s *site, h string) { s.daemons[h].signal(syscall.SIGCONT) }},
-	{"lost", "process", anyServer, 300 * time.Millisecond, 2 * time.Second, (*site).copyStore, (*site).lose},
-	{"reboot", "process", anyNode, 100 * time.Millisecond, time.Second, (*site).halt, (*site).boot},
-	{"cut", "link", anyHost, 100 * time.Millisecond, 4 * time.Second,
-		func(s *site, h string) { s.hosts[h].plug(false) }, func(s *site, h string) { s.hosts[h].plug(true) }},
-	{"deaf", "link", anyHost, 100 * time.Millisecond, 4 * time.Second,
-		func(s *site, h string) { s.deafen(h, true) }, func(s *site, h string) { s.deafen(h, false) }},
-	{"mute", "link", anyHost, 100 * time.Millisecond, 4 * time.Second,
-		func(s *site, h string) { s.mute(h, true) }, func(s *site, h string) { s.mute(h, false) }},
-	weather("delay", gatetest.Weather{Delay: 100 * time.Millisecond}),
+	{4, "kill", "process", anyHost, 10 * ms, 2000 * ms, (*site).kill, (*site).start},
+	{3, "restart", "process", anyServer, 1 * ms, 100 * ms, (*site).kill, (*site).start},
+	{4, "pause", "process", anyHost, 200 * ms, 4000 * ms, (*site).pause, (*site).resume},
+	{1, "lost", "process", anyServer, 300 * ms, 2000 * ms, (*site).copyStore, (*site).lose},
+	{2, "reboot", "process", anyNode, 100 * ms, 1000 * ms, (*site).halt, (*site).again},
+	{2, "cut", "link", anyHost, 100 * ms, 4000 * ms, (*site).unplug, (*site).plug},
+	{2, "deaf", "link", anyHost, 100 * ms, 4000 * ms, with(true, (*site).deafen), with(false, (*site).deafen)},
+	{2, "mute", "link", anyHost, 100 * ms, 4000 * ms, with(true, (*site).mute), with(false, (*site).mute)},
+	weather("delay", gatetest.Weather{Delay: 100 * ms}),
 	weather("drip", gatetest.Weather{Piece: 1}),
 	weather("stall", gatetest.Weather{Up: true, Down: true}),
 	weather("stall up", gatetest.Weather{Up: true}),
 	weather("stall down", gatetest.Weather{Down: true}),
 	weather("snap", gatetest.Weather{Cut: 3000}),
-	{"full", "disk", anyHost, 200 * time.Millisecond, 2 * time.Second, (*site).fill, (*site).empty},
-	{"silence", "scheduler", func(*site) []string { return []string{"scheduler"} }, 200 * time.Millisecond, 3 * time.Second,
-		func(s *site, _ string) { s.liar.Hush(true) }, func(s *site, _ string) { s.liar.Hush(false) }},
+	{2, "full", "disk", anyHost, 200 * ms, 2000 * ms, (*site).fill, (*site).empty},
+	{1, "silence", "scheduler", theScheduler, 200 * ms, 3000 * ms, with(true, (*site).hush), with(false, (*site).hush)},
+}
+
+func with(on bool, f func(*site, string, bool)) func(*site, string) {
+	return func(s *site, target string) { f(s, target, on) }
 }
 
 func weather(name string, w gatetest.Weather) kind {
-	return kind{name, "gate", anyGate, 200 * time.Millisecond, 4 * time.Second,
-		func(s *site, n string) { s.gates[n].Set(w) }, func(s *site, n string) { s.gates[n].Open(false) }}
+	return kind{
+		1, name, "gate", anyGate, 200 * ms, 4000 * ms,
+		func(s *site, n string) { s.gates[n].Set(w) }, func(s *site, n string) { s.gates[n].Open(false) },
+	}
 }
+
+// calm is before the first fault.
+const calm = 300 * time.Millisecond
 
 // draw makes a schedule of faults that begin within a time.
 func (s *site) draw(random *rand.Rand, within time.Duration) []fault {
-	const gap = 500 * time.Millisecond
+	const gap = time.Second
+	var often []kind
+	for _, k := range kinds {
+		if len(s.only) > 0 && !slices.Contains(s.only, k.name) {
+			continue
+		}
+		often = append(often, slices.Repeat([]kind{k}, k.weight)...)
+	}
 	var out []fault
-	for at := time.Duration(0); at < within; at += time.Duration(random.Int64N(int64(gap))) {
-		k := kinds[random.IntN(len(kinds))]
+	for at := calm; at < within; at += time.Duration(random.Int64N(int64(gap))) {
+		k := often[random.IntN(len(often))]
 		targets := k.targets(s)
 		if len(targets) == 0 {
 			continue
 		}
-		f := fault{k, targets[random.IntN(len(targets))], at, k.least + time.Duration(random.Int64N(int64(k.most-k.least)))}
+		span := k.least + time.Duration(random.Int64N(int64(k.most-k.least)))
+		f := fault{k, targets[random.IntN(len(targets))], at, span}
 		if !slices.ContainsFunc(out, f.meets) {
 			out = append(out, f)
 		}
@@ -139,27 +151,39 @@ func show(schedule []fault) string {
 	return out.String()
 }
 
-// copyStore takes a copy of a server's store as a power cut now would leave it.
+func (s *site) kill(name string)   { s.daemons[name].kill() }
+func (s *site) start(name string)  { s.daemons[name].start() }
+func (s *site) pause(name string)  { s.daemons[name].signal(syscall.SIGSTOP) }
+func (s *site) resume(name string) { s.daemons[name].signal(syscall.SIGCONT) }
+func (s *site) plug(name string)   { s.hosts[name].plug(true) }
+func (s *site) unplug(name string) { s.hosts[name].plug(false) }
+
+func (s *site) hush(_ string, on bool) { s.liar.Hush(on) }
+
+// older is the file of a store's copy, next to the store.
+const older = "older"
+
+// copyStore takes a copy of a server's store as a power cut now would leave it. A full disk has no room for one.
 func (s *site) copyStore(name string) {
-	s.daemons[name].signal(syscall.SIGSTOP)
-	defer s.daemons[name].signal(syscall.SIGCONT)
+	s.pause(name)
+	defer s.resume(name)
 	text, err := os.ReadFile(s.path(name, "disk", "server.db"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.t.Error(err)
+	if err == nil {
+		err = os.WriteFile(s.path(name, "disk", older), text, 0o600)
 	}
-	s.copies[name] = text
+	if err != nil {
+		_ = os.Remove(s.path(name, "disk", older))
+	}
 }
 
 // lose ends a server and puts the copy in the store's place.
 func (s *site) lose(name string) {
-	d := s.daemons[name]
-	d.kill()
-	if text := s.copies[name]; len(text) > 0 {
-		if err := os.WriteFile(s.path(name, "disk", "server.db"), text, 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
-			s.t.Error(err)
-		}
+	s.kill(name)
+	err := os.Rename(s.path(name, "disk", older), s.path(name, "disk", "server.db"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.t.Error(err)
 	}
-	d.start()
+	s.start(name)
 }
 
 // halt stops a node in the middle of its work: its jobs end with it.
@@ -172,13 +196,15 @@ func (s *site) halt(node string) {
 		}
 		m.Lose(node, false)
 	})
-	s.daemons[node].kill()
+	s.kill(node)
+	s.hosts[node].crash()
 }
 
-// boot starts the node again, with nothing in its memory. Its NICs forget their services when the driver finds another
+// again starts the node again, with nothing in its memory. Its NICs forget their services when the driver finds another
 // boot.
-func (s *site) boot(node string) {
+func (s *site) again(node string) {
 	s.boots[node]++
+	s.configure(node)
 	old, err := os.ReadDir(s.path(node, "disk"))
 	for _, f := range old {
 		if f.Name() != ballast {
@@ -188,7 +214,7 @@ func (s *site) boot(node string) {
 	if err != nil {
 		s.t.Error(err)
 	}
-	s.daemons[node].start()
+	s.start(node)
 }
 
 // peers are the addresses that a host talks to.

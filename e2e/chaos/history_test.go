@@ -18,6 +18,7 @@ import (
 // history is every answer that a client got, and everything that was seen on a NIC. Times are since its beginning.
 type history struct {
 	zero time.Time
+	vnis []core.VNI
 
 	mu    sync.Mutex
 	began map[string]time.Duration // by job: before the first call of its
@@ -46,9 +47,9 @@ type stay struct {
 	last  time.Duration // before the last one
 }
 
-func newHistory() *history {
+func newHistory(vnis []core.VNI) *history {
 	return &history{
-		zero: time.Now(), began: map[string]time.Duration{}, over: map[string]time.Duration{},
+		zero: time.Now(), vnis: vnis, began: map[string]time.Duration{}, over: map[string]time.Duration{},
 		seen: map[claim]*stay{}, reads: map[core.VNI][]answer{},
 	}
 }
@@ -60,7 +61,7 @@ func (h *history) fail(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.wrong == nil {
-		h.wrong = fmt.Errorf("at %s: %w", h.now().Round(time.Millisecond), fmt.Errorf(format, args...))
+		h.wrong = fmt.Errorf("%w (at %s)", fmt.Errorf(format, args...), h.now().Round(time.Millisecond))
 	}
 }
 
@@ -105,12 +106,11 @@ func (h *history) see(job string, v core.VNI, began time.Duration) {
 	at.last = began
 }
 
-// list notes the server's list of VNIs. Of equal answers in a row it keeps the first and the last.
+// list notes the server's list of VNIs. It keeps the first and the last of equal answers in a row.
 func (h *history) list(owners map[core.VNI]string, call time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := range core.VNI(vnis) {
-		v := firstVNI + i
+	for _, v := range h.vnis {
 		job, known := owners[v]
 		if !known {
 			continue
@@ -197,15 +197,14 @@ func (h *history) check() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var wrong []error
-	for i := range core.VNI(vnis) {
-		v := firstVNI + i
+	for _, v := range h.vnis {
 		ops := h.operations(v)
 		switch porcupine.CheckOperationsTimeout(model, ops, checkTime) {
 		case porcupine.Ok:
 		case porcupine.Unknown:
-			wrong = append(wrong, fmt.Errorf("VNI %d: its %d answers take too long to check", v, len(ops)))
+			wrong = append(wrong, fmt.Errorf("history: VNI %d: its %d answers take too long to check", v, len(ops)))
 		default:
-			wrong = append(wrong, fmt.Errorf("VNI %d: no order of these answers is right:\n%s", v, h.show(ops)))
+			wrong = append(wrong, fmt.Errorf("history: VNI %d: no order of these answers is right:\n%s", v, h.show(ops)))
 		}
 	}
 	return errors.Join(wrong...)

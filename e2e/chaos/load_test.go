@@ -22,14 +22,13 @@ import (
 type load struct {
 	*site
 
-	mu     sync.Mutex
-	users  uint32
-	jobs   map[uint32]string // by user: each job has its own, so that a service tells whose it is
-	begun  map[string]int    // by node
-	count  map[string]int
-	looks  int
-	reads  int
-	reboot map[string]int // by node
+	mu    sync.Mutex
+	users uint32
+	jobs  map[uint32]string // by user: each job has its own, so that a service tells whose it is
+	begun map[string]int    // by node
+	count map[string]int
+	looks int
+	reads int
 }
 
 const firstUser = 30_000
@@ -44,7 +43,7 @@ func (l *load) work(ctx context.Context, random *rand.Rand) {
 		pause(ctx, random, 60*time.Millisecond)
 		hosts := slices.Clone(l.nodes)
 		random.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
-		l.one(ctx, random, hosts[:1+random.IntN(len(hosts))])
+		l.one(ctx, random, hosts[:1+random.IntN(1+random.IntN(len(hosts)))])
 	}
 }
 
@@ -84,10 +83,9 @@ func (l *load) one(ctx context.Context, random *rand.Rand, hosts []string) {
 		l.told.end(job.JobID.String())
 		ends = m.End(job)
 	})
-	_, _ = l.call(schedulertest.Muddle(ends, random)) // where a hook fails or does not come, the scheduler's answer mends it
+	_, _ = l.call(schedulertest.Muddle(ends, random)) // the scheduler's answer does the work of a hook that is lost
 	if random.IntN(12) == 0 {                         // a prolog comes late
-		late := hooks[:1]
-		_, _ = l.call(late)
+		_, _ = l.call(hooks[:1])
 	}
 }
 
@@ -119,7 +117,7 @@ func (l *load) call(hooks []schedulertest.Hook) (vnis []core.VNI, errs []error) 
 			var v core.VNI
 			if err == nil && h.Action == core.Prepare {
 				if v, err = core.ParseVNI(text); err != nil {
-					l.told.fail("job %v on %s has VNIs %q: %w", h.Run, h.Node, text, err)
+					l.told.fail("environment: job %v on %s has VNIs %q: %w", h.Run, h.Node, text, err)
 				} else {
 					l.told.tell(h.Run.JobID.String(), v, began)
 				}
@@ -151,7 +149,7 @@ func reason(err error) string {
 func (l *load) alike(job *schedulertest.Job, vnis []core.VNI) {
 	for _, v := range vnis {
 		if v != vnis[0] {
-			l.told.fail("job %v has VNIs %v", job.Run, vnis)
+			l.told.fail("environment: job %v has VNIs %v", job.Run, vnis)
 		}
 	}
 }
@@ -169,7 +167,8 @@ func (l *load) stands(ctx context.Context, job *schedulertest.Job, hosts []strin
 		lives := false
 		l.liar.Do(func(m *schedulertest.Model) { lives = m.Lives(job.Run, host) })
 		if ctx.Err() == nil && lives && (err != nil || have != nics) {
-			l.told.fail("job %v goes on with VNI %d, and %d NICs of %s have its service: %v, %w", job.Run, v, have, host, all, err)
+			l.told.fail("services: job %v goes on with VNI %d, and %d NICs of %s have its service: %v, %w",
+				job.Run, v, have, host, all, err)
 		}
 	}
 }
@@ -183,7 +182,7 @@ func (l *load) look(ctx context.Context) {
 			each := l.told.now()
 			all, err := l.services(ctx, node)
 			if err != nil && ctx.Err() == nil {
-				l.told.fail("the NICs of %s: %w", node, err)
+				l.told.fail("reading: the NICs of %s: %w", node, err)
 				return
 			}
 			for _, s := range all {
@@ -197,10 +196,10 @@ func (l *load) look(ctx context.Context) {
 				}
 			}
 		}
-		// No VNI goes from a job to another within its quarantine: what is in one quick look is there at once.
+		// No VNI goes from a job to another within its quarantine. So both jobs have it at once.
 		for v, jobs := range owners {
 			if len(jobs) > 1 && l.told.now()-began < quarantine/2 {
-				l.told.fail("VNI %d is on services of several jobs at once: %v", v, jobs)
+				l.told.fail("NICs: VNI %d is on services of several jobs at once: %v", v, jobs)
 			}
 		}
 		l.mu.Lock()
@@ -255,8 +254,8 @@ func (l *load) list(ctx context.Context, name string) (owners map[core.VNI]strin
 		return nil, 0, false
 	}
 	owners = map[core.VNI]string{}
-	for i := range core.VNI(vnis) {
-		owners[firstVNI+i] = ""
+	for _, v := range l.told.vnis {
+		owners[v] = ""
 	}
 	for _, r := range rows {
 		if r.Job == "" { // of a job that the server does not know
@@ -266,7 +265,7 @@ func (l *load) list(ctx context.Context, name string) (owners map[core.VNI]strin
 			continue
 		}
 		if other := owners[r.VNI]; other != "" {
-			l.told.fail("the server holds VNI %d twice: for %s and %s", r.VNI, other, r.Job)
+			l.told.fail("list: the server holds VNI %d twice: for %s and %s", r.VNI, other, r.Job)
 		}
 		owners[r.VNI] = r.Job
 	}

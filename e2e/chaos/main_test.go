@@ -26,7 +26,7 @@ const (
 // pluginArg makes this binary the adapter of the tests' scheduler.
 const pluginArg = "plugin-of-the-liar"
 
-// TestMain runs the tests in namespaces of their own, where nothing outlives them: no process, interface or mount.
+// TestMain runs the tests in new namespaces, where nothing outlives them: no process, interface or mount.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == pluginArg:
@@ -125,7 +125,8 @@ func first() int {
 			return 1
 		}
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", os.Args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}}
+	pid, err := syscall.ForkExec("/proc/self/exe", os.Args, attr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		return 1

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -19,8 +21,8 @@ type lan struct {
 // lans counts bridges: systems run at the same time.
 var lans atomic.Int32
 
-// nowhere is a hardware address that no host has.
-const nowhere = "02:00:00:00:00:01"
+// noHost is a hardware address that no host has.
+const noHost = "02:00:00:00:00:01"
 
 // newLAN makes a bridge.
 func newLAN(t testing.TB) *lan {
@@ -70,12 +72,10 @@ func (l *lan) add(name string, n int) *host {
 	l.must("netns add " + h.space())
 	l.must(fmt.Sprintf("link add %s type veth peer name eth0 netns %s", h.link(), h.space()),
 		fmt.Sprintf("link set %s master %s up", h.link(), l.bridge()))
-	if out, err := exec.Command("ip", "-n", h.space(), "addr", "add", h.address+"/24", "dev", "eth0").CombinedOutput(); err != nil {
-		l.t.Fatalf("%v: %s", err, out)
-	}
-	for _, dev := range []string{"lo", "eth0"} {
-		if out, err := exec.Command("ip", "-n", h.space(), "link", "set", dev, "up").CombinedOutput(); err != nil {
-			l.t.Fatalf("%v: %s", err, out)
+	for _, line := range []string{"addr add " + h.address + "/24 dev eth0", "link set lo up", "link set eth0 up"} {
+		words := append([]string{"-n", h.space()}, strings.Fields(line)...)
+		if out, err := exec.Command("ip", words...).CombinedOutput(); err != nil {
+			l.t.Fatalf("ip %v: %v: %s", words, err, out)
 		}
 	}
 	l.t.Cleanup(func() { l.must("netns del " + h.space()) })
@@ -91,6 +91,26 @@ func (h *host) command(args ...string) *exec.Cmd {
 	c := exec.Command("nsenter", append([]string{"--net=/run/netns/" + h.space(), "--"}, args...)...)
 	c.Env = os.Environ()
 	return c
+}
+
+// at is where a server of the host listens.
+func (h *host) at() string { return fmt.Sprintf("%s:%d", h.address, port) }
+
+// crash kills all processes of the host.
+func (h *host) crash() {
+	h.lan.t.Helper()
+	for {
+		out, err := exec.Command("ip", "netns", "pids", h.space()).Output()
+		must(h.lan.t, err)
+		if len(out) == 0 {
+			return
+		}
+		for text := range strings.FieldsSeq(string(out)) {
+			if pid, err := strconv.Atoi(text); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
 }
 
 // plug pulls the host's cable, or puts it back.
@@ -115,7 +135,7 @@ func (l *lan) lose(from, to string, lost bool) {
 		where, command = []string{"dev", "eth0"}, []string{"-n", from, "neigh"}
 	}
 	if lost {
-		command = append(command, "replace", to, "lladdr", nowhere, "nud", "permanent")
+		command = append(command, "replace", to, "lladdr", noHost, "nud", "permanent")
 	} else {
 		command = append(command, "del", to)
 	}

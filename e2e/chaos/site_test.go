@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,33 +25,31 @@ import (
 
 // site is one system.
 type site struct {
-	t       testing.TB
-	weft    string   // the binary
-	environ []string // further variables of its processes
-	dir     string
-	lan     *lan
-	liar    *liartest.Liar
-	told    *history
+	t testing.TB
+	episode
+	dir       string
+	lan       *lan
+	liar      *liartest.Liar
+	scheduler string // its block of config.hcl
+	told      *history
 
 	servers, nodes []string
 	hosts          map[string]*host
 	daemons        map[string]*daemon
 	gates          map[string]*gatetest.Gate // between a node and the server, where one is
 	boots          map[string]int            // of each node so far
-	copies         map[string][]byte         // older copies of stores
 }
 
-// VNIs are few and rest for the least that may be configured, so that each comes around again and again.
+// The quarantine is the shortest that may be configured, so that each VNI comes around again and again.
 const (
 	firstVNI   core.VNI = 2000
-	vnis                = 16
 	quarantine          = time.Second
 	port                = 6464
 	nics                = 2
 )
 
 // newSite makes a system; nothing runs yet.
-func newSite(t testing.TB, weft string, seed uint64, servers, nodes int) *site {
+func newSite(t testing.TB, e episode, servers, nodes int) *site {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "chaos")
 	must(t, err)
@@ -61,9 +60,9 @@ func newSite(t testing.TB, weft string, seed uint64, servers, nodes int) *site {
 	})
 	must(t, os.Chmod(dir, 0o755))
 	s := &site{
-		t: t, weft: weft, dir: dir, lan: newLAN(t), told: newHistory(),
+		t: t, episode: e, dir: dir, lan: newLAN(t), told: newHistory(e.vnis()),
 		hosts: map[string]*host{}, daemons: map[string]*daemon{}, gates: map[string]*gatetest.Gate{},
-		boots: map[string]int{}, copies: map[string][]byte{},
+		boots: map[string]int{},
 	}
 	names := []string{s.lan.own()}
 	for i := range servers {
@@ -86,10 +85,11 @@ func newSite(t testing.TB, weft string, seed uint64, servers, nodes int) *site {
 	must(t, os.WriteFile(s.path("policy", "default.policy.hcl"), text, 0o644))
 	self, err := os.Executable()
 	must(t, err)
-	s.liar = liartest.New(t, s.path("liar.sock"), seed)
+	s.liar = liartest.New(t, s.path("liar.sock"), e.seed)
 	s.liar.Quiet()
+	s.scheduler = s.liar.Block(self, pluginArg)
 	for i, name := range append(s.servers, s.nodes...) {
-		s.prepare(name, i%2 == 1, s.liar.Block(self, pluginArg))
+		s.prepare(name, i%2 == 1)
 	}
 	return s
 }
@@ -104,7 +104,7 @@ func must(t testing.TB, err error) {
 func (s *site) path(name ...string) string { return filepath.Join(append([]string{s.dir}, name...)...) }
 
 // prepare makes a host's folders, of which one is a small disk, and its config.hcl.
-func (s *site) prepare(name string, gated bool, scheduler string) {
+func (s *site) prepare(name string, gated bool) {
 	s.t.Helper()
 	for _, d := range []string{"run", "disk"} {
 		must(s.t, os.MkdirAll(s.path(name, d), 0o755))
@@ -112,17 +112,40 @@ func (s *site) prepare(name string, gated bool, scheduler string) {
 	must(s.t, os.Mkdir(s.path(name, "tls"), 0o700))
 	for _, file := range []string{identity.CAFile, name + ".crt", name + ".key", "server.crt", "server.key"} {
 		text, err := os.ReadFile(s.path("tls", file))
-		if isServer := strings.HasPrefix(file, "server"); isServer == strings.HasPrefix(name, "s") && err == nil || file == identity.CAFile {
+		mine := strings.HasPrefix(file, "server") == strings.HasPrefix(name, "s") || file == identity.CAFile
+		if mine && !errors.Is(err, fs.ErrNotExist) {
 			must(s.t, errors.Join(err, os.WriteFile(s.path(name, "tls", file), text, 0o600)))
 		}
 	}
 	must(s.t, syscall.Mount("tmpfs", s.path(name, "disk"), "tmpfs", 0, "size=8m,mode=0755"))
 	s.t.Cleanup(func() { _ = syscall.Unmount(s.path(name, "disk"), syscall.MNT_DETACH) })
-	at := fmt.Sprintf("%s:%d", s.hosts[s.servers[0]].address, port)
-	if gated && strings.HasPrefix(name, "n") {
-		s.gates[name] = gatetest.New(s.t, s.lan.own()+":0", at)
-		at = fmt.Sprintf("%s:%d", s.lan.own(), s.gates[name].Port())
+	if to := s.hosts[s.servers[0]].at(); gated && strings.HasPrefix(name, "n") {
+		s.gates[name] = gatetest.New(s.t, s.lan.own()+":0", to)
 	}
+	s.configure(name)
+	verb := "agent"
+	if strings.HasPrefix(name, "s") {
+		verb = "server"
+	}
+	s.daemons[name] = newDaemon(s.t, s.path(name, "log"), func() *exec.Cmd {
+		args := []string{s.weft, verb, "--config", s.path(name, "config.hcl")}
+		if verb == "agent" {
+			args = append(args, "--boot", s.boot(name))
+		}
+		c := s.hosts[name].command(args...)
+		c.Env = append(c.Env, s.environ...)
+		return c
+	})
+}
+
+// configure writes a host's config.hcl.
+func (s *site) configure(name string) {
+	s.t.Helper()
+	at := s.hosts[s.servers[0]].at()
+	if g := s.gates[name]; g != nil {
+		at = fmt.Sprintf("%s:%d", s.lan.own(), g.Port())
+	}
+	vnis := s.vnis()
 	text := fmt.Sprintf(`
 nodes  = %q
 policy = %q
@@ -133,13 +156,14 @@ pool "jobs" {
 driver "sim" {
   nics  = %d
   state = %q
+  boot  = %q
   sync  = false
 }
 server {
   socket  = %q
   store   = %q
   witness = %q
-  listen  = "%s:%d"
+  listen  = %q
   tls     = %[13]q
 }
 agent {
@@ -147,24 +171,15 @@ agent {
   dir    = %[15]q
   tls    = %[13]q
 }
-`, strings.Join(s.nodes, ","), s.path("policy"), firstVNI, firstVNI+vnis-1, quarantine,
-		nics, s.path(name, "nics"), s.socket(name), s.path(name, "disk", "server.db"), s.path(name, "run", "server.head"),
-		s.hosts[name].address, port, s.path(name, "tls"), at, s.path(name, "disk"))
-	must(s.t, os.WriteFile(s.path(name, "config.hcl"), []byte(text+scheduler), 0o644))
-	verb := "agent"
-	if strings.HasPrefix(name, "s") {
-		verb = "server"
-	}
-	s.daemons[name] = newDaemon(s.t, s.path(name, "log"), func() *exec.Cmd {
-		args := []string{s.weft, verb, "--config", s.path(name, "config.hcl")}
-		if verb == "agent" {
-			args = append(args, "--boot", fmt.Sprintf("boot%d-of-%s", s.boots[name], name))
-		}
-		c := s.hosts[name].command(args...)
-		c.Env = append(c.Env, s.environ...)
-		return c
-	})
+`, strings.Join(s.nodes, ","), s.path("policy"), vnis[0], vnis[len(vnis)-1], quarantine,
+		nics, s.path(name, "nics"), s.boot(name),
+		s.socket(name), s.path(name, "disk", "server.db"), s.path(name, "run", "server.head"), s.hosts[name].at(),
+		s.path(name, "tls"), at, s.path(name, "disk"))
+	must(s.t, os.WriteFile(s.path(name, "config.hcl"), []byte(text+s.scheduler), 0o644))
 }
+
+// boot is the boot id of a host now.
+func (s *site) boot(name string) string { return fmt.Sprintf("%s-%d", name, s.boots[name]) }
 
 func (s *site) socket(server string) string { return s.path(server, "run", "server.sock") }
 
@@ -176,13 +191,15 @@ func (s *site) up() {
 	for _, d := range s.daemons {
 		d.start()
 	}
-	must(s.t, s.attached())
+	if err := s.attached(); err != nil {
+		s.t.Fatalf("%v\n%s", err, s.logs())
+	}
 }
 
 // patience is how long something may take that must come. Nothing waits that long when all is well.
 const patience = time.Minute
 
-// until waits for what must come.
+// until waits for something that must come.
 func until(what string, so func(ctx context.Context) (ok bool, seen string)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -194,7 +211,7 @@ func until(what string, so func(ctx context.Context) (ok bool, seen string)) err
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("%s: not within %s; last seen: %s", what, patience, seen)
+			return fmt.Errorf("liveness: %s: not within %s; last seen: %s", what, patience, seen)
 		}
 	}
 }
@@ -213,7 +230,7 @@ func (s *site) attached() error {
 	})
 }
 
-// services are those of jobs that a node's NICs hold. No daemon is asked.
+// services are those of jobs that a node's NICs hold. It asks no daemon.
 func (s *site) services(ctx context.Context, node string) ([]core.Service, error) {
 	all, err := sim.At(s.path(node, "nics")).Services(ctx)
 	var of []core.Service
@@ -256,7 +273,7 @@ func (s *site) panics() error {
 	for name := range s.daemons {
 		text, err := os.ReadFile(s.path(name, "log"))
 		if err == nil && strings.Contains(string(text), "\ngoroutine ") {
-			return fmt.Errorf("%s panicked", name)
+			return fmt.Errorf("panic: %s", name)
 		}
 	}
 	return nil
