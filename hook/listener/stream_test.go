@@ -79,8 +79,8 @@ func TestAStreamThatFails(t *testing.T) {
 // A listener that stops does not wait for a caller who does not read.
 func TestStopBesideAStream(t *testing.T) {
 	began, hold := make(chan struct{}, 1), make(chan struct{})
-	defer close(hold)
-	bounds := Bounds{Stop: time.Millisecond, Write: time.Second}
+	t.Cleanup(func() { close(hold) }) // after the listener has ended
+	bounds := Bounds{Stop: 200 * time.Millisecond, Write: time.Second} // the socket is full by then
 	path := streaming(t, bounds, func(ctx context.Context, w io.Writer) (err error) {
 		for err == nil {
 			_, err = w.Write(make([]byte, partSize))
