@@ -64,6 +64,7 @@ const (
 	StoreLocked   Reason = "store-locked"
 	StoreCorrupt  Reason = "store-corrupt"
 	StoreNewer    Reason = "store-newer"
+	StoreMoved    Reason = "store-moved"
 	InternalFault Reason = "internal"
 )
 
@@ -218,6 +219,9 @@ var reasons = []About{
 	{StoreNewer, Unsupported, ScopeNone,
 		"a newer release wrote the store",
 		"run that release, or restore a backup of this one"},
+	{StoreMoved, Conflict, ScopeNone,
+		"`weft store copy` gave the store's part to another one, or has not ended: no server may use it",
+		"name the other store in config.hcl, or run the same `weft store copy` again"},
 	{InternalFault, Internal, ScopeSystem,
 		"Weft is at fault",
 		"report it, with the log's lines of this call"},

@@ -79,7 +79,7 @@ func TestAStreamThatFails(t *testing.T) {
 // A listener that stops does not wait for a caller who does not read.
 func TestStopBesideAStream(t *testing.T) {
 	began, hold := make(chan struct{}, 1), make(chan struct{})
-	t.Cleanup(func() { close(hold) }) // after the listener has ended
+	t.Cleanup(func() { close(hold) })                                  // after the listener has ended
 	bounds := Bounds{Stop: 200 * time.Millisecond, Write: time.Second} // the socket is full by then
 	path := streaming(t, bounds, func(ctx context.Context, w io.Writer) (err error) {
 		for err == nil {

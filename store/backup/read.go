@@ -19,6 +19,9 @@ import (
 
 const another = "use another backup: `weft store check FILE` tells whether one is whole"
 
+// Begins is how many bytes Is needs.
+const Begins = len(greeting)
+
 // Is reports whether a file with this beginning is a backup, of any version.
 func Is(begin []byte) bool { return bytes.HasPrefix(begin, []byte(greeting)) }
 

@@ -103,6 +103,9 @@ func (l layout) furnish(db *bbolt.DB) error {
 				return err
 			}
 		}
+		if about.Get(movedKey) != nil {
+			return nil
+		}
 		return about.Put(formatKey, binary.BigEndian.AppendUint32(nil, Format))
 	})
 }

@@ -23,6 +23,11 @@ func (s *Store) Export(ctx context.Context, w io.Writer) error {
 	return held.flush(w)
 }
 
+// Walk puts every record as bytes, in the order of Load, as they are between two commits. put may not keep them.
+func (s *Store) Walk(ctx context.Context, put func(rec []byte) error) error {
+	return s.between(func(tx *bbolt.Tx) error { return walk(ctx, tx, put) })
+}
+
 // between reads the store as it is between two commits, while others follow.
 func (s *Store) between(read func(*bbolt.Tx) error) error {
 	var tx *bbolt.Tx

@@ -85,5 +85,5 @@ func reason(t testing.TB, err error, want core.Reason) *core.Error {
 
 // restore makes a store of a backup.
 func restore(path string, r io.Reader, now time.Time) error {
-	return bolt.Make(path, func(put func(rec []byte) error) error { return backup.Restore("b", r, now, put) })
+	return bolt.Make(path, "", func(put func(rec []byte) error) error { return backup.Restore("b", r, now, put) })
 }

@@ -16,8 +16,9 @@ import (
 const makeStep = 4096
 
 // Make makes a store at path, where there must be none, of the records that fill puts. A later one of a slot replaces
-// an earlier one. Where Make fails there is no store.
-func Make(path string, fill func(put func(rec []byte) error) error) error {
+// an earlier one. Where Make fails there is no store. With a place that the records come from, no server may use the
+// store before Move, and it may replace one whose copy from there has not ended.
+func Make(path, from string, fill func(put func(rec []byte) error) error) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -27,8 +28,11 @@ func Make(path string, fill func(put func(rec []byte) error) error) error {
 	}
 	defer func() { _ = unlock(held) }()
 	if _, err := os.Lstat(path); err == nil {
-		return core.Errorf(core.BadCall, "store: %s: there is a store already", path).
-			WithRemedy("move it away first; it is not overwritten")
+		sh, err := storeLayout.verify(path)
+		if err != nil || from == "" || sh.moved.From != from {
+			return core.Errorf(core.BadCall, "store: %s: there is a store already", path).
+				WithRemedy("move it away first; it is not overwritten")
+		}
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return storeLayout.failed(path, err)
 	}
@@ -36,11 +40,11 @@ func Make(path string, fill func(put func(rec []byte) error) error) error {
 		return err
 	}
 	return storeLayout.guard(path, func() error {
-		return storeLayout.replace(path, func(db *bbolt.DB) error { return take(db, fill) })
+		return storeLayout.replace(path, func(db *bbolt.DB) error { return take(db, from, fill) })
 	})
 }
 
-func take(db *bbolt.DB, fill func(put func(rec []byte) error) error) error {
+func take(db *bbolt.DB, from string, fill func(put func(rec []byte) error) error) error {
 	if err := storeLayout.furnish(db); err != nil {
 		return err
 	}
@@ -66,5 +70,8 @@ func take(db *bbolt.DB, fill func(put func(rec []byte) error) error) error {
 	if err != nil {
 		return err
 	}
-	return flush()
+	if err := flush(); err != nil || from == "" {
+		return err
+	}
+	return db.Update(func(tx *bbolt.Tx) error { return move(tx, record.Move{From: from}) })
 }

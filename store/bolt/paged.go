@@ -21,17 +21,25 @@ type layout struct {
 	kind      string   // for messages
 	tables    []string // the name of each bucket of records, in the order in which checksums count them, from 1
 	check     func(table int, rec []byte) error
-	serials   bool // keys begin with a serial, big-endian
-	synced    bool // a commit is on the disk when it returns
-	witnessed bool // who opens it knows by other means that it lacks its last commit
-	bare      bool // older releases wrote it without seal and checksums, in pages of the machine's size
+	serials   bool        // keys begin with a serial, big-endian
+	synced    bool        // a commit is on the disk when it returns
+	witnessed bool        // who opens it knows by other means that it lacks its last commit
+	tell      func(error) // not nil: it takes the error of a damaged record, and the check goes on
+	bare      bool        // older releases wrote it without seal and checksums, in pages of the machine's size
 }
 
 func (l layout) name(key []byte) string {
-	if l.serials {
-		return fmt.Sprint(binary.BigEndian.Uint64(key))
+	if !l.serials {
+		return strconv.Quote(string(key))
 	}
-	return strconv.Quote(string(key))
+	serial, name := binary.BigEndian.Uint64(key), core.Clip(string(key[8:]))
+	switch {
+	case name == "":
+		return fmt.Sprint(serial)
+	case serial == 0:
+		return strconv.Quote(name)
+	}
+	return fmt.Sprintf("%d %q", serial, name)
 }
 
 // paged is an open file.

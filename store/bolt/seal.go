@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -12,16 +13,21 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/file"
+	"github.com/weft-hpc/weft/store/record"
 )
 
 // Format numbers the layout of buckets, keys and values. A file of a higher one is a newer release's.
 const Format = 1
+
+// noServer is the format of a file that no server may use.
+const noServer = math.MaxUint32
 
 // The bucket of what the file says of itself, and its keys.
 var (
 	aboutBucket = []byte("weft")
 	formatKey   = []byte("format") // u32, big-endian
 	sealKey     = []byte("seal")   // seal
+	movedKey    = []byte("moved")  // record.Move; its format is noServer, which older releases refuse
 )
 
 // sumSize is that of the checksum at the end of each value.
@@ -85,6 +91,7 @@ type shape struct {
 	one         bool   // one of the two meta pages is damaged: the file may be a commit behind
 	foreign     bool   // another program wrote a freelist into it, which nobody verified
 	bare        bool   // it has no seal: an older release wrote it
+	moved       record.Move
 }
 
 // verify reads the whole file and refuses one that is damaged or of a newer release, before bbolt maps it.
@@ -158,11 +165,13 @@ func (l layout) examine(f io.ReaderAt, size int64) (shape, error) {
 		return shape{}, core.Errorf(core.StoreCorrupt, "it is no %s of Weft's", l.kind)
 	}
 	var want, got seal
+	var moved record.Move
 	if !bare {
-		if want, err = w.about(*about); err != nil {
+		if want, moved, err = w.about(*about); err != nil {
 			return shape{}, err
 		}
 	}
+	faults := 0
 	for i, table := range l.tables {
 		b, there := tables[table]
 		if !there {
@@ -172,7 +181,13 @@ func (l layout) examine(f io.ReaderAt, size int64) (shape, error) {
 			if bare {
 				return l.check(i+1, value)
 			}
-			return l.take(&got, i+1, key, value)
+			err := l.take(&got, i+1, key, value)
+			if err != nil && l.tell != nil {
+				faults++
+				l.tell(err)
+				return nil
+			}
+			return err
 		})
 		if err != nil {
 			return shape{}, err
@@ -181,10 +196,10 @@ func (l layout) examine(f io.ReaderAt, size int64) (shape, error) {
 	if len(tables) != len(l.tables) {
 		return shape{}, core.Errorf(core.StoreCorrupt, "it has %d tables, a %s has %d", len(tables), l.kind, len(l.tables))
 	}
-	if got != want {
+	if got != want && faults == 0 {
 		return shape{}, core.Errorf(core.StoreCorrupt, "it has %d records where its seal says %d, or others than were written", got.count, want.count)
 	}
-	return shape{pages: m.high, used: w.used + 2, one: !both, foreign: m.freelist != noFreelist, bare: bare}, nil
+	return shape{pages: m.high, used: w.used + 2, one: !both, foreign: m.freelist != noFreelist, bare: bare, moved: moved}, nil
 }
 
 // bucket visits a bucket that holds no other.
@@ -206,7 +221,7 @@ func (w *walker) bucket(b bucket, each func(key, value []byte) error) error {
 }
 
 // about reads what the file says of itself.
-func (w *walker) about(b bucket) (want seal, err error) {
+func (w *walker) about(b bucket) (want seal, moved record.Move, err error) {
 	format, sealed := uint32(0), false
 	err = w.bucket(b, func(key, value []byte) error {
 		switch string(key) {
@@ -216,18 +231,22 @@ func (w *walker) about(b bucket) (want seal, err error) {
 			}
 		case string(sealKey):
 			want, sealed = readSeal(value)
+		case string(movedKey):
+			if moved, err = record.ReadMove(value); err == nil && format == noServer {
+				format = Format
+			}
 		}
-		return nil
+		return err
 	})
 	switch {
 	case err != nil:
-		return want, err
+		return want, moved, err
 	case format > Format:
-		return want, core.Errorf(core.StoreNewer, "its format is %d, this release knows %d", format, Format)
+		return want, moved, core.Errorf(core.StoreNewer, "its format is %d, this release knows %d", format, Format)
 	case format == 0 || !sealed:
-		return want, core.Errorf(core.StoreCorrupt, "its format or its seal is missing")
+		return want, moved, core.Errorf(core.StoreCorrupt, "its format or its seal is missing")
 	}
-	return want, nil
+	return want, moved, nil
 }
 
 // take verifies one value and counts it.

@@ -16,6 +16,8 @@ type Options struct {
 	// Lost is told about a second after the witness was removed, replaced or could not be written, and told nil when it
 	// is good again. Another goroutine calls it, before Close returns. Nil: nobody is told.
 	Lost func(error)
+	// Moved also opens a store that was copied elsewhere, or whose copy has not ended. No server may use one.
+	Moved bool
 }
 
 // Store is an open file. Safe for concurrent use, though one writer is what it is made for.
@@ -24,6 +26,7 @@ type Store struct {
 	witness *witness
 	seen    core.Head
 	head    core.Head
+	moved   record.Move
 }
 
 var _ engine.Store = (*Store)(nil)
@@ -50,7 +53,8 @@ func checkTable(table int, rec []byte) error {
 
 // Open opens the store at path, or makes an empty one where there is no file. It waits no longer than a moment for another process.
 //
-// Errors are core.StoreLocked, which names the process that has it; core.StoreCorrupt; core.StoreNewer; and core.StoreFailed.
+// Errors are core.StoreLocked, which names the process that has it; core.StoreCorrupt; core.StoreNewer; core.StoreMoved;
+// and core.StoreFailed.
 func Open(path string, o Options) (_ *Store, err error) {
 	s := &Store{}
 	var shape shape
@@ -66,6 +70,11 @@ func Open(path string, o Options) (_ *Store, err error) {
 			_ = s.Close()
 		}
 	}()
+	if s.moved = shape.moved; !o.Moved {
+		if err := s.moved.Refused(s.path); err != nil {
+			return nil, err
+		}
+	}
 	if o.Witness != "" {
 		if s.witness, s.seen, err = openWitness(o.Witness, o.Lost); err != nil {
 			return nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ import (
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/backup"
-	"github.com/weft-hpc/weft/store/bolt"
 )
 
 type backupOptions struct {
@@ -123,19 +121,15 @@ func (b *backupOptions) read(ctx context.Context, w io.Writer) error {
 		}
 		return hook.Receive(ctx, path, server.VerbBackup, nil, w)
 	}
-	s, err := open(b.store)
+	p, err := placeOf(b.store)
+	if err != nil {
+		return err
+	}
+	s, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
 	return errors.Join(s.Export(ctx, w), s.Close())
-}
-
-func open(path string) (*bolt.Store, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, core.Errorf(core.NotThere, "store %s: there is no such file", core.Clip(path)).
-			WithRemedy("name the file that `server { store }` of config.hcl names; of `weft dev` it is server.db in its --dir")
-	}
-	return bolt.Open(path, bolt.Options{})
 }
 
 // summary is a backup in one line.

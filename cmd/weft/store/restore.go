@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -9,20 +10,25 @@ import (
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/store/backup"
-	"github.com/weft-hpc/weft/store/bolt"
 )
 
 func newRestore() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore FILE STORE", Short: "Make a store from a backup", Args: cobra.ExactArgs(2),
 		Long: `Make a store from a backup. Standard input is -. No server may use STORE, and
-it must not exist. The server of the new store grants nothing until every node
-has reported: see docs/backup.md.`,
-		RunE: func(_ *cobra.Command, args []string) error { return restore(args[0], args[1]) },
+it must be empty. The server of the new store grants nothing until every node
+has reported: see docs/backup.md.
+
+` + aboutStore,
+		RunE: func(cmd *cobra.Command, args []string) error { return restore(cmd.Context(), args[0], args[1]) },
 	}
 }
 
-func restore(from, to string) error {
+func restore(ctx context.Context, from, arg string) error {
+	to, err := placeOf(arg)
+	if err != nil {
+		return err
+	}
 	in, err := cli.Input(from)
 	if err != nil {
 		return failed("backup "+core.Clip(from), from, err)
@@ -32,10 +38,11 @@ func restore(from, to string) error {
 	if from == "-" {
 		name = "on standard input"
 	}
-	err = bolt.Make(to, func(put func(rec []byte) error) error { return backup.Restore(name, in, time.Now(), put) })
+	err = to.create(ctx, "", func(put func(rec []byte) error) error { return backup.Restore(name, in, time.Now(), put) })
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Printf("store %s is made; its server grants nothing until every node has reported (`weft nodes`)\n", to)
+	_, err = fmt.Printf("store %s is made; its server grants nothing until every node has reported (`weft nodes`)\n",
+		core.Flat(to.String()))
 	return err
 }

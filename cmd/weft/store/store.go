@@ -8,5 +8,6 @@ import (
 )
 
 func New(o *cli.Options) *cobra.Command {
-	return cli.Holder("store", "Back up the server's store, and restore it", newBackup(o), newRestore())
+	return cli.Holder("store", "Back up the server's store, restore, check and copy it",
+		newBackup(o), newRestore(), newCheck(), newShow(o), newCopy())
 }
