@@ -5,6 +5,9 @@ LINT    := v2.15.0
 D2      := v0.7.1
 TOOLS   := bin/tools
 
+# The commit of the last release mark.
+MARK = $(shell tail -n 1 e2e/upgrade/testdata/releases | cut -d' ' -f1)
+
 # How much is tried. Each can be set: make fuzz FUZZTIME=5m
 TESTFLAGS ?=
 HISTORIES ?= 100000
@@ -20,7 +23,7 @@ BENCHTIME ?= 1s
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo quick test test-deps full race night soak check format lint rules bench cover fuzz golden pictures proto clean
+.PHONY: help build demo quick test test-deps full race night soak upgrade check format lint rules bench cover fuzz golden pictures proto clean
 
 help: ## list what there is (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +44,8 @@ test: full race ## try all that guards a merge, then again under the race detect
 	@[ -e /usr/include/slurm/spank.h ] || echo "NOT RUN: the SPANK plugin, since there is no slurm/spank.h; \`make test-deps\` brings it"
 	@command -v ip >/dev/null || echo "NOT RUN: e2e/chaos, since there is no iproute2 here; \`make test-deps\` brings it"
 	@[ "$$(id -u)" = 0 ] || echo "NOT RUN: e2e/, and tests that become other users, since this is not root"
+	@git cat-file -e $(MARK)^{commit} 2>/dev/null || \
+		echo "NOT RUN: e2e/upgrade, since git lacks commit $(MARK) of the last release mark; \`git fetch --unshallow\` brings it"
 
 test-deps: ## install from Debian what the tests can use: a real Slurm, gcc, strace
 	scripts/test-deps.sh
@@ -51,17 +56,21 @@ full:
 # The packages left out read files, or do nothing in a short run: there is nothing to race.
 race:
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; \
-		CGO_ENABLED=1 go test $(TESTFLAGS) -race -short -timeout 20m $$(go list ./... | grep -vE '/(rules|docs|e2e)$$'); fi
+		CGO_ENABLED=1 go test $(TESTFLAGS) -race -short -timeout 20m $$(go list ./... | grep -vE '/(rules|docs|e2e|e2e/upgrade)$$'); fi
 
 night: ## try for about an hour: 100000 random histories, 1000 kills, chaos, fuzz (HISTORIES=… KILLS=… CHAOS=… FUZZTIME=…)
 	WEFT_FULL=1 WEFT_HISTORIES=$(HISTORIES) go test -count=1 -timeout 0 -v -run TestHistories ./dev/history
 	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v -run 'TestSlow|TestRefused|TestAWayIn|TestSpank|TestBusyForGood|TestMany|TestServerAway|TestScenes' ./e2e
 	WEFT_FULL=1 WEFT_KILLS=$(KILLS) WEFT_BADFILES=$(KILLS) WEFT_BADFOLDERS=60 go test -count=1 -timeout 0 -v -run 'TestKills|TestBadF' ./cmd/weft
 	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(CHAOS) go test -count=1 -timeout 0 -v ./e2e/chaos
+	@$(MAKE) --no-print-directory upgrade
 	@$(MAKE) --no-print-directory fuzz
 
 soak: ## try faults on whole systems for hours (SOAK=…)
 	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(SOAK) go test -count=1 -timeout 0 -v ./e2e/chaos
+
+upgrade: ## run the last release together with this tree: both ways, and under load
+	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v ./e2e/upgrade
 
 check: format lint rules ## look without running: gofmt, go vet, golangci-lint, the project's own rules
 
