@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/fulltest"
 	authorityv1 "github.com/weft-hpc/weft/rpc/proto/weft/authority/v1"
 	corev1 "github.com/weft-hpc/weft/rpc/proto/weft/core/v1"
 	fabricv1 "github.com/weft-hpc/weft/rpc/proto/weft/fabric/v1"
@@ -62,6 +63,7 @@ func trip[D any, P proto.Message](t *testing.T, gen *rapid.Generator[D], encode 
 		}
 	}
 	goldens = append(goldens, golden(t, encode)...)
+	released(t, releases, gen, encode, empty, decode)
 }
 
 // fields are those that core's structs have, and whether a value other than zero was drawn for each: a field that core gains and no generator knows would
@@ -94,7 +96,11 @@ func (f fields) see(v reflect.Value) {
 
 func fresh[T any]() *T { return new(T) }
 
+// releases are the messages of the release marks.
+var releases *fulltest.Released
+
 func TestEveryMessageCrossesWhole(t *testing.T) {
+	releases = fulltest.ReadReleased(t)
 	t.Run("Key", func(t *testing.T) { trip(t, genKey, encodeKey, fresh[corev1.Key], (*decoder).key) })
 	t.Run("JobID", func(t *testing.T) {
 		trip(t, genJobID, encodeJobID, fresh[corev1.JobID], func(d *decoder, p *corev1.JobID) core.JobID { return d.jobID(p.GetScheduler(), p.GetJob()) })
@@ -154,4 +160,5 @@ func TestEveryMessageCrossesWhole(t *testing.T) {
 	t.Run("Info", func(t *testing.T) { trip(t, genInfo, encodeInfo, fresh[pluginv1.InfoReply], (*decoder).info) })
 	t.Run("Finding", func(t *testing.T) { trip(t, genFinding, encodeFinding, fresh[pluginv1.Finding], (*decoder).finding) })
 	unlike(t, goldens)
+	releases.Done()
 }
