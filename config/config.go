@@ -62,8 +62,10 @@ const (
 type Server struct {
 	Listen  string // host:port for agents; empty: none
 	Socket  string // for operators on the server's host
-	Store   string // the bolt file, or MemoryStore
-	Witness string // file that vouches for the store after a restart
+	Name    string // by which people know it among several; empty: the host's
+	Store   string // the bolt file, MemoryStore, or empty with Etcd
+	Etcd    *Etcd  // the store of several servers; nil: there is one server
+	Witness string // file that vouches for the bolt file after a restart; empty with Etcd
 	// Unwitnessed says what a store without a witness waits for: UnwitnessedWait or UnwitnessedScheduler.
 	Unwitnessed string
 	AdminGroup  string // a Unix group that may write as root does; empty: root alone
@@ -75,12 +77,15 @@ type Server struct {
 
 // Agent is how a node's agent reaches the server, and where it keeps what must not outlive a reboot.
 type Agent struct {
-	Server  string // host:port
-	Dir     string // a folder on a tmpfs, with the sockets for root and for users
-	TLS     string // folder with ca.crt, and one NAME.crt and NAME.key: this node is called NAME
-	Metrics string // host:port for Prometheus; empty: none
-	Audit   string // file for the audit; empty: it stands in the log
+	Servers []string // host:port of each: one, or all that share a store
+	Dir     string   // a folder on a tmpfs, with the sockets for root and for users
+	TLS     string   // folder with ca.crt, and one NAME.crt and NAME.key: this node is called NAME
+	Metrics string   // host:port for Prometheus; empty: none
+	Audit   string   // file for the audit; empty: it stands in the log
 }
+
+// OneFile reports whether the store is a file of this host.
+func (s *Server) OneFile() bool { return s.Etcd == nil && s.Store != MemoryStore }
 
 // Allocator gives the pools and services as core/allocator takes them.
 func (c *Config) Allocator() []allocator.Pool {

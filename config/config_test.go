@@ -83,10 +83,15 @@ func TestFindings(t *testing.T) {
 		"mode": base + "scheduler \"slurm\" \"s\" {\n  mode = \"watch\"\n  enforce {\n    nodes = \"n1\"\n  }\n}\n" +
 			"scheduler \"flux\" \"f\" {\n  mode = \"observe\"\n  enforce {\n    nodes = \"n[1-9]\"\n    queues = []\n    users = \"a\"\n  }\n}\n" +
 			"scheduler \"pbs\" \"p\" {\n  mode = \"observe\"\n  enforce {}\n}\nscheduler \"local\" \"l\" {\n  mode = \"observe\"\n}\n",
-		"command":           base + "driver \"lsf\" {\n  command = [\"weft-lsf\"]\n  in_process = true\n}\n",
-		"address":           base + "server { listen = \"6464\" }\nagent { server = \"h:0\" }\n",
-		"store":             base + "server { store = \"\" }\n",
-		"unwitnessed":       base + "server { unwitnessed = \"never\" }\n",
+		"command":     base + "driver \"lsf\" {\n  command = [\"weft-lsf\"]\n  in_process = true\n}\n",
+		"address":     base + "server { listen = \"6464\" }\nagent { server = \"h:0\" }\n",
+		"store":       base + "server { store = \"\" }\n",
+		"unwitnessed": base + "server { unwitnessed = \"never\" }\n",
+		"etcd": base + "server {\n  store = \"s.db\"\n  etcd {\n    endpoints = [\"https://e1\", \"https://e2:2379\", \"http://e3:2379\", \"https://e2:2379\"]\n" +
+			"    prefix = \"weft\"\n    lease = \"2500ms\"\n    user = \"weft\"\n    pasword = \"x\"\n  }\n}\n",
+		"etcd-few":          base + "server {\n  etcd {\n    endpoints = []\n    lease = \"1s\"\n  }\n  etcd {}\n}\n",
+		"servers":           base + "agent {\n  server = \"a:1\"\n  servers = [\"a:1\"]\n}\n",
+		"servers-twice":     base + "agent { servers = [\"a:1\", \"a\", \"a:1\"] }\n",
 		"topology":          base + "topology {\n  group \"g0\" { nodes = \"n[1-2]\" }\n  group \"g1\" { nodes = \"n2\" }\n}\n",
 		"dragonfly-both":    base + "topology {\n  groups = 2\n  group \"g0\" { nodes = \"n1\" }\n}\n",
 		"dragonfly-missing": base + "topology {\n  groups = 2\n  nodes_per_switch = 2\n}\n",
@@ -198,7 +203,7 @@ agent {
 		},
 		Drivers: []config.Plugin{{Kind: "driver", Type: "cxi", Name: "cxi"}, {Kind: "driver", Type: "site", Name: "site", Command: []string{"/opt/site/nic", "--fast"}}},
 		Server:  config.Server{Listen: "[::]:6464", Socket: "/etc/weft/run/server.sock", Store: "memory", Witness: "/var/cache/weft/server.head", Unwitnessed: "wait", AdminGroup: "weft-admin", TLS: "/etc/weft/server-tls", Metrics: "127.0.0.1:9464", Audit: "/etc/weft/log/audit.log"},
-		Agent:   config.Agent{Server: "weft.example.org:6464", Dir: "/run/weft", TLS: "/etc/weft/node", Metrics: "127.0.0.1:9465", Audit: "/var/log/weft/agent-audit.log"},
+		Agent:   config.Agent{Servers: []string{"weft.example.org:6464"}, Dir: "/run/weft", TLS: "/etc/weft/node", Metrics: "127.0.0.1:9465", Audit: "/var/log/weft/agent-audit.log"},
 	}
 	if diff := cmp.Diff(want, c, plain); diff != "" {
 		t.Error(diff)
@@ -209,6 +214,39 @@ agent {
 	}
 	if got := c.Quarantines()["small"]; got != 5*time.Minute {
 		t.Errorf("quarantine of small: %v", got)
+	}
+}
+
+func TestEtcd(t *testing.T) {
+	c, findings := config.Parse(hclfile.Source{Name: "/etc/weft/config.hcl", Text: []byte(base + `
+server {
+  name = "weft-a"
+  etcd {
+    endpoints     = ["http://127.0.0.1:2379", "http://10.0.0.2:2379"]
+    prefix        = "/tioga/"
+    lease         = "10s"
+    tls           = "etcd"
+    user          = "weft"
+    password_file = "etcd.password"
+  }
+}
+agent { servers = ["a:6464", "b:6464"] }
+`)})
+	if len(findings) != 1 || findings[0].Severity != hclfile.Warning || !strings.Contains(findings[0].Summary, "without TLS") {
+		t.Errorf("findings: %v", findings)
+	}
+	want := &config.Etcd{
+		Endpoints: []string{"http://127.0.0.1:2379", "http://10.0.0.2:2379"}, Prefix: "/tioga/", Lease: 10 * time.Second,
+		TLS: "/etc/weft/etcd", User: "weft", PasswordFile: "/etc/weft/etcd.password",
+	}
+	if diff := cmp.Diff(want, c.Server.Etcd); diff != "" {
+		t.Error(diff)
+	}
+	if c.Server.Store != "" || c.Server.Witness != "" || c.Server.OneFile() || c.Server.Name != "weft-a" {
+		t.Errorf("server: %+v", c.Server)
+	}
+	if diff := cmp.Diff([]string{"a:6464", "b:6464"}, c.Agent.Servers); diff != "" {
+		t.Error(diff)
 	}
 }
 

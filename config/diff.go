@@ -35,10 +35,11 @@ func Diff(of Daemon, a, b *Config) []string {
 	plugins(of, a.Schedulers, b.Schedulers, say)
 	plugins(OfAgent, a.Drivers, b.Drivers, say)
 	for _, s := range serverSettings {
-		add("server: "+s.name, OfServer, s.live, *s.of(a), *s.of(b))
+		add("server: "+s.name, OfServer, s.live, s.of(a), s.of(b))
 	}
+	add("server: etcd", OfServer, false, a.Server.Etcd, b.Server.Etcd)
 	for _, s := range agentSettings {
-		add("agent: "+s.name, OfAgent, s.live, *s.of(a), *s.of(b))
+		add("agent: "+s.name, OfAgent, s.live, s.of(a), s.of(b))
 	}
 	return out
 }
@@ -69,7 +70,7 @@ func InForce(of Daemon, a, b *Config) *Config {
 	}
 	out.Drivers = kept(a.Drivers, b.Drivers)
 	out.Agent = a.Agent
-	out.Agent.Server = b.Agent.Server
+	out.Agent.Servers = b.Agent.Servers
 	return &out
 }
 

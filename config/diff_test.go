@@ -52,6 +52,10 @@ agent {
 		{"nics = 4", "in_process = true", []string{`driver "sim": nothing of the server's; reload the agents too`}, []string{`driver "sim": needs a restart`}},
 		{":6464\"\n", ":6465\"\n", []string{"server: listen: needs a restart"}, []string{"server: listen: nothing of the agent's; reload the server too"}},
 		{":6466", ":6467", []string{"agent: server: nothing of the server's; reload the agents too"}, []string{"agent: server: in force now"}},
+		{`server = "127.0.0.1:6466"`, `servers = ["a:1", "b:1"]`, []string{"agent: server: nothing of the server's; reload the agents too"}, []string{"agent: server: in force now"}},
+		{"server {", "server {\netcd { endpoints = [\"unix:///e\"] }", []string{"server: store: needs a restart", "server: witness: needs a restart", "server: etcd: needs a restart"},
+			[]string{"server: store: nothing of the agent's; reload the server too", "server: witness: nothing of the agent's; reload the server too",
+				"server: etcd: nothing of the agent's; reload the server too"}},
 		{"/run/a\"", "/run/a\"\naudit = \"a.log\"", []string{"agent: audit: nothing of the server's; reload the agents too"}, []string{"agent: audit: needs a restart"}},
 		{"/run/a", "/run/b", []string{"agent: dir: nothing of the server's; reload the agents too"}, []string{"agent: dir: needs a restart"}},
 	}

@@ -98,9 +98,10 @@ func (l *loader) top(body *hclsyntax.Body) {
 				l.plugin(block)
 			}
 		case "server":
-			l.daemon(block, serverSettings)
+			l.daemon(block, serverSettings, serverBlocks)
+			l.shared(block)
 		case "agent":
-			l.daemon(block, agentSettings)
+			l.daemon(block, agentSettings, nil)
 		}
 	}
 	for _, kind := range []string{"pool", kindScheduler, kindDriver} {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-hpc/weft/agent"
 	"github.com/weft-hpc/weft/config"
@@ -114,7 +115,7 @@ func (d *agentDaemon) makeAgent(ctx context.Context) (err error) {
 	if d.driver, err = plugin.StartDriver(ctx, d.site.Config, d.plugins, &d.live.Blocks); err != nil {
 		return err
 	}
-	if d.link, err = connection.NewLink(d.config.Server, d.certs); err != nil {
+	if d.link, err = connection.NewLink(d.config.Servers, d.certs); err != nil {
 		return err
 	}
 	d.later(d.link.Close)
@@ -156,7 +157,7 @@ func (d *agentDaemon) mode(scheduler string) agent.Mode {
 func (d *agentDaemon) accept(ctx context.Context, old, site *settings.Site) (changed []string, findings []hclfile.Finding, err error) {
 	findings = d.adapters.Reconfigure(ctx, config.Reconfigured(old.Config.Schedulers, site.Config.Schedulers))
 	if findings == nil {
-		if to := site.Config.Agent.Server; to != old.Config.Agent.Server {
+		if to := site.Config.Agent.Servers; !slices.Equal(to, old.Config.Agent.Servers) {
 			err = d.link.Move(to)
 		}
 		if err == nil {

@@ -34,7 +34,14 @@ func (s *Site) believed(of config.Daemon) []believed {
 	}
 	dir := filepath.Dir(s.Config.Server.Socket)
 	all = append(all, believed{"the run directory", dir})
-	if s.Config.Server.Store != config.MemoryStore {
+	if e := s.Config.Server.Etcd; e != nil {
+		for _, b := range []believed{{"etcd's certificates", e.TLS}, {"etcd's password", e.PasswordFile}} {
+			if b.path != "" {
+				all = append(all, b)
+			}
+		}
+	}
+	if s.Config.Server.OneFile() {
 		all = append(all, believed{"the store", s.Config.Server.Store})
 		all = append(all, believed{"the store's witness", s.Config.Server.Witness})
 	}

@@ -10,7 +10,7 @@ import (
 
 // witnessed finds why the place of a store's witness is a bad one.
 func witnessed(c config.Server) (what, remedy string) {
-	if c.Store == config.MemoryStore {
+	if !c.OneFile() {
 		return "", ""
 	}
 	what = c.Witness + ": the store's witness "
