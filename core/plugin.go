@@ -93,3 +93,10 @@ type Authority interface {
 	// return at once.
 	Attend(ctx context.Context, node string, first Report, next <-chan Report, told func(Orders)) error
 }
+
+// Succession is an Authority that is one of several servers.
+type Succession interface {
+	// Await returns once another server leads than the one that showed seen: its head has a higher epoch, or is of another
+	// store. Until then it waits, or until ctx ends.
+	Await(ctx context.Context, node string, seen Head) (Head, error)
+}

@@ -57,6 +57,7 @@ const (
 
 	BadCall       Reason = "bad-call"
 	NotAllowed    Reason = "not-allowed"
+	Standby       Reason = "standby"
 	NotThere      Reason = "not-there"
 	NotSupported  Reason = "not-supported"
 	BadConfig     Reason = "bad-config"
@@ -198,6 +199,9 @@ var reasons = []About{
 	{NotAllowed, Denied, ScopeNone,
 		"the caller, as the kernel or the certificate names it, may not do this",
 		"run it as root, as a member of `admin_group`, or as the job's owner"},
+	{Standby, Unavailable, ScopeNone,
+		"this server does not lead; of several servers the leader alone changes anything",
+		"run it on the host of the leader, which `weft status` names"},
 	{NotThere, NotFound, ScopeNone,
 		"there is no such job, node, VNI, pool or file",
 		"check the name; `weft jobs`, `weft nodes` and `weft vnis` list all names"},

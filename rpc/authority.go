@@ -70,6 +70,23 @@ func (s *authorityServer) Reserve(ctx context.Context, req *authorityv1.ReserveR
 	})
 }
 
+func (s *authorityServer) Await(ctx context.Context, req *authorityv1.AwaitRequest) (*authorityv1.AwaitReply, error) {
+	node, err := s.caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	several, ok := s.authority.(core.Succession)
+	if !ok {
+		return nil, outward(core.Errorf(core.NotSupported, "server: it is the only one of its site"))
+	}
+	d := &decoder{}
+	seen := d.head(req.GetSeen())
+	await := func(ctx context.Context) (core.Head, error) { return several.Await(ctx, node, seen) }
+	return answered(ctx, d, await, func(h core.Head) *authorityv1.AwaitReply {
+		return &authorityv1.AwaitReply{Head: encodeHead(h)}
+	})
+}
+
 type attendServer = grpc.BidiStreamingServer[authorityv1.AttendRequest, authorityv1.AttendReply]
 
 func (s *authorityServer) Attend(stream attendServer) error {
@@ -193,6 +210,12 @@ func (c *authorityClient) Reserve(ctx context.Context, _ string, ask core.Intent
 	peer.Node = ""
 	reply, err := c.pb.Reserve(ctx, &authorityv1.ReserveRequest{Intent: encodeIntent(ask), Peer: encodePeer(peer)}, authorityBound...)
 	return decoded(c.remote, "Reserve", err, func(d *decoder) core.Grant { return d.grant(reply.GetGrant()) })
+}
+
+// Await implements core.Succession.
+func (c *authorityClient) Await(ctx context.Context, _ string, seen core.Head) (core.Head, error) {
+	reply, err := c.pb.Await(ctx, &authorityv1.AwaitRequest{Seen: encodeHead(seen)}, authorityBound...)
+	return decoded(c.remote, "Await", err, func(d *decoder) core.Head { return d.head(reply.GetHead()) })
 }
 
 func (c *authorityClient) Attend(ctx context.Context, _ string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {

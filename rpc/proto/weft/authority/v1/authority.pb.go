@@ -134,6 +134,94 @@ func (HeldState) EnumDescriptor() ([]byte, []int) {
 	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{1}
 }
 
+type AwaitRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Seen          *v1.Head               `protobuf:"bytes,1,opt,name=seen,proto3" json:"seen,omitempty"` // the newest head that the node has seen
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AwaitRequest) Reset() {
+	*x = AwaitRequest{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AwaitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AwaitRequest) ProtoMessage() {}
+
+func (x *AwaitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AwaitRequest.ProtoReflect.Descriptor instead.
+func (*AwaitRequest) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *AwaitRequest) GetSeen() *v1.Head {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
+}
+
+type AwaitReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Head          *v1.Head               `protobuf:"bytes,1,opt,name=head,proto3" json:"head,omitempty"` // of the server that leads now
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AwaitReply) Reset() {
+	*x = AwaitReply{}
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AwaitReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AwaitReply) ProtoMessage() {}
+
+func (x *AwaitReply) ProtoReflect() protoreflect.Message {
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AwaitReply.ProtoReflect.Descriptor instead.
+func (*AwaitReply) Descriptor() ([]byte, []int) {
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AwaitReply) GetHead() *v1.Head {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
 type ReserveRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Intent        *v1.Intent             `protobuf:"bytes,1,opt,name=intent,proto3" json:"intent,omitempty"`
@@ -144,7 +232,7 @@ type ReserveRequest struct {
 
 func (x *ReserveRequest) Reset() {
 	*x = ReserveRequest{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[0]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -156,7 +244,7 @@ func (x *ReserveRequest) String() string {
 func (*ReserveRequest) ProtoMessage() {}
 
 func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[0]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -169,7 +257,7 @@ func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
 func (*ReserveRequest) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{0}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ReserveRequest) GetIntent() *v1.Intent {
@@ -195,7 +283,7 @@ type ReserveReply struct {
 
 func (x *ReserveReply) Reset() {
 	*x = ReserveReply{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[1]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -207,7 +295,7 @@ func (x *ReserveReply) String() string {
 func (*ReserveReply) ProtoMessage() {}
 
 func (x *ReserveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[1]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -220,7 +308,7 @@ func (x *ReserveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveReply.ProtoReflect.Descriptor instead.
 func (*ReserveReply) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{1}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ReserveReply) GetGrant() *v1.Grant {
@@ -241,7 +329,7 @@ type AttendRequest struct {
 
 func (x *AttendRequest) Reset() {
 	*x = AttendRequest{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[2]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -253,7 +341,7 @@ func (x *AttendRequest) String() string {
 func (*AttendRequest) ProtoMessage() {}
 
 func (x *AttendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[2]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -266,7 +354,7 @@ func (x *AttendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttendRequest.ProtoReflect.Descriptor instead.
 func (*AttendRequest) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{2}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AttendRequest) GetReport() *Report {
@@ -292,7 +380,7 @@ type AttendReply struct {
 
 func (x *AttendReply) Reset() {
 	*x = AttendReply{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[3]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -304,7 +392,7 @@ func (x *AttendReply) String() string {
 func (*AttendReply) ProtoMessage() {}
 
 func (x *AttendReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[3]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -317,7 +405,7 @@ func (x *AttendReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttendReply.ProtoReflect.Descriptor instead.
 func (*AttendReply) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{3}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AttendReply) GetOrders() *Orders {
@@ -356,7 +444,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[4]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +456,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[4]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +469,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{4}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Report) GetNumber() uint64 {
@@ -537,7 +625,7 @@ type StepHeld struct {
 
 func (x *StepHeld) Reset() {
 	*x = StepHeld{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +637,7 @@ func (x *StepHeld) String() string {
 func (*StepHeld) ProtoMessage() {}
 
 func (x *StepHeld) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[5]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +650,7 @@ func (x *StepHeld) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepHeld.ProtoReflect.Descriptor instead.
 func (*StepHeld) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{5}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StepHeld) GetId() *v1.StepID {
@@ -606,7 +694,7 @@ type Unanswered struct {
 
 func (x *Unanswered) Reset() {
 	*x = Unanswered{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +706,7 @@ func (x *Unanswered) String() string {
 func (*Unanswered) ProtoMessage() {}
 
 func (x *Unanswered) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[6]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +719,7 @@ func (x *Unanswered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unanswered.ProtoReflect.Descriptor instead.
 func (*Unanswered) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{6}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Unanswered) GetScheduler() string {
@@ -675,7 +763,7 @@ type NodeReply struct {
 
 func (x *NodeReply) Reset() {
 	*x = NodeReply{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +775,7 @@ func (x *NodeReply) String() string {
 func (*NodeReply) ProtoMessage() {}
 
 func (x *NodeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[7]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +788,7 @@ func (x *NodeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReply.ProtoReflect.Descriptor instead.
 func (*NodeReply) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{7}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NodeReply) GetId() uint64 {
@@ -743,7 +831,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +843,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[8]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +856,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{8}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Forward) GetScheduler() string {
@@ -810,7 +898,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +910,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[9]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +923,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{9}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Held) GetRun() *v1.Run {
@@ -922,7 +1010,7 @@ type Orders struct {
 
 func (x *Orders) Reset() {
 	*x = Orders{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1022,7 @@ func (x *Orders) String() string {
 func (*Orders) ProtoMessage() {}
 
 func (x *Orders) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[10]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1035,7 @@ func (x *Orders) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Orders.ProtoReflect.Descriptor instead.
 func (*Orders) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{10}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Orders) GetHead() *v1.Head {
@@ -1048,7 +1136,7 @@ type NodeAsk struct {
 
 func (x *NodeAsk) Reset() {
 	*x = NodeAsk{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1148,7 @@ func (x *NodeAsk) String() string {
 func (*NodeAsk) ProtoMessage() {}
 
 func (x *NodeAsk) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[11]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1161,7 @@ func (x *NodeAsk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAsk.ProtoReflect.Descriptor instead.
 func (*NodeAsk) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{11}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *NodeAsk) GetId() uint64 {
@@ -1123,7 +1211,7 @@ type Ran struct {
 
 func (x *Ran) Reset() {
 	*x = Ran{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1135,7 +1223,7 @@ func (x *Ran) String() string {
 func (*Ran) ProtoMessage() {}
 
 func (x *Ran) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[12]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1148,7 +1236,7 @@ func (x *Ran) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ran.ProtoReflect.Descriptor instead.
 func (*Ran) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{12}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Ran) GetScheduler() string {
@@ -1183,7 +1271,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[13]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1283,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_weft_authority_v1_authority_proto_msgTypes[13]
+	mi := &file_weft_authority_v1_authority_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1296,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{13}
+	return file_weft_authority_v1_authority_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Clean) GetRun() *v1.Run {
@@ -1229,7 +1317,12 @@ var File_weft_authority_v1_authority_proto protoreflect.FileDescriptor
 
 const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\n" +
-	"!weft/authority/v1/authority.proto\x12\x11weft.authority.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"f\n" +
+	"!weft/authority/v1/authority.proto\x12\x11weft.authority.v1\x1a\x17weft/core/v1/core.proto\x1a!weft/scheduler/v1/scheduler.proto\"6\n" +
+	"\fAwaitRequest\x12&\n" +
+	"\x04seen\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04seen\"4\n" +
+	"\n" +
+	"AwaitReply\x12&\n" +
+	"\x04head\x18\x01 \x01(\v2\x12.weft.core.v1.HeadR\x04head\"f\n" +
 	"\x0eReserveRequest\x12,\n" +
 	"\x06intent\x18\x01 \x01(\v2\x14.weft.core.v1.IntentR\x06intent\x12&\n" +
 	"\x04peer\x18\x02 \x01(\v2\x12.weft.core.v1.PeerR\x04peer\"9\n" +
@@ -1331,10 +1424,11 @@ const file_weft_authority_v1_authority_proto_rawDesc = "" +
 	"\x10HELD_STATE_READY\x10\x02\x12\x17\n" +
 	"\x13HELD_STATE_CLEANING\x10\x03\x12\x13\n" +
 	"\x0fHELD_STATE_BUSY\x10\x04\x12\x14\n" +
-	"\x10HELD_STATE_CLEAN\x10\x052\xaa\x01\n" +
+	"\x10HELD_STATE_CLEAN\x10\x052\xf3\x01\n" +
 	"\tAuthority\x12M\n" +
 	"\aReserve\x12!.weft.authority.v1.ReserveRequest\x1a\x1f.weft.authority.v1.ReserveReply\x12N\n" +
-	"\x06Attend\x12 .weft.authority.v1.AttendRequest\x1a\x1e.weft.authority.v1.AttendReply(\x010\x01BBZ@github.com/weft-hpc/weft/rpc/proto/weft/authority/v1;authorityv1b\x06proto3"
+	"\x06Attend\x12 .weft.authority.v1.AttendRequest\x1a\x1e.weft.authority.v1.AttendReply(\x010\x01\x12G\n" +
+	"\x05Await\x12\x1f.weft.authority.v1.AwaitRequest\x1a\x1d.weft.authority.v1.AwaitReplyBBZ@github.com/weft-hpc/weft/rpc/proto/weft/authority/v1;authorityv1b\x06proto3"
 
 var (
 	file_weft_authority_v1_authority_proto_rawDescOnce sync.Once
@@ -1349,81 +1443,87 @@ func file_weft_authority_v1_authority_proto_rawDescGZIP() []byte {
 }
 
 var file_weft_authority_v1_authority_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_weft_authority_v1_authority_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_weft_authority_v1_authority_proto_goTypes = []any{
 	(Life)(0),                  // 0: weft.authority.v1.Life
 	(HeldState)(0),             // 1: weft.authority.v1.HeldState
-	(*ReserveRequest)(nil),     // 2: weft.authority.v1.ReserveRequest
-	(*ReserveReply)(nil),       // 3: weft.authority.v1.ReserveReply
-	(*AttendRequest)(nil),      // 4: weft.authority.v1.AttendRequest
-	(*AttendReply)(nil),        // 5: weft.authority.v1.AttendReply
-	(*Report)(nil),             // 6: weft.authority.v1.Report
-	(*StepHeld)(nil),           // 7: weft.authority.v1.StepHeld
-	(*Unanswered)(nil),         // 8: weft.authority.v1.Unanswered
-	(*NodeReply)(nil),          // 9: weft.authority.v1.NodeReply
-	(*Forward)(nil),            // 10: weft.authority.v1.Forward
-	(*Held)(nil),               // 11: weft.authority.v1.Held
-	(*Orders)(nil),             // 12: weft.authority.v1.Orders
-	(*NodeAsk)(nil),            // 13: weft.authority.v1.NodeAsk
-	(*Ran)(nil),                // 14: weft.authority.v1.Ran
-	(*Clean)(nil),              // 15: weft.authority.v1.Clean
-	(*v1.Intent)(nil),          // 16: weft.core.v1.Intent
-	(*v1.Peer)(nil),            // 17: weft.core.v1.Peer
-	(*v1.Grant)(nil),           // 18: weft.core.v1.Grant
-	(*v1.Head)(nil),            // 19: weft.core.v1.Head
-	(*v1.Service)(nil),         // 20: weft.core.v1.Service
-	(*v1.JobID)(nil),           // 21: weft.core.v1.JobID
-	(*v11.SchedulerReply)(nil), // 22: weft.scheduler.v1.SchedulerReply
-	(*v1.StepID)(nil),          // 23: weft.core.v1.StepID
-	(*v1.Error)(nil),           // 24: weft.core.v1.Error
-	(*v1.Jobs)(nil),            // 25: weft.core.v1.Jobs
-	(*v1.Run)(nil),             // 26: weft.core.v1.Run
-	(*v11.SchedulerCall)(nil),  // 27: weft.scheduler.v1.SchedulerCall
-	(*v1.Drain)(nil),           // 28: weft.core.v1.Drain
-	(*v1.JobStatus)(nil),       // 29: weft.core.v1.JobStatus
+	(*AwaitRequest)(nil),       // 2: weft.authority.v1.AwaitRequest
+	(*AwaitReply)(nil),         // 3: weft.authority.v1.AwaitReply
+	(*ReserveRequest)(nil),     // 4: weft.authority.v1.ReserveRequest
+	(*ReserveReply)(nil),       // 5: weft.authority.v1.ReserveReply
+	(*AttendRequest)(nil),      // 6: weft.authority.v1.AttendRequest
+	(*AttendReply)(nil),        // 7: weft.authority.v1.AttendReply
+	(*Report)(nil),             // 8: weft.authority.v1.Report
+	(*StepHeld)(nil),           // 9: weft.authority.v1.StepHeld
+	(*Unanswered)(nil),         // 10: weft.authority.v1.Unanswered
+	(*NodeReply)(nil),          // 11: weft.authority.v1.NodeReply
+	(*Forward)(nil),            // 12: weft.authority.v1.Forward
+	(*Held)(nil),               // 13: weft.authority.v1.Held
+	(*Orders)(nil),             // 14: weft.authority.v1.Orders
+	(*NodeAsk)(nil),            // 15: weft.authority.v1.NodeAsk
+	(*Ran)(nil),                // 16: weft.authority.v1.Ran
+	(*Clean)(nil),              // 17: weft.authority.v1.Clean
+	(*v1.Head)(nil),            // 18: weft.core.v1.Head
+	(*v1.Intent)(nil),          // 19: weft.core.v1.Intent
+	(*v1.Peer)(nil),            // 20: weft.core.v1.Peer
+	(*v1.Grant)(nil),           // 21: weft.core.v1.Grant
+	(*v1.Service)(nil),         // 22: weft.core.v1.Service
+	(*v1.JobID)(nil),           // 23: weft.core.v1.JobID
+	(*v11.SchedulerReply)(nil), // 24: weft.scheduler.v1.SchedulerReply
+	(*v1.StepID)(nil),          // 25: weft.core.v1.StepID
+	(*v1.Error)(nil),           // 26: weft.core.v1.Error
+	(*v1.Jobs)(nil),            // 27: weft.core.v1.Jobs
+	(*v1.Run)(nil),             // 28: weft.core.v1.Run
+	(*v11.SchedulerCall)(nil),  // 29: weft.scheduler.v1.SchedulerCall
+	(*v1.Drain)(nil),           // 30: weft.core.v1.Drain
+	(*v1.JobStatus)(nil),       // 31: weft.core.v1.JobStatus
 }
 var file_weft_authority_v1_authority_proto_depIdxs = []int32{
-	16, // 0: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
-	17, // 1: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
-	18, // 2: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
-	6,  // 3: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
-	12, // 4: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
-	19, // 5: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
-	11, // 6: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
-	20, // 7: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
-	21, // 8: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
-	10, // 9: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
-	22, // 10: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
-	8,  // 11: weft.authority.v1.Report.unanswered:type_name -> weft.authority.v1.Unanswered
-	9,  // 12: weft.authority.v1.Report.told:type_name -> weft.authority.v1.NodeReply
-	7,  // 13: weft.authority.v1.Report.steps:type_name -> weft.authority.v1.StepHeld
-	23, // 14: weft.authority.v1.StepHeld.id:type_name -> weft.core.v1.StepID
-	24, // 15: weft.authority.v1.NodeReply.error:type_name -> weft.core.v1.Error
-	25, // 16: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
-	26, // 17: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
-	1,  // 18: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
-	20, // 19: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
-	0,  // 20: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
-	19, // 21: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
-	15, // 22: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
-	26, // 23: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
-	27, // 24: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
-	14, // 25: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
-	26, // 26: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
-	28, // 27: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
-	13, // 28: weft.authority.v1.Orders.asks:type_name -> weft.authority.v1.NodeAsk
-	23, // 29: weft.authority.v1.Orders.over:type_name -> weft.core.v1.StepID
-	29, // 30: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
-	26, // 31: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
-	2,  // 32: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
-	4,  // 33: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
-	3,  // 34: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
-	5,  // 35: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
-	34, // [34:36] is the sub-list for method output_type
-	32, // [32:34] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	18, // 0: weft.authority.v1.AwaitRequest.seen:type_name -> weft.core.v1.Head
+	18, // 1: weft.authority.v1.AwaitReply.head:type_name -> weft.core.v1.Head
+	19, // 2: weft.authority.v1.ReserveRequest.intent:type_name -> weft.core.v1.Intent
+	20, // 3: weft.authority.v1.ReserveRequest.peer:type_name -> weft.core.v1.Peer
+	21, // 4: weft.authority.v1.ReserveReply.grant:type_name -> weft.core.v1.Grant
+	8,  // 5: weft.authority.v1.AttendRequest.report:type_name -> weft.authority.v1.Report
+	14, // 6: weft.authority.v1.AttendReply.orders:type_name -> weft.authority.v1.Orders
+	18, // 7: weft.authority.v1.Report.seen:type_name -> weft.core.v1.Head
+	13, // 8: weft.authority.v1.Report.held:type_name -> weft.authority.v1.Held
+	22, // 9: weft.authority.v1.Report.unknown:type_name -> weft.core.v1.Service
+	23, // 10: weft.authority.v1.Report.epilogs:type_name -> weft.core.v1.JobID
+	12, // 11: weft.authority.v1.Report.answer:type_name -> weft.authority.v1.Forward
+	24, // 12: weft.authority.v1.Report.reply:type_name -> weft.scheduler.v1.SchedulerReply
+	10, // 13: weft.authority.v1.Report.unanswered:type_name -> weft.authority.v1.Unanswered
+	11, // 14: weft.authority.v1.Report.told:type_name -> weft.authority.v1.NodeReply
+	9,  // 15: weft.authority.v1.Report.steps:type_name -> weft.authority.v1.StepHeld
+	25, // 16: weft.authority.v1.StepHeld.id:type_name -> weft.core.v1.StepID
+	26, // 17: weft.authority.v1.NodeReply.error:type_name -> weft.core.v1.Error
+	27, // 18: weft.authority.v1.Forward.jobs:type_name -> weft.core.v1.Jobs
+	28, // 19: weft.authority.v1.Held.run:type_name -> weft.core.v1.Run
+	1,  // 20: weft.authority.v1.Held.state:type_name -> weft.authority.v1.HeldState
+	22, // 21: weft.authority.v1.Held.services:type_name -> weft.core.v1.Service
+	0,  // 22: weft.authority.v1.Held.life:type_name -> weft.authority.v1.Life
+	18, // 23: weft.authority.v1.Orders.head:type_name -> weft.core.v1.Head
+	17, // 24: weft.authority.v1.Orders.clean:type_name -> weft.authority.v1.Clean
+	28, // 25: weft.authority.v1.Orders.forget:type_name -> weft.core.v1.Run
+	29, // 26: weft.authority.v1.Orders.calls:type_name -> weft.scheduler.v1.SchedulerCall
+	16, // 27: weft.authority.v1.Orders.ran:type_name -> weft.authority.v1.Ran
+	28, // 28: weft.authority.v1.Orders.vouch:type_name -> weft.core.v1.Run
+	30, // 29: weft.authority.v1.Orders.drain:type_name -> weft.core.v1.Drain
+	15, // 30: weft.authority.v1.Orders.asks:type_name -> weft.authority.v1.NodeAsk
+	25, // 31: weft.authority.v1.Orders.over:type_name -> weft.core.v1.StepID
+	31, // 32: weft.authority.v1.Ran.jobs:type_name -> weft.core.v1.JobStatus
+	28, // 33: weft.authority.v1.Clean.run:type_name -> weft.core.v1.Run
+	4,  // 34: weft.authority.v1.Authority.Reserve:input_type -> weft.authority.v1.ReserveRequest
+	6,  // 35: weft.authority.v1.Authority.Attend:input_type -> weft.authority.v1.AttendRequest
+	2,  // 36: weft.authority.v1.Authority.Await:input_type -> weft.authority.v1.AwaitRequest
+	5,  // 37: weft.authority.v1.Authority.Reserve:output_type -> weft.authority.v1.ReserveReply
+	7,  // 38: weft.authority.v1.Authority.Attend:output_type -> weft.authority.v1.AttendReply
+	3,  // 39: weft.authority.v1.Authority.Await:output_type -> weft.authority.v1.AwaitReply
+	37, // [37:40] is the sub-list for method output_type
+	34, // [34:37] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_weft_authority_v1_authority_proto_init() }
@@ -1437,7 +1537,7 @@ func file_weft_authority_v1_authority_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weft_authority_v1_authority_proto_rawDesc), len(file_weft_authority_v1_authority_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

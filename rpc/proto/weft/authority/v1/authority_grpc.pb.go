@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Authority_Reserve_FullMethodName = "/weft.authority.v1.Authority/Reserve"
 	Authority_Attend_FullMethodName  = "/weft.authority.v1.Authority/Attend"
+	Authority_Await_FullMethodName   = "/weft.authority.v1.Authority/Await"
 )
 
 // AuthorityClient is the client API for Authority service.
@@ -36,6 +37,8 @@ type AuthorityClient interface {
 	// Attend takes the node's reports, the first of them full, and tells it its orders. A node that is too far behind with either ends the call, and begins
 	// the next with a full report.
 	Attend(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttendRequest, AttendReply], error)
+	// Await answers once the server knows of a leader with a higher epoch than seen has, or of another store. A server that is a site's only one never does.
+	Await(ctx context.Context, in *AwaitRequest, opts ...grpc.CallOption) (*AwaitReply, error)
 }
 
 type authorityClient struct {
@@ -69,6 +72,16 @@ func (c *authorityClient) Attend(ctx context.Context, opts ...grpc.CallOption) (
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Authority_AttendClient = grpc.BidiStreamingClient[AttendRequest, AttendReply]
 
+func (c *authorityClient) Await(ctx context.Context, in *AwaitRequest, opts ...grpc.CallOption) (*AwaitReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AwaitReply)
+	err := c.cc.Invoke(ctx, Authority_Await_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuthorityServer is the server API for Authority service.
 // All implementations must embed UnimplementedAuthorityServer
 // for forward compatibility.
@@ -80,6 +93,8 @@ type AuthorityServer interface {
 	// Attend takes the node's reports, the first of them full, and tells it its orders. A node that is too far behind with either ends the call, and begins
 	// the next with a full report.
 	Attend(grpc.BidiStreamingServer[AttendRequest, AttendReply]) error
+	// Await answers once the server knows of a leader with a higher epoch than seen has, or of another store. A server that is a site's only one never does.
+	Await(context.Context, *AwaitRequest) (*AwaitReply, error)
 	mustEmbedUnimplementedAuthorityServer()
 }
 
@@ -95,6 +110,9 @@ func (UnimplementedAuthorityServer) Reserve(context.Context, *ReserveRequest) (*
 }
 func (UnimplementedAuthorityServer) Attend(grpc.BidiStreamingServer[AttendRequest, AttendReply]) error {
 	return status.Error(codes.Unimplemented, "method Attend not implemented")
+}
+func (UnimplementedAuthorityServer) Await(context.Context, *AwaitRequest) (*AwaitReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Await not implemented")
 }
 func (UnimplementedAuthorityServer) mustEmbedUnimplementedAuthorityServer() {}
 func (UnimplementedAuthorityServer) testEmbeddedByValue()                   {}
@@ -142,6 +160,24 @@ func _Authority_Attend_Handler(srv interface{}, stream grpc.ServerStream) error 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Authority_AttendServer = grpc.BidiStreamingServer[AttendRequest, AttendReply]
 
+func _Authority_Await_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AwaitRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthorityServer).Await(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Authority_Await_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthorityServer).Await(ctx, req.(*AwaitRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Authority_ServiceDesc is the grpc.ServiceDesc for Authority service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -152,6 +188,10 @@ var Authority_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Reserve",
 			Handler:    _Authority_Reserve_Handler,
+		},
+		{
+			MethodName: "Await",
+			Handler:    _Authority_Await_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
