@@ -111,7 +111,7 @@ func Lead(t testing.TB, c *clientv3.Client, prefix string) int64 {
 	if _, err := c.Delete(t.Context(), prefix+"leader"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.Put(t.Context(), prefix+"leader", "a server")
+	got, err := c.Put(t.Context(), prefix+"leader", `{"Name":"a server"}`)
 	if err != nil {
 		t.Fatal(err)
 	}

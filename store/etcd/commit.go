@@ -2,6 +2,8 @@ package etcd
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -18,9 +20,11 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
+	if s.lease != nil && s.lease.Left() <= 0 {
+		return s.lease.over(errLate)
+	}
 	if len(batch) == 0 {
-		_, err := s.kv.write(ctx, nil, clientv3.OpPut(s.kv.prefix+probeKey, ""))
-		return err
+		return s.pulse(ctx)
 	}
 	if _, err := record.Fence(s.image.head, batch); err != nil {
 		return err
@@ -48,6 +52,23 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	}
 	s.save()
 	return nil
+}
+
+var errLate = errors.New("it was not renewed in time")
+
+// pulseEvery is how long a store that etcd took a write of is good without another.
+const pulseEvery = 900 * time.Millisecond
+
+// pulse shows that this store is the newest, and that etcd takes writes. Standbys believe a leader that does so.
+func (s *Store) pulse(ctx context.Context) error {
+	if s.wrote != 0 && running()-s.wrote < pulseEvery {
+		return nil
+	}
+	_, err := s.kv.write(ctx, at{headKey: s.head}, clientv3.OpPut(s.kv.prefix+probeKey, ""))
+	if err == nil {
+		s.wrote = running()
+	}
+	return err
 }
 
 // encode gives the changes of a batch. Only the last Meta of a group commit is worth writing.

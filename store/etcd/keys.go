@@ -111,25 +111,50 @@ func (k *keys) each(ctx context.Context, visit func(pair) error) error {
 	}
 }
 
-// after gives some parts of the log after one, whether there are more, and the revision of etcd that wrote headKey
-// last.
-func (k *keys) after(ctx context.Context, part uint64) (parts []pair, head int64, more bool, err error) {
+// news is one answer of etcd about all that came after a part of the log.
+type news struct {
+	parts  []pair
+	more   bool  // there are more parts
+	head   int64 // the revision of etcd that wrote headKey last
+	probe  int64 // and probeKey
+	leader Leader
+	at     place
+}
+
+// place is how far etcd's own history has come.
+type place struct {
+	revision int64
+	term     uint64 // of raft
+}
+
+func (k *keys) after(ctx context.Context, part uint64) (n news, err error) {
 	end := clientv3.GetPrefixRangeEnd(k.prefix + partPrefix)
 	got, err := k.client.Txn(ctx).Then(
 		clientv3.OpGet(k.prefix+partKey(part+1), clientv3.WithRange(end), clientv3.WithLimit(pageful)),
 		clientv3.OpGet(k.prefix+headKey, clientv3.WithKeysOnly()),
+		clientv3.OpGet(k.prefix+probeKey, clientv3.WithKeysOnly()),
+		clientv3.OpGet(k.prefix+leaderKey),
 	).Commit()
 	if err != nil {
-		return nil, 0, false, k.failed(err)
+		return n, k.failed(err)
 	}
 	if err := k.same(got.Header.ClusterId); err != nil {
-		return nil, 0, false, err
+		return n, err
 	}
-	log, heads := got.Responses[0].GetResponseRange(), got.Responses[1].GetResponseRange()
-	if len(heads.Kvs) == 1 {
-		head = heads.Kvs[0].ModRevision
+	log := got.Responses[0].GetResponseRange()
+	n.parts, n.more = k.pairs((*clientv3.GetResponse)(log)), log.More
+	mod := func(i int) int64 {
+		if kvs := got.Responses[i].GetResponseRange().Kvs; len(kvs) == 1 {
+			return kvs[0].ModRevision
+		}
+		return 0
 	}
-	return k.pairs((*clientv3.GetResponse)(log)), head, log.More, nil
+	n.head, n.probe = mod(1), mod(2)
+	n.at = place{got.Header.Revision, got.Header.RaftTerm}
+	if kvs := got.Responses[3].GetResponseRange().Kvs; len(kvs) == 1 {
+		n.leader, err = leader(kvs[0].Value, kvs[0].CreateRevision)
+	}
+	return n, err
 }
 
 // same refuses an answer of a member of another cluster, whose revisions mean nothing here.

@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -38,7 +39,7 @@ type Lease struct {
 	time time.Duration
 
 	mu    sync.Mutex
-	until time.Time
+	until time.Duration // by the running clock
 }
 
 // Leads gives the leader; a zero Term: there is none.
@@ -51,24 +52,27 @@ func (c Candidate) Leads(ctx context.Context) (Leader, error) {
 	if len(got.Kvs) == 0 {
 		return Leader{}, nil
 	}
-	var l Leader
-	if err := json.Unmarshal(got.Kvs[0].Value, &l); err != nil {
+	return leader(got.Kvs[0].Value, got.Kvs[0].CreateRevision)
+}
+
+func leader(value []byte, created int64) (l Leader, err error) {
+	if err := json.Unmarshal(value, &l); err != nil {
 		return Leader{}, damaged(leaderKey, "it names no server")
 	}
-	l.Term = got.Kvs[0].CreateRevision
+	l.Term = created
 	return l, nil
 }
 
 // Win tries once to lead: nil, where another does.
 func (c Candidate) Win(ctx context.Context) (*Lease, error) {
 	kv := c.keys()
-	sent := time.Now()
+	sent, wall := running(), time.Now()
 	granted, err := c.Client.Grant(ctx, int64(c.Time/time.Second))
 	if err != nil {
 		return nil, kv.failed(err)
 	}
 	l := &Lease{
-		Leader: Leader{Name: c.Name, Address: c.Address, Since: sent.UTC()},
+		Leader: Leader{Name: c.Name, Address: c.Address, Since: wall.UTC()},
 		kv:     kv, id: granted.ID, time: c.Time,
 	}
 	if got := time.Duration(granted.TTL) * time.Second; got != c.Time {
@@ -88,18 +92,24 @@ func (c Candidate) Win(ctx context.Context) (*Lease, error) {
 	if !won.Succeeded {
 		return nil, l.Resign(ctx)
 	}
-	l.Term, l.until = won.Header.Revision, sent.Add(c.Time)
+	l.Term, l.until = won.Header.Revision, sent+c.Time
 	return l, nil
 }
 
 func (c Candidate) keys() keys { return keys{client: c.Client, prefix: c.Prefix} }
 
-// Until is the moment, by the running clock, from which on another server may lead. It never comes too late, since etcd
-// begins to count after Weft does.
-func (l *Lease) Until() time.Time {
+// Left is how long no other server can lead. It is never too long, since etcd begins to count after Weft does.
+func (l *Lease) Left() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.until
+	return l.until - running()
+}
+
+// running is CLOCK_BOOTTIME. It goes on while the process is stopped or the host sleeps, and cannot be set.
+func running() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // fails for a bad clock or address alone
+	return time.Duration(t.Nano())
 }
 
 // Keep renews the lease three times in its time. It returns when the lease is lost or, without an error, when ctx ends.
@@ -113,24 +123,28 @@ func (l *Lease) Keep(ctx context.Context) error {
 		case <-tick.C:
 		}
 		err := l.renew(ctx)
-		gone := errors.Is(err, rpctypes.ErrLeaseNotFound) || !time.Now().Before(l.Until())
+		gone := errors.Is(err, rpctypes.ErrLeaseNotFound) || l.Left() <= 0
 		if err != nil && gone && ctx.Err() == nil {
-			return core.Errorf(core.StoreFailed, "store: %s: its lease is over, and this server leads no longer: %w",
-				&l.kv, err).WithRemedy("see why it was not renewed: whether etcd was slow, or this host")
+			return l.over(err)
 		}
 	}
 }
 
+func (l *Lease) over(err error) error {
+	return core.Errorf(core.StoreFailed, "store: %s: its lease is over, and this server leads no longer: %w", &l.kv, err).
+		WithRemedy("see why it was not renewed: whether etcd was slow, or this host")
+}
+
 func (l *Lease) renew(ctx context.Context) error {
-	ctx, cancel := context.WithDeadline(ctx, l.Until())
+	ctx, cancel := context.WithTimeout(ctx, l.Left())
 	defer cancel()
-	sent := time.Now()
+	sent := running()
 	if _, err := l.kv.client.KeepAliveOnce(ctx, l.id); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until = sent.Add(l.time)
+	l.until = sent + l.time
 	return nil
 }
 

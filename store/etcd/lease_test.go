@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/dev/etcdtest"
 	"github.com/weft-hpc/weft/store/etcd"
 )
@@ -65,8 +68,8 @@ func TestOneLeads(t *testing.T) {
 		t.Error("Keep gives an error where it was ended")
 	}
 	second := wins(t, b)
-	if now := time.Now(); now.Before(first.Until()) {
-		t.Errorf("b leads %s before a knew that it could", first.Until().Sub(now))
+	if left := first.Left(); left > 0 {
+		t.Errorf("b leads %s before a knew that it could", left)
 	}
 	if second.Term <= first.Term {
 		t.Errorf("term %d after %d", second.Term, first.Term)
@@ -88,7 +91,7 @@ func TestAnUnheardLeader(t *testing.T) {
 	m.Kill()
 	err := l.Keep(t.Context())
 	refused(t, err, core.StoreFailed, "")
-	if late := time.Since(l.Until()); late < 0 || late > l.Until().Sub(l.Since) {
+	if late := -l.Left(); late < 0 || late > 2*time.Second {
 		t.Errorf("it ended %s after it could lead no longer", late)
 	}
 }
@@ -99,4 +102,70 @@ func TestAShortLease(t *testing.T) {
 	c.Time = time.Second
 	_, err := c.Win(t.Context())
 	refused(t, err, core.BadConfig, "etcd grants none shorter than 2s")
+}
+
+// A standby believes the head of a leader that it has seen writing. A leader's key alone may come out of a copy that
+// was put back.
+func TestWitness(t *testing.T) {
+	t.Parallel()
+	m := etcdtest.Start(t)
+	client := m.Client()
+	lead := win(t, candidate(m, "a"))
+	a, b := open(t, client, 0), open(t, client, 0)
+	if err := a.Lead(t.Context(), lead); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, a, meta(1), engine.Node{Name: "n1"})
+	follow := func(want core.Head) {
+		t.Helper()
+		who, err := b.Follow(t.Context())
+		if err != nil || who.Name != "a" || who.Term != lead.Term {
+			t.Errorf("%+v, %v: want a", who, err)
+		}
+		if d := cmp.Diff(want, b.Witness()); d != "" {
+			t.Error(d)
+		}
+	}
+	follow(core.Head{})
+	follow(core.Head{})
+	commit(t, a, meta(2))
+	follow(meta(2).Head)
+	if w := open(t, client, 0).Witness(); w != (core.Head{}) {
+		t.Errorf("a store that followed nothing is a witness of %+v", w)
+	}
+	// An older history, which has the same key of the same leader.
+	for _, key := range []string{"head", "probe"} {
+		if _, err := client.Delete(t.Context(), prefix+key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follow(meta(2).Head)
+}
+
+// A leader's pulse shows that it lives and that its store is the newest, and stops with its lease.
+func TestPulse(t *testing.T) {
+	t.Parallel()
+	m := etcdtest.Start(t)
+	lead := win(t, candidate(m, "a"))
+	a, b := open(t, m.Client(), 0), open(t, m.Client(), 0)
+	if err := a.Lead(t.Context(), lead); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, a, meta(1))
+	for b.Witness() != meta(1).Head {
+		if err := a.Commit(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Follow(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for lead.Left() > 0 {
+		if _, err := b.Follow(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, batch := range [][]engine.Record{nil, {meta(2)}} {
+		refused(t, a.Commit(t.Context(), batch), core.StoreFailed, "its lease is over")
+	}
 }

@@ -33,49 +33,63 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 }
 
 // Lead lets the store write, after it has read all that was written before.
-func (s *Store) Lead(ctx context.Context, leader int64) error {
+func (s *Store) Lead(ctx context.Context, l *Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kv.leader = leader
+	s.kv.leader, s.lease = l.Term, l
+	_, err := s.follow(ctx)
+	return err
+}
+
+// Follow reads the commits of the leader that this store lacks, and which server leads; a zero Term: none. A standby
+// calls it again and again: then little is left to read when it leads.
+func (s *Store) Follow(ctx context.Context) (Leader, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.follow(ctx)
 }
 
-// Follow reads the commits of the leader that this store lacks. A standby calls it again and again: then little is left
-// to read when it leads.
-func (s *Store) Follow(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.follow(ctx)
-}
-
-func (s *Store) follow(ctx context.Context) error {
+func (s *Store) follow(ctx context.Context) (Leader, error) {
 	if err := s.usable(ctx); err != nil {
-		return err
+		return Leader{}, err
 	}
 	for {
-		parts, head, more, err := s.kv.after(ctx, s.image.part)
-		switch {
-		case err != nil:
-			return err
-		case head == s.head:
-			return nil
-		case len(parts) == 0 || parts[0].key != partKey(s.image.part+1): // in pages by now
-			return s.read(ctx)
+		n, err := s.kv.after(ctx, s.image.part)
+		if err != nil {
+			return Leader{}, err
 		}
-		r := reading{store: s, image: s.image, head: head, first: s.image.part, part: s.image.part, logged: s.logged}
-		s.doubt = errRead // the image is between two commits
-		for _, p := range parts {
-			if err := r.take(p); err != nil {
-				return err
-			}
+		more, err := s.catchUp(ctx, n)
+		if err != nil {
+			return Leader{}, err
 		}
-		if more && len(r.rest) > 0 { // a commit of more parts than one answer has
-			return s.read(ctx)
-		}
-		if err := s.take(ctx, &r); err != nil || !more {
-			return err
+		if !more {
+			s.trail.saw(n, s.image.head)
+			return n.leader, nil
 		}
 	}
+}
+
+// catchUp lays news over the image, and reports whether there may be more.
+func (s *Store) catchUp(ctx context.Context, n news) (more bool, err error) {
+	switch {
+	case s.trail.back(n.at): // of another history: its parts can have the same numbers
+		return true, s.read(ctx)
+	case n.head == s.head:
+		return false, nil
+	case len(n.parts) == 0 || n.parts[0].key != partKey(s.image.part+1): // in pages by now
+		return true, s.read(ctx)
+	}
+	r := reading{store: s, image: s.image, head: n.head, first: s.image.part, part: s.image.part, logged: s.logged}
+	s.doubt = errRead // the image is between two commits
+	for _, p := range n.parts {
+		if err := r.take(p); err != nil {
+			return false, err
+		}
+	}
+	if n.more && len(r.rest) > 0 { // a commit of more parts than one answer has
+		return true, s.read(ctx)
+	}
+	return n.more, s.take(ctx, &r)
 }
 
 // read makes the image from etcd's keys.

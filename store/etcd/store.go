@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -29,6 +30,10 @@ type Store struct {
 	logged int   // bytes of the log since the pages were last written
 	doubt  error // what etcd has is not known, and is read before anything else
 	dead   error // closed, or another server leads
+
+	lease *Lease        // while this server leads
+	wrote time.Duration // of the running clock, when etcd took a write last
+	trail trail
 
 	saveAt int
 	saving sync.WaitGroup
@@ -88,13 +93,16 @@ func (s *Store) write(ctx context.Context, ops ...clientv3.Op) error {
 	ops = append(ops, clientv3.OpPut(s.kv.prefix+headKey, ""))
 	mod, err := s.kv.write(ctx, at{headKey: s.head}, ops...)
 	if err == nil {
-		s.head = mod
+		s.head, s.wrote = mod, running()
 	}
 	return err
 }
 
 // mark notes what an error leaves in doubt, or ends.
 func (s *Store) mark(err error) error {
+	if err != nil {
+		s.wrote = 0
+	}
 	var o overtaken
 	switch {
 	case err == nil:

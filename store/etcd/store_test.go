@@ -166,7 +166,7 @@ func TestPages(t *testing.T) {
 	standby := open(t, client, 0)
 	follow := func(want []engine.Record) {
 		t.Helper()
-		if err := standby.Follow(t.Context()); err != nil {
+		if _, err := standby.Follow(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, all(t, standby)); d != "" {
@@ -211,7 +211,11 @@ func TestLead(t *testing.T) {
 	s, standby := open(t, client, etcdtest.Lead(t, client, prefix)), open(t, client, 0)
 	commit(t, s, meta(1), engine.Node{Name: "n1"})
 	refused(t, standby.Commit(t.Context(), []engine.Record{meta(2)}), core.StoreFailed, "does not lead")
-	if err := standby.Lead(t.Context(), etcdtest.Lead(t, client, prefix)); err != nil {
+	if _, err := client.Delete(t.Context(), prefix+"leader"); err != nil {
+		t.Fatal(err)
+	}
+	lease := win(t, etcd.Candidate{Client: client, Prefix: prefix, Name: "b", Time: 2 * time.Second})
+	if err := standby.Lead(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
 	if head := standby.Head(); head.Revision != 1 {
