@@ -32,13 +32,16 @@ const (
 	LogConfigBefore = "config_before" // that of the one it replaced
 	LogPolicyBefore = "policy_before" // hash of the policy that LogPolicy's replaced
 
+	LogServer  = "server" // its name among several
 	LogSocket  = "socket"
 	LogStack   = "stack"
 	LogStream  = "stream" // of a plugin: stdout or stderr
+	LogTerm    = "term"   // of the server that leads: etcd's revision that made its key
 	LogTook    = "took"
 	LogUID     = "uid"
 	LogVerb    = "verb" // of an operator, or of a call to a driver or a scheduler
 	LogVersion = "version"
-	LogWait    = "wait" // until the next try
-	LogWhy     = "why"  // in words
+	LogWait    = "wait"    // until the next try
+	LogWhy     = "why"     // in words
+	LogWitness = "witness" // revision of the store for which a standby vouches; 0: none does
 )

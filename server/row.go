@@ -28,6 +28,7 @@ type Status struct {
 	Failure    string         `json:"failure,omitempty"`
 	Lost       string         `json:"witness_lost,omitempty"` // why, with the remedy
 	Policy     string         `json:"policy"`
+	Servers    *ServersRow    `json:"servers,omitempty"`
 	Refused    *Refusal       `json:"reload_refused,omitempty"`
 	Shadow     *ShadowRow     `json:"shadow,omitempty"`
 	Observed   *ObservedRow   `json:"observed,omitempty"`
@@ -43,6 +44,18 @@ type Status struct {
 	Pools      []PoolRow      `json:"pools"`
 	Expiry     time.Time      `json:"certificate_ends,omitzero"`
 	Ending     *Ending        `json:"node_certificates_ending,omitempty"` // soon, of nodes that are connected, or of late
+}
+
+// ServersRow is what one of several servers knows of them.
+type ServersRow struct {
+	Name   string    `json:"name"`             // of the one that answers
+	Leads  bool      `json:"leads"`            // it does
+	Leader string    `json:"leader,omitempty"` // empty: none leads
+	At     string    `json:"at,omitempty"`     // where the leader listens
+	Since  time.Time `json:"since,omitzero"`   // when it began to lead
+	Age    string    `json:"age,omitempty"`    // how old the answer of a standby is
+	Warm   bool      `json:"warm"`             // a standby that can lead without waiting for nodes
+	Fault  string    `json:"fault,omitempty"`  // why etcd does not answer
 }
 
 // ShadowRow is a policy that decides beside the one in force, and what it has seen, in numbers: which jobs they are is for operators only.

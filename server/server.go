@@ -28,6 +28,7 @@ type Needs struct {
 	At         map[string]string               // by label, the nodes where the halves of other schedulers run
 	Own        []string                        // labels in Schedulers of whose jobs each node tells its own
 	Witness    core.Head                       // the highest head known from outside the store
+	Following  func() Following                // what a standby follows; nil: this server leads
 	LeaveDown  bool                            // a store without a witness waits for no node that its schedulers call down
 	Log        *slog.Logger
 	Audit      *slog.Logger          // nil: its lines stand in Log, with the key audit
@@ -143,6 +144,9 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 	s.policy.Store(&decider{needs.Policy, needs.Config.System, needs.Config.Policy})
 	s.names.Store(nameAll(needs.Config.Nodes))
 	s.newObserver()
+	if needs.Following != nil {
+		return s, nil
+	}
 	if err := s.load(ctx, needs.Witness); err != nil {
 		return nil, err
 	}
@@ -156,6 +160,11 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = ctx
 	s.mu.Unlock()
+	if s.needs.Following != nil {
+		s.read(ctx)
+		close(s.done)
+		return nil
+	}
 	for name, sched := range s.schedulers {
 		s.beside.Go(func() { s.watch(ctx, name, sched) })
 		s.beside.Go(func() { s.reportAll(ctx, name, sched) })

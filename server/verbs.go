@@ -33,9 +33,11 @@ type Verbs struct {
 	Shown      func() map[string]time.Time // when the certificates of the nodes that are connected end; nil: they have none
 	Refused    func() *Refusal             // the last reload, where it was refused; nil: none is
 	Shadow     func() *ShadowRow           // the policy that decides beside the one in force; nil: none does
+	Election   func() *ServersRow          // of several servers; nil: there is one
 	Lost       func() string               // why the store's witness is lost, with the remedy; nil: there is none
 	Read       map[string]listener.Handler // further verbs, for all
-	More       map[string]listener.Handler // and for those who may write
+	Local      map[string]listener.Handler // and for those who may write, on any server
+	More       map[string]listener.Handler // on the one that leads
 }
 
 // JobArgs name a job, or a reservation by its serial.
@@ -93,7 +95,13 @@ func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (a
 	if read := d.Read[req.Verb]; read != nil {
 		return read(ctx, peer, req)
 	}
-	write := d.More[req.Verb]
+	write := d.Local[req.Verb]
+	if write == nil {
+		if err := d.Server.standby(req.Verb); err != nil {
+			return nil, err
+		}
+		write = d.More[req.Verb]
+	}
 	switch req.Verb {
 	case "forget", "drain", "resume", "recover", "accept":
 		write = d.write
@@ -160,6 +168,9 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 	if d.Shadow != nil {
 		s.Shadow = d.Shadow()
 	}
+	if d.Election != nil {
+		s.Servers = d.Election()
+	}
 	s.Observed = d.Server.Observed()
 	if d.Lost != nil {
 		s.Lost = d.Lost()
@@ -189,7 +200,9 @@ func (d *Verbs) status(ctx context.Context) (any, error) {
 			s.Blind = append(s.Blind, why)
 		}
 	}
-	s.Silent = slices.DeleteFunc(d.Server.Silent(), func(one Silent) bool { return f.Blind[one.Scheduler] != "" })
+	if d.Server.needs.Following == nil {
+		s.Silent = slices.DeleteFunc(d.Server.Silent(), func(one Silent) bool { return f.Blind[one.Scheduler] != "" })
+	}
 	for state, n := range f.Reservations {
 		s.Live[state.String()] = n
 	}

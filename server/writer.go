@@ -61,11 +61,7 @@ func (s *Server) insist(ctx context.Context, w work) error {
 func (s *Server) load(ctx context.Context, witness core.Head) error {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Commit)
 	defer cancel()
-	var records []engine.Record
-	err := s.needs.Store.Load(ctx, func(r engine.Record) error {
-		records = append(records, r)
-		return nil
-	})
+	records, err := s.records(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,6 +76,14 @@ func (s *Server) load(ctx context.Context, witness core.Head) error {
 	s.machine, s.alloc, s.head = m, alloc, m.Head()
 	s.annotateAgain()
 	return nil
+}
+
+func (s *Server) records(ctx context.Context) (all []engine.Record, err error) {
+	err = s.needs.Store.Load(ctx, func(r engine.Record) error {
+		all = append(all, r)
+		return nil
+	})
+	return all, err
 }
 
 // newID is 128 random bits, for a store that is new.

@@ -121,14 +121,7 @@ type Start struct {
 // New builds the machine from a store's records and begins an incarnation. What it returns must be committed before
 // Step. A store that is new, or that the witness does not vouch for, grants nothing until every node of cfg has reported.
 func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Moment) (*Machine, []Record) {
-	m := &Machine{
-		alloc: alloc, now: now,
-		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
-		watches: map[string]*watch{}, quotas: map[tally]*use{}, issuers: map[string]bool{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]grave{},
-		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, awaited: map[string]bool{},
-		twins: map[string]*node{},
-	}
-	m.configure(cfg)
+	m := empty(cfg, alloc, now)
 	m.load(records)
 	if m.meta.Head.Store == "" {
 		m.meta.Head, m.meta.New = core.Head{Store: start.ID}, true
@@ -143,6 +136,27 @@ func New(cfg Config, alloc Allocator, records []Record, start Start, now core.Mo
 	out := m.records
 	m.records, m.actions, m.untold = nil, nil, m.actions
 	return m, out
+}
+
+// Follow builds a machine from the records of another's store, to be looked at. It must not Step.
+func Follow(cfg Config, alloc Allocator, records []Record, now core.Moment) *Machine {
+	m := empty(cfg, alloc, now)
+	m.load(records)
+	m.await()
+	m.records, m.actions = nil, nil
+	return m
+}
+
+func empty(cfg Config, alloc Allocator, now core.Moment) *Machine {
+	m := &Machine{
+		alloc: alloc, now: now,
+		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
+		watches: map[string]*watch{}, quotas: map[tally]*use{}, issuers: map[string]bool{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]grave{},
+		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, awaited: map[string]bool{},
+		twins: map[string]*node{},
+	}
+	m.configure(cfg)
+	return m
 }
 
 // Step takes what happened. The records must be committed, together with Seal's, before any of the actions is done.
