@@ -101,6 +101,7 @@ type Agent struct {
 	bypasses  atomic.Uint64                 // uses that the audit has told of
 	waiting   atomic.Int32                  // hooks that wait for the server
 	ended     atomic.Bool                   // the server has still to learn that a job ended here
+	news      atomic.Bool                   // of a server that leads now
 	hurry     chan struct{}                 // holds one: another hook waits, or another job has ended
 	held      map[node.Keeper]bool          // whose end is awaited
 	watching  bool                          // the writer's: watchKeepers runs

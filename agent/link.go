@@ -33,7 +33,7 @@ func (a *Agent) link(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if a.now().Uptime-began > a.limits.RetryMost {
+		if a.now().Uptime-began > a.limits.RetryMost || a.news.Swap(false) {
 			wait = a.limits.Retry
 		}
 		rest := wait/2 + rand.N(wait)
@@ -61,6 +61,9 @@ func (a *Agent) between(ctx context.Context, began, d time.Duration, away bool) 
 		if a.waiting.Load() > 0 || away && a.ended.Load() {
 			until = min(until, max(hurried, a.now().Uptime+rand.N(soon)))
 		}
+		if a.news.Load() {
+			until = min(until, a.now().Uptime+rand.N(soon/4))
+		}
 		timer.Reset(max(0, until-a.now().Uptime))
 		select {
 		case <-timer.C:
@@ -77,6 +80,12 @@ func (a *Agent) hooked() (over func()) {
 	a.waiting.Add(1)
 	a.wake()
 	return func() { a.waiting.Add(-1) }
+}
+
+// Hurry ends the pause before the server is tried again: there is one that leads now.
+func (a *Agent) Hurry() {
+	a.news.Store(true)
+	a.wake()
 }
 
 // wake has the pause looked at again.

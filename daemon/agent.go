@@ -202,6 +202,7 @@ func (d *agentDaemon) start(t *tasks) error {
 	t.run(func(ctx context.Context) { _ = d.agent.Run(ctx) })
 	t.run(d.adapters.Run)
 	t.run(func(ctx context.Context) { d.link.Keep(ctx, d.Log) })
+	t.run(func(ctx context.Context) { d.link.Follow(ctx, d.agent.Hurry) })
 	t.run(func(ctx context.Context) {
 		warnExpiry(ctx, d.Log, "this node's", d.live.Expiry,
 			"renew it with `weft tls node NAME` where the site's authority is and bring the two files here, which needs no restart")

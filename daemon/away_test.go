@@ -51,7 +51,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		way, err := connection.NewLink(s.address, certs)
+		way, err := connection.NewLink([]string{s.address}, certs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,60 +21,85 @@ import (
 	"github.com/weft-hpc/weft/rpc"
 )
 
-// Link is an agent's one connection to the server. A reload may move it to another address.
+// Link is an agent's connection to the server, or to the one of several that leads. A reload may move it.
 type Link struct {
 	certs *identity.Source
 	dial  func(address string) (*grpc.ClientConn, error)
 
-	mu      sync.Mutex
-	address string
-	ends    time.Time // of the certificate that was in the files when it was connected
-	conn    *grpc.ClientConn
-	to      core.Authority
-	hurry   time.Time // before which the connection's pause is not ended once more
+	mu        sync.Mutex
+	addresses []string
+	at        int       // of these
+	ends      time.Time // of the certificate that was in the files when it was connected
+	conn      *grpc.ClientConn
+	to        core.Authority
+	hurry     time.Time     // before which the connection's pause is not ended once more
+	seen      core.Head     // the newest that a server has shown
+	news      chan struct{} // closed when there is another connection, or a session
 }
 
-func NewLink(address string, certs *identity.Source) (*Link, error) {
+func NewLink(addresses []string, certs *identity.Source) (*Link, error) {
 	l := &Link{certs: certs}
-	l.dial = func(address string) (*grpc.ClientConn, error) {
-		l.ends = certs.Expiry() // before the handshake: what is renewed meanwhile is noticed later
-		return Dial(address, certs)
-	}
-	return l, l.Move(address)
+	l.dial = func(address string) (*grpc.ClientConn, error) { return Dial(address, certs) }
+	return l, l.Move(addresses)
 }
 
-// Move connects to an address. What was asked at the one before ends as if that server had gone away.
-func (l *Link) Move(address string) error {
+// Move connects to one of some addresses. What was asked at the one before ends as if that server had gone away.
+func (l *Link) Move(addresses []string) error {
+	if len(addresses) == 0 {
+		return core.Errorf(core.BadConfig, "agent: server: it is missing").
+			WithRemedy(`add server = "HOST:PORT" to the agent block of config.hcl, or servers = ["HOST:PORT", …]`)
+	}
+	for _, a := range addresses {
+		if _, _, err := net.SplitHostPort(a); err != nil {
+			return core.Errorf(core.BadConfig, "agent: server %s: %w", a, err)
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.move(address)
+	l.addresses = slices.Clone(addresses)
+	return l.move(0)
 }
 
 // move connects to an address. Its caller holds the lock.
-func (l *Link) move(address string) error {
-	conn, err := l.dial(address)
+func (l *Link) move(at int) error {
+	if l.certs != nil {
+		l.ends = l.certs.Expiry() // before the handshake: what is renewed meanwhile is noticed later
+	}
+	conn, err := l.dial(l.addresses[at])
 	if err != nil {
 		return err
 	}
+	return l.use(at, conn)
+}
+
+// use replaces the connection. Its caller holds the lock.
+func (l *Link) use(at int, conn *grpc.ClientConn) error {
 	before := l.conn
-	l.address = address
-	l.conn, l.to = conn, rpc.NewAuthority(conn)
+	l.at, l.conn, l.to = at, conn, rpc.NewAuthority(conn)
+	l.wake()
 	if before != nil {
 		return before.Close()
 	}
 	return nil
 }
 
+// wake has waiting hooks ask at once. Its caller holds the lock.
+func (l *Link) wake() {
+	if l.news != nil {
+		close(l.news)
+	}
+	l.news = make(chan struct{})
+}
+
 // Renew connects anew when this node's certificate was renewed: the server knows a certificate by the handshake alone, and that of this
 // connection may end.
 func (l *Link) Renew() (renewed bool, err error) {
 	l.mu.Lock()
-	address, ends := l.address, l.ends
-	l.mu.Unlock()
-	if now := l.certs.Expiry(); now.Equal(ends) {
+	defer l.mu.Unlock()
+	if now := l.certs.Expiry(); now.Equal(l.ends) {
 		return false, nil
 	}
-	return true, l.Move(address)
+	return true, l.move(l.at)
 }
 
 // renewal is the pause between two looks at whether this node's certificate was renewed.
@@ -103,10 +129,10 @@ func (l *Link) Close() error {
 	return l.conn.Close()
 }
 
-func (l *Link) now() core.Authority {
+func (l *Link) now() (core.Authority, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.to
+	return l.to, l.news
 }
 
 // How long a hook pauses before it asks a server again that is away: from the least to the most, and half of that more at random, since all nodes of a job
@@ -121,12 +147,12 @@ const (
 // Reserve implements core.Authority. A server that is away, or that has not heard of this node yet, is asked again for as long as the hook waits.
 func (l *Link) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
 	for wait := awayLeast; ; wait = min(2*wait, awayMost) {
-		to := l.now()
+		to, news := l.now()
 		g, err := to.Reserve(ctx, node, ask, peer)
 		if err == nil || ctx.Err() != nil {
 			return g, err
 		}
-		if to != l.now() {
+		if now, _ := l.now(); to != now {
 			err = core.Errorf(core.ServerAway, "server: the agent connected anew meanwhile: %w", err)
 		}
 		r := core.AsError(err).Reason
@@ -143,7 +169,11 @@ func (l *Link) Reserve(ctx context.Context, node string, ask core.Intent, peer c
 				return g, err
 			}
 		}
-		if !poll.Pause(ctx, pause) {
+		select {
+		case <-time.After(pause):
+		case <-news:
+			wait = awayLeast
+		case <-ctx.Done():
 			return g, err
 		}
 	}
@@ -167,35 +197,70 @@ func (l *Link) anew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conn.GetState() == connectivity.TransientFailure {
-		_ = l.move(l.address)
+		_ = l.move(l.at)
 	}
 }
 
 // Attend implements core.Authority. The agent's pauses decide when the server is tried: those of the connection, which
-// an outage makes as long, would come on top.
+// an outage makes as long, would come on top. Of several servers the next one is tried then.
 func (l *Link) Attend(ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders)) error {
-	l.connect(ctx)
-	return l.now().Attend(ctx, node, first, next, told)
-}
-
-// connect ends the connection's pause and gives it a moment.
-func (l *Link) connect(ctx context.Context) {
 	l.anew()
 	l.mu.Lock()
-	conn := l.conn
+	conn, to, several := l.conn, l.to, len(l.addresses) > 1
 	l.mu.Unlock()
+	l.note(first.Seen)
+	if !connected(ctx, conn) && several {
+		l.next(conn)
+		return core.Errorf(core.ServerAway, "server %s: it does not answer", conn.CanonicalTarget())
+	}
+	begun := sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.wake()
+	})
+	err := to.Attend(ctx, node, first, next, func(o core.Orders) {
+		begun()
+		l.note(o.Head)
+		told(o)
+	})
+	if several && core.ReasonOf(err) == core.ServerAway {
+		l.next(conn)
+	}
+	return err
+}
+
+// note keeps the newest head.
+func (l *Link) note(h core.Head) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.Store != "" && (h.Store != l.seen.Store || h.Epoch > l.seen.Epoch) {
+		l.seen = h
+	}
+}
+
+// next goes on to the next server, unless conn was replaced meanwhile.
+func (l *Link) next(conn *grpc.ClientConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == conn {
+		_ = l.move((l.at + 1) % len(l.addresses))
+	}
+}
+
+// connected ends the connection's pause, gives it a moment, and reports whether it is there.
+func connected(ctx context.Context, conn *grpc.ClientConn) bool {
 	ctx, cancel := context.WithTimeout(ctx, awayConn/2)
 	defer cancel()
 	conn.Connect()
-	for s := conn.GetState(); s != connectivity.Ready && conn.WaitForStateChange(ctx, s); s = conn.GetState() {
+	s := conn.GetState()
+	for s != connectivity.Ready && conn.WaitForStateChange(ctx, s) {
+		s = conn.GetState()
 	}
+	return s == connectivity.Ready
 }
 
-// Dial makes the one connection to the server. It connects by itself, with pauses that grow and jitter.
+// Dial makes a connection to a server. It connects by itself, with pauses that grow and jitter.
 func Dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
-	if address == "" {
-		return nil, core.Errorf(core.BadConfig, "agent: server: it is missing").WithRemedy(`add server = "HOST:PORT" to the agent block of config.hcl`)
-	}
 	hostname, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, core.Errorf(core.BadConfig, "agent: server %s: %w", address, err)

@@ -70,7 +70,7 @@ func patient(t *testing.T, dialer func(context.Context, string) (net.Conn, error
 			grpc.WithContextDialer(dialer),
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}}))
 	}}
-	if err := l.Move("server"); err != nil {
+	if err := l.Move([]string{"server:1"}); err != nil {
 		t.Fatal(err)
 	}
 	return l

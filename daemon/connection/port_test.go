@@ -166,7 +166,7 @@ func TestTheServerSeesWhenANodesCertificateEnds(t *testing.T) {
 		}
 	}
 	issue(time.Now().Add(-390 * 24 * time.Hour))
-	way, err := NewLink(p.address, p.source(t, "n1"))
+	way, err := NewLink([]string{p.address}, p.source(t, "n1"))
 	if err != nil {
 		t.Fatal(err)
 	}
