@@ -77,7 +77,8 @@ func (l *loader) server(attr *hclsyntax.Attribute, what string, c *Config) {
 // servers reads the addresses of several.
 func (l *loader) servers(attr *hclsyntax.Attribute, what string, c *Config) {
 	if c.Agent.Servers != nil {
-		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": `server` is given as well", "Name all servers here, and take out `server`."))
+		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": `server` is given as well",
+			"Name all servers here, and take out `server`."))
 		return
 	}
 	c.Agent.Servers = l.several(attr, what, maxServers, l.hostPort)
@@ -93,7 +94,8 @@ func (l *loader) several(
 	items, findings := l.file.Items(attr.Expr, what)
 	l.add(findings...)
 	if findings == nil && (len(items) == 0 || len(items) > most) {
-		l.add(l.file.At(hclfile.Error, attr.Expr.Range(), fmt.Sprintf("%s: it has %d entries, and takes 1 to %d", what, len(items), most), ""))
+		l.add(l.file.At(hclfile.Error, attr.Expr.Range(),
+			fmt.Sprintf("%s: it has %d entries, and takes 1 to %d", what, len(items), most), ""))
 	}
 	for _, item := range items {
 		remedy, ok := right(item.Text)

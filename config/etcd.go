@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -25,6 +26,8 @@ const (
 	DefaultLease  = 5 * time.Second
 	MinLease      = 2 * time.Second // etcd grants none shorter with its own defaults: 1.5 election timeouts
 	MaxLease      = time.Minute
+
+	maxPrefix = 256
 )
 
 var serverBlocks = map[string]hclfile.BlockShape{"etcd": {Once: true}}
@@ -38,7 +41,8 @@ func (l *loader) shared(server *hclsyntax.Block) {
 		c := &l.config.Server
 		for _, name := range []string{"store", "witness"} {
 			if attr := server.Body.Attributes[name]; attr != nil {
-				l.add(l.file.At(hclfile.Error, attr.Expr.Range(), "server: "+name+": it is the file of a server without `etcd`",
+				l.add(l.file.At(hclfile.Error, attr.Expr.Range(),
+					"server: "+name+": it is the file of a server without `etcd`",
 					"Take out one of both. `weft store copy` moves a store."))
 			}
 		}
@@ -50,7 +54,8 @@ func (l *loader) shared(server *hclsyntax.Block) {
 func (l *loader) etcd(body *hclsyntax.Body) *Etcd {
 	e := &Etcd{Prefix: DefaultPrefix, Lease: DefaultLease}
 	shape := hclfile.Shape{
-		Where: "etcd", Attributes: []string{"endpoints", "prefix", "lease", "tls", "user", "password_file"}, Required: []string{"endpoints"},
+		Where: "etcd", Required: []string{"endpoints"},
+		Attributes: []string{"endpoints", "prefix", "lease", "tls", "user", "password_file"},
 	}
 	l.add(l.file.Check(body, shape)...)
 	read := func(name string, f func(attr *hclsyntax.Attribute, what string)) {
@@ -63,8 +68,10 @@ func (l *loader) etcd(body *hclsyntax.Body) *Etcd {
 		l.alike(attr, what, e.Endpoints)
 	})
 	read("prefix", func(attr *hclsyntax.Attribute, what string) {
-		if l.word(attr, what, &e.Prefix); !strings.HasPrefix(e.Prefix, "/") || !strings.HasSuffix(e.Prefix, "/") || len(e.Prefix) > 256 {
-			l.add(l.file.At(hclfile.Error, attr.Expr.Range(), what+": it begins and ends with a slash, and has at most 256 bytes",
+		l.word(attr, what, &e.Prefix)
+		if !strings.HasPrefix(e.Prefix, "/") || !strings.HasSuffix(e.Prefix, "/") || len(e.Prefix) > maxPrefix {
+			l.add(l.file.At(hclfile.Error, attr.Expr.Range(),
+				fmt.Sprintf("%s: it begins and ends with a slash, and has at most %d bytes", what, maxPrefix),
 				`Write it as "/weft/" or "/weft/tioga/": each system has one of its own.`))
 		}
 	})
@@ -94,7 +101,8 @@ func endpoint(text string) (remedy string, ok bool) {
 	case u.Scheme == "unix":
 		return remedy, true
 	}
-	return remedy, (u.Scheme == "http" || u.Scheme == "https") && u.Port() != "" && u.Hostname() != "" && strings.Trim(u.Path, "/") == ""
+	web := u.Scheme == "http" || u.Scheme == "https"
+	return remedy, web && u.Port() != "" && u.Hostname() != "" && strings.Trim(u.Path, "/") == ""
 }
 
 // alike refuses a list of several kinds, of which the client would take the first for all. It warns where all that
@@ -115,7 +123,7 @@ func (l *loader) alike(attr *hclsyntax.Attribute, what string, endpoints []strin
 		clear = clear || u.Scheme == "http" && host != "localhost" && host != "::1" && !strings.HasPrefix(host, "127.")
 	}
 	if clear {
-		l.add(l.file.At(hclfile.Warning, attr.Expr.Range(), what+": without TLS, whoever is on the network can give away every VNI",
-			"Use https:// and `tls`."))
+		l.add(l.file.At(hclfile.Warning, attr.Expr.Range(),
+			what+": without TLS, every host on the network can read and change the store", "Use https:// and `tls`."))
 	}
 }

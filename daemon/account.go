@@ -20,12 +20,12 @@ type account string
 // maxAccount bounds the file, in bytes: every list in it is bounded.
 const maxAccount = 64 << 20
 
-// accountOf is where the account of a store is kept; nil: a store in memory has none.
-func accountOf(store string) server.Kept {
-	if store == config.MemoryStore {
+// accountOf is where the account of a store is kept; nil: a store without a file has none.
+func accountOf(c config.Server) server.Kept {
+	if !c.OneFile() {
 		return nil
 	}
-	return account(strings.TrimSuffix(store, filepath.Ext(store)) + ".observe.json")
+	return account(strings.TrimSuffix(c.Store, filepath.Ext(c.Store)) + ".observe.json")
 }
 
 func (a account) Load() (s observe.State, err error) {

@@ -15,11 +15,11 @@ import (
 
 // TestTheFileOfTheAccount is next to the store, for root alone, and gives back what it was given.
 func TestTheFileOfTheAccount(t *testing.T) {
-	if accountOf(config.MemoryStore) != nil {
+	if accountOf(config.Server{Store: config.MemoryStore}) != nil {
 		t.Error("a store in memory has a file")
 	}
 	dir := t.TempDir()
-	kept := accountOf(filepath.Join(dir, "weft.db"))
+	kept := accountOf(config.Server{Store: filepath.Join(dir, "weft.db")})
 	if s, err := kept.Load(); err != nil || !s.Since.IsZero() {
 		t.Errorf("before the first save: %+v, %v", s, err)
 	}

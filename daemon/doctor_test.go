@@ -40,11 +40,11 @@ func TestDoctorOfManyTwinsFitsIntoAReply(t *testing.T) {
 // No node sees the configuration of a scheduler whose own server asks Weft's.
 func TestTheServersDoctorAsksSchedulers(t *testing.T) {
 	d := &serverDaemon{hooks: &adapters.Server{}}
-	if !slices.ContainsFunc(d.checks(), func(c core.Checker) bool { return c == core.Checker(d.hooks) }) {
+	if !slices.ContainsFunc(d.checks(nil), func(c core.Checker) bool { return c == core.Checker(d.hooks) }) {
 		t.Error("it does not")
 	}
 	d.hooks = nil
-	if n := len(d.checks()); n != 3 {
+	if n := len(d.checks(nil)); n != 3 {
 		t.Errorf("%d checks without hooks beside the server", n)
 	}
 }

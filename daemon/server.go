@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-hpc/weft/config"
@@ -12,12 +14,14 @@ import (
 	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/daemon/adapters"
 	"github.com/weft-hpc/weft/daemon/connection"
+	"github.com/weft-hpc/weft/daemon/election"
 	"github.com/weft-hpc/weft/daemon/plugin"
 	"github.com/weft-hpc/weft/daemon/reload"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/daemon/shadow"
 	"github.com/weft-hpc/weft/hclfile"
 	"github.com/weft-hpc/weft/history"
+	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/listener"
 	"github.com/weft-hpc/weft/host"
 	"github.com/weft-hpc/weft/metrics"
@@ -34,15 +38,27 @@ type serverDaemon struct {
 	site    *settings.Site
 	store   engine.Store
 	witness vigil
-	newest  core.Head // of the store, as its witness says
+	newest  core.Head          // of the store, as its witness says
+	several *election.Election // nil: this server is the only one
+	now     atomic.Pointer[serving]
 	past    server.History
 	refused []server.Refused // of the last day
 	halves  halves
 	bounds  *connection.Bounds
 	page    *metrics.Server
-	srv     *server.Server
-	shadow  *shadow.Policy
+	shadow  *shadow.Policy   // nil on a standby
 	hooks   *adapters.Server // nil: no scheduler's hooks run here
+
+	turn    sync.Mutex // held by a reload, and where a standby becomes the leader
+	take    accept     // a reload's site
+	standby func()     // ends the standby's server
+}
+
+// serving is the server that answers: that of a standby, and later that of a leader.
+type serving struct {
+	*server.Server
+	verbs *server.Verbs
+	leads bool
 }
 
 // Server runs the server of a site until ctx ends. Everything that can fail at the start fails before Ready.
@@ -58,25 +74,36 @@ func Server(ctx context.Context, site *settings.Site, o Options) (err error) {
 		return core.Errorf(core.BadConfig, "server: socket: %w", err)
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	if err := d.openRecords(); err != nil {
+	if err := d.openRecords(ctx); err != nil {
 		return err
 	}
 	if err := d.openParts(ctx, config.OfServer, d.folder, d.config.Audit, site); err != nil {
 		return err
 	}
-	if err := d.makeServer(ctx); err != nil {
+	d.makePage()
+	d.live.Accept, d.live.Taken = d.accept, func() []string { return d.reloaded(ctx) }
+	if d.several != nil {
+		err = d.follow(ctx)
+	} else {
+		err = d.makeServer(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	return d.serve(ctx, d.start, func(ctx context.Context) error { return d.srv.Look(ctx, func(*engine.Machine) {}) })
+	return d.serve(ctx, d.start, func(ctx context.Context) error { return d.now.Load().Look(ctx, func(*engine.Machine) {}) })
 }
 
 // openRecords opens the store, and the history where config.hcl names one.
-func (d *serverDaemon) openRecords() (err error) {
+func (d *serverDaemon) openRecords(ctx context.Context) (err error) {
 	d.witness = vigil{path: d.config.Witness, log: d.Log}
-	if d.store, d.newest, err = openStore(d.config.Store, &d.witness); err != nil {
+	if d.config.Etcd != nil {
+		err = d.openElection(ctx)
+	} else if d.store, d.newest, err = openStore(d.config.Store, &d.witness); err == nil {
+		d.later(d.store.Close)
+	}
+	if err != nil {
 		return err
 	}
-	d.later(d.store.Close)
 	if d.config.History == "" {
 		return nil
 	}
@@ -96,36 +123,59 @@ func (d *serverDaemon) openRecords() (err error) {
 	return nil
 }
 
-// makeServer makes the server, with the adapters and pages around it.
-func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
-	if d.halves, err = schedulers(ctx, d.site, d.plugins, &d.live.Blocks); err != nil {
-		return err
-	}
+func (d *serverDaemon) makePage() {
 	d.bounds = connection.NewBounds(d.Log)
 	d.page = metrics.NewServer(metrics.ServerOptions{
 		Process: d.process(), Schedulers: d.site.Engine.Schedulers, Sizes: d.live.Sizes, Store: figures(d.store),
-		Observed: func() map[string]int { return d.srv.Observed().Counts() },
+		Observed: func() map[string]int { return d.now.Load().Observed().Counts() },
 		Refused:  func() bool { return d.live.Refused() != nil }, NodeExpiry: d.bounds.FirstExpiry,
 	})
-	d.srv, err = server.New(ctx, server.Needs{
-		Store: d.store, Witness: d.newest, Config: d.site.Engine, Policy: d.site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
-		Refused: d.refused, Kept: accountOf(d.config.Store), Sizes: d.site.Sizes,
-		LeaveDown: d.config.Unwitnessed == config.UnwitnessedScheduler, Schedulers: d.halves.here, At: d.halves.at, Own: d.halves.own, Meter: d.page, Allocator: d.site.Allocator,
-	})
+}
+
+// needs are those of every server.
+func (d *serverDaemon) needs(site *settings.Site) server.Needs {
+	return server.Needs{
+		Store: d.store, Config: site.Engine, Policy: site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
+		Refused: d.refused, Sizes: site.Sizes, Meter: d.page, Allocator: site.Allocator,
+	}
+}
+
+// makeServer makes the server that leads, with the adapters and pages around it.
+func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
+	site := d.live.Site()
+	if d.halves, err = schedulers(ctx, site, d.plugins, &d.live.Blocks); err != nil {
+		return err
+	}
+	needs := d.needs(site)
+	needs.Witness, needs.Kept, needs.LeaveDown = d.newest, accountOf(d.config), d.config.Unwitnessed == config.UnwitnessedScheduler
+	needs.Schedulers, needs.At, needs.Own = d.halves.here, d.halves.at, d.halves.own
+	srv, err := server.New(ctx, needs)
 	if err != nil {
 		return err
 	}
-	d.page.Watch(d.srv)
-	d.live.Accept = acceptor(d.srv)
-	d.shadow = &shadow.Policy{Server: d.srv, Site: d.live.Site, Log: d.Log, Audit: d.audit.Logger}
+	d.shadow = &shadow.Policy{Server: srv, Site: d.live.Site, Log: d.Log, Audit: d.audit.Logger}
 	d.later(d.shadow.Close)
-	d.hooks, err = adapters.NewServer(ctx, d.srv, d.site, d.plugins, d.folder, d.live, d.Log)
-	d.live.Taken = func() []string { return d.reloaded(ctx) }
-	return err
+	if d.hooks, err = adapters.NewServer(ctx, srv, site, d.plugins, d.folder, d.live, d.Log); err != nil {
+		return err
+	}
+	d.take = acceptor(srv)
+	d.answerWith(srv, true)
+	return nil
+}
+
+// answerWith has a server answer from now on.
+func (d *serverDaemon) answerWith(srv *server.Server, leads bool) {
+	d.page.Watch(srv)
+	d.now.Store(&serving{srv, d.verbs(srv), leads})
 }
 
 // reloaded hands a reload that is in force on, and gives what else it changed.
 func (d *serverDaemon) reloaded(ctx context.Context) []string {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	if d.shadow == nil {
+		return nil
+	}
 	changed := d.shadow.Reloaded()
 	if d.hooks != nil {
 		if err := d.hooks.Update(ctx); err != nil {
@@ -136,21 +186,28 @@ func (d *serverDaemon) reloaded(ctx context.Context) []string {
 }
 
 // verbs are what operators may ask of the server.
-func (d *serverDaemon) verbs() *server.Verbs {
-	return &server.Verbs{
-		Server: d.srv, AdminGroup: d.config.AdminGroup, Member: d.Member, Version: d.Version, Sizes: d.live.Sizes, Expiry: d.live.Expiry,
-		Refused: d.live.Refused, Shown: d.bounds.Shown, Shadow: d.shadow.Row, Lost: d.witness.why,
+func (d *serverDaemon) verbs(srv *server.Server) *server.Verbs {
+	v := &server.Verbs{
+		Server: srv, AdminGroup: d.config.AdminGroup, Member: d.Member, Version: d.Version, Sizes: d.live.Sizes, Expiry: d.live.Expiry,
+		Refused: d.live.Refused, Shown: d.bounds.Shown, Lost: d.witness.why,
 		Read: map[string]listener.Handler{plugin.VerbList: plugin.List(d.plugins)},
-		More: map[string]listener.Handler{
-			VerbDoctor:  doctor(d.checks()...),
-			reload.Verb: d.live.Answer, shadow.Verb: d.shadow.Answer, plugin.VerbRestart: plugin.Restart(d.plugins, d.audit.Logger),
+		Local: map[string]listener.Handler{
+			VerbDoctor: doctor(d.checks(srv)...), reload.Verb: d.live.Answer, plugin.VerbRestart: plugin.Restart(d.plugins, d.audit.Logger),
 		},
 	}
+	if d.several != nil {
+		v.Election = d.election
+	}
+	if d.shadow != nil {
+		v.Shadow = d.shadow.Row
+		v.More = map[string]listener.Handler{shadow.Verb: d.shadow.Answer}
+	}
+	return v
 }
 
 // checks are what `weft doctor` asks on the server's host.
-func (d *serverDaemon) checks() []core.Checker {
-	all := []core.Checker{settings.Files{Site: d.live.Site, Of: config.OfServer}, &d.witness, d.srv}
+func (d *serverDaemon) checks(srv *server.Server) []core.Checker {
+	all := []core.Checker{settings.Files{Site: d.live.Site, Of: config.OfServer}, &d.witness, srv}
 	if d.hooks != nil {
 		all = append(all, d.hooks)
 	}
@@ -169,6 +226,18 @@ func (d *serverDaemon) start(t *tasks) error {
 	if err := d.serveMetrics(t, d.config.Metrics, d.page); err != nil {
 		return err
 	}
+	d.answer(t, operators, listener.Users(), func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+		return d.now.Load().verbs.Handle(ctx, peer, req)
+	})
+	if d.several != nil {
+		t.need(func(ctx context.Context) error { return d.succeed(ctx, t) })
+		return nil
+	}
+	return d.work(t)
+}
+
+// work begins the tasks of a server that leads.
+func (d *serverDaemon) work(t *tasks) error {
 	if d.hooks != nil {
 		// The socket is root's alone, so that no user can keep a hook waiting for which a scheduler's server waits.
 		ln, err := d.socket(d.hooks.Socket(), 0o600)
@@ -178,8 +247,7 @@ func (d *serverDaemon) start(t *tasks) error {
 		d.answer(t, ln, listener.Root(), d.hooks.Answer)
 		t.run(func(ctx context.Context) { d.hooks.Keep(ctx, d.plugins) })
 	}
-	t.run(func(ctx context.Context) { _ = d.srv.Run(ctx) })
-	d.answer(t, operators, listener.Users(), d.verbs().Handle)
+	t.run(func(ctx context.Context) { _ = d.now.Load().Run(ctx) })
 	return nil
 }
 
@@ -195,7 +263,7 @@ func (d *serverDaemon) serveNodes(t *tasks) error {
 	}
 	d.end(port)
 	d.live.Certs = port.Certs
-	t.need(func(ctx context.Context) error { return port.Serve(ctx, d.srv) })
+	t.need(func(ctx context.Context) error { return port.Serve(ctx, d.authority()) })
 	t.run(func(ctx context.Context) {
 		warnExpiry(ctx, d.Log, "the server's", d.live.Expiry, "renew it with `weft tls init`, which needs no restart")
 	})
@@ -260,8 +328,17 @@ func schedulers(ctx context.Context, site *settings.Site, plugins *host.Host, in
 	return out, nil
 }
 
+// accept puts a site in force.
+type accept func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error)
+
+func (d *serverDaemon) accept(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	return d.take(ctx, old, site)
+}
+
 // acceptor puts in force what is a server's own.
-func acceptor(srv *server.Server) func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
+func acceptor(srv *server.Server) accept {
 	return func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
 		// The schedulers of the start stay until a restart: no adapter was started for others.
 		site.Engine.Schedulers = old.Engine.Schedulers

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,12 +34,14 @@ type daemons struct {
 	t     *testing.T
 	dir   string
 	port  int
-	names []string                  // all nodes of the system
-	nodes []string                  // those with an agent
-	pool  string                    // VNIs of pool "jobs"
-	admin string                    // admin_group
-	more  string                    // further blocks of config.hcl
-	gates map[string]*gatetest.Gate // the network between an agent and the server; none: nothing is in between
+	names []string                       // all nodes of the system
+	nodes []string                       // those with an agent
+	pool  string                         // VNIs of pool "jobs"
+	admin string                         // admin_group
+	more  string                         // further blocks of config.hcl
+	site  func(name, text string) string // changes a daemon's config.hcl; nil: nothing does
+	at    string                         // folder of the server's socket
+	gates map[string]*gatetest.Gate      // the network between an agent and the server; none: nothing is in between
 	procs map[string]*exec.Cmd
 }
 
@@ -53,7 +56,7 @@ func newDaemons(t *testing.T, pool, admin string, nodes ...string) *daemons {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemons{t: t, dir: dir, names: nodes, nodes: nodes, pool: pool, admin: admin, procs: map[string]*exec.Cmd{}}
+	d := &daemons{t: t, dir: dir, names: nodes, nodes: nodes, pool: pool, admin: admin, at: "run", procs: map[string]*exec.Cmd{}}
 	t.Cleanup(d.end)
 	d.must(os.Chmod(dir, 0o755))
 	d.must(os.Mkdir(d.path("run"), 0o755))
@@ -117,6 +120,9 @@ agent {
 %[10]s`, strings.Join(d.names, ","), d.path("policy"), d.pool, d.path(name+".nic"), d.port, d.admin, name, name+".tls", d.way(name), d.more)
 		if d.admin == "" {
 			text = strings.ReplaceAll(text, "  admin_group = \"\"\n", "")
+		}
+		if d.site != nil {
+			text = d.site(name, text)
 		}
 		d.must(os.WriteFile(d.path(name+".hcl"), []byte(text), 0o644))
 	}
@@ -214,7 +220,7 @@ func (d *daemons) attached() {
 func (d *daemons) start(name string) {
 	d.t.Helper()
 	verb := "agent"
-	if name == theServer {
+	if !slices.Contains(d.names, name) {
 		verb = theServer
 	}
 	d.procs[name] = d.weft(name+".log", verb, "--config", d.path(name+".hcl"))
@@ -269,7 +275,7 @@ func (d *daemons) log(name string) string {
 	return string(text)
 }
 
-func (d *daemons) socket() string { return d.path("run", "server.sock") }
+func (d *daemons) socket() string { return d.path(d.at, "server.sock") }
 
 func (d *daemons) run(node string) rundir.Dir { return rundir.Dir(d.path(node)) }
 

@@ -1,0 +1,97 @@
+package election
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/file"
+)
+
+// Files of config.Etcd.TLS.
+const (
+	caFile   = "ca.crt"
+	certFile = "client.crt"
+	keyFile  = "client.key"
+)
+
+// maxPassword and maxPEM bound what is read, in bytes.
+const (
+	maxPassword = 4 << 10
+	maxPEM      = 1 << 20
+)
+
+// Dial makes a client of etcd, which connects by itself. Errors are core.BadConfig.
+func Dial(c config.Etcd) (*clientv3.Client, error) {
+	o := clientv3.Config{
+		Endpoints: c.Endpoints, Username: c.User, DialTimeout: 5 * time.Second,
+		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second, PermitWithoutStream: true,
+		Logger: zap.NewNop(),
+	}
+	if c.PasswordFile != "" {
+		if d := file.Secret(c.PasswordFile); d != nil {
+			return nil, core.Errorf(core.BadConfig, "etcd: password_file %s: %s", d.Path, d.Why).WithRemedy(d.Remedy)
+		}
+		text, err := file.Read(c.PasswordFile, maxPassword)
+		if err != nil {
+			return nil, core.Errorf(core.BadConfig, "etcd: password_file %s: %w", c.PasswordFile, file.Bare(err))
+		}
+		o.Password = strings.TrimRight(string(text), "\r\n")
+	}
+	if strings.HasPrefix(c.Endpoints[0], "https:") {
+		var err error
+		if o.TLS, err = secured(c.TLS); err != nil {
+			return nil, err
+		}
+	}
+	client, err := clientv3.New(o)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "etcd: endpoints: %w", err)
+	}
+	return client, nil
+}
+
+// secured is how to reach etcd by TLS; without a folder, by the authorities that this host trusts. The certificate is
+// read again for each connection, so that a renewal needs no restart.
+func secured(dir string) (*tls.Config, error) {
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if dir == "" {
+		return t, nil
+	}
+	path := filepath.Join(dir, caFile)
+	text, err := file.Read(path, maxPEM)
+	if err != nil {
+		return nil, core.Errorf(core.BadConfig, "etcd: tls %s: %w", path, file.Bare(err)).
+			WithRemedy("put the certificate of the authority there that signed those of etcd's members")
+	}
+	t.RootCAs = x509.NewCertPool()
+	if !t.RootCAs.AppendCertsFromPEM(text) {
+		return nil, core.Errorf(core.BadConfig, "etcd: tls %s: it has no certificate", path)
+	}
+	cert, key := filepath.Join(dir, certFile), filepath.Join(dir, keyFile)
+	_, err = tls.LoadX509KeyPair(cert, key)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // etcd may ask for none
+		return t, nil
+	case err != nil:
+		return nil, core.Errorf(core.BadConfig, "etcd: tls %s: %w", dir, file.Bare(err)).
+			WithRemedy("this server shows `client.crt` there to etcd, and proves it by `client.key`")
+	}
+	if d := file.Secret(key); d != nil {
+		return nil, core.Errorf(core.BadConfig, "etcd: tls %s: %s", d.Path, d.Why).WithRemedy(d.Remedy)
+	}
+	t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		c, err := tls.LoadX509KeyPair(cert, key)
+		return &c, err
+	}
+	return t, nil
+}

@@ -1,0 +1,190 @@
+package election
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/poll"
+	"github.com/weft-hpc/weft/store/etcd"
+)
+
+const (
+	openWithin  = 20 * time.Second       // that etcd may take to tell a whole store
+	followEvery = 200 * time.Millisecond // a standby reads what the leader wrote
+	followRest  = time.Second            // after a failure
+	yield       = time.Second            // that a server without a witness leaves the lead to one that has followed
+)
+
+// Election is one of several servers, while it follows and while it leads.
+type Election struct {
+	candidate etcd.Candidate
+	client    *clientv3.Client
+	store     *etcd.Store
+	log       *slog.Logger
+	free      time.Time // since when no server leads, as Win has seen it; zero: one does
+
+	mu      sync.Mutex
+	state   State
+	changed chan struct{} // closed when another server leads, or this one
+}
+
+// State is a server's knowledge of all.
+type State struct {
+	Leader etcd.Leader // a zero Term: none leads
+	Leads  bool        // this server does
+	Head   core.Head   // of the store as it was read last
+	Read   time.Time   // when that was
+	Fault  *core.Error // why it could not be read since; nil: it could
+}
+
+// Open reads the store that a site's servers share. name and address are of this one.
+func Open(ctx context.Context, c config.Etcd, name, address string, log *slog.Logger) (*Election, error) {
+	client, err := Dial(c)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	store, err := etcd.Open(ctx, etcd.Options{Client: client, Prefix: c.Prefix})
+	if err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	return &Election{
+		candidate: etcd.Candidate{Client: client, Prefix: c.Prefix, Name: name, Address: address, Time: c.Lease},
+		client:    client, store: store, log: log, changed: make(chan struct{}),
+		state: State{Head: store.Head(), Read: time.Now()},
+	}, nil
+}
+
+// Store is the store that all share. Only the leader can write to it.
+func (e *Election) Store() *etcd.Store { return e.store }
+
+// Name is that of this server.
+func (e *Election) Name() string { return e.candidate.Name }
+
+// Close ends the store and the connections to etcd.
+func (e *Election) Close() error {
+	err := e.store.Close()
+	_ = e.client.Close() // it tells that its context was ended
+	return err
+}
+
+// State is as of the last look at etcd.
+func (e *Election) State() State {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state
+}
+
+// Win follows the leader until this server leads. It ends with an error where the store can be of no use to this
+// server, or where ctx ends.
+func (e *Election) Win(ctx context.Context) (*etcd.Lease, error) {
+	for {
+		lease, err := e.try(ctx)
+		rest := followEvery
+		switch reason := core.ReasonOf(err); {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case lease != nil:
+			return lease, nil
+		case reason == core.StoreCorrupt || reason == core.StoreNewer || reason == core.BadConfig:
+			return nil, err
+		case err != nil:
+			rest = followRest
+		}
+		e.tell(err)
+		if !poll.Pause(ctx, rest) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// try follows, and tries to lead where no server does.
+func (e *Election) try(ctx context.Context) (*etcd.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.candidate.Time)
+	defer cancel()
+	leader, err := e.store.Follow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.set(func(s *State) { s.Leader, s.Head, s.Read = leader, e.store.Head(), time.Now() })
+	switch {
+	case leader.Term != 0:
+		e.free = time.Time{}
+		return nil, nil
+	case e.free.IsZero():
+		e.free = time.Now()
+	}
+	witness := e.store.Witness()
+	if e.store.Head().Store != "" && witness.Store == "" && time.Since(e.free) < yield {
+		return nil, nil
+	}
+	lease, err := e.candidate.Win(ctx)
+	if lease == nil || err != nil {
+		return nil, err
+	}
+	if err := e.store.Lead(ctx, lease); err != nil {
+		return nil, err
+	}
+	e.log.Info("this server leads", core.LogTerm, lease.Term, core.LogWitness, witness.Revision)
+	return lease, nil
+}
+
+// Leads says that this server leads, and with which head it began.
+func (e *Election) Leads(l *etcd.Lease, head core.Head) {
+	e.set(func(s *State) { s.Leader, s.Leads, s.Head, s.Read = l.Leader, true, head, time.Now() })
+}
+
+// set changes the state, and wakes those who wait for a leader.
+func (e *Election) set(change func(*State)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.state
+	change(&e.state)
+	now := e.state
+	if now.Head.Epoch != before.Head.Epoch || now.Leader.Term != before.Leader.Term || now.Leads != before.Leads {
+		close(e.changed)
+		e.changed = make(chan struct{})
+	}
+	if l := e.state.Leader; l.Term != before.Leader.Term && l.Term != 0 && !e.state.Leads {
+		e.log.Info("another server leads", core.LogServer, l.Name, core.LogTerm, l.Term)
+	}
+}
+
+// tell notes why the store was not read, and logs it once.
+func (e *Election) tell(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.state.Fault
+	e.state.Fault = core.AsError(err)
+	switch now := e.state.Fault; {
+	case now != nil && before == nil:
+		e.log.Warn("the store cannot be followed", core.LogReason, string(now.Reason), core.LogError, now.Line())
+	case now == nil && before != nil:
+		e.log.Info("the store is followed again")
+	}
+}
+
+// Await waits until a leader has an epoch that is higher than that of seen, and gives its head.
+func (e *Election) Await(ctx context.Context, seen core.Head) (core.Head, error) {
+	for {
+		e.mu.Lock()
+		head, leader, changed := e.state.Head, e.state.Leader, e.changed
+		e.mu.Unlock()
+		if leader.Term != 0 && (head.Store != seen.Store || head.Epoch > seen.Epoch) {
+			return head, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return core.Head{}, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/daemon/election"
+	"github.com/weft-hpc/weft/daemon/settings"
+	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/server"
+)
+
+// openElection opens the store that several servers share.
+func (d *serverDaemon) openElection(ctx context.Context) (err error) {
+	name := d.config.Name
+	if name == "" {
+		if name, err = os.Hostname(); err != nil {
+			return core.Errorf(core.BadConfig, "server: name: %w", err).WithRemedy("give it one with `name` in config.hcl")
+		}
+	}
+	if d.several, err = election.Open(ctx, *d.config.Etcd, name, d.config.Listen, d.Log); err != nil {
+		return err
+	}
+	d.later(d.several.Close)
+	d.store = d.several.Store()
+	return nil
+}
+
+// follow has a server answer that only reads what the leader wrote.
+func (d *serverDaemon) follow(ctx context.Context) error {
+	d.take = func(ctx context.Context, _, site *settings.Site) ([]string, []hclfile.Finding, error) {
+		return nil, nil, d.followWith(ctx, site)
+	}
+	return d.followWith(ctx, d.live.Site())
+}
+
+func (d *serverDaemon) followWith(ctx context.Context, site *settings.Site) error {
+	needs := d.needs(site)
+	needs.Following = func() server.Following {
+		s := d.several.State()
+		return server.Following{Leader: s.Leader.Name, Head: s.Head, Read: s.Read}
+	}
+	srv, err := server.New(ctx, needs)
+	if err != nil {
+		return err
+	}
+	d.endStandby()
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	go func() { // until a leader's takes its place, or the daemon ends
+		defer close(over)
+		_ = srv.Run(ctx)
+	}()
+	d.standby = func() { end(); <-over }
+	d.answerWith(srv, false)
+	return nil
+}
+
+// endStandby ends the server that only reads, where there is one.
+func (d *serverDaemon) endStandby() {
+	if d.standby != nil {
+		d.standby()
+	}
+	d.standby = nil
+}
+
+// succeed waits until this server leads, and has it work then. When it leads no longer, the daemon ends, since only a
+// new start reads all that was written meanwhile.
+func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
+	defer func() {
+		d.turn.Lock()
+		defer d.turn.Unlock()
+		d.endStandby()
+	}()
+	lease, err := d.several.Win(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	d.later(func() error { // after the server has ended, another may lead at once
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = lease.Resign(ctx)
+		return nil
+	})
+	t.need(lease.Keep)
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	d.newest = d.several.Store().Witness()
+	if err := d.makeServer(ctx); err != nil {
+		return err
+	}
+	d.endStandby()
+	if err := d.work(t); err != nil {
+		return err
+	}
+	var head core.Head
+	if err := d.now.Load().Look(ctx, func(m *engine.Machine) { head = m.Head() }); err != nil {
+		return err
+	}
+	d.several.Leads(lease, head)
+	d.audit.Logger.Info("lead", core.LogServer, lease.Name, core.LogTerm, lease.Term, core.LogWitness, d.newest.Revision)
+	return nil
+}
+
+// election is the row of `weft status` about several servers.
+func (d *serverDaemon) election() *server.ServersRow {
+	s := d.several.State()
+	row := &server.ServersRow{Name: d.several.Name(), Leads: s.Leads}
+	if s.Leader.Term != 0 {
+		row.Leader, row.At, row.Since = s.Leader.Name, s.Leader.Address, s.Leader.Since
+	}
+	if !s.Leads {
+		row.Warm = d.several.Store().Witness().Store != ""
+		row.Age = time.Since(s.Read).Round(time.Millisecond).String()
+	}
+	if s.Fault != nil {
+		row.Fault = s.Fault.Line()
+	}
+	return row
+}
+
+// authority answers agents: with the server, where it leads.
+func (d *serverDaemon) authority() core.Authority {
+	if d.several == nil {
+		return d.now.Load().Server
+	}
+	return oneOfSeveral{d}
+}
+
+type oneOfSeveral struct{ d *serverDaemon }
+
+func (o oneOfSeveral) leads() (*server.Server, error) {
+	now := o.d.now.Load()
+	if now.leads {
+		return now.Server, nil
+	}
+	s := o.d.several.State()
+	if s.Leader.Term == 0 {
+		return nil, core.Errorf(core.ServerAway, "server %s: no server leads", o.d.several.Name())
+	}
+	who := core.Clip(s.Leader.Name)
+	return nil, core.Errorf(core.ServerAway, "server %s: it does not lead; %s does", o.d.several.Name(), who)
+}
+
+func (o oneOfSeveral) Reserve(ctx context.Context, node string, ask core.Intent, peer core.Peer) (core.Grant, error) {
+	srv, err := o.leads()
+	if err != nil {
+		return core.Grant{}, err
+	}
+	return srv.Reserve(ctx, node, ask, peer)
+}
+
+func (o oneOfSeveral) Attend(
+	ctx context.Context, node string, first core.Report, next <-chan core.Report, told func(core.Orders),
+) error {
+	srv, err := o.leads()
+	if err != nil {
+		return err
+	}
+	return srv.Attend(ctx, node, first, next, told)
+}
+
+// Await implements core.Succession.
+func (o oneOfSeveral) Await(ctx context.Context, _ string, seen core.Head) (core.Head, error) {
+	return o.d.several.Await(ctx, seen)
+}
