@@ -58,9 +58,13 @@ server {
   # unwitnessed = "wait"             # without it: "scheduler" waits for no node that its schedulers call down
   # listen      = "0.0.0.0:6464"     # for agents on other hosts
   # admin_group = "weft-admin"       # may do what root may
+  # etcd {                           # in place of store and witness: several servers share it, as docs/servers.md says
+  #   endpoints = ["https://etcd1:2379", "https://etcd2:2379", "https://etcd3:2379"]
+  #   tls       = "/etc/weft/etcd"   # also: prefix, lease, user, password_file
+  # }
 }
 
 agent {
   dir = "/run/weft/agent" # on a tmpfs: what is in it must not outlive a reboot
-  # server = "weft.example.org:6464"
+  # server = "weft.example.org:6464" # of several: servers = ["weft1:6464", "weft2:6464", "weft3:6464"]
 }

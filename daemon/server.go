@@ -127,6 +127,7 @@ func (d *serverDaemon) makePage() {
 	d.bounds = connection.NewBounds(d.Log)
 	d.page = metrics.NewServer(metrics.ServerOptions{
 		Process: d.process(), Schedulers: d.site.Engine.Schedulers, Sizes: d.live.Sizes, Store: figures(d.store),
+		Several:  d.figuresOfSeveral(),
 		Observed: func() map[string]int { return d.now.Load().Observed().Counts() },
 		Refused:  func() bool { return d.live.Refused() != nil }, NodeExpiry: d.bounds.FirstExpiry,
 	})
@@ -231,6 +232,8 @@ func (d *serverDaemon) start(t *tasks) error {
 	})
 	if d.several != nil {
 		t.need(func(ctx context.Context) error { return d.succeed(ctx, t) })
+		t.run(func(ctx context.Context) { d.several.Enrol(ctx, d.Version) })
+		t.run(d.several.Look)
 		return nil
 	}
 	return d.work(t)

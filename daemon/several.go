@@ -10,6 +10,7 @@ import (
 	"github.com/weft-hpc/weft/daemon/election"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -88,7 +89,13 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 		_ = lease.Resign(ctx)
 		return nil
 	})
-	t.need(lease.Keep)
+	t.need(func(ctx context.Context) error {
+		err := lease.Keep(ctx)
+		if err != nil {
+			d.audit.Logger.Info("lead-over", core.LogServer, lease.Name, core.LogTerm, lease.Term, core.LogError, err.Error())
+		}
+		return err
+	})
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	d.newest = d.several.Store().Witness()
@@ -112,6 +119,16 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 func (d *serverDaemon) election() *server.ServersRow {
 	s := d.several.State()
 	row := &server.ServersRow{Name: d.several.Name(), Leads: s.Leads}
+	for _, m := range d.several.Members() {
+		one := server.MemberRow{Name: m.Name, Address: m.Address, Version: m.Version, Leads: m.Leads, Warm: m.Warm}
+		if head := d.several.Store().Head(); !m.Leads && head.Revision > m.Head.Revision {
+			one.Behind = head.Revision - m.Head.Revision
+		}
+		row.Members = append(row.Members, one)
+	}
+	for _, m := range d.several.Etcd() {
+		row.Etcd = append(row.Etcd, server.EtcdRow(m))
+	}
 	if s.Leader.Term != 0 {
 		row.Leader, row.At, row.Since = s.Leader.Name, s.Leader.Address, s.Leader.Since
 	}
@@ -169,4 +186,28 @@ func (o oneOfSeveral) Attend(
 // Await implements core.Succession.
 func (o oneOfSeveral) Await(ctx context.Context, _ string, seen core.Head) (core.Head, error) {
 	return o.d.several.Await(ctx, seen)
+}
+
+// figuresOfSeveral are the numbers of several servers; nil: there is one.
+func (d *serverDaemon) figuresOfSeveral() func() metrics.Several {
+	if d.several == nil {
+		return nil
+	}
+	return func() metrics.Several {
+		s := d.several.State()
+		m := metrics.Several{
+			Leads: s.Leads, Leader: s.Leader.Term != 0, Changes: s.Terms, Etcd: map[string]int64{},
+			Warm: s.Leads || d.several.Store().Witness().Store != "",
+		}
+		if !s.Leads {
+			m.Age = time.Since(s.Read)
+		}
+		for _, e := range d.several.Etcd() {
+			m.Etcd[e.Endpoint] = e.Bytes
+			if e.Fault != "" {
+				m.Etcd[e.Endpoint] = -1
+			}
+		}
+		return m
+	}
 }

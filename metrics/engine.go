@@ -47,9 +47,18 @@ func (s *Server) Describe(ch chan<- *prometheus.Desc) {
 	} {
 		ch <- d
 	}
+	describeSeveral(ch)
 }
 
 func (s *Server) Collect(ch chan<- prometheus.Metric) {
+	if s.options.Several != nil {
+		several := s.options.Several()
+		collectSeveral(ch, several)
+		if !several.Leads { // the leader shows the rest: sums over all servers must count nothing twice
+			gauge(ch, up, 1)
+			return
+		}
+	}
 	for name, at := range s.answers() {
 		gauge(ch, answerAge, time.Since(at).Seconds(), name)
 	}

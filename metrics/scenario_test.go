@@ -180,6 +180,12 @@ func start(t *testing.T) *system {
 	process := metrics.Process{Version: "1.0.0", Expiry: func() time.Time { return ends }}
 	pools := []allocator.Pool{{Name: "jobs", Ranges: []allocator.Range{{First: 1024, Last: 1031}}}}
 	s.serverPage = metrics.NewServer(metrics.ServerOptions{
+		Several: func() metrics.Several {
+			return metrics.Several{
+				Leads: true, Leader: true, Changes: 2, Warm: true,
+				Etcd: map[string]int64{"https://e1:2379": 25 << 20, "https://e2:2379": -1},
+			}
+		},
 		Process: process, Schedulers: []string{"tioga", "idle"}, Sizes: func() map[string]int { return map[string]int{"jobs": 8} },
 		Observed:   func() map[string]int { return map[string]int{"jobs": 3} },
 		Refused:    func() bool { return true },

@@ -29,6 +29,7 @@ type ServerOptions struct {
 	Observed   func() map[string]int                 // the account of observed jobs in numbers; nil, or nil of it: none are
 	Refused    func() bool                           // the last reload was; nil: there is none
 	NodeExpiry func() time.Time                      // when the first certificate of the nodes that are connected ends; nil or zero: they have none
+	Several    func() Several                        // nil: there is one server
 	Store      func() (bytes, free int64, err error) // of the store's file; nil: it has none
 }
 

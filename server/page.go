@@ -10,15 +10,17 @@ import (
 	"github.com/weft-hpc/weft/hook/listener"
 )
 
-// pageRows bounds the rows of a page, and lookRows those that one look collects: nothing is granted meanwhile, and anybody
-// may list.
+// pageRows bounds the rows of a page, and lookRows those that one look collects: nothing is granted meanwhile, and
+// every user may list.
 const (
 	pageRows = 2048
 	lookRows = 256
 )
 
 // collect gathers what a page shows, in one look after the other. after gives what comes behind what it has got.
-func collect[T any](ctx context.Context, s *Server, after func(m *engine.Machine, got []T) iter.Seq[T]) (got []T, more bool, err error) {
+func collect[T any](
+	ctx context.Context, s *Server, after func(m *engine.Machine, got []T) iter.Seq[T],
+) (got []T, more bool, err error) {
 	for more = true; more && len(got) < pageRows; {
 		some := make([]T, 0, lookRows)
 		err := s.Look(ctx, func(m *engine.Machine) {

@@ -56,6 +56,28 @@ type ServersRow struct {
 	Age    string    `json:"age,omitempty"`    // how old the answer of a standby is
 	Warm   bool      `json:"warm"`             // a standby that can lead without waiting for nodes
 	Fault  string    `json:"fault,omitempty"`  // why etcd does not answer
+
+	Members []MemberRow `json:"members,omitempty"`
+	Etcd    []EtcdRow   `json:"etcd,omitempty"`
+}
+
+// MemberRow is one of the servers, by its own word of the last 10 s.
+type MemberRow struct {
+	Name    string `json:"name"`
+	Address string `json:"address,omitempty"` // where it listens for agents
+	Version string `json:"version"`
+	Leads   bool   `json:"leads"`
+	Warm    bool   `json:"warm"`             // it can lead without waiting for nodes
+	Behind  uint64 `json:"behind,omitempty"` // commits that it lacks
+}
+
+// EtcdRow is one endpoint of etcd.
+type EtcdRow struct {
+	Endpoint string `json:"endpoint"`
+	Version  string `json:"version,omitempty"`
+	Leads    bool   `json:"leads"` // etcd's members
+	Bytes    int64  `json:"bytes"` // of its database
+	Fault    string `json:"fault,omitempty"`
 }
 
 // ShadowRow is a policy that decides beside the one in force, and what it has seen, in numbers: which jobs they are is for operators only.

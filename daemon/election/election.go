@@ -27,6 +27,7 @@ type Election struct {
 	client    *clientv3.Client
 	store     *etcd.Store
 	log       *slog.Logger
+	roster    roster
 	free      time.Time // since when no server leads, as Win has seen it; zero: one does
 
 	mu      sync.Mutex
@@ -40,6 +41,7 @@ type State struct {
 	Leads  bool        // this server does
 	Head   core.Head   // of the store as it was read last
 	Read   time.Time   // when that was
+	Terms  int         // how often another server began to lead
 	Fault  *core.Error // why it could not be read since; nil: it could
 }
 
@@ -153,7 +155,11 @@ func (e *Election) set(change func(*State)) {
 		close(e.changed)
 		e.changed = make(chan struct{})
 	}
-	if l := e.state.Leader; l.Term != before.Leader.Term && l.Term != 0 && !e.state.Leads {
+	l := e.state.Leader
+	if l.Term == before.Leader.Term || l.Term == 0 {
+		return
+	}
+	if e.state.Terms++; !e.state.Leads {
 		e.log.Info("another server leads", core.LogServer, l.Name, core.LogTerm, l.Term)
 	}
 }

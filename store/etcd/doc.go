@@ -6,7 +6,8 @@
 //	head       written with each commit, which compares it: no commit is made twice, or after an unknown one
 //	page/NAME  the records of one page as they were after a part of the log, which it names
 //	part/N     a part of the log; N has 16 hexadecimal digits
-//	probe      written to see whether etcd takes writes
+//	probe      written once a second to see whether etcd takes writes, and to show that the leader lives
+//	server/N   the word of server N about itself, for people
 //
 // By default etcd takes 128 operations in a transaction and 1.5 MiB in a request, and a commit can have thousands of
 // records. So a commit is one value, added to the log in one transaction that compares who leads. A larger commit is

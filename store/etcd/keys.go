@@ -19,6 +19,9 @@ const (
 	probeKey   = "probe"
 )
 
+// ServerPrefix begins the keys that servers write about themselves. The store does not read them.
+const ServerPrefix = "server/"
+
 func partKey(part uint64) string { return fmt.Sprintf(partPrefix+"%016x", part) }
 
 // keys reads and writes below a prefix, as the leader.

@@ -129,7 +129,7 @@ func (r *reading) take(p pair) error {
 	name, page := strings.CutPrefix(key, pagePrefix)
 	number, part := strings.CutPrefix(key, partPrefix)
 	switch {
-	case key == leaderKey, key == probeKey:
+	case key == leaderKey, key == probeKey, strings.HasPrefix(key, ServerPrefix):
 		return nil
 	case key == headKey:
 		r.head = p.mod

@@ -38,6 +38,9 @@ func PrintStatus(w io.Writer, s server.Status) {
 		store = fmt.Sprintf("%.8s epoch %d revision %d", s.Store, s.Epoch, s.Revision)
 	}
 	fmt.Fprintf(w, "weft %s, up %s, store %s\n", s.Version, s.Up, store)
+	if s.Servers != nil {
+		printServers(w, *s.Servers, s.Epoch)
+	}
 	switch {
 	case s.Failure != "":
 		fmt.Fprintln(w, "NOTHING IS GRANTED: "+s.Failure)

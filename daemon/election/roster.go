@@ -1,0 +1,170 @@
+package election
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/poll"
+	"github.com/weft-hpc/weft/store/etcd"
+)
+
+const (
+	enrolEvery = 2 * time.Second  // a server writes its own key
+	enrolFor   = 10 * time.Second // that they remember it
+	lookEvery  = 10 * time.Second // a server asks each member of etcd how it is
+	lookWithin = 2 * time.Second
+)
+
+// Member is one of the servers, by its own word.
+type Member struct {
+	Name    string
+	Address string
+	Version string
+	Leads   bool
+	Warm    bool      // it can lead without waiting for nodes
+	Head    core.Head // of the store as it has it
+}
+
+// Etcd is one endpoint.
+type Etcd struct {
+	Endpoint string
+	Version  string
+	Leads    bool   // etcd's members
+	Bytes    int64  // of its database, of which some may be free
+	Fault    string // why it does not answer, or its own alarms; empty: it is well
+}
+
+// roster is the newest news of all servers and of etcd.
+type roster struct {
+	mu      sync.Mutex
+	members []Member
+	etcd    map[string]Etcd
+}
+
+// Members are the servers that have written their keys within 10 s, by name.
+func (e *Election) Members() []Member {
+	e.roster.mu.Lock()
+	defer e.roster.mu.Unlock()
+	return slices.Clone(e.roster.members)
+}
+
+// Etcd is the state of each endpoint, in the order of config.hcl. An endpoint that was not asked yet is missing.
+func (e *Election) Etcd() (all []Etcd) {
+	e.roster.mu.Lock()
+	defer e.roster.mu.Unlock()
+	for _, endpoint := range e.client.Endpoints() {
+		if one, ok := e.roster.etcd[endpoint]; ok {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Enrol writes this server's own key, and reads those of the others, until ctx ends. Lists for people alone use them.
+func (e *Election) Enrol(ctx context.Context, version string) {
+	key := e.candidate.Prefix + etcd.ServerPrefix + e.candidate.Name
+	var lease clientv3.LeaseID
+	for {
+		within, cancel := context.WithTimeout(ctx, lookWithin)
+		lease = e.enrol(within, key, version, lease)
+		e.members(within)
+		cancel()
+		if !poll.Pause(ctx, enrolEvery) {
+			return
+		}
+	}
+}
+
+// enrol writes this server's key with a lease, and gives the lease; 0: there is none.
+func (e *Election) enrol(ctx context.Context, key, version string, lease clientv3.LeaseID) clientv3.LeaseID {
+	if lease != 0 {
+		if _, err := e.client.KeepAliveOnce(ctx, lease); err != nil {
+			lease = 0
+		}
+	}
+	if lease == 0 {
+		granted, err := e.client.Grant(ctx, int64(enrolFor/time.Second))
+		if err != nil {
+			return 0
+		}
+		lease = granted.ID
+	}
+	s := e.State()
+	me := Member{
+		Name: e.candidate.Name, Address: e.candidate.Address, Version: version,
+		Leads: s.Leads, Warm: e.store.Witness().Store != "", Head: e.store.Head(),
+	}
+	text, err := json.Marshal(me)
+	if err != nil {
+		return lease
+	}
+	if _, err := e.client.Put(ctx, key, string(text), clientv3.WithLease(lease)); err != nil {
+		return 0
+	}
+	return lease
+}
+
+func (e *Election) members(ctx context.Context) {
+	got, err := e.client.Get(ctx, e.candidate.Prefix+etcd.ServerPrefix, clientv3.WithPrefix(), clientv3.WithLimit(64))
+	if err != nil {
+		return
+	}
+	var all []Member
+	for _, kv := range got.Kvs {
+		var m Member
+		if json.Unmarshal(kv.Value, &m) == nil {
+			all = append(all, m)
+		}
+	}
+	e.roster.mu.Lock()
+	defer e.roster.mu.Unlock()
+	e.roster.members = all
+}
+
+// Look asks each member of etcd how it is, until ctx ends.
+func (e *Election) Look(ctx context.Context) {
+	for {
+		var mu sync.Mutex
+		found := map[string]Etcd{}
+		var all sync.WaitGroup
+		for _, endpoint := range e.client.Endpoints() {
+			all.Go(func() {
+				one := e.look(ctx, endpoint)
+				mu.Lock()
+				defer mu.Unlock()
+				found[endpoint] = one
+			})
+		}
+		all.Wait()
+		e.roster.mu.Lock()
+		e.roster.etcd = maps.Clone(found)
+		e.roster.mu.Unlock()
+		if !poll.Pause(ctx, lookEvery) {
+			return
+		}
+	}
+}
+
+func (e *Election) look(ctx context.Context, endpoint string) Etcd {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	st, err := e.client.Status(ctx, endpoint)
+	if err != nil {
+		return Etcd{Endpoint: endpoint, Fault: core.Clip(err.Error())}
+	}
+	one := Etcd{
+		Endpoint: endpoint, Version: core.Clip(st.Version), Bytes: st.DbSize,
+		Leads: st.Leader == st.Header.MemberId,
+	}
+	for _, fault := range st.Errors {
+		one.Fault = core.Clip(fault)
+	}
+	return one
+}
