@@ -17,9 +17,19 @@ import (
 )
 
 // TestChaos runs systems of one server. WEFT_CHAOS says how many.
-func TestChaos(t *testing.T) {
+func TestChaos(t *testing.T) { many(t, episode{}) }
+
+// TestChaosOfSeveral runs systems of three servers that share an etcd of three members.
+func TestChaosOfSeveral(t *testing.T) { many(t, episode{servers: 3, members: 3}) }
+
+func many(t *testing.T, e episode) {
 	need(t)
-	n, first, length := 1, *seed, 6*time.Second
+	if e.servers > 0 {
+		needEtcd(t)
+	}
+	t.Parallel()
+	n, first := 1, *seed
+	e.weft, e.length = filepath.Join(os.Getenv(binEnv), "weft"), 6*time.Second
 	if text := os.Getenv("WEFT_CHAOS"); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil {
@@ -30,12 +40,12 @@ func TestChaos(t *testing.T) {
 		first = rand.Uint64N(1 << 32)
 	}
 	if effort.Night() {
-		length = 20 * time.Second
+		e.length = 20 * time.Second
 	}
 	for i := range n {
-		t.Run(fmt.Sprint("seed=", first+uint64(i)), func(t *testing.T) {
+		e.seed = first + uint64(i)
+		t.Run(fmt.Sprint("seed=", e.seed), func(t *testing.T) {
 			t.Parallel()
-			e := episode{weft: filepath.Join(os.Getenv(binEnv), "weft"), seed: first + uint64(i), length: length}
 			if err := e.run(t); err != nil {
 				t.Error(err)
 			}
@@ -50,6 +60,8 @@ type episode struct {
 	seed    uint64
 	length  time.Duration // in which faults begin
 	only    []string      // kinds of faults; none: all
+	servers int           // 0: one with a store of its own; else several, which share an etcd
+	members int           // of etcd
 }
 
 // vnis are few, so that many jobs wait for the same ones.
@@ -65,7 +77,7 @@ const clients = 8
 
 // run gives the first thing that is wrong, with the schedule.
 func (e episode) run(t *testing.T) error {
-	s := newSite(t, e, 1, 3)
+	s := newSite(t, e)
 	schedule := s.draw(rand.New(rand.NewPCG(e.seed, 0)), e.length)
 	s.up()
 	l := newLoad(s)
@@ -77,7 +89,9 @@ func (e episode) run(t *testing.T) error {
 		work.Go(func() { l.work(working, rand.New(rand.NewPCG(e.seed, uint64(i)+1))) })
 	}
 	watch.Go(func() { l.look(ctx) })
-	watch.Go(func() { l.ask(ctx, s.servers[0]) })
+	for _, name := range s.servers {
+		watch.Go(func() { l.ask(ctx, name) })
+	}
 	s.strike(schedule)
 	err := l.goesOn()
 	rest()

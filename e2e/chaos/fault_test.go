@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,10 +23,15 @@ type fault struct {
 	target string
 	at     time.Duration
 	span   time.Duration
+	on     string // the host that was struck
 }
 
 func (f fault) String() string {
-	return fmt.Sprintf("%s %s at %s for %s", f.name, f.target, f.at.Round(ms), f.span.Round(ms))
+	target := f.target
+	if target == leads {
+		target += " " + f.on
+	}
+	return fmt.Sprintf("%s %s at %s for %s", f.name, target, f.at.Round(ms), f.span.Round(ms))
 }
 
 // kind is a way to do harm. Two faults that use one thing of one target never overlap.
@@ -38,7 +44,11 @@ type kind struct {
 	begin, end  func(s *site, target string)
 }
 
-func anyHost(s *site) []string    { return slices.Concat(s.servers, s.nodes) }
+// leads is the target that stands for the server that leads when the fault begins.
+const leads = "leader"
+
+func anyHost(s *site) []string    { return slices.Concat(s.servers, s.nodes, s.members) }
+func anyDisk(s *site) []string    { return slices.Concat(s.servers, s.nodes) }
 func anyServer(s *site) []string  { return s.servers }
 func anyNode(s *site) []string    { return s.nodes }
 func theScheduler(*site) []string { return []string{"scheduler"} }
@@ -46,24 +56,39 @@ func anyGate(s *site) []string {
 	return slices.DeleteFunc(slices.Clone(s.nodes), func(n string) bool { return s.gates[n] == nil })
 }
 
+// theLeader is a target where there are several servers, and theEtcd where it has several members.
+func theLeader(s *site) []string { return slices.Repeat([]string{leads}, min(1, s.episode.servers)) }
+func theEtcd(s *site) []string   { return slices.Repeat([]string{"etcd"}, s.episode.members/3) }
+
+// oneStore is a server with a store of its own.
+func oneStore(s *site) []string { return s.servers[:1-min(1, s.episode.servers)] }
+
 const ms = time.Millisecond
 
 var kinds = []kind{
 	{4, "kill", "process", anyHost, 10 * ms, 2000 * ms, (*site).kill, (*site).start},
 	{3, "restart", "process", anyServer, 1 * ms, 100 * ms, (*site).kill, (*site).start},
 	{4, "pause", "process", anyHost, 200 * ms, 4000 * ms, (*site).pause, (*site).resume},
-	{1, "lost", "process", anyServer, 300 * ms, 2000 * ms, (*site).copyStore, (*site).lose},
+	{1, "lost", "process", oneStore, 300 * ms, 2000 * ms, (*site).copyStore, (*site).lose},
 	{2, "reboot", "process", anyNode, 100 * ms, 1000 * ms, (*site).halt, (*site).again},
 	{2, "cut", "link", anyHost, 100 * ms, 4000 * ms, (*site).unplug, (*site).plug},
 	{2, "deaf", "link", anyHost, 100 * ms, 4000 * ms, with(true, (*site).deafen), with(false, (*site).deafen)},
 	{2, "mute", "link", anyHost, 100 * ms, 4000 * ms, with(true, (*site).mute), with(false, (*site).mute)},
+	{2, "kill", "process", theLeader, 10 * ms, 2000 * ms, (*site).kill, (*site).start},
+	{3, "pause", "process", theLeader, 2200 * ms, 5000 * ms, (*site).pause, (*site).resume},
+	{2, "etcd cut", "link", theLeader, 500 * ms, 5000 * ms, with(true, (*site).cutEtcd), with(false, (*site).cutEtcd)},
+	{2, "etcd deaf", "link", theLeader, 500 * ms, 5000 * ms, with(true, (*site).deafEtcd), with(false, (*site).deafEtcd)},
+	{2, "etcd mute", "link", theLeader, 500 * ms, 5000 * ms, with(true, (*site).muteEtcd), with(false, (*site).muteEtcd)},
+	{2, "agents cut", "link", theLeader, 500 * ms, 5000 * ms, with(true, (*site).cutNodes), with(false, (*site).cutNodes)},
+	{1, "no quorum", "etcd", theEtcd, 500 * ms, 5000 * ms, (*site).pauseTwo, (*site).resumeTwo},
+	{1, "restore", "etcd", theEtcd, 300 * ms, 2000 * ms, (*site).copyEtcd, (*site).restoreEtcd},
 	weather("delay", gatetest.Weather{Delay: 100 * ms}),
 	weather("drip", gatetest.Weather{Piece: 1}),
 	weather("stall", gatetest.Weather{Up: true, Down: true}),
 	weather("stall up", gatetest.Weather{Up: true}),
 	weather("stall down", gatetest.Weather{Down: true}),
 	weather("snap", gatetest.Weather{Cut: 3000}),
-	{2, "full", "disk", anyHost, 200 * ms, 2000 * ms, (*site).fill, (*site).empty},
+	{2, "full", "disk", anyDisk, 200 * ms, 2000 * ms, (*site).fill, (*site).empty},
 	{1, "silence", "scheduler", theScheduler, 200 * ms, 3000 * ms, with(true, (*site).hush), with(false, (*site).hush)},
 }
 
@@ -74,7 +99,16 @@ func with(on bool, f func(*site, string, bool)) func(*site, string) {
 func weather(name string, w gatetest.Weather) kind {
 	return kind{
 		1, name, "gate", anyGate, 200 * ms, 4000 * ms,
-		func(s *site, n string) { s.gates[n].Set(w) }, func(s *site, n string) { s.gates[n].Open(false) },
+		func(s *site, n string) {
+			for _, g := range s.gates[n] {
+				g.Set(w)
+			}
+		},
+		func(s *site, n string) {
+			for _, g := range s.gates[n] {
+				g.Open(false)
+			}
+		},
 	}
 }
 
@@ -99,7 +133,7 @@ func (s *site) draw(random *rand.Rand, within time.Duration) []fault {
 			continue
 		}
 		span := k.least + time.Duration(random.Int64N(int64(k.most-k.least)))
-		f := fault{k, targets[random.IntN(len(targets))], at, span}
+		f := fault{kind: k, target: targets[random.IntN(len(targets))], at: at, span: span}
 		if !slices.ContainsFunc(out, f.meets) {
 			out = append(out, f)
 		}
@@ -112,33 +146,42 @@ func (f fault) meets(g fault) bool {
 	return f.uses == g.uses && f.target == g.target && f.at <= g.at+g.span && g.at <= f.at+f.span
 }
 
-// strike runs a schedule to its end, or to the first failure. All faults are over then.
+// strike runs a schedule to its end, or to the first failure. All faults are over then. A fault of the leader is left
+// out where another has it already.
 func (s *site) strike(schedule []fault) {
 	type moment struct {
-		at time.Duration
-		do func(*site, string)
-		fault
+		at   time.Duration
+		ends bool
+		*fault
 	}
 	var moments []moment
-	for _, f := range schedule {
-		moments = append(moments, moment{f.at, f.begin, f}, moment{f.at + f.span, f.end, f})
+	for i := range schedule {
+		f := &schedule[i]
+		moments = append(moments, moment{f.at, false, f}, moment{f.at + f.span, true, f})
 	}
 	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
-	began, open := time.Now(), map[string]moment{}
+	began, open := time.Now(), map[string]*fault{}
 	for _, m := range moments {
 		if s.told.failure() != nil {
 			break
 		}
 		<-time.After(time.Until(began.Add(m.at)))
-		m.do(s, m.target)
-		if key := m.uses + m.target; open[key].do == nil {
-			open[key] = m
-		} else {
-			delete(open, key)
+		switch on := m.uses + " " + m.on; {
+		case !m.ends:
+			if m.on = m.target; m.target == leads {
+				m.on = s.leader(context.Background())
+			}
+			if on = m.uses + " " + m.on; open[on] == nil {
+				open[on] = m.fault
+				m.begin(s, m.on)
+			}
+		case open[on] == m.fault:
+			delete(open, on)
+			m.end(s, m.on)
 		}
 	}
-	for _, m := range open {
-		m.end(s, m.target)
+	for _, f := range open {
+		f.end(s, f.on)
 	}
 }
 
@@ -217,34 +260,56 @@ func (s *site) again(node string) {
 	s.start(node)
 }
 
-// peers are the addresses that a host talks to.
-func (s *site) peers(name string) (out []*host) {
-	names := s.servers
-	if slices.Contains(s.servers, name) {
-		names = s.nodes
+// peers are the hosts that a host talks to.
+func (s *site) peers(name string) []string {
+	switch {
+	case slices.Contains(s.servers, name):
+		return slices.Concat(s.nodes, s.members)
+	case slices.Contains(s.members, name):
+		others := slices.DeleteFunc(slices.Clone(s.members), func(m string) bool { return m == name })
+		return slices.Concat(s.servers, others)
 	}
-	for _, n := range names {
-		out = append(out, s.hosts[n])
-	}
-	return out
+	return s.servers
 }
 
 // mute loses all packets that a host sends, or ends that.
 func (s *site) mute(name string, lost bool) {
-	h := s.hosts[name]
-	s.lan.lose(h.space(), s.lan.own(), lost)
-	for _, p := range s.peers(name) {
-		s.lan.lose(h.space(), p.address, lost)
-	}
+	s.lan.lose(s.hosts[name].space(), s.lan.own(), lost)
+	s.loseFrom(name, s.peers(name), lost)
 }
 
 // deafen loses all packets to a host, or ends that.
 func (s *site) deafen(name string, lost bool) {
-	h := s.hosts[name]
-	s.lan.lose("", h.address, lost)
-	for _, p := range s.peers(name) {
-		s.lan.lose(p.space(), h.address, lost)
+	s.lan.lose("", s.hosts[name].address, lost)
+	s.loseTo(name, s.peers(name), lost)
+}
+
+func (s *site) loseFrom(name string, to []string, lost bool) {
+	for _, p := range to {
+		s.lan.lose(s.hosts[name].space(), s.hosts[p].address, lost)
 	}
+}
+
+func (s *site) loseTo(name string, from []string, lost bool) {
+	for _, p := range from {
+		s.lan.lose(s.hosts[p].space(), s.hosts[name].address, lost)
+	}
+}
+
+func (s *site) muteEtcd(name string, lost bool) { s.loseFrom(name, s.members, lost) }
+func (s *site) deafEtcd(name string, lost bool) { s.loseTo(name, s.members, lost) }
+
+func (s *site) cutEtcd(name string, lost bool) {
+	s.muteEtcd(name, lost)
+	s.deafEtcd(name, lost)
+}
+
+// cutNodes keeps a server from all agents, whether they come directly or through the test's proxies.
+func (s *site) cutNodes(name string, lost bool) {
+	s.loseFrom(name, s.nodes, lost)
+	s.loseTo(name, s.nodes, lost)
+	s.lan.lose(s.hosts[name].space(), s.lan.own(), lost)
+	s.lan.lose("", s.hosts[name].address, lost)
 }
 
 // ballast is the file that fills a disk.

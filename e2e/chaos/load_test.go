@@ -272,11 +272,10 @@ func (l *load) list(ctx context.Context, name string) (owners map[core.VNI]strin
 	return owners, began, l.sure(ctx, name)
 }
 
-// sure tells whether a server knows all that it must.
+// sure tells whether a server leads and knows all that it must.
 func (l *load) sure(ctx context.Context, name string) bool {
-	var st server.Status
-	err := hook.Call(ctx, l.socket(name), "status", nil, &st)
-	return err == nil && !st.Recovering && st.Failure == "" && st.Awaited == 0
+	st, err := l.status(ctx, name)
+	return err == nil && !st.Recovering && st.Failure == "" && st.Awaited == 0 && (st.Servers.Leads || l.episode.servers == 0)
 }
 
 // started counts the jobs that began on each node.

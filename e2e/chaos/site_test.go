@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,20 +37,22 @@ type site struct {
 	servers, nodes []string
 	hosts          map[string]*host
 	daemons        map[string]*daemon
-	gates          map[string]*gatetest.Gate // between a node and the server, where one is
-	boots          map[string]int            // of each node so far
+	members        []string                    // of etcd
+	gates          map[string][]*gatetest.Gate // of some nodes: one to each server
+	boots          map[string]int              // of each node so far
 }
 
 // The quarantine is the shortest that may be configured, so that each VNI comes around again and again.
 const (
-	firstVNI   core.VNI = 2000
-	quarantine          = time.Second
-	port                = 6464
-	nics                = 2
+	firstVNI    core.VNI = 2000
+	quarantine           = time.Second
+	port                 = 6464
+	nics                 = 2
+	nodesOfSite          = 3
 )
 
 // newSite makes a system; nothing runs yet.
-func newSite(t testing.TB, e episode, servers, nodes int) *site {
+func newSite(t testing.TB, e episode) *site {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "chaos")
 	must(t, err)
@@ -61,11 +64,11 @@ func newSite(t testing.TB, e episode, servers, nodes int) *site {
 	must(t, os.Chmod(dir, 0o755))
 	s := &site{
 		t: t, episode: e, dir: dir, lan: newLAN(t), told: newHistory(e.vnis()),
-		hosts: map[string]*host{}, daemons: map[string]*daemon{}, gates: map[string]*gatetest.Gate{},
+		hosts: map[string]*host{}, daemons: map[string]*daemon{}, gates: map[string][]*gatetest.Gate{},
 		boots: map[string]int{},
 	}
 	names := []string{s.lan.own()}
-	for i := range servers {
+	for i := range max(1, e.servers) {
 		name := fmt.Sprintf("s%d", i+1)
 		s.servers = append(s.servers, name)
 		s.hosts[name] = s.lan.add(name, 1+i)
@@ -73,12 +76,13 @@ func newSite(t testing.TB, e episode, servers, nodes int) *site {
 	}
 	now := time.Now()
 	must(t, identity.Init(s.path("tls"), names, now))
-	for i := range nodes {
+	for i := range nodesOfSite {
 		name := fmt.Sprintf("n%d", i+1)
 		s.nodes = append(s.nodes, name)
 		s.hosts[name] = s.lan.add(name, 101+i)
 		must(t, identity.IssueNode(s.path("tls"), name, now))
 	}
+	s.makeEtcd()
 	must(t, os.Mkdir(s.path("policy"), 0o755))
 	text, err := os.ReadFile("../../policy/default.policy.hcl")
 	must(t, err)
@@ -88,7 +92,7 @@ func newSite(t testing.TB, e episode, servers, nodes int) *site {
 	s.liar = liartest.New(t, s.path("liar.sock"), e.seed)
 	s.liar.Quiet()
 	s.scheduler = s.liar.Block(self, pluginArg)
-	for i, name := range append(s.servers, s.nodes...) {
+	for i, name := range slices.Concat(s.servers, s.nodes) {
 		s.prepare(name, i%2 == 1)
 	}
 	return s
@@ -119,8 +123,10 @@ func (s *site) prepare(name string, gated bool) {
 	}
 	must(s.t, syscall.Mount("tmpfs", s.path(name, "disk"), "tmpfs", 0, "size=8m,mode=0755"))
 	s.t.Cleanup(func() { _ = syscall.Unmount(s.path(name, "disk"), syscall.MNT_DETACH) })
-	if to := s.hosts[s.servers[0]].at(); gated && strings.HasPrefix(name, "n") {
-		s.gates[name] = gatetest.New(s.t, s.lan.own()+":0", to)
+	for _, server := range s.servers {
+		if gated && strings.HasPrefix(name, "n") {
+			s.gates[name] = append(s.gates[name], gatetest.New(s.t, s.lan.own()+":0", s.hosts[server].at()))
+		}
 	}
 	s.configure(name)
 	verb := "agent"
@@ -141,9 +147,17 @@ func (s *site) prepare(name string, gated bool) {
 // configure writes a host's config.hcl.
 func (s *site) configure(name string) {
 	s.t.Helper()
-	at := s.hosts[s.servers[0]].at()
-	if g := s.gates[name]; g != nil {
-		at = fmt.Sprintf("%s:%d", s.lan.own(), g.Port())
+	var at []string // the servers, as the host reaches them
+	for i, server := range s.servers {
+		at = append(at, s.hosts[server].at())
+		if g := s.gates[name]; g != nil {
+			at[i] = fmt.Sprintf("%s:%d", s.lan.own(), g[i].Port())
+		}
+	}
+	agent := fmt.Sprintf("server = %q", at[0])
+	store := fmt.Sprintf("store   = %q\n  witness = %q", s.path(name, "disk", "server.db"), s.path(name, "run", "server.head"))
+	if s.episode.servers > 0 {
+		agent, store = "servers = "+list(at), fmt.Sprintf("name    = %q\n  %s", name, s.etcdBlock())
 	}
 	vnis := s.vnis()
 	text := fmt.Sprintf(`
@@ -161,21 +175,28 @@ driver "sim" {
 }
 server {
   socket  = %q
-  store   = %q
-  witness = %q
   listen  = %q
-  tls     = %[13]q
+  tls     = %q
+  %s
 }
 agent {
-  server = %[14]q
-  dir    = %[15]q
-  tls    = %[13]q
+  %s
+  dir    = %q
+  tls    = %[11]q
 }
 `, strings.Join(s.nodes, ","), s.path("policy"), vnis[0], vnis[len(vnis)-1], quarantine,
 		nics, s.path(name, "nics"), s.boot(name),
-		s.socket(name), s.path(name, "disk", "server.db"), s.path(name, "run", "server.head"), s.hosts[name].at(),
-		s.path(name, "tls"), at, s.path(name, "disk"))
+		s.socket(name), s.hosts[name].at(), s.path(name, "tls"), store, agent, s.path(name, "disk"))
 	must(s.t, os.WriteFile(s.path(name, "config.hcl"), []byte(text+s.scheduler), 0o644))
+}
+
+// list is a list of texts in HCL.
+func list(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = fmt.Sprintf("%q", text)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // boot is the boot id of a host now.
@@ -219,7 +240,7 @@ func until(what string, so func(ctx context.Context) (ok bool, seen string)) err
 // attached waits until every node is in service.
 func (s *site) attached() error {
 	return until("every node is in service", func(ctx context.Context) (bool, string) {
-		rows, err := hook.List[server.NodeRow](ctx, s.socket(s.servers[0]), "nodes", nil)
+		rows, err := hook.List[server.NodeRow](ctx, s.socket(s.leader(ctx)), "nodes", nil)
 		up := 0
 		for _, r := range rows {
 			if r.State == "up" && len(r.NICs) == nics && r.Drained == "" {
@@ -245,7 +266,7 @@ func (s *site) services(ctx context.Context, node string) ([]core.Service, error
 // clean waits until nothing is left of any job.
 func (s *site) clean() error {
 	return until("every VNI is in its pool again", func(ctx context.Context) (bool, string) {
-		rows, err := hook.List[server.VNIRow](ctx, s.socket(s.servers[0]), "vnis", nil)
+		rows, err := hook.List[server.VNIRow](ctx, s.socket(s.leader(ctx)), "vnis", nil)
 		left := 0
 		for _, n := range s.nodes {
 			all, err := s.services(ctx, n)
@@ -261,7 +282,7 @@ func (s *site) clean() error {
 // logs is the end of each daemon's log, for a failure.
 func (s *site) logs() string {
 	var out strings.Builder
-	for _, name := range append(s.servers, s.nodes...) {
+	for _, name := range slices.Concat(s.servers, s.nodes, s.members) {
 		text, _ := os.ReadFile(s.path(name, "log"))
 		fmt.Fprintf(&out, "%s said:\n%s\n", name, text[max(0, len(text)-6<<10):])
 	}
