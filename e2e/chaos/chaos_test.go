@@ -43,6 +43,7 @@ func many(t *testing.T, e episode) {
 		e.length = 20 * time.Second
 	}
 	for i := range n {
+		e := e
 		e.seed = first + uint64(i)
 		t.Run(fmt.Sprint("seed=", e.seed), func(t *testing.T) {
 			t.Parallel()
