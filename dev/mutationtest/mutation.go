@@ -24,9 +24,10 @@ type Mutation struct {
 	old, new  string
 }
 
-// Read reads one of a file.
+// Read reads one of a file. NAME.1.patch and NAME.2.patch are two parts of one mutation.
 func Read(path string) (Mutation, error) {
-	m := Mutation{Name: strings.TrimSuffix(filepath.Base(path), ".patch")}
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	m := Mutation{Name: name}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return m, err
