@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +64,12 @@ type episode struct {
 	only    []string      // kinds of faults; none: all
 	servers int           // 0: one with a store of its own; else several, which share an etcd
 	members int           // of etcd
+	pool    uint64        // VNIs; 0: as the seed says
 }
 
 // vnis are few, so that many jobs wait for the same ones.
 func (e episode) vnis() (out []core.VNI) {
-	for i := range 8 + e.seed%16 {
+	for i := range cmp.Or(e.pool, 8+e.seed%16) {
 		out = append(out, firstVNI+core.VNI(i))
 	}
 	return out
@@ -76,10 +78,23 @@ func (e episode) vnis() (out []core.VNI) {
 // clients of a system.
 const clients = 8
 
-// run gives the first thing that is wrong, with the schedule.
+// run runs the episode's schedule, and gives the first thing that is wrong with it.
 func (e episode) run(t *testing.T) error {
+	var schedule []fault
+	l, err := e.live(t, func(l *load) error {
+		schedule = l.draw(rand.New(rand.NewPCG(e.seed, 0)), e.length)
+		l.strike(schedule)
+		return l.goesOn()
+	})
+	if err != nil {
+		return fmt.Errorf("%w\nseed %d:\n%s\n%s", err, e.seed, show(schedule), l.logs())
+	}
+	return nil
+}
+
+// live starts a system and its clients, does harm to it, and gives the first thing that is wrong.
+func (e episode) live(t *testing.T, harm func(*load) error) (*load, error) {
 	s := newSite(t, e)
-	schedule := s.draw(rand.New(rand.NewPCG(e.seed, 0)), e.length)
 	s.up()
 	l := newLoad(s)
 	ctx, stop := context.WithCancel(context.Background())
@@ -93,21 +108,17 @@ func (e episode) run(t *testing.T) error {
 	for _, name := range s.servers {
 		watch.Go(func() { l.ask(ctx, name) })
 	}
-	s.strike(schedule)
-	err := l.goesOn()
+	err := harm(l)
 	rest()
 	work.Wait()
-	if err == nil {
+	if err == nil && s.told.failure() == nil {
 		err = s.clean()
 	}
 	stop()
 	watch.Wait()
-	t.Logf("seed %d: %d faults; jobs %v; on nodes %v; NICs read %d times, the server %d times",
-		e.seed, len(schedule), l.count, l.begun, l.looks, l.reads)
-	if err := errors.Join(s.told.failure(), s.told.check(), err, s.panics()); err != nil {
-		return fmt.Errorf("%w\nseed %d:\n%s\n%s", err, e.seed, show(schedule), s.logs())
-	}
-	return nil
+	t.Logf("seed %d: jobs %v; on nodes %v; NICs read %d times, the server %d times",
+		e.seed, l.count, l.begun, l.looks, l.reads)
+	return l, errors.Join(s.told.failure(), s.told.check(), err, s.panics())
 }
 
 // goesOn waits until each node starts jobs after all faults.

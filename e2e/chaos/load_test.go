@@ -27,6 +27,7 @@ type load struct {
 	jobs  map[uint32]string // by user: each job has its own, so that a service tells whose it is
 	begun map[string]int    // by node
 	count map[string]int
+	why   error // of the newest job that was refused
 	looks int
 	reads int
 }
@@ -65,6 +66,7 @@ func (l *load) one(ctx context.Context, random *rand.Rand, hosts []string) {
 	l.mu.Lock()
 	if len(errs) > 0 {
 		l.count["refused: "+reason(errs[0])]++
+		l.why = errs[0]
 	} else {
 		l.count["ready"]++
 		for _, h := range hosts {
@@ -275,7 +277,12 @@ func (l *load) list(ctx context.Context, name string) (owners map[core.VNI]strin
 // sure tells whether a server leads and knows all that it must.
 func (l *load) sure(ctx context.Context, name string) bool {
 	st, err := l.status(ctx, name)
-	return err == nil && !st.Recovering && st.Failure == "" && st.Awaited == 0 && (st.Servers.Leads || l.episode.servers == 0)
+	return err == nil && l.whole(st)
+}
+
+// whole tells whether a server says so of itself.
+func (s *site) whole(st status) bool {
+	return !st.Recovering && st.Failure == "" && st.Awaited == 0 && (st.Servers.Leads || s.episode.servers == 0)
 }
 
 // started counts the jobs that began on each node.
