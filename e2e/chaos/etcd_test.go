@@ -42,7 +42,7 @@ func (s *site) makeEtcd() {
 	for _, name := range s.members {
 		peer, client := "http://"+s.hosts[name].address+":2380", "http://"+s.hosts[name].address+":2379"
 		args := []string{
-			"etcd", "--name", name, "--data-dir", s.path(name, "disk", "data"), "--log-level", "error",
+			"etcd", "--name", name, "--data-dir", s.path(name, "disk", "data"), "--logger", "zap", "--log-level", "error",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 			"--initial-cluster", strings.Join(cluster, ","),

@@ -127,7 +127,7 @@ func (l *load) call(hooks []schedulertest.Hook) (vnis []core.VNI, errs []error) 
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				errs = append(errs, err)
+				errs = append(errs, fmt.Errorf("%w (after %s)", err, (l.told.now()-began).Round(ms)))
 			} else if h.Action == core.Prepare {
 				vnis = append(vnis, v)
 			}
