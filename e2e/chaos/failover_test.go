@@ -57,7 +57,7 @@ func TestFailover(t *testing.T) {
 			}
 			l.start(leader)
 			l.start(member)
-			if err := errors.Join(l.told.failure(), l.refused()); err != nil {
+			if err := errors.Join(l.goesOn(), l.told.failure(), l.refused()); err != nil {
 				return fmt.Errorf("failover %d: %w", i+1, err)
 			}
 		}
