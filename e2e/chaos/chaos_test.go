@@ -41,7 +41,7 @@ func many(t *testing.T, e episode) {
 		first = rand.Uint64N(1 << 32)
 	}
 	if effort.Night() {
-		e.length = 20 * time.Second
+		e.length, e.special = 20*time.Second, true
 	}
 	for i := range n {
 		e := e
@@ -62,9 +62,10 @@ type episode struct {
 	seed    uint64
 	length  time.Duration // in which faults begin
 	only    []string      // kinds of faults; none: all
-	servers int           // 0: one with a store of its own; else several, which share an etcd
+	servers int           // that share an etcd; 0: one server and its own store
 	members int           // of etcd
 	pool    uint64        // VNIs; 0: as the seed says
+	special bool          // the binary is one of specialBuild
 }
 
 // vnis are few, so that many jobs wait for the same ones.

@@ -14,6 +14,10 @@
 //	full                 a disk is full
 //	lost                 a power cut takes the last commits of the store: an older copy comes back
 //	reboot               a node loses its processes, its records and its services
+//	clock                the wall clock is an hour wrong (with WEFT_NIGHT, since it takes another build of Go)
+//	copy                 another host comes with a node's certificate (with WEFT_NIGHT)
+//	no quorum, restore   two of etcd's members stand still; all of them get back an older state
+//	etcd cut, agents cut the leader loses etcd, or all agents; etcd deaf and etcd mute are one way
 //	silence              the scheduler does not answer
 //
 // TCP under TLS cannot double or reorder bytes. So the clients double and reorder whole calls: hooks come twice, late

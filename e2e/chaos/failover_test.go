@@ -16,8 +16,8 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
-// TestFailover kills the server that leads, again and again, while jobs start and end. Each third time it kills a member
-// of etcd, too. A job that has time left to wait never fails. WEFT_FAILOVERS says how often.
+// TestFailover kills the server that leads, again and again, while jobs start and end. Each third time it kills a
+// member of etcd, too. A job that has time left to wait never fails. WEFT_FAILOVERS says how often.
 func TestFailover(t *testing.T) {
 	need(t)
 	needEtcd(t)
@@ -103,7 +103,7 @@ func (h *history) after(then time.Duration) time.Duration {
 	return 0
 }
 
-// refused tells of jobs that did not start.
+// refused is an error for jobs that did not start.
 func (l *load) refused() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -60,7 +60,7 @@ func anyGate(s *site) []string {
 func theLeader(s *site) []string { return slices.Repeat([]string{leads}, min(1, s.episode.servers)) }
 func theEtcd(s *site) []string   { return slices.Repeat([]string{"etcd"}, s.episode.members/3) }
 
-// oneStore is a server with a store of its own.
+// oneStore is the server that shares its store with no other.
 func oneStore(s *site) []string { return s.servers[:1-min(1, s.episode.servers)] }
 
 const ms = time.Millisecond
@@ -89,6 +89,9 @@ var kinds = []kind{
 	weather("stall down", gatetest.Weather{Down: true}),
 	weather("snap", gatetest.Weather{Cut: 3000}),
 	{2, "full", "disk", anyDisk, 200 * ms, 2000 * ms, (*site).fill, (*site).empty},
+	{1, "clock ahead", "clock", anyClock, 500 * ms, 5000 * ms, (*site).ahead, (*site).setClock},
+	{1, "clock behind", "clock", anyClock, 500 * ms, 5000 * ms, (*site).behind, (*site).setClock},
+	{1, "copy", "copy", anyCopied, 500 * ms, 3000 * ms, (*site).startCopy, (*site).stopCopy},
 	{1, "silence", "scheduler", theScheduler, 200 * ms, 3000 * ms, with(true, (*site).hush), with(false, (*site).hush)},
 }
 
@@ -264,7 +267,7 @@ func (s *site) again(node string) {
 func (s *site) peers(name string) []string {
 	switch {
 	case slices.Contains(s.servers, name):
-		return slices.Concat(s.nodes, s.members)
+		return slices.Concat(s.nodes, s.copies, s.members)
 	case slices.Contains(s.members, name):
 		others := slices.DeleteFunc(slices.Clone(s.members), func(m string) bool { return m == name })
 		return slices.Concat(s.servers, others)

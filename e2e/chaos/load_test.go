@@ -180,7 +180,7 @@ func (l *load) look(ctx context.Context) {
 	for ctx.Err() == nil && l.told.failure() == nil {
 		began := l.told.now()
 		owners := map[core.VNI]map[string]string{} // by VNI and job: where
-		for _, node := range l.nodes {
+		for _, node := range slices.Concat(l.nodes, l.copies) {
 			each := l.told.now()
 			all, err := l.services(ctx, node)
 			if err != nil && ctx.Err() == nil {

@@ -35,6 +35,7 @@ type site struct {
 	told      *history
 
 	servers, nodes []string
+	copies         []string // of nodes, where there are some
 	hosts          map[string]*host
 	daemons        map[string]*daemon
 	members        []string                    // of etcd
@@ -92,7 +93,12 @@ func newSite(t testing.TB, e episode) *site {
 	s.liar = liartest.New(t, s.path("liar.sock"), e.seed)
 	s.liar.Quiet()
 	s.scheduler = s.liar.Block(self, pluginArg)
-	for i, name := range slices.Concat(s.servers, s.nodes) {
+	for i, name := range anyCopied(s) {
+		copy := copyOf(name)
+		s.copies = append(s.copies, copy)
+		s.hosts[copy] = s.lan.add(copy, 151+i)
+	}
+	for i, name := range slices.Concat(s.servers, s.nodes, s.copies) {
 		s.prepare(name, i%2 == 1)
 	}
 	return s
@@ -114,7 +120,8 @@ func (s *site) prepare(name string, gated bool) {
 		must(s.t, os.MkdirAll(s.path(name, d), 0o755))
 	}
 	must(s.t, os.Mkdir(s.path(name, "tls"), 0o700))
-	for _, file := range []string{identity.CAFile, name + ".crt", name + ".key", "server.crt", "server.key"} {
+	cert := copied(name)
+	for _, file := range []string{identity.CAFile, cert + ".crt", cert + ".key", "server.crt", "server.key"} {
 		text, err := os.ReadFile(s.path("tls", file))
 		mine := strings.HasPrefix(file, "server") == strings.HasPrefix(name, "s") || file == identity.CAFile
 		if mine && !errors.Is(err, fs.ErrNotExist) {
@@ -128,6 +135,7 @@ func (s *site) prepare(name string, gated bool) {
 			s.gates[name] = append(s.gates[name], gatetest.New(s.t, s.lan.own()+":0", s.hosts[server].at()))
 		}
 	}
+	s.setClock(name)
 	s.configure(name)
 	verb := "agent"
 	if strings.HasPrefix(name, "s") {
@@ -136,10 +144,10 @@ func (s *site) prepare(name string, gated bool) {
 	s.daemons[name] = newDaemon(s.t, s.path(name, "log"), func() *exec.Cmd {
 		args := []string{s.weft, verb, "--config", s.path(name, "config.hcl")}
 		if verb == "agent" {
-			args = append(args, "--boot", s.boot(name))
+			args = append(args, "--boot", s.boot(name), "--hardware", "board-of-"+name)
 		}
 		c := s.hosts[name].command(args...)
-		c.Env = append(c.Env, s.environ...)
+		c.Env = append(append(c.Env, clockEnv+"="+s.path(name, "clock")), s.environ...)
 		return c
 	})
 }
@@ -155,7 +163,8 @@ func (s *site) configure(name string) {
 		}
 	}
 	agent := fmt.Sprintf("server = %q", at[0])
-	store := fmt.Sprintf("store   = %q\n  witness = %q", s.path(name, "disk", "server.db"), s.path(name, "run", "server.head"))
+	store := fmt.Sprintf("store   = %q\n  witness = %q",
+		s.path(name, "disk", "server.db"), s.path(name, "run", "server.head"))
 	if s.episode.servers > 0 {
 		agent, store = "servers = "+list(at), fmt.Sprintf("name    = %q\n  %s", name, s.etcdBlock())
 	}
@@ -209,8 +218,10 @@ func (s *site) agentSocket(node string) string { return rundir.Dir(s.path(node, 
 // up starts all daemons and waits until every node is in session.
 func (s *site) up() {
 	s.t.Helper()
-	for _, d := range s.daemons {
-		d.start()
+	for name, d := range s.daemons {
+		if !slices.Contains(s.copies, name) {
+			d.start()
+		}
 	}
 	if err := s.attached(); err != nil {
 		s.t.Fatalf("%v\n%s", err, s.logs())
@@ -253,6 +264,9 @@ func (s *site) attached() error {
 
 // services are those of jobs that a node's NICs hold. It asks no daemon.
 func (s *site) services(ctx context.Context, node string) ([]core.Service, error) {
+	if _, err := os.Stat(s.path(node, "nics")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // it has never started
+	}
 	all, err := sim.At(s.path(node, "nics")).Services(ctx)
 	var of []core.Service
 	for _, one := range all {
@@ -282,7 +296,7 @@ func (s *site) clean() error {
 // logs is the end of each daemon's log, for a failure.
 func (s *site) logs() string {
 	var out strings.Builder
-	for _, name := range slices.Concat(s.servers, s.nodes, s.members) {
+	for _, name := range slices.Concat(s.servers, s.nodes, s.copies, s.members) {
 		text, _ := os.ReadFile(s.path(name, "log"))
 		fmt.Fprintf(&out, "%s said:\n%s\n", name, text[max(0, len(text)-6<<10):])
 	}
