@@ -26,7 +26,8 @@ func needEtcd(t *testing.T) {
 	}
 }
 
-// makeEtcd makes the hosts of etcd's members. Their disks are in memory, since three on one disk wait for each other.
+// makeEtcd makes the hosts of etcd's members, of the current line for each second seed where that is built, else of the
+// release on PATH. Their disks are in memory, since three on one disk wait for each other.
 func (s *site) makeEtcd() {
 	s.t.Helper()
 	var cluster []string
@@ -39,10 +40,16 @@ func (s *site) makeEtcd() {
 		must(s.t, syscall.Mount("tmpfs", s.path(name, "disk"), "tmpfs", 0, "size=512m,mode=0755"))
 		s.t.Cleanup(func() { _ = syscall.Unmount(s.path(name, "disk"), syscall.MNT_DETACH) })
 	}
+	etcd := "etcd"
+	if path := filepath.Join(os.Getenv(binEnv), currentEtcd); s.seed%2 == 1 {
+		if _, err := os.Stat(path); err == nil {
+			etcd = path
+		}
+	}
 	for _, name := range s.members {
 		peer, client := "http://"+s.hosts[name].address+":2380", "http://"+s.hosts[name].address+":2379"
 		args := []string{
-			"etcd", "--name", name, "--data-dir", s.path(name, "disk", "data"), "--logger", "zap", "--log-level", "error",
+			etcd, "--name", name, "--data-dir", s.path(name, "disk", "data"), "--logger", "zap", "--log-level", "error",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 			"--initial-cluster", strings.Join(cluster, ","),
