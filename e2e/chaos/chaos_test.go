@@ -30,7 +30,7 @@ func many(t *testing.T, e episode) {
 	}
 	t.Parallel()
 	n, first := 1, *seed
-	e.weft, e.length = filepath.Join(os.Getenv(binEnv), "weft"), 6*time.Second
+	e.weft, e.length = filepath.Join(os.Getenv(binEnv), "weft"), 4*time.Second
 	if text := os.Getenv("WEFT_CHAOS"); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil {

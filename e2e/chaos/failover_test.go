@@ -22,7 +22,7 @@ func TestFailover(t *testing.T) {
 	need(t)
 	needEtcd(t)
 	t.Parallel()
-	times := 3
+	times := 2
 	if text := os.Getenv("WEFT_FAILOVERS"); text != "" {
 		var err error
 		if times, err = strconv.Atoi(text); err != nil {

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(initEnv) != "":
 		os.Exit(first())
 	case os.Getenv(binEnv) != "" || os.Getenv(lackEnv) != "":
-		effort.Together(2)
+		effort.Together(3)
 		os.Exit(m.Run())
 	default:
 		os.Exit(outside(m))
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 
 // outside builds the binaries and runs this binary again inside.
 func outside(m *testing.M) int {
-	effort.Together(2)
+	effort.Together(3)
 	if !effort.Full() {
 		return m.Run() // nothing runs
 	}
