@@ -13,6 +13,7 @@ TESTFLAGS ?=
 HISTORIES ?= 100000
 KILLS     ?= 1000
 CHAOS     ?= 60
+FAILOVERS ?= 200
 SOAK      ?= 1000
 FUZZTIME  ?= 10s
 BENCH     ?= .
@@ -62,12 +63,12 @@ night: ## try for about an hour: 100000 random histories, 1000 kills, chaos, fuz
 	WEFT_FULL=1 WEFT_HISTORIES=$(HISTORIES) go test -count=1 -timeout 0 -v -run TestHistories ./dev/history
 	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v -run 'TestSlow|TestRefused|TestAWayIn|TestSpank|TestBusyForGood|TestMany|TestServerAway|TestScenes' ./e2e
 	WEFT_FULL=1 WEFT_KILLS=$(KILLS) WEFT_BADFILES=$(KILLS) WEFT_BADFOLDERS=60 go test -count=1 -timeout 0 -v -run 'TestKills|TestBadF' ./cmd/weft
-	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(CHAOS) go test -count=1 -timeout 0 -v ./e2e/chaos
+	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(CHAOS) WEFT_FAILOVERS=$(FAILOVERS) go test -count=1 -timeout 0 -v ./e2e/chaos
 	@$(MAKE) --no-print-directory upgrade
 	@$(MAKE) --no-print-directory fuzz
 
 soak: ## try faults on whole systems for hours (SOAK=…)
-	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(SOAK) go test -count=1 -timeout 0 -v ./e2e/chaos
+	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(SOAK) WEFT_FAILOVERS=$(SOAK) go test -count=1 -timeout 0 -v ./e2e/chaos
 
 upgrade: ## run the last release together with this tree: both ways, and under load
 	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v ./e2e/upgrade

@@ -26,8 +26,8 @@ func needEtcd(t *testing.T) {
 	}
 }
 
-// makeEtcd makes the hosts of etcd's members, of the current line for each second seed where that is built, else of the
-// release on PATH. Their disks are in memory, since three on one disk wait for each other.
+// makeEtcd makes the hosts of etcd's members. Each second seed has the current line where that is built, and the others
+// have the release on PATH. Their disks are in memory, since three on one disk wait for each other.
 func (s *site) makeEtcd() {
 	s.t.Helper()
 	var cluster []string
