@@ -3,10 +3,12 @@ package daemon
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/core/hostlist"
 	"github.com/weft-hpc/weft/daemon/election"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/hclfile"
@@ -27,7 +29,24 @@ func (d *serverDaemon) openElection(ctx context.Context) (err error) {
 	}
 	d.later(d.several.Close)
 	d.store = d.several.Store()
-	return nil
+	return d.ours()
+}
+
+// ours refuses a store in which every node is of another system: its servers have the same prefix.
+func (d *serverDaemon) ours() error {
+	nodes := d.several.Store().Nodes()
+	if len(nodes) == 0 || len(d.site.Nodes) == 0 {
+		return nil
+	}
+	for _, n := range nodes {
+		if slices.Contains(d.site.Nodes, n) {
+			return nil
+		}
+	}
+	slices.Sort(nodes)
+	return core.Errorf(core.BadConfig, "store: etcd prefix %q: it is of another system, with the nodes %s",
+		d.config.Etcd.Prefix, core.Clip(hostlist.Fold(nodes))).
+		WithRemedy("give each system another `prefix` of `etcd` in config.hcl; see `nodes` there, too")
 }
 
 // follow has a server answer that only reads what the leader wrote.
@@ -98,6 +117,9 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 	})
 	d.turn.Lock()
 	defer d.turn.Unlock()
+	if err := d.ours(); err != nil {
+		return err
+	}
 	d.newest = d.several.Store().Witness()
 	if err := d.makeServer(ctx); err != nil {
 		return err

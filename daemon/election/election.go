@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,18 +86,21 @@ func (e *Election) State() State {
 	return e.state
 }
 
+// ends are the reasons of errors after which the store can be of no use to this server.
+var ends = []core.Reason{core.StoreCorrupt, core.StoreNewer, core.StoreMoved, core.BadConfig}
+
 // Win follows the leader until this server leads. It ends with an error where the store can be of no use to this
 // server, or where ctx ends.
 func (e *Election) Win(ctx context.Context) (*etcd.Lease, error) {
 	for {
 		lease, err := e.try(ctx)
 		rest := followEvery
-		switch reason := core.ReasonOf(err); {
+		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case lease != nil:
 			return lease, nil
-		case reason == core.StoreCorrupt || reason == core.StoreNewer || reason == core.BadConfig:
+		case slices.Contains(ends, core.ReasonOf(err)):
 			return nil, err
 		case err != nil:
 			rest = followRest

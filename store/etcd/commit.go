@@ -33,24 +33,32 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	if err != nil {
 		return err
 	}
-	// From here on the image is ahead of etcd.
-	if list, err = s.lay(list); err != nil {
+	if err := s.append(ctx, list); err != nil {
 		return s.mark(err)
+	}
+	s.save()
+	return nil
+}
+
+// append lays changes over the image and adds them to the log. Where it fails, the image is ahead of etcd.
+func (s *Store) append(ctx context.Context, list []change) error {
+	list, err := s.lay(list)
+	if err != nil {
+		return err
 	}
 	values, err := parts(list)
 	if err != nil {
-		return s.mark(err)
+		return err
 	}
 	for _, v := range values {
 		key := partKey(s.image.part + 1)
 		v = summed(key, v)
 		if err := s.write(ctx, clientv3.OpPut(s.kv.prefix+key, string(v))); err != nil {
-			return s.mark(err)
+			return err
 		}
 		s.image.part++
 		s.logged += len(v)
 	}
-	s.save()
 	return nil
 }
 

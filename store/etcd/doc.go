@@ -8,6 +8,7 @@
 //	part/N     a part of the log; N has 16 hexadecimal digits
 //	probe      written once a second to see whether etcd takes writes, and to show that the leader lives
 //	server/N   the word of server N about itself, for people
+//	moved      the store was copied elsewhere, or a copy to it has not ended: no server may use it
 //
 // By default etcd takes 128 operations in a transaction and 1.5 MiB in a request, and a commit can have thousands of
 // records. So a commit is one value, added to the log in one transaction that compares who leads. A larger commit is

@@ -44,6 +44,9 @@ var failures = []failure{
 		[]error{rpctypes.ErrRequestTooLarge, rpctypes.ErrTooManyOps}},
 	{"the data of etcd's members differ", "see `etcdctl alarm list`, and restore the damaged member",
 		[]error{rpctypes.ErrCorrupt}},
+	{"etcd has compacted the revisions that were being read",
+		"try again; if it comes again, see what else compacts this etcd",
+		[]error{rpctypes.ErrCompacted}},
 	{"etcd did not answer in time", members, []error{context.DeadlineExceeded}},
 }
 

@@ -139,14 +139,19 @@ func (m *image) bytesOf(p *page) []byte {
 	return b
 }
 
-// sorted are all records in order of table, serial and name.
-func (m *image) sorted() []change {
+// all are all records. Later changes do not change them.
+func (m *image) all() []change {
 	var all []change
 	for _, p := range m.pages {
 		for at, rec := range p.records {
 			all = append(all, change{at, rec})
 		}
 	}
+	return all
+}
+
+// sorted puts changes in order of table, serial and name.
+func sorted(all []change) []change {
 	slices.SortFunc(all, func(a, b change) int { return a.at.Compare(b.at) })
 	return all
 }

@@ -17,6 +17,7 @@ const (
 	pagePrefix = "page/"
 	partPrefix = "part/"
 	probeKey   = "probe"
+	movedKey   = "moved"
 )
 
 // ServerPrefix begins the keys that servers write about themselves. The store does not read them.
@@ -120,6 +121,7 @@ type news struct {
 	more   bool  // there are more parts
 	head   int64 // the revision of etcd that wrote headKey last
 	probe  int64 // and probeKey
+	moved  int64 // and movedKey
 	leader Leader
 	at     place
 }
@@ -137,6 +139,7 @@ func (k *keys) after(ctx context.Context, part uint64) (n news, err error) {
 		clientv3.OpGet(k.prefix+headKey, clientv3.WithKeysOnly()),
 		clientv3.OpGet(k.prefix+probeKey, clientv3.WithKeysOnly()),
 		clientv3.OpGet(k.prefix+leaderKey),
+		clientv3.OpGet(k.prefix+movedKey, clientv3.WithKeysOnly()),
 	).Commit()
 	if err != nil {
 		return n, k.failed(err)
@@ -152,7 +155,7 @@ func (k *keys) after(ctx context.Context, part uint64) (n news, err error) {
 		}
 		return 0
 	}
-	n.head, n.probe = mod(1), mod(2)
+	n.head, n.probe, n.moved = mod(1), mod(2), mod(4)
 	n.at = place{got.Header.Revision, got.Header.RaftTerm}
 	if kvs := got.Responses[3].GetResponseRange().Kvs; len(kvs) == 1 {
 		n.leader, err = leader(kvs[0].Value, kvs[0].CreateRevision)
@@ -168,7 +171,7 @@ func (k *keys) same(cluster uint64) error {
 	if cluster != k.cluster {
 		return core.Errorf(core.StoreFailed, "store: %s: an endpoint is of another cluster: %x, want %x",
 			k, cluster, k.cluster).
-			WithRemedy("name the members of one etcd cluster in `etcd { endpoints }`")
+			WithRemedy(oneCluster)
 	}
 	return nil
 }

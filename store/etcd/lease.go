@@ -65,6 +65,9 @@ func leader(value []byte, created int64) (l Leader, err error) {
 
 // Win tries once to lead: nil, where another does.
 func (c Candidate) Win(ctx context.Context) (*Lease, error) {
+	if leader, err := c.Leads(ctx); err != nil || leader.Term != 0 {
+		return nil, err // without the two writes of a lease that is good for nothing
+	}
 	kv := c.keys()
 	sent, wall := running(), time.Now()
 	granted, err := c.Client.Grant(ctx, int64(c.Time/time.Second))

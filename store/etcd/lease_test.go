@@ -169,3 +169,25 @@ func TestPulse(t *testing.T) {
 		refused(t, a.Commit(t.Context(), batch), core.StoreFailed, "its lease is over")
 	}
 }
+
+// A candidate writes nothing while another server leads.
+func TestACandidateOnlyReads(t *testing.T) {
+	t.Parallel()
+	m := etcdtest.Start(t)
+	a, b := candidate(m, "a"), candidate(m, "b")
+	win(t, a)
+	index := func() uint64 {
+		got, err := a.Client.Status(t.Context(), a.Client.Endpoints()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.RaftIndex
+	}
+	before := index()
+	if l := win(t, b); l != nil {
+		t.Fatalf("%+v leads, too", l)
+	}
+	if after := index(); after != before {
+		t.Errorf("raft has %d more entries", after-before)
+	}
+}

@@ -20,7 +20,7 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 		return err
 	}
 	var d record.Decoder
-	for _, c := range s.image.sorted() {
+	for _, c := range sorted(s.image.all()) {
 		r, err := d.Decode(c.record)
 		if err == nil {
 			err = tell(r)
@@ -72,6 +72,8 @@ func (s *Store) follow(ctx context.Context) (Leader, error) {
 // catchUp lays news over the image, and reports whether there may be more.
 func (s *Store) catchUp(ctx context.Context, n news) (more bool, err error) {
 	switch {
+	case n.moved != s.movedAt:
+		return true, s.read(ctx)
 	case s.trail.back(n.at): // of another history: its parts can have the same numbers
 		return true, s.read(ctx)
 	case n.head == s.head:
@@ -80,6 +82,7 @@ func (s *Store) catchUp(ctx context.Context, n news) (more bool, err error) {
 		return true, s.read(ctx)
 	}
 	r := reading{store: s, image: s.image, head: n.head, first: s.image.part, part: s.image.part, logged: s.logged}
+	r.moved, r.movedAt = s.moved, s.movedAt
 	s.doubt = errRead // the image is between two commits
 	for _, p := range n.parts {
 		if err := r.take(p); err != nil {
@@ -107,6 +110,11 @@ func (s *Store) read(ctx context.Context) error {
 // take ends a reading. A leader removes the parts of an unfinished commit.
 func (s *Store) take(ctx context.Context, r *reading) error {
 	s.image, s.head, s.logged, s.doubt = r.image, r.head, r.logged, nil
+	s.moved, s.movedAt = r.moved, r.movedAt
+	if err := s.moved.Refused(s.kv.String()); err != nil && !s.takeMoved {
+		s.dead = err
+		return err
+	}
 	if len(r.rest) == 0 || s.kv.leader == 0 {
 		return nil
 	}
@@ -122,6 +130,8 @@ type reading struct {
 	first, part uint64 // of the log
 	logged      int
 	rest        []change // of a commit whose last part has not been read
+	moved       record.Move
+	movedAt     int64
 }
 
 func (r *reading) take(p pair) error {
@@ -134,12 +144,17 @@ func (r *reading) take(p pair) error {
 	case key == headKey:
 		r.head = p.mod
 		return nil
-	case !page && !part:
+	case !page && !part && key != movedKey:
 		return core.Errorf(core.StoreFailed, "store: %s: the key %q is not Weft's", &r.store.kv, core.Clip(key)).
 			WithRemedy("name a prefix in config.hcl that no other system and no other program uses")
 	}
 	b, err := bare(key, p.value)
 	if err != nil {
+		return err
+	}
+	if key == movedKey {
+		r.movedAt = p.mod
+		r.moved, err = record.ReadMove(b)
 		return err
 	}
 	if page {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/store/record"
 )
 
 // Options of Open.
@@ -18,6 +19,7 @@ type Options struct {
 	Client *clientv3.Client
 	Prefix string // of the system's keys, with the slash at its end
 	SaveAt int    // bytes of the log from which on the pages are rewritten, unless they are larger; 0: 8 MiB
+	Moved  bool   // also open a store that was copied elsewhere, or whose copy has not ended: no server may use one
 	Leader int64  // create revision of Prefix + "leader" while this server leads, which etcd compares; 0: it does not
 }
 
@@ -30,6 +32,10 @@ type Store struct {
 	logged int   // bytes of the log since the pages were last written
 	doubt  error // what etcd has is not known, and is read before anything else
 	dead   error // closed, or another server leads
+
+	moved     record.Move
+	movedAt   int64 // the revision of etcd that wrote movedKey; 0: it is not there
+	takeMoved bool
 
 	lease *Lease        // while this server leads
 	wrote time.Duration // of the running clock, when etcd took a write last
@@ -45,13 +51,20 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// Open reads the store below a prefix, which may be empty. Errors are core.StoreFailed, core.StoreCorrupt and
-// core.StoreNewer.
+// Open reads the store below a prefix, which may be empty. Errors are core.StoreFailed, core.StoreCorrupt,
+// core.StoreNewer, core.StoreMoved and core.BadConfig, for endpoints that are not of one etcd.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{kv: keys{client: o.Client, prefix: o.Prefix, leader: o.Leader}, saveAt: cmp.Or(o.SaveAt, leastLog)}
+	kv := keys{client: o.Client, prefix: o.Prefix, leader: o.Leader}
+	s := &Store{kv: kv, saveAt: cmp.Or(o.SaveAt, leastLog), takeMoved: o.Moved}
 	s.ctx, s.end = context.WithCancel(context.Background())
-	if err := s.read(ctx); err != nil {
-		s.end()
+	answered, err := s.kv.members(ctx)
+	if err == nil {
+		err = s.read(ctx)
+	}
+	if err != nil {
+		if s.end(); !answered && ctx.Err() != nil {
+			err = s.kv.silent()
+		}
 		return nil, err
 	}
 	return s, nil

@@ -12,6 +12,9 @@ func configured(path string) (place, error) {
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
+	if site.Server.Etcd != nil {
+		return etcdAt(*site.Server.Etcd)
+	}
 	if site.Server.Store == config.MemoryStore {
 		return nil, core.Errorf(core.NotSupported, "configuration %s: its server's store is in memory", core.Clip(path)).
 			WithRemedy("name a file as `store` of the server in config.hcl")

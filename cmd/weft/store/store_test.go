@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/etcdtest"
 	"github.com/weft-hpc/weft/store/backup"
 	"github.com/weft-hpc/weft/store/bolt"
 	"github.com/weft-hpc/weft/store/record"
@@ -124,7 +127,18 @@ func TestACopyThatIsKilled(t *testing.T) {
 		}
 		return p
 	}
-	copies(t, inFolder, inFolder)
+	t.Run("files", func(t *testing.T) { t.Parallel(); copies(t, inFolder, inFolder) })
+	endpoints := etcdtest.Start(t).Client().Endpoints()
+	belowPrefix := func(t *testing.T, name string) place {
+		p, err := etcdAt(config.Etcd{Endpoints: endpoints, Prefix: t.Name() + "/" + name + "/", Lease: 2 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	t.Run("file to etcd", func(t *testing.T) { t.Parallel(); copies(t, inFolder, belowPrefix) })
+	t.Run("etcd to file", func(t *testing.T) { t.Parallel(); copies(t, belowPrefix, inFolder) })
+	t.Run("etcd", func(t *testing.T) { t.Parallel(); copies(t, belowPrefix, belowPrefix) })
 }
 
 // copies kills copies between two kinds of places.
@@ -147,7 +161,7 @@ func copies(t *testing.T, fromAt, toAt func(t *testing.T, name string) place) {
 				t.Fatal("both stores can be used")
 			}
 			if killed == 6 || killed == 5 { // it has ended
-				if len(left) != 1 || left[0] != to {
+				if len(left) != 1 || left[0].String() != to.String() {
 					t.Errorf("%v can be used, want %v", left, to)
 				}
 				return
@@ -195,6 +209,10 @@ func usable(t *testing.T, p place) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	return s.Moved() == record.Move{}
+	defer func() { _ = s.Close() }()
+	n := 0
+	if err := s.Load(t.Context(), func(engine.Record) error { n++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return s.Moved() == record.Move{} && n > 0
 }
