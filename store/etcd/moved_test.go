@@ -120,11 +120,14 @@ func TestMoved(t *testing.T) {
 		_, err := etcd.Open(t.Context(), etcd.Options{Client: client, Prefix: prefix})
 		refused(t, err, core.StoreMoved, text)
 	}
-	early := standby()
+	early, earlier := standby(), standby()
 	s := marked(t, client, leader)
 	for revision := range uint64(2) { // the second call replaces an unfinished copy
 		if err := s.Fill(t.Context(), "/a", putting(meta(revision+1), storetest.Job(revision))); err != nil {
 			t.Fatal(err)
+		}
+		if revision == 0 {
+			isRefused(earlier, "the copy from /a to it has not ended")
 		}
 		s = marked(t, client, leader)
 		if d := cmp.Diff([]engine.Record{meta(revision + 1), storetest.Job(revision)}, all(t, s)); d != "" {
