@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/core/engine"
 	"github.com/weft-hpc/weft/dev/liartest"
 	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/hook"
@@ -255,23 +256,31 @@ func (l *load) list(ctx context.Context, name string) (owners map[core.VNI]strin
 	if err != nil {
 		return nil, 0, false
 	}
+	var twice []string
 	owners = map[core.VNI]string{}
 	for _, v := range l.told.vnis {
 		owners[v] = ""
 	}
 	for _, r := range rows {
-		if r.Job == "" { // of a job that the server does not know
+		// A job whose end the server knows has the VNI no longer, and a store that comes back can name it once more.
+		if r.Job == "" || r.State != engine.Active.String() {
 			for v := r.VNI; v <= max(r.VNI, r.Last); v++ {
 				delete(owners, v)
 			}
 			continue
 		}
 		if other := owners[r.VNI]; other != "" {
-			l.told.fail("list: the server holds VNI %d twice: for %s and %s", r.VNI, other, r.Job)
+			twice = append(twice, fmt.Sprintf("VNI %d twice, for %s and %s", r.VNI, other, r.Job))
 		}
 		owners[r.VNI] = r.Job
 	}
-	return owners, began, l.sure(ctx, name)
+	if !l.sure(ctx, name) {
+		return nil, 0, false
+	}
+	if len(twice) > 0 {
+		l.told.fail("list: the server holds %v", twice)
+	}
+	return owners, began, true
 }
 
 // sure tells whether a server leads and knows all that it must.
@@ -282,7 +291,7 @@ func (l *load) sure(ctx context.Context, name string) bool {
 
 // whole tells whether a server says so of itself.
 func (s *site) whole(st status) bool {
-	return !st.Recovering && st.Failure == "" && st.Awaited == 0 && (st.Servers.Leads || s.episode.servers == 0)
+	return !st.Recovering && st.Rests == "" && st.Failure == "" && st.Awaited == 0 && (st.Servers.Leads || s.episode.servers == 0)
 }
 
 // started counts the jobs that began on each node.

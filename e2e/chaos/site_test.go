@@ -264,8 +264,8 @@ func (s *site) attached() error {
 
 // services are those of jobs that a node's NICs hold. It asks no daemon.
 func (s *site) services(ctx context.Context, node string) ([]core.Service, error) {
-	if _, err := os.Stat(s.path(node, "nics")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it has never started
+	if _, err := os.Stat(s.path(node, "nics", "state")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // its driver has never started
 	}
 	all, err := sim.At(s.path(node, "nics")).Services(ctx)
 	var of []core.Service
