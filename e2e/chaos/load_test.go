@@ -291,7 +291,8 @@ func (l *load) sure(ctx context.Context, name string) bool {
 
 // whole tells whether a server says so of itself.
 func (s *site) whole(st status) bool {
-	return !st.Recovering && st.Rests == "" && st.Failure == "" && st.Awaited == 0 && (st.Servers.Leads || s.episode.servers == 0)
+	leads := st.Servers.Leads || s.episode.servers == 0
+	return leads && !st.Recovering && st.Rests == "" && st.Failure == "" && st.Awaited == 0
 }
 
 // started counts the jobs that began on each node.
