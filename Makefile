@@ -5,8 +5,9 @@ LINT    := v2.15.0
 D2      := v0.7.1
 TOOLS   := bin/tools
 
-# The commit of the last release mark.
-MARK = $(shell tail -n 1 e2e/upgrade/testdata/releases | cut -d' ' -f1)
+# The commits of the last release marks. Each can be set: make upgrade MARKS=COMMIT
+MARKS ?= $(shell tail -n 2 e2e/upgrade/testdata/releases | cut -d' ' -f1)
+MARK  = $(lastword $(MARKS))
 
 # How much is tried. Each can be set: make fuzz FUZZTIME=5m
 TESTFLAGS ?=
@@ -70,8 +71,8 @@ night: ## try for about an hour: 100000 random histories, 1000 kills, chaos, fuz
 soak: ## try faults on whole systems for hours (SOAK=…)
 	WEFT_FULL=1 WEFT_NIGHT=1 WEFT_CHAOS=$(SOAK) WEFT_FAILOVERS=$(SOAK) go test -count=1 -timeout 0 -v ./e2e/chaos
 
-upgrade: ## run the last release together with this tree: both ways, and under load
-	WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v ./e2e/upgrade
+upgrade: ## run each of the last two releases together with this tree: both ways, and under load
+	for mark in $(MARKS); do WEFT_MARK=$$mark WEFT_FULL=1 WEFT_NIGHT=1 go test -count=1 -timeout 30m -v ./e2e/upgrade || exit 1; done
 
 check: format lint rules ## look without running: gofmt, go vet, golangci-lint, the project's own rules
 

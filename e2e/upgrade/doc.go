@@ -8,9 +8,12 @@
 // The promises of docs/upgrade.md, and the test that shows each:
 //
 //	a server serves agents of both releases, and an agent serves hooks of both        TestMixed
-//	a plugin of one release serves a daemon of the other                              TestMixed, TestDriver (in a night)
+//	a plugin of one release serves a daemon of the other                              TestMixed, TestDriver *
 //	`weft` of one release reads the daemons of the other                              TestMixed
 //	a new server takes over the store of the old one, and the old one takes it back   TestThereAndBack
 //	a new agent takes over the ledger of the old one, and the old one takes it back   TestThereAndBack
-//	an upgrade of all hosts under load fails no job                                   TestRolling
+//	a store of a later release is refused with its way back, which leads there        TestNewerStore *
+//	an upgrade of all hosts under load fails no job                                   TestRolling, TestRollingServers *
+//
+// Those with a * run in a night alone.
 package upgrade

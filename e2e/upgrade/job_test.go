@@ -54,6 +54,18 @@ func (s *system) mustBegin(node, weft string) *task {
 	return k
 }
 
+// granted begins a job once the server grants: a lost store puts all VNIs into quarantine first.
+func (s *system) granted(node, weft string) (k *task) {
+	s.t.Helper()
+	s.until("the server grants", func() (ok bool, seen string) {
+		var err error
+		k, err = s.begin(node, weft)
+		return err == nil, fmt.Sprint(err)
+	})
+	s.t.Cleanup(k.finish)
+	return k
+}
+
 // finish ends the job's process. A second call does nothing.
 func (k *task) finish() {
 	k.stdin.Close()

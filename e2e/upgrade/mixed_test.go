@@ -36,13 +36,7 @@ func TestMixed(t *testing.T) {
 // works runs jobs on all nodes by programs of both releases, the first of them as the first node's.
 func (s *system) works(releases ...release) {
 	s.t.Helper()
-	s.until("the server grants", func() (bool, string) {
-		k, err := s.begin(s.nodes[0], releases[0].path("weft"))
-		if err == nil {
-			k.finish()
-		}
-		return err == nil, fmt.Sprint(err)
-	})
+	s.granted(s.nodes[0], releases[0].path("weft")).finish()
 	seen := map[string]string{}
 	var tasks []*task
 	for _, node := range s.nodes {

@@ -2,12 +2,14 @@ package upgrade
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/dev/etcdtest"
 	"github.com/weft-hpc/weft/drivers/sim"
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/hook/rundir"
@@ -28,24 +31,39 @@ const patience = 90 * time.Second
 // theServer is the server's name among the hosts.
 const theServer = "server"
 
-// system is a server and agents, each on a host with its own programs, with TLS between them and simulated NICs.
+// system is servers and agents, each on a host with its own programs, with TLS between them and simulated NICs.
 type system struct {
-	t      *testing.T
-	dir    string
-	port   int
-	nodes  []string
-	driver string // the block of the NIC driver, without its state; empty: the simulated one
-	procs  map[string]*exec.Cmd
-	jobs   atomic.Uint64 // of scheduler "files"
+	t       *testing.T
+	dir     string
+	servers []string
+	leader  string // of the servers
+	etcd    string // endpoint of the etcd that several servers share
+	ports   map[string]int
+	nodes   []string
+	procs   map[string]*exec.Cmd
+	jobs    atomic.Uint64 // of scheduler "files"
 }
 
-// newSystem makes the files of a system, all of release r. Nothing runs yet.
+// newSystem makes the files of a system with one server, all of release r. Nothing runs yet.
 func newSystem(t *testing.T, r release, nodes ...string) *system {
 	t.Helper()
 	need(t)
+	return lay(t, r, &system{servers: []string{theServer}, nodes: nodes})
+}
+
+// newSeveral is newSystem with three servers that share an etcd.
+func newSeveral(t *testing.T, r release, nodes ...string) *system {
+	t.Helper()
+	need(t)
+	etcd := etcdtest.Start(t).Client().Endpoints()[0]
+	return lay(t, r, &system{servers: []string{"a", "b", "c"}, nodes: nodes, etcd: etcd})
+}
+
+func lay(t *testing.T, r release, s *system) *system {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "weft")
 	must(t, err)
-	s := &system{t: t, dir: dir, nodes: nodes, procs: map[string]*exec.Cmd{}}
+	s.t, s.dir, s.leader, s.procs, s.ports = t, dir, s.servers[0], map[string]*exec.Cmd{}, map[string]int{}
 	t.Cleanup(s.end)
 	must(t, os.Chmod(dir, 0o755))
 	must(t, os.Mkdir(s.path("jobs"), 0o755))
@@ -57,7 +75,8 @@ func newSystem(t *testing.T, r release, nodes ...string) *system {
 			must(t, os.MkdirAll(s.path(host, folder), 0o755))
 		}
 		s.install(host, r)
-		if host == theServer {
+		if s.serving(host) {
+			s.ports[host] = freePort(t)
 			continue
 		}
 		must(t, identity.IssueNode(s.path("tls"), host, time.Now()))
@@ -65,11 +84,13 @@ func newSystem(t *testing.T, r release, nodes ...string) *system {
 			must(t, os.Link(s.path("tls", file), s.path(host, "tls", file)))
 		}
 	}
-	s.port = freePort(t)
 	return s
 }
 
-func (s *system) hosts() []string { return append([]string{theServer}, s.nodes...) }
+func (s *system) hosts() []string { return slices.Concat(s.servers, s.nodes) }
+
+// serving reports whether a host runs a server.
+func (s *system) serving(host string) bool { return slices.Contains(s.servers, host) }
 
 func (s *system) path(name ...string) string {
 	return filepath.Join(append([]string{s.dir}, name...)...)
@@ -79,7 +100,8 @@ func (s *system) program(host, name string) string { return s.path(host, "bin", 
 
 func (s *system) run(node string) rundir.Dir { return rundir.Dir(s.path(node, "run")) }
 
-func (s *system) socket() string { return s.path(theServer, "run", "server.sock") }
+// socket is that of the server that leads.
+func (s *system) socket() string { return s.path(s.leader, "run", "server.sock") }
 
 // install puts the programs of r in the place of a host's, as a package does: each file is replaced as a whole, and
 // running daemons keep theirs.
@@ -100,9 +122,17 @@ func (s *system) install(host string, r release, programs ...string) {
 // configure writes a host's config.hcl: a host's differs from another's in its paths alone.
 func (s *system) configure(host string) {
 	s.t.Helper()
-	driver := s.driver
-	if driver == "" {
-		driver = fmt.Sprintf("driver \"sim\" {\n  nics  = 2\n  state = %q\n  sync  = false\n}", s.path(host, "nics"))
+	store := "store = \"server.db\"\n  witness = \"witness/server.head\""
+	if s.etcd != "" {
+		store = fmt.Sprintf("name = %q\n  etcd {\n    endpoints = [%q]\n    lease = \"2s\"\n  }", host, s.etcd)
+	}
+	var ways []string
+	for _, name := range s.servers {
+		ways = append(ways, fmt.Sprintf("%q", fmt.Sprintf("127.0.0.1:%d", s.ports[name])))
+	}
+	way := "server = " + ways[0]
+	if len(ways) > 1 {
+		way = "servers = [" + strings.Join(ways, ", ") + "]"
 	}
 	text := fmt.Sprintf(`
 nodes  = %q
@@ -118,21 +148,24 @@ scheduler "adapter" "files" {
   command = [%q]
   dir     = %q
 }
-%s
+driver "sim" {
+  nics  = 2
+  state = %q
+  sync  = false
+}
 server {
-  socket  = "run/server.sock"
-  store   = "server.db"
-  witness = "witness/server.head"
-  listen  = "127.0.0.1:%[6]d"
-  tls     = %[7]q
+  socket = "run/server.sock"
+  %s
+  listen = "127.0.0.1:%d"
+  tls    = %q
 }
 agent {
-  server = "127.0.0.1:%[6]d"
-  dir    = "run"
-  tls    = "tls"
+  %s
+  dir = "run"
+  tls = "tls"
 }
-`, strings.Join(s.nodes, ","), s.path("policy"), s.program(host, "adapter"), s.path("jobs"), driver, s.port,
-		s.path("tls"))
+`, strings.Join(s.nodes, ","), s.path("policy"), s.program(host, "adapter"), s.path("jobs"), s.path(host, "nics"),
+		store, cmp.Or(s.ports[host], s.ports[s.leader]), s.path("tls"), way)
 	must(s.t, os.WriteFile(s.path(host, "config.hcl"), []byte(text), 0o644))
 }
 
@@ -148,16 +181,19 @@ func freePort(t *testing.T) int {
 // up starts all daemons and waits until every node is in session.
 func (s *system) up() {
 	s.t.Helper()
-	for try := 1; ; try++ {
-		s.start(theServer)
-		if s.serves() {
-			break
+	for _, host := range s.servers {
+		for try := 1; ; try++ {
+			s.start(host)
+			if s.serves(host) {
+				break
+			}
+			if try == 5 {
+				s.t.Fatalf("server %s does not start", host)
+			}
+			s.ports[host] = freePort(s.t)
 		}
-		if try == 5 {
-			s.t.Fatal("the server does not start")
-		}
-		s.port = freePort(s.t)
 	}
+	s.leads()
 	for _, n := range s.nodes {
 		s.start(n)
 	}
@@ -169,8 +205,8 @@ func (s *system) start(host string) {
 	s.t.Helper()
 	s.configure(host)
 	verb := "agent"
-	if host == theServer {
-		verb = theServer
+	if s.serving(host) {
+		verb = "server"
 	}
 	f, err := os.OpenFile(s.path(host, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(s.t, err)
@@ -197,32 +233,53 @@ func (s *system) upgrade(host string, r release) {
 	s.install(host, r)
 	s.stop(host)
 	s.start(host)
-	if host == theServer && !s.serves() {
-		s.t.Fatalf("the server of release %s does not start", r.name)
+	if !s.serving(host) {
+		s.answers(host)
+		return
 	}
-	s.answers(host)
+	if !s.serves(host) {
+		s.t.Fatalf("server %s of release %s does not start", host, r.name)
+	}
+	s.leads()
 }
 
-// answers waits until a host's daemon answers. The previous daemon has ended, so it is the new one.
-func (s *system) answers(host string) {
+// leads waits until one of the servers leads, which others then speak of.
+func (s *system) leads() {
 	s.t.Helper()
-	socket := s.socket()
-	if host != theServer {
-		socket = s.run(host).RootSocket()
+	if len(s.servers) == 1 {
+		return
 	}
-	s.until(host+" answers", func() (bool, string) {
-		err := hook.Call(s.t.Context(), socket, "plugins", nil, nil)
+	s.until("a server leads", func() (bool, string) {
+		var seen []string
+		for _, host := range s.servers {
+			var st server.Status
+			err := hook.Call(s.t.Context(), s.path(host, "run", "server.sock"), "status", nil, &st)
+			if err == nil && st.Servers != nil && st.Servers.Leads {
+				s.leader = host
+				return true, ""
+			}
+			seen = append(seen, fmt.Sprintf("%s: %+v %v", host, st.Servers, err))
+		}
+		return false, strings.Join(seen, "\n")
+	})
+}
+
+// answers waits until a node's agent answers. Its predecessor has ended.
+func (s *system) answers(node string) {
+	s.t.Helper()
+	s.until(node+" answers", func() (bool, string) {
+		err := hook.Call(s.t.Context(), s.run(node).RootSocket(), "plugins", nil, nil)
 		return err == nil, fmt.Sprint(err)
 	})
 }
 
-// serves waits until the server answers; false when it has ended instead.
-func (s *system) serves() bool {
+// serves waits until a server answers; false when it has ended instead.
+func (s *system) serves(host string) bool {
 	s.t.Helper()
-	p, answers := s.procs[theServer], false
-	s.until("the server answers", func() (bool, string) {
+	p, answers := s.procs[host], false
+	s.until("server "+host+" answers", func() (bool, string) {
 		var st server.Status
-		err := hook.Call(s.t.Context(), s.socket(), "status", nil, &st)
+		err := hook.Call(s.t.Context(), s.path(host, "run", "server.sock"), "status", nil, &st)
 		answers = err == nil
 		return answers || over(p), fmt.Sprint(err)
 	})
