@@ -5,6 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/server"
 )
 
 // store runs a verb of `weft store`, and gives its exit code and what it says.
@@ -63,6 +66,19 @@ func TestAStoreMoves(t *testing.T) {
 		t.Errorf("%d: %s", code, said)
 	}
 
+	starts := func(but string) {
+		one, err := s.begin("n2")
+		s.until("a job starts", func() (bool, string) {
+			if err != nil {
+				one, err = s.begin("n2")
+			}
+			return err == nil, fmt.Sprint(err)
+		})
+		if one.vnis == but {
+			t.Fatalf("VNI %s is in two jobs", but)
+		}
+		one.finish()
+	}
 	moves := func(server, from, to, next string) {
 		s.terminate(server)
 		_, _ = s.ended(server)
@@ -74,21 +90,26 @@ func TestAStoreMoves(t *testing.T) {
 		}
 		s.start(next)
 		s.attached()
-		one, err := s.begin("n2")
-		s.until("a job starts", func() (bool, string) {
-			if err != nil {
-				one, err = s.begin("n2")
-			}
-			return err == nil, fmt.Sprint(err)
-		})
-		if one.vnis == k.vnis {
-			t.Fatalf("VNI %s is in two jobs", k.vnis)
-		}
-		one.finish()
+		starts(k.vnis)
 	}
 	moves("a", first, file, "file")
 	moves("file", file, other, "other")
 	s.stores(2, "there is a store already", "restore", s.path("copy"), first)
 	s.stores(1, `server "a" leads`, "copy", file, other) // it was left, and other is in use
+
+	// A restored store waits for the nodes and the quarantine. The job on n1 goes on.
+	third := config("third", etcd, etcd+"\n    prefix = \"/third/\"")
+	s.stores(0, "its server grants nothing until every node has reported", "restore", s.path("copy"), third)
+	s.kill("n2")
+	s.terminate("other")
+	_, _ = s.ended("other")
+	s.start("third")
+	s.until("the server waits for n2", func() (bool, string) {
+		var st server.Status
+		err := hook.Call(t.Context(), s.socket(), "status", nil, &st)
+		return err == nil && st.Missing == "n2" && st.Cause != "", fmt.Sprintf("%+v %v", st, err)
+	})
+	s.start("n2")
+	starts(k.vnis)
 	k.finish()
 }
