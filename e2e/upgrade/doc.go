@@ -13,6 +13,7 @@
 //	a new server takes over the store of the old one, and the old one takes it back   TestThereAndBack
 //	a new agent takes over the ledger of the old one, and the old one takes it back   TestThereAndBack
 //	a store of a later release is refused with its way back, which leads there        TestNewerStore *
+//	a system of several servers goes back to a release with one server                TestBackToOneServer *
 //	an upgrade of all hosts under load fails no job                                   TestRolling, TestRollingServers *
 //
 // Those with a * run in a night alone.
