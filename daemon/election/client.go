@@ -11,6 +11,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
@@ -30,12 +32,21 @@ const (
 	maxPEM      = 1 << 20
 )
 
+// again bounds the pause before a member of etcd is tried again: a standby must not miss the end of a lease. By default
+// gRPC pauses for up to 2 minutes.
+var again = grpc.ConnectParams{
+	Backoff: backoff.Config{
+		BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second,
+	},
+	MinConnectTimeout: 2 * time.Second,
+}
+
 // Dial makes a client of etcd, which connects by itself. Errors are core.BadConfig.
 func Dial(c config.Etcd) (*clientv3.Client, error) {
 	o := clientv3.Config{
 		Endpoints: c.Endpoints, Username: c.User, DialTimeout: 5 * time.Second,
 		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second, PermitWithoutStream: true,
-		Logger: zap.NewNop(),
+		Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithConnectParams(again)},
 	}
 	if c.PasswordFile != "" {
 		if d := file.Secret(c.PasswordFile); d != nil {

@@ -174,6 +174,10 @@ func (e *Election) tell(err error) {
 	defer e.mu.Unlock()
 	before := e.state.Fault
 	e.state.Fault = core.AsError(err)
+	if (e.state.Fault == nil) != (before == nil) {
+		close(e.changed)
+		e.changed = make(chan struct{})
+	}
 	switch now := e.state.Fault; {
 	case now != nil && before == nil:
 		e.log.Warn("the store cannot be followed", core.LogReason, string(now.Reason), core.LogError, now.Line())
@@ -186,8 +190,12 @@ func (e *Election) tell(err error) {
 func (e *Election) Await(ctx context.Context, seen core.Head) (core.Head, error) {
 	for {
 		e.mu.Lock()
-		head, leader, changed := e.state.Head, e.state.Leader, e.changed
+		head, leader, changed, fault := e.state.Head, e.state.Leader, e.changed, e.state.Fault
 		e.mu.Unlock()
+		if fault != nil { // the node asks another server
+			name := e.candidate.Name
+			return core.Head{}, core.Errorf(core.ServerAway, "server %s: it cannot read which server leads: %w", name, fault)
+		}
 		if leader.Term != 0 && (head.Store != seen.Store || head.Epoch > seen.Epoch) {
 			return head, nil
 		}

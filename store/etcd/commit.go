@@ -20,8 +20,14 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	if s.lease != nil && s.lease.Left() <= 0 {
-		return s.lease.over(errLate)
+	if s.lease != nil {
+		left := s.lease.Left()
+		if left <= 0 {
+			return s.lease.over(errLate)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, left) // etcd takes no write of this server after that
+		defer cancel()
 	}
 	if len(batch) == 0 {
 		return s.pulse(ctx)
