@@ -175,6 +175,7 @@ var doors = []entrance{
 			{name: "join the job, and learn its grant", allow: nodes(yes, no), remote: (*walk).reserve},
 			{name: "join the job with a note that places it on the caller's node too", allow: nodes(yes, no), remote: (*walk).reserveForged},
 			{name: "tell that the job's node is clean", allow: nodes(yes, no), remote: (*walk).attend},
+			{name: "ask whether another server leads", allow: nodes(yes, yes), remote: (*walk).await},
 		},
 	},
 }
@@ -273,7 +274,7 @@ func TestPermissionsAreWhole(t *testing.T) {
 	methods := 0
 	for _, m := range authorityv1.Authority_ServiceDesc.Methods {
 		methods++
-		if m.MethodName != "Reserve" {
+		if !slices.Contains([]string{"Reserve", "Await"}, m.MethodName) {
 			t.Errorf("call %s of agents is not in the table of who may do what", m.MethodName)
 		}
 	}
@@ -283,7 +284,7 @@ func TestPermissionsAreWhole(t *testing.T) {
 			t.Errorf("call %s of agents is not in the table of who may do what", s.StreamName)
 		}
 	}
-	if methods != 2 {
+	if methods != 3 {
 		t.Errorf("agents have %d calls", methods)
 	}
 }
@@ -593,6 +594,17 @@ func (w *walk) session(ctx context.Context, who int, first core.Report) func() {
 			<-done
 		}
 	}
+}
+
+// await asks a site's only server, which says so to every node.
+func (w *walk) await(who int) error {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	_, err := rpc.NewAuthority(w.conns[who]).(core.Succession).Await(ctx, "", core.Head{})
+	if core.ReasonOf(err) == core.NotSupported {
+		return nil
+	}
+	return err
 }
 
 // attend tells as the caller that the job's services are gone.
