@@ -81,6 +81,9 @@ func Server(ctx context.Context, site *settings.Site, o Options) (err error) {
 		return err
 	}
 	d.makePage()
+	if err := d.openSchedulers(ctx); err != nil {
+		return err
+	}
 	d.live.Accept, d.live.Taken = d.accept, func() []string { return d.reloaded(ctx) }
 	if d.several != nil {
 		err = d.follow(ctx)
@@ -137,28 +140,31 @@ func (d *serverDaemon) makePage() {
 func (d *serverDaemon) needs(site *settings.Site) server.Needs {
 	return server.Needs{
 		Store: d.store, Config: site.Engine, Policy: site.Policy, Log: d.Log, Audit: d.audit.Logger, History: d.past,
-		Refused: d.refused, Sizes: site.Sizes, Meter: d.page, Allocator: site.Allocator,
+		Refused: d.refused, Sizes: site.Sizes, Meter: d.page, Allocator: site.Allocator, Schedulers: d.halves.here,
 	}
 }
 
-// makeServer makes the server that leads, with the adapters and pages around it.
-func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
-	site := d.live.Site()
-	if d.halves, err = schedulers(ctx, site, d.plugins, &d.live.Blocks); err != nil {
+// openSchedulers starts the halves of the schedulers that run on the server, and what answers hooks of their servers.
+func (d *serverDaemon) openSchedulers(ctx context.Context) (err error) {
+	if d.halves, err = schedulers(ctx, d.site, d.plugins, &d.live.Blocks); err != nil {
 		return err
 	}
-	needs := d.needs(site)
+	now := func() *server.Server { return d.now.Load().Server }
+	d.hooks, err = adapters.NewServer(ctx, now, d.site, d.plugins, d.folder, d.live, d.Log)
+	return err
+}
+
+// makeServer makes the server that leads.
+func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
+	needs := d.needs(d.live.Site())
 	needs.Witness, needs.Kept, needs.LeaveDown = d.newest, accountOf(d.config), d.config.Unwitnessed == config.UnwitnessedScheduler
-	needs.Schedulers, needs.At, needs.Own = d.halves.here, d.halves.at, d.halves.own
+	needs.At, needs.Own = d.halves.at, d.halves.own
 	srv, err := server.New(ctx, needs)
 	if err != nil {
 		return err
 	}
 	d.shadow = &shadow.Policy{Server: srv, Site: d.live.Site, Log: d.Log, Audit: d.audit.Logger}
 	d.later(d.shadow.Close)
-	if d.hooks, err = adapters.NewServer(ctx, srv, site, d.plugins, d.folder, d.live, d.Log); err != nil {
-		return err
-	}
 	d.take = acceptor(srv)
 	d.answerWith(srv, true)
 	return nil
@@ -174,10 +180,10 @@ func (d *serverDaemon) answerWith(srv *server.Server, leads bool) {
 func (d *serverDaemon) reloaded(ctx context.Context) []string {
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	if d.shadow == nil {
-		return nil
+	var changed []string
+	if d.shadow != nil {
+		changed = d.shadow.Reloaded()
 	}
-	changed := d.shadow.Reloaded()
 	if d.hooks != nil {
 		if err := d.hooks.Update(ctx); err != nil {
 			d.Log.Error("hooks that run beside the server do not know of the reload", core.LogError, err)
@@ -230,17 +236,27 @@ func (d *serverDaemon) start(t *tasks) error {
 	d.answer(t, operators, listener.Users(), func(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 		return d.now.Load().verbs.Handle(ctx, peer, req)
 	})
-	if d.several != nil {
-		t.need(func(ctx context.Context) error { return d.succeed(ctx, t) })
-		t.run(func(ctx context.Context) { d.several.Enrol(ctx, d.Version) })
-		t.run(d.several.Look)
+	if err := d.serveHooks(t); err != nil {
+		return err
+	}
+	if d.several == nil {
+		d.work(t)
 		return nil
 	}
-	return d.work(t)
+	t.need(func(ctx context.Context) error { return d.succeed(ctx, t) })
+	t.run(func(ctx context.Context) { d.several.Enrol(ctx, d.Version) })
+	t.run(d.several.Look)
+	return nil
 }
 
-// work begins the tasks of a server that leads.
-func (d *serverDaemon) work(t *tasks) error {
+// work runs the server that leads.
+func (d *serverDaemon) work(t *tasks) {
+	srv := d.now.Load().Server
+	t.run(func(ctx context.Context) { _ = srv.Run(ctx) })
+}
+
+// serveHooks answers hooks that run in schedulers' servers.
+func (d *serverDaemon) serveHooks(t *tasks) error {
 	if d.hooks != nil {
 		// The socket is root's alone, so that no user can keep a hook waiting for which a scheduler's server waits.
 		ln, err := d.socket(d.hooks.Socket(), 0o600)
@@ -250,7 +266,6 @@ func (d *serverDaemon) work(t *tasks) error {
 		d.answer(t, ln, listener.Root(), d.hooks.Answer)
 		t.run(func(ctx context.Context) { d.hooks.Keep(ctx, d.plugins) })
 	}
-	t.run(func(ctx context.Context) { _ = d.now.Load().Run(ctx) })
 	return nil
 }
 

@@ -125,9 +125,7 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 		return err
 	}
 	d.endStandby()
-	if err := d.work(t); err != nil {
-		return err
-	}
+	d.work(t)
 	var head core.Head
 	if err := d.now.Load().Look(ctx, func(m *engine.Machine) { head = m.Head() }); err != nil {
 		return err

@@ -64,6 +64,9 @@ func call(ctx context.Context, path, verb, cursor string, in any) (Reply, error)
 			// Why it comes again is what a person needs to know; whether this time it began, nobody can.
 			return reply, core.Errorf(e.Reason, "%w; until then it was refused: %s", err, refused).WithRemedy(e.Remedy)
 		}
+		if err == nil {
+			reply.tell(ctx)
+		}
 		if err == nil || !reply.Again || time.Since(start) > againFor || !pause(ctx, wait) {
 			return reply, err
 		}

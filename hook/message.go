@@ -57,6 +57,7 @@ type Reply struct {
 	Error   *Fault          `json:"error,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Next    string          `json:"next,omitempty"`  // a further page begins here
+	Note    string          `json:"note,omitempty"`  // what the caller must know of the answer: see WithNotes
 	Again   bool            `json:"again,omitempty"` // refused before anything began: the same call may come again
 	More    bool            `json:"more,omitempty"`  // of a Stream: Body is a part of it in base64, and a reply follows
 

@@ -7,6 +7,20 @@ import (
 	"github.com/weft-hpc/weft/core"
 )
 
+type notes struct{}
+
+// WithNotes has calls made with the context it gives tell f what is said beside an answer, such as how old it is.
+func WithNotes(ctx context.Context, f func(string)) context.Context {
+	return context.WithValue(ctx, notes{}, f)
+}
+
+// tell hands a note to whom the context names.
+func (r Reply) tell(ctx context.Context) {
+	if f, ok := ctx.Value(notes{}).(func(string)); ok && r.Note != "" {
+		f(r.Note)
+	}
+}
+
 // Pages calls verb as Call does, for one page after the other, until there is none or each returns an error.
 func Pages(ctx context.Context, path, verb string, in any, each func(page json.RawMessage) error) error {
 	for cursor := ""; ; {

@@ -59,6 +59,9 @@ func (s *Server) room(
 
 // never has the scheduler end a job that can never start. The hook does not wait for it: it holds up the scheduler.
 func (s *Server) never(key core.Key, err *core.Error) {
+	if s.needs.Following != nil { // the leader has it ended
+		return
+	}
 	s.failed(engine.Fail{Key: key, Reason: err.Line()})
 }
 

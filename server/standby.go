@@ -2,10 +2,14 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/hook/listener"
 )
 
 // Following tells a standby about the store that it follows, and to which another server writes.
@@ -70,3 +74,25 @@ func (s *Server) standby(verb string) error {
 	}
 	return e.WithRemedy("no server leads now: `weft status` on each shows why")
 }
+
+// Handle is a listener.Handler.
+func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+	out, err := d.handle(ctx, peer, req)
+	if d.Server.needs.Following == nil || err != nil || !slices.Contains(ofTheStore, req.Verb) {
+		return out, err
+	}
+	page, ok := out.(listener.Page)
+	if !ok {
+		page.Body = out
+	}
+	f := d.Server.needs.Following()
+	page.Note = fmt.Sprintf("this server does not lead, and read the store %s ago; which nodes are in contact is known "+
+		"to the leader alone", time.Since(f.Read).Round(time.Millisecond))
+	if f.Leader != "" {
+		page.Note += ": " + f.Leader
+	}
+	return page, nil
+}
+
+// ofTheStore are the verbs that a standby answers from the store that it follows.
+var ofTheStore = []string{"jobs", "job", "explain", "vnis", "nodes"}

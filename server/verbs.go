@@ -76,8 +76,7 @@ const maxNamed = 100_000
 // maxReason bounds why a node is drained, in bytes: it stands in lists and in every scheduler's record of the node.
 const maxReason = 512
 
-// Handle is a listener.Handler.
-func (d *Verbs) Handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
+func (d *Verbs) handle(ctx context.Context, peer core.Peer, req hook.Request) (any, error) {
 	switch req.Verb {
 	case "status":
 		return d.status(ctx)

@@ -37,7 +37,7 @@ func main() {
 func execute(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(policy.Dashed(args))
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(cli.WithNotes(ctx))
 	if err != nil {
 		cli.Complain(err)
 	}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/dev/effort"
 	"github.com/weft-hpc/weft/dev/etcdtest"
 	"github.com/weft-hpc/weft/hook"
@@ -64,15 +68,22 @@ func newServers(t *testing.T, pool string, nodes ...string) *servers {
 	return s
 }
 
+// statusOf asks a server, which may be paused.
+func (s *servers) statusOf(name string) (st server.Status, err error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+	defer cancel()
+	err = hook.Call(ctx, s.path("run."+name, "server.sock"), "status", nil, &st)
+	return st, err
+}
+
 // leads waits until one of the servers leads, and sees to it that the daemons ask that one.
 func (s *servers) leads(but string) (name string) {
 	s.t.Helper()
 	s.until("a server leads", func() (bool, string) {
 		var seen []string
 		for _, name := range s.all {
-			var st server.Status
 			s.at = "run." + name
-			err := hook.Call(s.t.Context(), s.socket(), "status", nil, &st)
+			st, err := s.statusOf(name)
 			if err == nil && st.Servers.Leads && name != but {
 				return true, ""
 			}
@@ -89,8 +100,7 @@ func (s *servers) warm(leader string) {
 	s.until("a standby has followed the leader", func() (bool, string) {
 		var seen []string
 		for _, name := range s.all {
-			var st server.Status
-			err := hook.Call(s.t.Context(), s.path("run."+name, "server.sock"), "status", nil, &st)
+			st, err := s.statusOf(name)
 			if err == nil && name != leader && st.Servers.Warm {
 				return true, ""
 			}
@@ -100,17 +110,106 @@ func (s *servers) warm(leader string) {
 	})
 }
 
+// begun are several servers and their nodes, of which one server leads and another has followed it.
+func (s *servers) begun() (leader string) {
+	s.t.Helper()
+	for _, name := range slices.Concat(s.all, s.nodes) {
+		s.start(name)
+	}
+	leader = s.leads("")
+	s.attached()
+	s.warm(leader)
+	return leader
+}
+
+// other is a server that does not lead.
+func (s *servers) other(leader string) string {
+	return s.all[(slices.Index(s.all, leader)+1)%len(s.all)]
+}
+
+// A standby answers what it reads, says how old that is, and refuses to change anything.
+func TestAStandby(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, "2000-2039", "n1")
+	leader := s.begun()
+	k := s.mustBegin("n1")
+	standby := s.path("run."+s.other(leader), "server.sock")
+	var note string
+	ctx := hook.WithNotes(t.Context(), func(n string) { note = n })
+	s.until("the standby knows the job", func() (bool, string) {
+		rows, err := hook.List[server.VNIRow](ctx, standby, "vnis", nil)
+		return err == nil && len(rows) == 1 && fmt.Sprint(rows[0].VNI) == k.vnis, fmt.Sprintf("%+v %v", rows, err)
+	})
+	if !strings.Contains(note, "does not lead, and read the store ") || !strings.HasSuffix(note, ": "+leader) {
+		t.Errorf("it notes %q", note)
+	}
+	err := hook.Call(ctx, standby, "drain", server.NodeArgs{Nodes: "n1", Reason: "a test"}, nil)
+	if core.ReasonOf(err) != core.Standby || !strings.Contains(core.AsError(err).Line(), "run it on "+leader) {
+		t.Errorf("a drain: %v", err)
+	}
+	var st server.Status
+	s.until("the standby knows all servers and etcd", func() (bool, string) {
+		err := hook.Call(ctx, standby, "status", nil, &st)
+		m := st.Servers
+		ok := err == nil && m.Leader == leader && len(m.Members) == 3 && len(m.Etcd) == 1 && m.Etcd[0].Leads
+		return ok, fmt.Sprintf("%+v %v", m, err)
+	})
+	s.must(hook.Call(ctx, standby, "reload", nil, nil))
+
+	// A leader that is stopped politely leaves its place at once.
+	began := time.Now()
+	s.must(s.procs[leader].Process.Signal(syscall.SIGTERM))
+	if err := s.procs[leader].Wait(); err != nil {
+		t.Errorf("the leader that was stopped: %v", err)
+	}
+	s.all = slices.DeleteFunc(s.all, func(name string) bool { return name == leader })
+	s.leads(leader)
+	t.Logf("another led %v after a stop, with a lease of %v", time.Since(began).Round(time.Millisecond), lease)
+	k.finish()
+	s.clean()
+}
+
+// A leader that was paused for longer than its lease, and goes on, grants nothing and ends. So does one that etcd does
+// not answer.
+func TestALeaderIsPaused(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, "2000-2039", "n1", "n2")
+	old := s.begun()
+	k := s.mustBegin("n1")
+	s.must(s.procs[old].Process.Signal(syscall.SIGSTOP))
+	leader := s.leads(old)
+	other := s.mustBegin("n2")
+	if other.vnis == k.vnis {
+		t.Fatalf("VNI %s is in two jobs", k.vnis)
+	}
+	s.must(s.procs[old].Process.Signal(syscall.SIGCONT))
+	s.until("the old leader ends", func() (bool, string) { return over(s.procs[old]), s.log(old) })
+	if text := s.log(old); !strings.Contains(text, "leads no longer") {
+		t.Errorf("it does not say why: %s", text)
+	}
+	s.warm(leader)
+
+	s.etcd.Kill()
+	s.until("the leader ends", func() (bool, string) { return over(s.procs[leader]), s.log(leader) })
+	s.etcd.Run()
+	s.start(old)
+	s.start(leader)
+	s.leads("")
+	s.attached()
+	third := s.mustBegin("n2")
+	if third.vnis == k.vnis || third.vnis == other.vnis {
+		t.Errorf("VNI %s is in two jobs", third.vnis)
+	}
+	for _, k := range []*task{k, other, third} {
+		k.finish()
+	}
+	s.clean()
+}
+
 func TestALeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, "2000-2039", "n1", "n2")
-	for _, name := range s.all {
-		s.start(name)
-	}
-	for _, n := range s.nodes {
-		s.start(n)
-	}
-	leader := s.leads("")
-	s.attached()
+	leader := s.begun()
 	lives := s.mustBegin("n1")
 	var took []time.Duration
 	for range 10 {

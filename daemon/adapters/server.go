@@ -24,13 +24,16 @@ const HooksFolder = "server"
 // Server answers hooks that run on the server's host.
 type Server struct {
 	*HookTable
-	server  *server.Server
+	server  func() *server.Server
 	plugins *host.Host
 	live    *reload.Reloader
 }
 
 // NewServer is nil where no scheduler's half runs here. It writes for weft-hook what that must know of the hooks.
-func NewServer(ctx context.Context, srv *server.Server, site *settings.Site, plugins *host.Host, run string, live *reload.Reloader, log *slog.Logger) (*Server, error) {
+func NewServer(
+	ctx context.Context, srv func() *server.Server, site *settings.Site, plugins *host.Host, run string,
+	live *reload.Reloader, log *slog.Logger,
+) (*Server, error) {
 	t := &HookTable{run: rundir.Dir(filepath.Join(run, HooksFolder)), types: map[string]string{}, hooks: map[string]core.Hooks{}, log: log}
 	b := &Server{HookTable: t, server: srv, plugins: plugins, live: live}
 	t.edit = b.edit
@@ -102,6 +105,6 @@ func (b *Server) Answer(ctx context.Context, peer core.Peer, req hook.Request) (
 		return nil, core.Errorf(core.BadCall, "scheduler %q: config.hcl of the server declares none of that name with hooks here", core.Clip(call.Scheduler))
 	}
 	call.ID, call.Began, call.Peer = req.ID, req.Began, peer
-	reply, err := b.server.Hook(ctx, hooks, b.live.Sizes(), call)
+	reply, err := b.server().Hook(ctx, hooks, b.live.Sizes(), call)
 	return reply, err
 }

@@ -164,7 +164,7 @@ func (c *caller) answer(ctx context.Context, req hook.Request) (reply hook.Reply
 	}
 	switch b := body.(type) {
 	case Page:
-		body, reply.Next = b.Body, b.Next
+		body, reply.Next, reply.Note = b.Body, b.Next, b.Note
 	case hook.Text:
 		return hook.Reply{Text: b}
 	case hook.Stream:

@@ -13,6 +13,7 @@ import (
 type Page struct {
 	Body any
 	Next string
+	Note string // what the caller must know of Body
 }
 
 // Slice is the page that r asks for of a list that is sorted by key, each key once: as many elements as a reply holds. Since a page begins after the

@@ -2,11 +2,24 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
 
 	"github.com/weft-hpc/weft/hook"
 	"github.com/weft-hpc/weft/server"
 )
+
+// WithNotes prints the first note that comes with an answer on standard error, such as how old the answer is.
+func WithNotes(ctx context.Context) context.Context {
+	said := false
+	return hook.WithNotes(ctx, func(note string) {
+		if !said {
+			said = true
+			fmt.Fprintln(os.Stderr, "note: "+note)
+		}
+	})
+}
 
 // Ask makes one call to the server.
 func (o *Options) Ask(ctx context.Context, verb string, in, out any) error {
