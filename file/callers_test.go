@@ -19,6 +19,7 @@ import (
 	"github.com/weft-hpc/weft/cmd/weft/cli"
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/daemon/election"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/drivers/cxi"
 	"github.com/weft-hpc/weft/hook/rundir"
@@ -45,8 +46,13 @@ func newPlace(t *testing.T) place {
 	for _, name := range []string{"bin/program", "etc/slurm.conf", "etc/config.hcl"} {
 		err = errors.Join(err, os.WriteFile(p.at(name), nil, 0o755))
 	}
+	err = errors.Join(err, os.WriteFile(p.at("etc/password"), []byte("secret"), 0o600), os.Mkdir(p.at("etcd"), 0o755))
 	err = errors.Join(err, identity.Init(p.at("tls"), []string{"localhost"}, now))
 	err = errors.Join(err, identity.IssueNode(p.at("tls"), "n1", now))
+	for from, to := range map[string]string{"ca.crt": "ca.crt", "n1.crt": "client.crt", "n1.key": "client.key"} {
+		text, bad := os.ReadFile(p.at("tls/" + from))
+		err = errors.Join(err, bad, os.WriteFile(p.at("etcd/"+to), text, 0o600))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +145,13 @@ func (p place) nics() error {
 	return err
 }
 
+func (p place) etcd() error {
+	_, err := election.Dial(config.Etcd{
+		Endpoints: []string{"https://127.0.0.1:1"}, TLS: p.at("etcd"), User: "weft", PasswordFile: p.at("etc/password"),
+	})
+	return err
+}
+
 func (p place) hook() error { return rundir.Dir(p.at("run")).Check() }
 
 // TestEachCallerRefuses lets another user change a file or a folder. Each caller must say so then, and not before. A
@@ -177,6 +190,8 @@ func TestEachCallerRefuses(t *testing.T) {
 		{"cmd/weft/cli/config.go", "etc", 0o775, p.command},
 		{"drivers/cxi/library.go", "bin/program", 0o775, p.nics},
 		{"drivers/cxi/library.go", "bin", 0o775, p.nics},
+		{"daemon/election/client.go", "etc/password", 0o640, p.etcd},
+		{"daemon/election/client.go", "etcd/client.key", 0o640, p.etcd},
 	} {
 		covered[tt.in] = true
 		path := p.at(tt.spoil)

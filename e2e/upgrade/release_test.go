@@ -3,6 +3,7 @@ package upgrade
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,7 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	flag.Parse()
 	if effort.Night() {
 		effort.Together(1) // systems of many hosts
 	} else {
