@@ -3,9 +3,11 @@ package etcdtest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +15,23 @@ import (
 	"go.uber.org/zap"
 )
 
-// Member is an etcd of one member, of the release that the PATH has. Its sockets lie in its folder.
+// Member is an etcd, of the release that the PATH has. Its sockets lie in its folder.
 type Member struct {
-	t    testing.TB
-	dir  string
-	args []string
-	cmd  *exec.Cmd
+	t      testing.TB
+	dir    string
+	client string // its socket, below dir
+	args   []string
+	cmd    *exec.Cmd
 }
 
-// Start starts one, which ends with the test. Args are more of its flags.
+// Start starts one that is alone, and which ends with the test. Args are more of its flags.
 func Start(t testing.TB, args ...string) *Member {
+	t.Helper()
+	return StartMembers(t, 1, args...)[0]
+}
+
+// StartMembers starts n that are one etcd.
+func StartMembers(t testing.TB, n int, args ...string) (all []*Member) {
 	t.Helper()
 	if _, err := exec.LookPath("etcd"); err != nil {
 		t.Skip("NOT RUN: the store in etcd, since there is no etcd here; `make test-deps` brings it")
@@ -31,29 +40,49 @@ func Start(t testing.TB, args ...string) *Member {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Member{t: t, dir: dir, args: append([]string{
-		"--data-dir", "data", "--log-level", "error",
-		"--listen-client-urls", "unix://client:1", "--advertise-client-urls", "unix://client:1",
-		"--listen-peer-urls", "unix://peer:1", "--initial-advertise-peer-urls", "unix://peer:1",
-		"--initial-cluster", "default=unix://peer:1",
-	}, args...)}
 	t.Cleanup(func() {
-		m.Kill()
+		for _, m := range all {
+			m.Kill()
+		}
 		_ = os.RemoveAll(dir)
 	})
-	m.Run()
-	return m
+	var cluster []string
+	for i := range n {
+		cluster = append(cluster, fmt.Sprintf("m%d=unix://peer%[1]d:1", i))
+	}
+	for i := range n {
+		client, peer := fmt.Sprintf("client%d:1", i), fmt.Sprintf("unix://peer%d:1", i)
+		all = append(all, &Member{t: t, dir: dir, client: client, args: append([]string{
+			"--name", fmt.Sprint("m", i), "--data-dir", fmt.Sprint("data", i), "--log-level", "error",
+			"--listen-client-urls", "unix://" + client, "--advertise-client-urls", "unix://" + client,
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+			"--initial-cluster", strings.Join(cluster, ","),
+		}, args...)})
+	}
+	for _, m := range all {
+		m.begin()
+	}
+	for _, m := range all {
+		m.await()
+	}
+	return all
 }
 
 // Run starts it again on its data.
 func (m *Member) Run() {
 	m.t.Helper()
-	for _, socket := range []string{"client:1", "peer:1"} { // of a member that was killed
+	m.begin()
+	m.await()
+}
+
+func (m *Member) begin() {
+	m.t.Helper()
+	for _, socket := range []string{m.client, strings.Replace(m.client, "client", "peer", 1)} { // it may have been killed
 		_ = os.Remove(filepath.Join(m.dir, socket))
 	}
 	m.cmd = exec.Command("etcd", m.args...)
 	m.cmd.Dir = m.dir
-	log, err := os.OpenFile(filepath.Join(m.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(m.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -62,6 +91,13 @@ func (m *Member) Run() {
 	if err := m.cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
+}
+
+func (m *Member) log() string { return filepath.Join(m.dir, m.client+".log") }
+
+// await waits until it answers.
+func (m *Member) await() {
+	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for c := m.Client(); ; {
@@ -69,7 +105,7 @@ func (m *Member) Run() {
 			return
 		}
 		if ctx.Err() != nil {
-			text, _ := os.ReadFile(log.Name())
+			text, _ := os.ReadFile(m.log())
 			m.t.Fatalf("etcd does not answer: %s", text)
 		}
 	}
@@ -95,7 +131,7 @@ func (m *Member) Client() *clientv3.Client {
 func (m *Member) As(user, password string) *clientv3.Client {
 	m.t.Helper()
 	c, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"unix://" + filepath.Join(m.dir, "client:1")}, Username: user, Password: password,
+		Endpoints: []string{"unix://" + filepath.Join(m.dir, m.client)}, Username: user, Password: password,
 		Logger: zap.NewNop(),
 	})
 	if err != nil {

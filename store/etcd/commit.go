@@ -20,14 +20,10 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	if s.lease != nil {
-		left := s.lease.Left()
-		if left <= 0 {
-			return s.lease.over(errLate)
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, left) // etcd takes no write of this server after that
-		defer cancel()
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	if s.lease != nil && s.lease.Left() <= 0 {
+		return s.lease.over(errLate)
 	}
 	if len(batch) == 0 {
 		return s.pulse(ctx)
@@ -66,6 +62,14 @@ func (s *Store) append(ctx context.Context, list []change) error {
 		s.logged += len(v)
 	}
 	return nil
+}
+
+// within ends a commit with the lease: etcd takes no write of this server after that.
+func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.lease == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.lease.Left())
 }
 
 var errLate = errors.New("it was not renewed in time")

@@ -115,17 +115,26 @@ func running() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Keep renews the lease three times in its time. It returns when the lease is lost or, without an error, when ctx ends.
+// lose says that another server leads although the lease lives, as after an administrator removed the leader's key.
+func (l *Lease) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = 0
+}
+
+// Keep renews the lease three times in its time, and more often after a failure, since one of etcd's members may hang.
+// It returns when the lease is lost or, without an error, when ctx ends.
 func (l *Lease) Keep(ctx context.Context) error {
-	tick := time.NewTicker(l.time / 3)
-	defer tick.Stop()
-	for {
+	for rest := l.time / 3; ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-time.After(rest):
 		}
 		err := l.renew(ctx)
+		if rest = l.time / 3; err != nil {
+			rest = l.time / 20
+		}
 		gone := errors.Is(err, rpctypes.ErrLeaseNotFound) || l.Left() <= 0
 		if err != nil && gone && ctx.Err() == nil {
 			return l.over(err)
@@ -139,7 +148,11 @@ func (l *Lease) over(err error) error {
 }
 
 func (l *Lease) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, l.Left())
+	left := l.Left()
+	if left <= 0 {
+		return errLate
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(left, l.time/2))
 	defer cancel()
 	sent := running()
 	if _, err := l.kv.client.KeepAliveOnce(ctx, l.id); err != nil {
@@ -147,7 +160,9 @@ func (l *Lease) renew(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until = sent + l.time
+	if l.until != 0 {
+		l.until = sent + l.time
+	}
 	return nil
 }
 

@@ -2,10 +2,13 @@ package etcd_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/engine"
@@ -189,5 +192,48 @@ func TestACandidateOnlyReads(t *testing.T) {
 	}
 	if after := index(); after != before {
 		t.Errorf("raft has %d more entries", after-before)
+	}
+}
+
+// An administrator who removes the leader's key ends the leader, although its lease lives.
+func TestALeaderWithoutItsKey(t *testing.T) {
+	t.Parallel()
+	m := etcdtest.Start(t)
+	client := m.Client()
+	lead := win(t, candidate(m, "a"))
+	s := open(t, client, 0)
+	if err := s.Lead(t.Context(), lead); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, meta(1))
+	if _, err := client.Delete(t.Context(), prefix+"leader"); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s.Commit(t.Context(), []engine.Record{meta(2)}), core.StoreFailed, "leads no longer")
+	refused(t, lead.Keep(t.Context()), core.StoreFailed, "its lease is over")
+}
+
+// The leader has etcd forget what its keys were, and what they are stays.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	m := etcdtest.Start(t)
+	client := m.Client()
+	s := open(t, client, etcdtest.Lead(t, client, prefix))
+	commit(t, s, meta(1), engine.Node{Name: "n1"})
+	before, err := s.Compact(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, meta(2))
+	for range 2 { // the second finds nothing to do
+		if _, err := s.Compact(t.Context(), before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.Get(t.Context(), prefix, clientv3.WithRev(before-1)); !errors.Is(err, rpctypes.ErrCompacted) {
+		t.Errorf("an old revision: %v", err)
+	}
+	if d := cmp.Diff([]engine.Record{meta(2), engine.Node{Name: "n1"}}, all(t, open(t, client, 0))); d != "" {
+		t.Error(d)
 	}
 }

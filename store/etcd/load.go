@@ -38,6 +38,9 @@ func (s *Store) Lead(ctx context.Context, l *Lease) error {
 	defer s.mu.Unlock()
 	s.kv.leader, s.lease = l.Term, l
 	_, err := s.follow(ctx)
+	if err != nil {
+		s.kv.leader, s.lease = 0, nil
+	}
 	return err
 }
 

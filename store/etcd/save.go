@@ -2,8 +2,10 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -38,8 +40,7 @@ func (s *Store) save() {
 	})
 }
 
-// saveAll writes the pages that lack parts, drops those parts from the log, and compacts the revisions of etcd that are
-// older than the previous save.
+// saveAll writes the pages that lack parts, and drops those parts from the log.
 func (s *Store) saveAll() error {
 	s.mu.Lock()
 	image := s.image
@@ -130,7 +131,7 @@ func (s *Store) unsaved(image *image) error {
 func (s *Store) drop(image *image) error {
 	s.mu.Lock()
 	err := s.unsaved(image)
-	written, before := image.written(), s.before
+	written := image.written()
 	s.mu.Unlock()
 	if err != nil || written == 0 {
 		return err
@@ -138,15 +139,21 @@ func (s *Store) drop(image *image) error {
 	ctx, cancel := context.WithTimeout(s.ctx, saveWait)
 	defer cancel()
 	old := clientv3.OpDelete(s.kv.prefix+partKey(0), clientv3.WithRange(s.kv.prefix+partKey(written+1)))
-	revision, err := s.kv.write(ctx, nil, old)
+	_, err = s.kv.write(ctx, nil, old)
+	return err
+}
+
+// Compact has etcd forget what its keys were before a revision, which it gives for the next call. Each write makes a
+// revision, also the pulse of an idle leader. Other users of etcd lose these revisions, too.
+func (s *Store) Compact(ctx context.Context, before int64) (now int64, err error) {
+	got, err := s.kv.client.Get(ctx, s.kv.prefix+headKey, clientv3.WithCountOnly())
 	if err != nil {
-		return err
+		return before, s.kv.failed(err)
 	}
-	s.mu.Lock()
-	s.before = revision
-	s.mu.Unlock()
 	if before != 0 {
-		_, _ = s.kv.client.Compact(ctx, before) // where it fails, the next save compacts more
+		if _, err := s.kv.client.Compact(ctx, before); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+			return before, s.kv.failed(err)
+		}
 	}
-	return nil
+	return got.Header.Revision, nil
 }

@@ -44,7 +44,6 @@ type Store struct {
 	saveAt int
 	saving sync.WaitGroup
 	saves  bool            // a save is under way
-	before int64           // the revision of etcd at the end of the save before
 	ctx    context.Context //nolint:containedctx // of saves, for which no caller waits
 	end    context.CancelFunc
 }
@@ -120,7 +119,9 @@ func (s *Store) mark(err error) error {
 	switch {
 	case err == nil:
 	case errors.As(err, &o):
-		s.dead = err
+		if s.dead = err; s.lease != nil {
+			s.lease.lose()
+		}
 	default:
 		s.doubt = err
 	}

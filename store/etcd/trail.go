@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"time"
+
 	"github.com/weft-hpc/weft/core"
 )
 
@@ -10,25 +12,37 @@ import (
 // write: a commit or a pulse, which compares the head that the leader knows. A leader writes about once a second.
 type trail struct {
 	at          place
-	head, probe int64 // as in news
+	when        time.Duration // of the running clock
+	broken      bool          // etcd was restored from a copy since
+	head, probe int64         // as in news
 	newest      core.Head
 }
+
+// longGap is a time without an answer of etcd in which a leader may have written much, and etcd may have been restored
+// from a copy of then.
+const longGap = 10 * time.Second
 
 // back reports whether etcd is at a place before one that was seen: it was restored from a copy.
 func (t *trail) back(at place) bool {
 	if at.revision >= t.at.revision && at.term >= t.at.term {
 		return false
 	}
-	t.at, t.head, t.probe = at, 0, 0
+	t.at, t.broken = at, true
 	return true
 }
 
-// saw takes an answer, and the head of the store after it.
+// saw takes an answer, and the head of the store after it. Commits that came in a gap prove nothing: they may be those
+// of a copy.
 func (t *trail) saw(n news, head core.Head) {
-	if t.head != 0 && n.leader.Term != 0 && (n.head > t.head || n.probe > t.probe) {
+	gap := t.broken || running()-t.when > longGap
+	switch {
+	case gap && n.head > t.head:
+		t.newest = core.Head{}
+	case gap: // a copy without the head that was seen is still found out
+	case t.head != 0 && n.leader.Term != 0 && (n.head > t.head || n.probe > t.probe):
 		t.newest = head
 	}
-	t.at, t.head, t.probe = n.at, n.head, n.probe
+	t.at, t.head, t.probe, t.when, t.broken = n.at, n.head, n.probe, running(), false
 }
 
 // Witness is the newest head that a living leader has shown to this store; zero: it has followed none.
