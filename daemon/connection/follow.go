@@ -23,15 +23,18 @@ const followOne = 10 * time.Second
 // its session was stopped, or does not answer.
 func (l *Link) Follow(ctx context.Context, found func()) {
 	turn := 1 + rand.IntN(1<<16) // the agents of a system spread over the servers
+	failures := 0
 	for {
-		rest := followRest + rand.N(followRest)
+		rest := followRest<<min(failures, 3) + rand.N(followRest)
 		at, address, ok := l.other(turn)
 		if !ok {
 			rest = followOne
 		} else if l.follow(ctx, at, address) {
 			found()
+			failures = 0
 		} else {
 			turn++
+			failures++
 		}
 		if !poll.Pause(ctx, rest) {
 			return
@@ -53,6 +56,7 @@ func (l *Link) other(turn int) (at int, address string, ok bool) {
 
 // follow asks a server until another leads. The session can go on with that server's connection.
 func (l *Link) follow(ctx context.Context, at int, address string) (found bool) {
+	ends := l.expiry()
 	conn, err := l.dial(address)
 	if err != nil {
 		return false
@@ -69,12 +73,22 @@ func (l *Link) follow(ctx context.Context, at int, address string) (found bool) 
 	}
 	l.mu.Lock()
 	seen := l.seen
+	if l.told.Store != "" && (l.told.Store != seen.Store || l.told.Epoch > seen.Epoch) {
+		seen = l.told // one leader moves a session once
+	}
 	l.mu.Unlock()
+	// The server counts the connection by its certificate, which may be renewed.
+	ctx, cancel := context.WithTimeout(ctx, renewal/2+rand.N(renewal))
+	defer cancel()
 	head, err := several.Await(ctx, "", seen)
 	if err != nil {
 		return false
 	}
-	keep = l.follows(at, address, conn, head)
+	if keep = l.follows(at, address, conn, head); keep {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.ends = ends
+	}
 	return keep
 }
 
@@ -82,10 +96,11 @@ func (l *Link) follow(ctx context.Context, at int, address string) (found bool) 
 func (l *Link) follows(at int, address string, conn *grpc.ClientConn, head core.Head) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known := head.Store == l.seen.Store && head.Epoch <= l.seen.Epoch
+	known := head == l.told || head.Store == l.seen.Store && head.Epoch <= l.seen.Epoch
 	if known || at >= len(l.addresses) || l.addresses[at] != address {
 		return false
 	}
+	l.told = head
 	_ = l.use(at, conn)
 	return true
 }

@@ -34,6 +34,7 @@ type Link struct {
 	to        core.Authority
 	hurry     time.Time     // before which the connection's pause is not ended once more
 	seen      core.Head     // the newest that a server has shown
+	told      core.Head     // for which Follow moved the session
 	news      chan struct{} // closed when there is another connection, or a session
 }
 
@@ -41,6 +42,13 @@ func NewLink(addresses []string, certs *identity.Source) (*Link, error) {
 	l := &Link{certs: certs}
 	l.dial = func(address string) (*grpc.ClientConn, error) { return Dial(address, certs) }
 	return l, l.Move(addresses)
+}
+
+// several reports whether there is more than one server.
+func (l *Link) several() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.addresses) > 1
 }
 
 // Move connects to one of some addresses. What was asked at the one before ends as if that server had gone away.
@@ -56,20 +64,30 @@ func (l *Link) Move(addresses []string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.conn != nil && slices.Contains(addresses, l.addresses[l.at]) {
+		l.at, l.addresses = slices.Index(addresses, l.addresses[l.at]), slices.Clone(addresses)
+		return nil
+	}
 	l.addresses = slices.Clone(addresses)
 	return l.move(0)
 }
 
 // move connects to an address. Its caller holds the lock.
 func (l *Link) move(at int) error {
-	if l.certs != nil {
-		l.ends = l.certs.Expiry() // before the handshake: what is renewed meanwhile is noticed later
-	}
+	l.ends = l.expiry() // before the handshake: what is renewed meanwhile is noticed later
 	conn, err := l.dial(l.addresses[at])
 	if err != nil {
 		return err
 	}
 	return l.use(at, conn)
+}
+
+// expiry is the end of the certificate in the files; zero: there is none.
+func (l *Link) expiry() time.Time {
+	if l.certs == nil {
+		return time.Time{}
+	}
+	return l.certs.Expiry()
 }
 
 // use replaces the connection. Its caller holds the lock.
@@ -156,6 +174,9 @@ func (l *Link) Reserve(ctx context.Context, node string, ask core.Intent, peer c
 			err = core.Errorf(core.ServerAway, "server: the agent connected anew meanwhile: %w", err)
 		}
 		r := core.AsError(err).Reason
+		if r == core.StoreFailed && l.several() { // another server leads soon
+			r = core.NodeAway
+		}
 		if r != core.ServerAway && r != core.NodeAway {
 			return g, err
 		}
@@ -253,7 +274,7 @@ func connected(ctx context.Context, conn *grpc.ClientConn) bool {
 	defer cancel()
 	conn.Connect()
 	s := conn.GetState()
-	for s != connectivity.Ready && conn.WaitForStateChange(ctx, s) {
+	for s != connectivity.Ready && s != connectivity.TransientFailure && conn.WaitForStateChange(ctx, s) {
 		s = conn.GetState()
 	}
 	return s == connectivity.Ready

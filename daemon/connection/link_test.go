@@ -38,11 +38,15 @@ func TestAHookWaitsForTheServer(t *testing.T) {
 		away time.Duration
 		want core.Reason
 		most int // questions
+
+		servers []string
 	}{
-		"it restarts":                {core.ServerAway, 3 * time.Second, "", 10},
-		"it has not heard of a node": {core.NodeAway, time.Second, "", 6},
-		"it stays away":              {core.ServerAway, time.Hour, core.ServerAway, 13},
-		"it refuses":                 {core.PoolEmpty, time.Second, core.PoolEmpty, 1},
+		"it restarts":                {core.ServerAway, 3 * time.Second, "", 10, nil},
+		"it has not heard of a node": {core.NodeAway, time.Second, "", 6, nil},
+		"it stays away":              {core.ServerAway, time.Hour, core.ServerAway, 13, nil},
+		"it refuses":                 {core.PoolEmpty, time.Second, core.PoolEmpty, 1, nil},
+		"it cannot write":            {core.StoreFailed, time.Second, core.StoreFailed, 1, nil},
+		"another can":                {core.StoreFailed, time.Second, "", 6, []string{"a:1", "b:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -50,7 +54,7 @@ func TestAHookWaitsForTheServer(t *testing.T) {
 				defer cancel()
 				a := &absent{until: time.Now().Add(c.away), why: c.why}
 				began := time.Now()
-				g, err := (&Link{to: a}).Reserve(ctx, "n1", core.Intent{}, core.Peer{})
+				g, err := (&Link{to: a, addresses: c.servers}).Reserve(ctx, "n1", core.Intent{}, core.Peer{})
 				if c.want != "" && (err == nil || core.AsError(err).Reason != c.want) || c.want == "" && (err != nil || len(g.VNIs) != 1) {
 					t.Errorf("%+v, %v", g, err)
 				}
