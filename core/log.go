@@ -36,7 +36,7 @@ const (
 	LogSocket  = "socket"
 	LogStack   = "stack"
 	LogStream  = "stream" // of a plugin: stdout or stderr
-	LogTerm    = "term"   // of the server that leads: etcd's revision that made its key
+	LogTerm    = "term"   // of the server that leads: the epoch of its store
 	LogTook    = "took"
 	LogUID     = "uid"
 	LogVerb    = "verb" // of an operator, or of a call to a driver or a scheduler

@@ -355,14 +355,18 @@ func (d *serverDaemon) accept(ctx context.Context, old, site *settings.Site) ([]
 	return d.take(ctx, old, site)
 }
 
+// sameAdapters keeps the schedulers of the start until a restart: no adapter was started for others.
+func sameAdapters(old, site *settings.Site) {
+	site.Engine.Schedulers = old.Engine.Schedulers
+	if site.Config.Server.Listen != "" {
+		limitMemory(len(site.Nodes))
+	}
+}
+
 // acceptor puts in force what is a server's own.
 func acceptor(srv *server.Server) accept {
 	return func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
-		// The schedulers of the start stay until a restart: no adapter was started for others.
-		site.Engine.Schedulers = old.Engine.Schedulers
-		if site.Config.Server.Listen != "" {
-			limitMemory(len(site.Nodes))
-		}
+		sameAdapters(old, site)
 		return nil, nil, srv.Reload(ctx, server.Change{
 			Config: site.Engine, Policy: site.Policy, Allocator: site.Allocator, Sizes: site.Sizes, Resize: func(a engine.Allocator) error {
 				in, ok := a.(*allocator.Allocator)

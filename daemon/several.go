@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"net"
 	"os"
 	"slices"
 	"time"
@@ -24,12 +25,21 @@ func (d *serverDaemon) openElection(ctx context.Context) (err error) {
 			return core.Errorf(core.BadConfig, "server: name: %w", err).WithRemedy("give it one with `name` in config.hcl")
 		}
 	}
-	if d.several, err = election.Open(ctx, *d.config.Etcd, name, d.config.Listen, d.Log); err != nil {
+	if d.several, err = election.Open(ctx, *d.config.Etcd, name, reachable(name, d.config.Listen), d.Log); err != nil {
 		return err
 	}
 	d.later(d.several.Close)
 	d.store = d.several.Store()
 	return d.ours()
+}
+
+// reachable is an address for people: a server that listens on every address of its host is reached by its name.
+func reachable(name, listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return listen
+	}
+	return net.JoinHostPort(name, port)
 }
 
 // ours refuses a store in which every node is of another system: its servers have the same prefix.
@@ -51,7 +61,8 @@ func (d *serverDaemon) ours() error {
 
 // follow has a server answer that only reads what the leader wrote.
 func (d *serverDaemon) follow(ctx context.Context) error {
-	d.take = func(ctx context.Context, _, site *settings.Site) ([]string, []hclfile.Finding, error) {
+	d.take = func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
+		sameAdapters(old, site)
 		return nil, nil, d.followWith(ctx, site)
 	}
 	return d.followWith(ctx, d.live.Site())
@@ -111,7 +122,8 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 	t.need(func(ctx context.Context) error {
 		err := lease.Keep(ctx)
 		if err != nil {
-			d.audit.Logger.Info("lead-over", core.LogServer, lease.Name, core.LogTerm, lease.Term, core.LogError, err.Error())
+			term := d.several.State().Began.Epoch
+			d.audit.Logger.Info("lead-over", core.LogServer, lease.Name, core.LogTerm, term, core.LogError, err.Error())
 		}
 		return err
 	})
@@ -131,7 +143,9 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 		return err
 	}
 	d.several.Leads(lease, head)
-	d.audit.Logger.Info("lead", core.LogServer, lease.Name, core.LogTerm, lease.Term, core.LogWitness, d.newest.Revision)
+	t.run(d.several.Compact)
+	d.Log.Info("this server leads", core.LogTerm, head.Epoch, core.LogWitness, d.newest.Revision)
+	d.audit.Logger.Info("lead", core.LogServer, lease.Name, core.LogTerm, head.Epoch, core.LogWitness, d.newest.Revision)
 	return nil
 }
 

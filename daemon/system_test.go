@@ -17,11 +17,13 @@ import (
 	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/core/allocator"
 	"github.com/weft-hpc/weft/core/engine"
+	"github.com/weft-hpc/weft/dev/etcdtest"
 	"github.com/weft-hpc/weft/dev/schedulertest"
 	"github.com/weft-hpc/weft/mailbox"
 	"github.com/weft-hpc/weft/policy"
 	"github.com/weft-hpc/weft/server"
 	"github.com/weft-hpc/weft/store/bolt"
+	"github.com/weft-hpc/weft/store/etcd"
 	"github.com/weft-hpc/weft/store/memory"
 	"github.com/weft-hpc/weft/store/storetest"
 )
@@ -62,6 +64,19 @@ var stores = []struct {
 }{
 	{"memory", func(testing.TB, string) engine.Store { return memory.New() }},
 	{"bolt", func(b testing.TB, dir string) engine.Store { return openBolt(b, dir) }},
+	{"etcd", func(b testing.TB, _ string) engine.Store { return openEtcd(b, 1) }},
+	{"etcd-of-three", func(b testing.TB, _ string) engine.Store { return openEtcd(b, 3) }},
+}
+
+// openEtcd is a store in an etcd of so many members on this machine.
+func openEtcd(b testing.TB, members int) engine.Store {
+	b.Helper()
+	client := etcdtest.StartMembers(b, members)[0].Client()
+	s, err := etcd.Open(b.Context(), etcd.Options{Client: client, Prefix: "/weft/", Leader: etcdtest.Lead(b, client, "/weft/")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
 }
 
 func openBolt(b testing.TB, dir string) *bolt.Store {

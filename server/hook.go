@@ -35,6 +35,9 @@ func (s *Server) heed(ctx context.Context, ask core.Intent, sizes map[string]int
 	case core.Room:
 		return s.room(ctx, sched, ask, sizes, peer)
 	case core.CleanUp:
+		if err := s.standby("hook"); err != nil {
+			return err
+		}
 		job, err := core.Describe(ctx, sched, ask.Key, ask.Note, peer)
 		if err != nil {
 			return err

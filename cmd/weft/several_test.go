@@ -23,21 +23,21 @@ type servers struct {
 	etcd  *etcdtest.Member
 	all   []string
 	ports map[string]int
+	ways  []string // the servers' addresses
 }
 
 // lease is as short as etcd grants.
 const lease = 2 * time.Second
 
-func newServers(t *testing.T, pool string, nodes ...string) *servers {
+func newServers(t testing.TB, pool string, nodes ...string) *servers {
 	t.Helper()
 	effort.NeedFull(t)
 	s := &servers{etcd: etcdtest.Start(t), all: []string{"a", "b", "c"}, ports: map[string]int{}}
 	s.daemons = newDaemons(t, pool, "", nodes...)
 	endpoint := s.etcd.Client().Endpoints()[0]
-	var ways []string
 	for _, name := range s.all {
 		s.ports[name] = freePort(t)
-		ways = append(ways, fmt.Sprintf("%q", fmt.Sprintf("127.0.0.1:%d", s.ports[name])))
+		s.ways = append(s.ways, fmt.Sprintf("127.0.0.1:%d", s.ports[name]))
 	}
 	cut := func(text, old, now string) string {
 		s.t.Helper()
@@ -48,7 +48,7 @@ func newServers(t *testing.T, pool string, nodes ...string) *servers {
 	}
 	s.site = func(name, text string) string {
 		address := fmt.Sprintf("\"127.0.0.1:%d\"", s.port)
-		text = cut(text, "server = "+address, "servers = ["+strings.Join(ways, ", ")+"]")
+		text = cut(text, "server = "+address, fmt.Sprintf(`servers = ["%s"]`, strings.Join(s.ways, `", "`)))
 		if name != theServer {
 			return text
 		}

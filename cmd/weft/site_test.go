@@ -31,7 +31,7 @@ import (
 // daemons are a system as a site has it: a server and agents, each a process of its own, TLS between them, and simulated NICs behind driver plugins that
 // are processes too.
 type daemons struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	port  int
 	names []string                       // all nodes of the system
@@ -49,7 +49,7 @@ type daemons struct {
 const theServer = "server"
 
 // newDaemons makes the files of a system; nothing runs yet. The pool rests a VNI for the least that may be configured, so that VNIs come around again.
-func newDaemons(t *testing.T, pool, admin string, nodes ...string) *daemons {
+func newDaemons(t testing.TB, pool, admin string, nodes ...string) *daemons {
 	t.Helper()
 	effort.NeedFull(t)
 	dir, err := os.MkdirTemp("", "weft")
@@ -137,7 +137,7 @@ func (d *daemons) way(node string) int {
 }
 
 // freePort is one that nobody listens at. Somebody else may take it before the server does: start tells then, and another is taken.
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -45,7 +45,7 @@ var again = grpc.ConnectParams{
 func Dial(c config.Etcd) (*clientv3.Client, error) {
 	o := clientv3.Config{
 		Endpoints: c.Endpoints, Username: c.User, DialTimeout: 5 * time.Second,
-		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second, PermitWithoutStream: true,
+		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: time.Second, PermitWithoutStream: true,
 		Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithConnectParams(again)},
 	}
 	if c.PasswordFile != "" {

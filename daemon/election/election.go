@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	openWithin  = 20 * time.Second       // that etcd may take to tell a whole store
-	followEvery = 200 * time.Millisecond // a standby reads what the leader wrote
-	followRest  = time.Second            // after a failure
-	yield       = time.Second            // that a server without a witness leaves the lead to one that has followed
+	openWithin   = 20 * time.Second       // that etcd may take to tell a whole store
+	followEvery  = 200 * time.Millisecond // a standby reads what the leader wrote
+	followRest   = time.Second            // after a failure
+	compactEvery = 10 * time.Minute       // old revisions of etcd are kept for 10 to 20 minutes
+	yield        = time.Second            // that a server without a witness leaves the lead to one that has followed
 )
 
 // Election is one of several servers, while it follows and while it leads.
@@ -29,6 +30,8 @@ type Election struct {
 	store     *etcd.Store
 	log       *slog.Logger
 	roster    roster
+	met       bool      // a leader was seen
+	base      core.Head // of the store before the present leader's first commit
 	free      time.Time // since when no server leads, as Win has seen it; zero: one does
 
 	mu      sync.Mutex
@@ -40,6 +43,7 @@ type Election struct {
 type State struct {
 	Leader etcd.Leader // a zero Term: none leads
 	Leads  bool        // this server does
+	Began  core.Head   // the first that was seen of Leader
 	Head   core.Head   // of the store as it was read last
 	Read   time.Time   // when that was
 	Terms  int         // how often another server began to lead
@@ -99,6 +103,7 @@ func (e *Election) Win(ctx context.Context) (*etcd.Lease, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case lease != nil:
+			e.tell(nil)
 			return lease, nil
 		case slices.Contains(ends, core.ReasonOf(err)):
 			return nil, err
@@ -114,9 +119,9 @@ func (e *Election) Win(ctx context.Context) (*etcd.Lease, error) {
 
 // try follows, and tries to lead where no server does.
 func (e *Election) try(ctx context.Context) (*etcd.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.candidate.Time)
+	long, cancel := context.WithTimeout(ctx, openWithin) // it may have to read the whole store
 	defer cancel()
-	leader, err := e.store.Follow(ctx)
+	leader, err := e.store.Follow(long)
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +137,18 @@ func (e *Election) try(ctx context.Context) (*etcd.Lease, error) {
 	if e.store.Head().Store != "" && witness.Store == "" && time.Since(e.free) < yield {
 		return nil, nil
 	}
+	ctx, cancel = context.WithTimeout(ctx, e.candidate.Time)
+	defer cancel()
 	lease, err := e.candidate.Win(ctx)
 	if lease == nil || err != nil {
 		return nil, err
 	}
 	if err := e.store.Lead(ctx, lease); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = lease.Resign(ctx)
 		return nil, err
 	}
-	e.log.Info("this server leads", core.LogTerm, lease.Term, core.LogWitness, witness.Revision)
 	return lease, nil
 }
 
@@ -148,14 +157,32 @@ func (e *Election) Leads(l *etcd.Lease, head core.Head) {
 	e.set(func(s *State) { s.Leader, s.Leads, s.Head, s.Read = l.Leader, true, head, time.Now() })
 }
 
+// Compact has etcd forget old revisions, until ctx ends. Only the leader does.
+func (e *Election) Compact(ctx context.Context) {
+	var before int64
+	refused := false
+	for poll.Pause(ctx, compactEvery) {
+		within, cancel := context.WithTimeout(ctx, lookWithin)
+		now, err := e.store.Compact(within, before)
+		cancel()
+		before = now
+		if err != nil && !refused {
+			e.log.Warn("etcd keeps its old revisions, and grows; let it compact by itself: `--auto-compaction-retention`",
+				core.LogReason, string(core.ReasonOf(err)), core.LogError, core.AsError(err).Line())
+		}
+		refused = err != nil
+	}
+}
+
 // set changes the state, and wakes those who wait for a leader.
 func (e *Election) set(change func(*State)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := e.state
 	change(&e.state)
+	e.begun(before)
 	now := e.state
-	if now.Head.Epoch != before.Head.Epoch || now.Leader.Term != before.Leader.Term || now.Leads != before.Leads {
+	if now.Began != before.Began || now.Leader.Term != before.Leader.Term || now.Leads != before.Leads {
 		close(e.changed)
 		e.changed = make(chan struct{})
 	}
@@ -164,7 +191,24 @@ func (e *Election) set(change func(*State)) {
 		return
 	}
 	if e.state.Terms++; !e.state.Leads {
-		e.log.Info("another server leads", core.LogServer, l.Name, core.LogTerm, l.Term)
+		e.log.Info("another server leads", core.LogServer, l.Name)
+	}
+}
+
+// begun finds the first head of the leader. A later one with a higher epoch is of the same leader, which read its store
+// again. Before its first commit, a new leader has the head of the previous one.
+func (e *Election) begun(before State) {
+	s := &e.state
+	if s.Leader.Term != before.Leader.Term {
+		s.Began = core.Head{}
+		if e.met {
+			e.base = before.Head
+		}
+		e.met = e.met || s.Leader.Term != 0
+	}
+	newer := s.Head.Store != e.base.Store || s.Head.Epoch > e.base.Epoch
+	if s.Leader.Term != 0 && s.Began.Store == "" && newer {
+		s.Began = s.Head
 	}
 }
 
@@ -186,21 +230,30 @@ func (e *Election) tell(err error) {
 	}
 }
 
-// Await waits until a leader has an epoch that is higher than that of seen, and gives its head.
+// awaitFault is how long a server that cannot read the store keeps a node waiting before the node asks another server.
+const awaitFault = 10 * time.Second
+
+// Await waits until another server leads than the one that showed seen, and gives its first head.
 func (e *Election) Await(ctx context.Context, seen core.Head) (core.Head, error) {
+	late := time.NewTimer(awaitFault)
+	defer late.Stop()
 	for {
 		e.mu.Lock()
-		head, leader, changed, fault := e.state.Head, e.state.Leader, e.changed, e.state.Fault
+		head, changed, fault := e.state.Began, e.changed, e.state.Fault
 		e.mu.Unlock()
-		if fault != nil { // the node asks another server
-			name := e.candidate.Name
-			return core.Head{}, core.Errorf(core.ServerAway, "server %s: it cannot read which server leads: %w", name, fault)
-		}
-		if leader.Term != 0 && (head.Store != seen.Store || head.Epoch > seen.Epoch) {
+		if fault == nil && head.Store != "" && (head.Store != seen.Store || head.Epoch > seen.Epoch) {
 			return head, nil
+		}
+		var end <-chan time.Time
+		if fault != nil {
+			late.Reset(awaitFault)
+			end = late.C
 		}
 		select {
 		case <-changed:
+		case <-end:
+			name := e.candidate.Name
+			return core.Head{}, core.Errorf(core.ServerAway, "server %s: it cannot read which server leads: %w", name, fault)
 		case <-ctx.Done():
 			return core.Head{}, context.Cause(ctx)
 		}

@@ -1,0 +1,84 @@
+package election
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/store/etcd"
+)
+
+func head(epoch uint64) core.Head { return core.Head{Store: "a", Epoch: epoch, Revision: 10 * epoch} }
+
+// A node waits until another server leads: neither for a leader that has written nothing yet, nor for one that read its
+// own store again.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &Election{log: slog.New(slog.DiscardHandler), changed: make(chan struct{})}
+		e.state.Head = head(3)
+		leads := func(term int64, epoch uint64) {
+			e.set(func(s *State) { s.Leader, s.Head = etcd.Leader{Name: "a", Term: term}, head(epoch) })
+		}
+		answered := make(chan core.Head, 1)
+		ask := func(seen uint64) {
+			go func() {
+				h, _ := e.Await(t.Context(), head(seen))
+				answered <- h
+			}()
+			synctest.Wait()
+		}
+		waits := func(why string) {
+			t.Helper()
+			synctest.Wait()
+			select {
+			case h := <-answered:
+				t.Fatalf("%s: it is told %+v", why, h)
+			default:
+			}
+		}
+		told := func(epoch uint64) {
+			t.Helper()
+			synctest.Wait()
+			select {
+			case h := <-answered:
+				if h != head(epoch) {
+					t.Errorf("it is told %+v, want epoch %d", h, epoch)
+				}
+			default:
+				t.Fatal("it waits")
+			}
+		}
+		leads(100, 3)
+		ask(2)
+		told(3)
+		ask(3)
+		waits("the same server leads")
+		leads(100, 4)
+		waits("the leader read its store again")
+		leads(0, 4)
+		waits("no server leads")
+		leads(200, 4)
+		waits("the new leader has written nothing")
+		leads(200, 5)
+		told(5)
+		ask(0)
+		told(5)
+
+		// A server that cannot read the store lets the node ask another one, and keeps it for a while.
+		e.tell(core.Errorf(core.StoreFailed, "no"))
+		began := time.Now()
+		_, err := e.Await(t.Context(), head(1))
+		if core.ReasonOf(err) != core.ServerAway || time.Since(began) != awaitFault {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		e.tell(nil)
+		if _, err := e.Await(ctx, head(5)); err == nil || time.Since(began) < time.Hour {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
