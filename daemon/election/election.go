@@ -30,7 +30,7 @@ type Election struct {
 	store     *etcd.Store
 	log       *slog.Logger
 	roster    roster
-	met       bool      // a leader was seen
+	looked    bool      // base can be known: it was seen before a leader began
 	base      core.Head // of the store before the present leader's first commit
 	free      time.Time // since when no server leads, as Win has seen it; zero: one does
 
@@ -201,11 +201,11 @@ func (e *Election) begun(before State) {
 	s := &e.state
 	if s.Leader.Term != before.Leader.Term {
 		s.Began = core.Head{}
-		if e.met {
+		if e.looked {
 			e.base = before.Head
 		}
-		e.met = e.met || s.Leader.Term != 0
 	}
+	e.looked = true
 	newer := s.Head.Store != e.base.Store || s.Head.Epoch > e.base.Epoch
 	if s.Leader.Term != 0 && s.Began.Store == "" && newer {
 		s.Began = s.Head
