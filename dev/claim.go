@@ -15,29 +15,29 @@ import (
 	"github.com/weft-hpc/weft/hook"
 )
 
-// claim makes the system's folder and takes it for this process, before anything in it is touched: two systems in one folder would each undo what the
+// Claim makes the system's folder and takes it for this process, before anything in it is touched: two systems in one folder would each undo what the
 // other does. The claim ends with the process, however that ends.
-func claim(o Options) (*os.File, error) {
-	for _, name := range o.Nodes {
+func Claim(dir string, nodes []string) (*os.File, error) {
+	for _, name := range nodes {
 		// A socket's path has a limit that no other file's has; it is better known before the nodes stand than after.
-		if path := filepath.Join(Folder(o.Dir, name), "agent.sock"); len(path) > hook.MaxPath {
-			return nil, core.Errorf(core.BadConfig, "dir %s: the socket of node %s would have a path of %d bytes and the kernel takes %d", core.Clip(o.Dir), name, len(path), hook.MaxPath).
+		if path := filepath.Join(Folder(dir, name), "agent.sock"); len(path) > hook.MaxPath {
+			return nil, core.Errorf(core.BadConfig, "dir %s: the socket of node %s would have a path of %d bytes and the kernel takes %d", core.Clip(dir), name, len(path), hook.MaxPath).
 				WithRemedy("give a folder with a shorter path, or one below the current folder")
 		}
 	}
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be made: %w", o.Dir, file.Bare(err)).WithRemedy("give a folder that you may write to")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be made: %w", dir, file.Bare(err)).WithRemedy("give a folder that you may write to")
 	}
-	f, err := os.OpenFile(filepath.Join(o.Dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", o.Dir, file.Bare(err)).WithRemedy("give a folder that you may write to")
+		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", dir, file.Bare(err)).WithRemedy("give a folder that you may write to")
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, core.Errorf(core.StoreLocked, "dir %s: another system runs there%s", o.Dir, holder(f)).WithRemedy("use that one, stop it first, or give another folder")
+			return nil, core.Errorf(core.StoreLocked, "dir %s: another system runs there%s", dir, holder(f)).WithRemedy("use that one, stop it first, or give another folder")
 		}
-		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be locked: %w", o.Dir, err)
+		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be locked: %w", dir, err)
 	}
 	err = f.Truncate(0)
 	if err == nil {
@@ -45,7 +45,7 @@ func claim(o Options) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", o.Dir, file.Bare(err)).WithRemedy("free space there, or give another folder")
+		return nil, core.Errorf(core.BadConfig, "dir %s: it cannot be written: %w", dir, file.Bare(err)).WithRemedy("free space there, or give another folder")
 	}
 	return f, nil
 }

@@ -91,8 +91,12 @@ func Start(ctx context.Context, o Options) (s *System, err error) {
 			s.Stop()
 		}
 	}()
-	if s.claim, err = claim(o); err != nil {
+	if s.claim, err = Claim(o.Dir, o.Nodes); err != nil {
 		return s, err
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, "etcd")); err == nil {
+		return s, core.Errorf(core.BadConfig, "dir %s: the system there has several servers", o.Dir).
+			WithRemedy("give --servers, or another folder with --dir")
 	}
 	tables := make([]*local.Table, 0, len(o.Nodes))
 	for i, name := range o.Nodes {

@@ -27,7 +27,7 @@ import (
 //	bad N COMMAND…           the same, with nothing on standard output and one line of weft's on standard error
 //	until REGEXP COMMAND…    run a command again until it prints that
 //	start NAME COMMAND…      run a command beside the script, its standard input open
-//	said NAME REGEXP         wait until it has printed that
+//	said NAME REGEXP         wait until it has printed that; SAID is its last group then, where it has one
 //	signal NAME SIGNAL       send it a signal
 //	close NAME               end its standard input
 //	ended NAME N             wait for it to exit with N, as a shell counts; stdout and stderr are its own then

@@ -126,7 +126,10 @@ func cmdSaid(ts *testscript.TestScript, neg bool, args []string) {
 			over = true
 		default:
 		}
-		if want.MatchString(p.out.String() + p.errs.String()) {
+		if m := want.FindStringSubmatch(p.out.String() + p.errs.String()); m != nil {
+			if len(m) > 1 {
+				ts.Setenv("SAID", m[len(m)-1])
+			}
 			return true, ""
 		}
 		if over {

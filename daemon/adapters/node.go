@@ -129,7 +129,7 @@ func (a *Node) begin(ctx context.Context, peer core.Peer, req hook.Request) (any
 		args.Hosts = []string{a.node}
 	}
 	if len(args.Hosts) > 1 {
-		return nil, core.Errorf(core.BadRequest, "job: %d nodes are wanted, and a local job has one", len(args.Hosts)).WithRemedy("only `weft dev` starts commands on several nodes")
+		return nil, core.Errorf(core.BadRequest, "job: %d nodes are wanted, and a local job has one", len(args.Hosts)).WithRemedy("only `weft dev` without --servers starts commands on several nodes")
 	}
 	if _, err := local.ParseOptions(args.Options); err != nil {
 		return nil, err

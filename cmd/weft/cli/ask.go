@@ -38,7 +38,7 @@ func (o *Options) AskNode(ctx context.Context, node, verb string, in, out any) e
 // AskJob is AskNode for the start of a job. It waits for an agent of this host that restarts, as hooks do.
 func (o *Options) AskJob(ctx context.Context, node, verb string, in, out any) error {
 	ask := func() error { return o.AskNode(ctx, node, verb, in, out) }
-	if _, name, ok := o.Here(); !ok || name != node {
+	if _, ok := o.Agent(node); !ok {
 		return ask() // of a simulated system
 	}
 	return hook.Again(ctx, hook.Patience, ask)

@@ -69,11 +69,24 @@ func (o *Options) Socket(node string) (string, error) {
 		}
 		return path, nil
 	}
-	if dir, name, ok := o.Here(); ok && node == name {
+	if dir, ok := o.Agent(node); ok {
 		return dir.Socket(os.Geteuid() == 0), nil
 	}
 	folder, err := o.Node(node)
-	return filepath.Join(folder, "agent.sock"), err
+	return rundir.Dir(folder).DevSocket(), err
+}
+
+// Agent is the run directory of a node's agent: of this host's, or of one that `weft dev --servers` runs.
+func (o *Options) Agent(node string) (rundir.Dir, bool) {
+	if dir, name, ok := o.Here(); ok && node == name {
+		return dir, true
+	}
+	folder, err := o.Node(node)
+	if err != nil {
+		return "", false
+	}
+	h, err := rundir.Dir(folder).Hooks()
+	return rundir.Dir(folder), err == nil && h.Node == node
 }
 
 // Node is a node's folder. The name becomes part of a path, so it is looked at first.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -8,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-hpc/weft/cmd/weft/cli"
+	"github.com/weft-hpc/weft/core"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/dev"
+	"github.com/weft-hpc/weft/dev/cluster"
 	"github.com/weft-hpc/weft/hclfile"
 )
 
@@ -17,6 +20,7 @@ import (
 type System struct {
 	Config     string
 	quarantine time.Duration
+	policy     string // folder of the configuration's policy
 }
 
 func (d *System) Flags(cmd *cobra.Command, quarantine time.Duration) {
@@ -38,6 +42,7 @@ func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, er
 		cli.Show(failed)
 		return dev.Options{}, cli.Usage("the tests of the policy of %s do not pass", d.Config)
 	}
+	d.policy = s.Config.Policy
 	out := dev.Options{
 		Dir: dir, Nodes: s.Nodes, Config: s.Engine, Pools: s.Pools, Policy: s.Policy, Admins: s.Config.Server.AdminGroup, Version: version, Log: log,
 		Site: settings.Examined(func() *settings.Site { return s }, nil),
@@ -48,18 +53,30 @@ func (d *System) Options(dir, version string, log *slog.Logger) (dev.Options, er
 
 func NewDev(o *cli.Options) *cobra.Command {
 	d := &System{}
+	servers := 1
 	cmd := &cobra.Command{
-		Use: "dev", Short: "Run a whole system of simulated nodes in one process", Args: cobra.NoArgs,
+		Use: "dev", Short: "Run a whole system of simulated nodes", Args: cobra.NoArgs,
 		Long: `Run a server, an agent for each node of config.hcl, and simulated NICs, until
 Ctrl-C. The other verbs work on this system from the same folder, except
 reload, policy apply and jobs --history:
   weft dev &
   weft run -- env | grep SLINGSHOT
-The system keeps its state in --dir and continues from it at the next start.`,
+The system keeps its state in --dir and continues from it at the next start.
+
+With --servers 3, three servers share an etcd, which must be on the PATH. Then
+etcd, each server and each agent is a process. You can kill the server that
+leads, and see another take its place. A process that ends starts again after
+5 seconds. A job has one node there.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if servers < 1 || servers > cluster.MaxServers {
+				return cli.Usage("servers %d: it is from 1 to %d", servers, cluster.MaxServers)
+			}
 			opts, err := d.Options(o.Dir, o.Version, cli.Log())
 			if err != nil {
 				return err
+			}
+			if servers > 1 {
+				return d.several(cmd.Context(), opts, servers)
 			}
 			s, err := dev.Start(cmd.Context(), opts)
 			if err != nil {
@@ -72,5 +89,27 @@ The system keeps its state in --dir and continues from it at the next start.`,
 		},
 	}
 	d.Flags(cmd, 0)
+	cmd.Flags().IntVar(&servers, "servers", servers, "run so many servers that share an etcd")
 	return cmd
+}
+
+// several runs a system with several servers, each a process.
+func (d *System) several(ctx context.Context, opts dev.Options, servers int) error {
+	source, findings := hclfile.Read(d.Config)
+	if hclfile.Failed(findings) {
+		return cli.Unusable(d.Config, findings)
+	}
+	c, err := cluster.Start(ctx, cluster.Options{
+		Dir: opts.Dir, Servers: servers, Nodes: opts.Nodes, NICs: opts.NICs, Config: source, Quarantine: d.quarantine,
+		Policy: d.policy, Admins: opts.Admins,
+		Tell: func(format string, args ...any) { fmt.Printf("weft dev: "+format+"\n", args...) },
+	})
+	defer c.Stop()
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	fmt.Printf("weft dev: %d servers, and %s with %d NICs each; sockets below %s; Ctrl-C ends it\n",
+		servers, core.Plural(len(opts.Nodes), "node"), opts.NICs, opts.Dir)
+	c.Watch(ctx)
+	return nil
 }
