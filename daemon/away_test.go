@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +46,7 @@ func TestASchedulersHalfOnANode(t *testing.T) {
 	defer s.stop()
 	begin := func(name string, half map[string]core.SchedulerClient) *agent.Agent {
 		t.Helper()
-		certs, err := issue(filepath.Join(s.dir, "tls"), name)
+		certs, err := issue(s.tls, name)
 		if err != nil {
 			t.Fatal(err)
 		}

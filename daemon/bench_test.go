@@ -2,13 +2,13 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
 
 	"github.com/weft-hpc/weft/config"
 	"github.com/weft-hpc/weft/core"
@@ -26,8 +26,11 @@ import (
 type station struct {
 	*running
 	meter   *commits
-	dir     string // with the certificates' folder tls
+	dir     string // of the store
+	tls     string // the certificates' folder
 	address string
+	sched   *batch
+	change  func(*server.Needs) // may be nil
 	stop    func()
 }
 
@@ -46,41 +49,46 @@ func (c *commits) Committed(inputs int, reason core.Reason, took time.Duration) 
 
 func openStation(b testing.TB, sched *batch, change func(*server.Needs)) *station {
 	b.Helper()
-	dir := b.TempDir()
-	store := openBolt(b, dir)
-	meter := &commits{Meter: metrics.NewServer(metrics.ServerOptions{})}
-	if err := identity.Init(filepath.Join(dir, "tls"), []string{"127.0.0.1"}, time.Now()); err != nil {
+	s := &station{dir: b.TempDir(), tls: filepath.Join(runDir(b), "tls"), sched: sched, change: change}
+	s.meter = &commits{Meter: metrics.NewServer(metrics.ServerOptions{})}
+	if err := identity.Init(s.tls, loopbacks(), time.Now()); err != nil {
 		b.Fatal(err)
 	}
-	s := &station{meter: meter, dir: dir}
-	s.running = serve(b, store, sched, func(n *server.Needs) {
-		n.Meter = meter
-		if change != nil {
-			change(n)
+	s.open(b, "0.0.0.0:0")
+	return s
+}
+
+// loopbacks are this machine's addresses: to each there can be 28,000 connections.
+func loopbacks() (all []string) {
+	for i := range 8 {
+		all = append(all, fmt.Sprintf("127.0.0.%d", i+1))
+	}
+	return all
+}
+
+// open starts the server.
+func (s *station) open(b testing.TB, listen string) {
+	b.Helper()
+	store := openBolt(b, s.dir)
+	s.running = serve(b, store, s.sched, func(n *server.Needs) {
+		n.Meter = s.meter
+		if s.change != nil {
+			s.change(n)
 		}
 	})
-	port, err := connection.Listen(config.Server{Listen: "127.0.0.1:0", TLS: filepath.Join(dir, "tls")}, connection.NewBounds(slog.New(slog.DiscardHandler)))
+	port, err := connection.Listen(config.Server{Listen: listen, TLS: s.tls}, connection.NewBounds(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	s.address = port.Addr().String()
+	s.address = fmt.Sprintf("127.0.0.1:%d", port.Addr().(*net.TCPAddr).Port)
 	s.group.Go(func() { _ = port.Serve(s.ctx, s.Server) })
+	stop := s.running.stop
 	s.stop = func() {
-		s.running.stop()
+		stop()
 		if err := store.Close(); err != nil {
 			b.Error(err)
 		}
 	}
-	return s
-}
-
-// connect makes a node's connection as its agent does.
-func connect(folder, address, node string) (*grpc.ClientConn, error) {
-	certs, err := issue(folder, node)
-	if err != nil {
-		return nil, err
-	}
-	return connection.Dial(address, certs)
 }
 
 // issue makes a node's certificate and opens it.

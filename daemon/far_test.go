@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// far is a fleet as the benchmark sees it.
+type far struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// fars are fleets that do the same at the same time.
+type fars []*far
+
+// fleetMost is how many nodes a process holds at most.
+const fleetMost = 16_000
+
+// launch starts fleets, whose nodes have their certificates and no connection.
+func (s *station) launch(b *testing.B, kind string, nodes int) (all fars) {
+	b.Helper()
+	openMany(4 * fleetMost * uint64(1+nodes/fleetMost))
+	_, port, err := net.SplitHostPort(s.address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for from := 0; from < nodes; from += fleetMost {
+		n := min(fleetMost, nodes-from)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "GOGC=400", actAs+"=fleet", fleetAddress+"="+net.JoinHostPort(loopbacks()[from/fleetMost], port), fleetTLS+"="+s.tls,
+			fleetFrom+"="+strconv.Itoa(from), fleetNodes+"="+strconv.Itoa(n), fleetKind+"="+kind)
+		cmd.Stderr = os.Stderr
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		f := &far{cmd, in, bufio.NewReader(out)}
+		b.Cleanup(f.end)
+		all = append(all, f)
+	}
+	for _, f := range all {
+		if line, err := f.out.ReadString('\n'); err != nil || line != "there\n" {
+			b.Fatalf("the nodes' process: %q %v", line, err)
+		}
+	}
+	return all
+}
+
+// connect begins all sessions at once, and waits until the server has them.
+func (s *station) connect(b *testing.B, all fars, nodes int) (took time.Duration) {
+	b.Helper()
+	began := time.Now()
+	for _, f := range all {
+		f.say(b, "connect")
+	}
+	for _, f := range all {
+		var spent int64
+		f.hear(b, "connect", &spent)
+	}
+	s.attached(b, nodes)
+	return time.Since(began)
+}
+
+// spent is the processor time of the nodes.
+func (all fars) spent(b *testing.B) (sum time.Duration) {
+	b.Helper()
+	for _, f := range all {
+		var ns int64
+		f.tell(b, "spent", &ns)
+		sum += time.Duration(ns)
+	}
+	return sum
+}
+
+// storms are the times of a storm, from its start, and the nodes' processor time.
+type storms struct{ first, last, ready, spent time.Duration }
+
+// storm has every node ask for the job at once. Meanwhile it does beside.
+func (all fars) storm(b *testing.B, job int, beside func()) storms {
+	b.Helper()
+	what := fmt.Sprintf("storm %d", job)
+	for _, f := range all {
+		f.say(b, what)
+	}
+	beside()
+	return all.stormed(b, what)
+}
+
+// stormed waits for the end of a storm.
+func (all fars) stormed(b *testing.B, what string) storms {
+	b.Helper()
+	var began, first, last, ready, spent int64
+	for i, f := range all {
+		var t0, t1, t2, t3, c int64
+		f.hear(b, what, &t0, &t1, &t2, &t3, &c)
+		if i == 0 {
+			began, first = t0, t1
+		}
+		began, first, last, ready, spent = min(began, t0), min(first, t1), max(last, t2), max(ready, t3), spent+c
+	}
+	return storms{time.Duration(first - began), time.Duration(last - began), time.Duration(ready - began), time.Duration(spent)}
+}
+
+// tell has the fleet do something, and scans its answer.
+func (f *far) tell(b *testing.B, what string, into ...any) {
+	b.Helper()
+	f.say(b, what)
+	f.hear(b, what, into...)
+}
+
+func (f *far) say(b *testing.B, what string) {
+	b.Helper()
+	if _, err := fmt.Fprintln(f.in, what); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (f *far) hear(b *testing.B, what string, into ...any) {
+	b.Helper()
+	line, err := f.out.ReadString('\n')
+	if err != nil {
+		b.Fatalf("%s: %v", what, err)
+	}
+	if _, err := fmt.Sscan(line, into...); err != nil {
+		b.Fatalf("%s: %s", what, line)
+	}
+}
+
+func (f *far) end() {
+	_ = f.in.Close()
+	_ = f.cmd.Process.Kill()
+	_ = f.cmd.Wait()
+}
