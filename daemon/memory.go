@@ -12,11 +12,19 @@ const (
 	memorySession = 64 << 10
 )
 
+// growth is by how many percent the server's heap may grow until it is collected, below that limit: collected each time
+// that it has doubled, a small heap takes an eighth of the server's processor time.
+const growth = 400
+
 // limitMemory tells the runtime for how many nodes it is to make room. It is no bound: the collector never takes more than half of the processor's time for it.
-// Whoever sets GOMEMLIMIT knows better.
+// Whoever sets GOMEMLIMIT or GOGC knows better.
 func limitMemory(nodes int) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit(nodes))
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetMemoryLimit(memoryLimit(nodes))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(growth)
 	}
 }
 

@@ -33,6 +33,21 @@ func crowd(b *testing.B, n int) *world {
 	return w
 }
 
+// BenchmarkIdleTick lets time pass while nothing is to be done: what the writer does each second, however large the system is.
+func BenchmarkIdleTick(b *testing.B) {
+	for _, nodes := range []int{1000, 62_500} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			w := newWorld(b, 1000)
+			for i := range nodes {
+				w.attach(fmt.Sprintf("n%05d", i))
+			}
+			for b.Loop() {
+				w.m.Step(w.now, Tick{})
+			}
+		})
+	}
+}
+
 // BenchmarkStep takes a job of two nodes through its life, beside others that live on.
 func BenchmarkStep(b *testing.B) {
 	for _, live := range []int{0, 10_000, 60_000} {

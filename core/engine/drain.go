@@ -40,6 +40,7 @@ func (m *Machine) drainNode(n *node, reason, by string) {
 	if reason == "" {
 		n.DrainedAt = time.Time{}
 	}
+	m.noteKept(n)
 	n.Words++
 	n.Agreed = nil
 	n.changed = m.now.Uptime
@@ -154,10 +155,19 @@ func (m *Machine) redrain(n *node, why string) {
 // resumes reports whether n's drain, if any, ends by itself.
 func (n *node) resumes() bool { return n.DrainedBy == "" && endsItself(n.Drained) }
 
+// noteKept keeps n where a tick finds it, while it is drained since its NICs kept a job's services.
+func (m *Machine) noteKept(n *node) {
+	if strings.HasPrefix(n.Drained, core.StuckPrefix) && n.DrainedBy == "" {
+		m.keepers[n.Name] = n
+	} else {
+		delete(m.keepers, n.Name)
+	}
+}
+
 // loosened ends the drain of a node whose NICs kept a job's services, once it cleans no job any more. A person may
 // resume such a node before: other jobs can use its NICs.
 func (m *Machine) loosened(n *node) {
-	if !strings.HasPrefix(n.Drained, core.StuckPrefix) || n.DrainedBy != "" || !n.attached {
+	if !n.attached {
 		return
 	}
 	for _, j := range n.open {

@@ -36,6 +36,7 @@ type Machine struct {
 	holders [][]*reservation // by VNI, as far as one was ever held, in order of serials
 	awaited map[string]bool  // nodes that must report in full before anything is granted
 	twins   map[string]*node
+	keepers map[string]*node // whose NICs kept a job's services: a drain that a tick may end
 
 	quiet   time.Duration // since when nobody is awaited any more while a store is lost; 0: somebody is
 	answers uint32        // complete answers, counted
@@ -153,7 +154,7 @@ func empty(cfg Config, alloc Allocator, now core.Moment) *Machine {
 		serials: map[uint64]*reservation{}, jobs: map[core.JobID]*reservation{}, nodes: map[string]*node{},
 		watches: map[string]*watch{}, quotas: map[tally]*use{}, issuers: map[string]bool{}, texts: map[string]int{}, kept: map[string]string{}, ended: map[core.Run]grave{},
 		closing: map[uint64]*reservation{}, cursors: map[string]core.VNI{}, awaited: map[string]bool{},
-		twins: map[string]*node{},
+		twins: map[string]*node{}, keepers: map[string]*node{},
 	}
 	m.configure(cfg)
 	return m
@@ -248,6 +249,7 @@ func (m *Machine) load(records []Record) {
 			if n.Node = rec; n.paired() {
 				m.twins[rec.Name] = n
 			}
+			m.noteKept(n)
 		case Reservation:
 			r := m.insert(rec, Active)
 			m.join(r, rec.First)

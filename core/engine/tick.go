@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -13,10 +14,8 @@ func (m *Machine) tick() {
 	m.finishRecovery()
 	m.thaw()
 	m.heal()
-	for _, name := range m.names {
-		if n := m.nodes[name]; n != nil {
-			m.loosened(n)
-		}
+	for _, name := range slices.Sorted(maps.Keys(m.keepers)) {
+		m.loosened(m.keepers[name])
 	}
 	var due []*reservation
 	for _, r := range m.closing {
