@@ -152,25 +152,33 @@ func (s *Server) step(ctx context.Context, batch []work) {
 	}
 	var records []engine.Record
 	steps := make([]done, 0, len(batch))
-	for _, w := range batch {
-		if w.look != nil {
-			continue
-		}
-		if w.change != nil {
-			err := w.change()
-			w.told <- err
-			if err != nil {
+	for from := 0; from < len(batch); {
+		asked := false
+		for _, w := range batch[from:] {
+			if w.look != nil {
 				continue
 			}
-			w.in = engine.Configure{Config: s.needs.Config}
+			if w.change != nil {
+				err := w.change()
+				w.told <- err
+				if err != nil {
+					continue
+				}
+				w.in = engine.Configure{Config: s.needs.Config}
+			}
+			r, a := s.machine.Step(s.now(), w.in)
+			if len(r) == 0 {
+				had := len(a)
+				a = s.actEarly(a)
+				asked = asked || len(a) < had
+			}
+			records = append(records, r...)
+			if len(r)+len(a) > 0 {
+				steps = append(steps, done{w.in, r, a})
+			}
 		}
-		r, a := s.machine.Step(s.now(), w.in)
-		if len(r) == 0 {
-			a = s.actEarly(a)
-		}
-		records = append(records, r...)
-		if len(r)+len(a) > 0 {
-			steps = append(steps, done{w.in, r, a})
+		if from = len(batch); asked { // a scheduler that answers at once saves its job a commit
+			batch = s.gather(batch)
 		}
 	}
 	if err := s.commit(ctx, len(batch), records); err != nil {
