@@ -36,7 +36,8 @@ func (s *station) launch(b *testing.B, kind string, nodes int) (all fars) {
 	for from := 0; from < nodes; from += fleetMost {
 		n := min(fleetMost, nodes-from)
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "GOGC=400", actAs+"=fleet", fleetAddress+"="+net.JoinHostPort(loopbacks()[from/fleetMost], port), fleetTLS+"="+s.tls,
+		address := net.JoinHostPort(loopbacks()[from/fleetMost], port)
+		cmd.Env = append(os.Environ(), "GOGC=400", actAs+"=fleet", fleetAddress+"="+address, fleetTLS+"="+s.tls,
 			fleetFrom+"="+strconv.Itoa(from), fleetNodes+"="+strconv.Itoa(n), fleetKind+"="+kind)
 		cmd.Stderr = os.Stderr
 		in, err := cmd.StdinPipe()
@@ -91,14 +92,14 @@ func (all fars) spent(b *testing.B) (sum time.Duration) {
 // storms are the times of a storm, from its start, and the nodes' processor time.
 type storms struct{ first, last, ready, spent time.Duration }
 
-// storm has every node ask for the job at once. Meanwhile it does beside.
-func (all fars) storm(b *testing.B, job int, beside func()) storms {
+// storm has every node ask for the job at once. It calls meanwhile.
+func (all fars) storm(b *testing.B, job int, meanwhile func()) storms {
 	b.Helper()
 	what := fmt.Sprintf("storm %d", job)
 	for _, f := range all {
 		f.say(b, what)
 	}
-	beside()
+	meanwhile()
 	return all.stormed(b, what)
 }
 
@@ -112,9 +113,11 @@ func (all fars) stormed(b *testing.B, what string) storms {
 		if i == 0 {
 			began, first = t0, t1
 		}
-		began, first, last, ready, spent = min(began, t0), min(first, t1), max(last, t2), max(ready, t3), spent+c
+		began, first, last, ready = min(began, t0), min(first, t1), max(last, t2), max(ready, t3)
+		spent += c
 	}
-	return storms{time.Duration(first - began), time.Duration(last - began), time.Duration(ready - began), time.Duration(spent)}
+	after := func(t int64) time.Duration { return time.Duration(t - began) }
+	return storms{after(first), after(last), after(ready), time.Duration(spent)}
 }
 
 // tell has the fleet do something, and scans its answer.

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkRemoteReserve makes reservations over gRPC with certificates, as agents do: each node has its own connection and session, in a second process that
-// shares this machine's cores. server-cpu is what the server's process takes of them.
+// BenchmarkRemoteReserve makes reservations over gRPC with certificates, as agents do. Each node has its own connection
+// and session, in a second process that shares this machine's cores. server-cpu is the server's part of them.
 func BenchmarkRemoteReserve(b *testing.B) {
 	const round, nodes = 4000, 256 // so many nodes that none comes near its bound of calls a second
 	limitMemory(nodes)
@@ -57,8 +57,9 @@ func noLimit() {
 	debug.SetGCPercent(100)
 }
 
-// BenchmarkRemoteBigJob prepares a job on every node of El Capitan at once, over gRPC with certificates. Connections are made before; the nodes are in a second
-// process that shares this machine's cores: callers that do nothing but ask, or agents with 4 simulated NICs each.
+// BenchmarkRemoteBigJob prepares a job on every node of El Capitan at once, over gRPC with certificates. Connections are
+// made before. The nodes are in a second process that shares this machine's cores: callers that only ask, or agents
+// with 4 simulated NICs each.
 func BenchmarkRemoteBigJob(b *testing.B) {
 	for _, kind := range []string{"callers", "agents"} {
 		b.Run(kind, func(b *testing.B) {
