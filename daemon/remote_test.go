@@ -57,8 +57,8 @@ func noLimit() {
 	debug.SetGCPercent(100)
 }
 
-// BenchmarkRemoteBigJob prepares a job on every node of El Capitan at once, over gRPC with certificates. Connections are
-// made before. The nodes are in a second process that shares this machine's cores: callers that only ask, or agents
+// BenchmarkRemoteBigJob prepares a job on every node of El Capitan at once, over gRPC with certificates. The sessions
+// begin before. The nodes are in a second process that shares this machine's cores: callers that only ask, or agents
 // with 4 simulated NICs each.
 func BenchmarkRemoteBigJob(b *testing.B) {
 	for _, kind := range []string{"callers", "agents"} {
