@@ -3,8 +3,11 @@ package etcd
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/weft-hpc/weft/core"
 )
@@ -58,6 +61,9 @@ func (k *keys) failed(err error) error {
 				return core.Errorf(core.StoreFailed, "store: %s: %s: %w", k, f.says, err).WithRemedy(f.remedy)
 			}
 		}
+	}
+	if status.Code(err) == codes.Unavailable && !strings.Contains(err.Error(), "handshake") {
+		return core.Errorf(core.StoreFailed, "store: %s: the connection to etcd broke: %w", k, err).WithRemedy(members)
 	}
 	return core.Errorf(core.StoreFailed, "store: %s: %w", k, err).
 		WithRemedy("see whether these endpoints are etcd's, and the files of the certificates")

@@ -293,8 +293,12 @@ func TestEtcdFails(t *testing.T) {
 	member.Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	refused(t, s.Commit(ctx, []engine.Record{meta(2)}), core.StoreFailed, "did not answer in time")
-	refused(t, s.Load(ctx, nil), core.StoreFailed, "did not answer in time")
+	// The first call may meet the connection that the member's end closes.
+	for _, err := range []error{s.Commit(ctx, []engine.Record{meta(2)}), s.Load(ctx, nil)} {
+		if e := core.AsError(err); e.Reason != core.StoreFailed || !strings.Contains(e.Remedy, "bring back a majority") {
+			t.Error(err)
+		}
+	}
 	member.Run()
 	if d := cmp.Diff([]engine.Record{meta(1), engine.Node{Name: "n1"}}, all(t, s)); d != "" {
 		t.Error(d)
