@@ -30,7 +30,7 @@ func (d *daemons) stores(code int, text string, args ...string) {
 // A system moves from etcd to a file and back, with a job that goes on. No server starts with a store that was left.
 func TestAStoreMoves(t *testing.T) {
 	t.Parallel()
-	s := newServers(t, "2000-2039", "n1", "n2")
+	s := newServers(t, shortest, "2000-2039", "n1", "n2")
 	s.start("a")
 	for _, n := range s.nodes {
 		s.start(n)
@@ -47,7 +47,7 @@ func TestAStoreMoves(t *testing.T) {
 		s.must(os.WriteFile(s.path(name+".hcl"), []byte(strings.Replace(string(text), old, now, 1)), 0o644))
 		return s.path(name + ".hcl")
 	}
-	etcd := fmt.Sprintf("lease = %q", lease)
+	etcd := fmt.Sprintf("lease = %q", s.lease)
 	first, other := s.path("a.hcl"), config("other", etcd, etcd+"\n    prefix = \"/other/\"")
 	_, rest, _ := strings.Cut(string(text), "etcd {")
 	block, _, _ := strings.Cut(rest, "}")

@@ -24,15 +24,16 @@ type servers struct {
 	all   []string
 	ports map[string]int
 	ways  []string // the servers' addresses
+	lease time.Duration
 }
 
-// lease is as short as etcd grants.
-const lease = 2 * time.Second
+// shortest is as short as etcd grants a lease.
+const shortest = 2 * time.Second
 
-func newServers(t testing.TB, pool string, nodes ...string) *servers {
+func newServers(t testing.TB, lease time.Duration, pool string, nodes ...string) *servers {
 	t.Helper()
 	effort.NeedFull(t)
-	s := &servers{etcd: etcdtest.Start(t), all: []string{"a", "b", "c"}, ports: map[string]int{}}
+	s := &servers{etcd: etcdtest.Start(t), lease: lease, all: []string{"a", "b", "c"}, ports: map[string]int{}}
 	s.daemons = newDaemons(t, pool, "", nodes...)
 	endpoint := s.etcd.Client().Endpoints()[0]
 	for _, name := range s.all {
@@ -130,7 +131,7 @@ func (s *servers) other(leader string) string {
 // A standby answers what it reads, says how old that is, and refuses to change anything.
 func TestAStandby(t *testing.T) {
 	t.Parallel()
-	s := newServers(t, "2000-2039", "n1")
+	s := newServers(t, shortest, "2000-2039", "n1")
 	leader := s.begun()
 	k := s.mustBegin("n1")
 	standby := s.path("run."+s.other(leader), "server.sock")
@@ -164,7 +165,7 @@ func TestAStandby(t *testing.T) {
 	}
 	s.all = slices.DeleteFunc(s.all, func(name string) bool { return name == leader })
 	s.leads(leader)
-	t.Logf("another led %v after a stop, with a lease of %v", time.Since(began).Round(time.Millisecond), lease)
+	t.Logf("another led %v after a stop, with a lease of %v", time.Since(began).Round(time.Millisecond), s.lease)
 	k.finish()
 	s.clean()
 }
@@ -173,7 +174,7 @@ func TestAStandby(t *testing.T) {
 // not answer.
 func TestALeaderIsPaused(t *testing.T) {
 	t.Parallel()
-	s := newServers(t, "2000-2039", "n1", "n2")
+	s := newServers(t, shortest, "2000-2039", "n1", "n2")
 	old := s.begun()
 	k := s.mustBegin("n1")
 	s.must(s.procs[old].Process.Signal(syscall.SIGSTOP))
@@ -208,7 +209,7 @@ func TestALeaderIsPaused(t *testing.T) {
 
 func TestALeaderIsKilled(t *testing.T) {
 	t.Parallel()
-	s := newServers(t, "2000-2039", "n1", "n2")
+	s := newServers(t, shortest, "2000-2039", "n1", "n2")
 	leader := s.begun()
 	lives := s.mustBegin("n1")
 	var took []time.Duration

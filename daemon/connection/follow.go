@@ -68,7 +68,7 @@ func (l *Link) follow(ctx context.Context, at int, address string) (found bool) 
 		}
 	}()
 	several, ok := rpc.NewAuthority(conn).(core.Succession)
-	if !ok || !connected(ctx, conn) {
+	if !ok || !l.patience.connected(ctx, conn) {
 		return false
 	}
 	l.mu.Lock()

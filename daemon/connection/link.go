@@ -36,6 +36,7 @@ type Link struct {
 	seen      core.Head     // the newest that a server has shown
 	told      core.Head     // for which Follow moved the session
 	news      chan struct{} // closed when there is another connection, or a session
+	patience  patience
 }
 
 func NewLink(addresses []string, certs *identity.Source) (*Link, error) {
@@ -230,7 +231,7 @@ func (l *Link) Attend(ctx context.Context, node string, first core.Report, next 
 	conn, to, several := l.conn, l.to, len(l.addresses) > 1
 	l.mu.Unlock()
 	l.note(first.Seen)
-	if !connected(ctx, conn) && several {
+	if !l.patience.connected(ctx, conn) && several {
 		l.next(conn)
 		return core.Errorf(core.ServerAway, "server %s: it does not answer", conn.CanonicalTarget())
 	}
@@ -268,18 +269,6 @@ func (l *Link) next(conn *grpc.ClientConn) {
 	}
 }
 
-// connected ends the connection's pause, gives it a moment, and reports whether it is there.
-func connected(ctx context.Context, conn *grpc.ClientConn) bool {
-	ctx, cancel := context.WithTimeout(ctx, awayConn/2)
-	defer cancel()
-	conn.Connect()
-	s := conn.GetState()
-	for s != connectivity.Ready && s != connectivity.TransientFailure && conn.WaitForStateChange(ctx, s) {
-		s = conn.GetState()
-	}
-	return s == connectivity.Ready
-}
-
 // Dial makes a connection to a server. It connects by itself, with pauses that grow and jitter.
 func Dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
 	hostname, _, err := net.SplitHostPort(address)
@@ -288,7 +277,7 @@ func Dial(address string, certs *identity.Source) (*grpc.ClientConn, error) {
 	}
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(credentials.NewTLS(certs.Client(hostname))),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.5, MaxDelay: 15 * time.Second}, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.5, MaxDelay: 15 * time.Second}, MinConnectTimeout: handshake}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithReadBufferSize(0), // as on the server's side
 		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connWindow),
