@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ type Bounds struct {
 	after   func(time.Duration, func()) (stop func() bool)
 	log     *slog.Logger
 	refused throttle.Lines // connections
+	turns   chan struct{}  // of handshakes
 
 	mu    sync.Mutex
 	nodes map[string]*nodeUse
@@ -57,7 +59,8 @@ type nodeUse struct {
 
 func NewBounds(log *slog.Logger) *Bounds {
 	after := func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
-	return &Bounds{now: time.Now, after: after, log: log, refused: throttle.Lines{Burst: 20, Every: 10 * time.Second}, nodes: map[string]*nodeUse{}}
+	return &Bounds{now: time.Now, after: after, log: log, refused: throttle.Lines{Burst: 20, Every: 10 * time.Second}, nodes: map[string]*nodeUse{},
+		turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
 // refuse tells of a connection that was refused. Whoever reaches the port can bring that about.

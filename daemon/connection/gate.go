@@ -22,7 +22,9 @@ func (c bounded) Clone() credentials.TransportCredentials {
 }
 
 func (c bounded) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, auth, err := c.TransportCredentials.ServerHandshake(raw)
+	p := &paced{Conn: raw, turns: c.bounds.turns}
+	conn, auth, err := c.TransportCredentials.ServerHandshake(p)
+	p.end()
 	if err != nil {
 		c.bounds.refuse(raw, err)
 		return conn, auth, err
