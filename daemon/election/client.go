@@ -41,11 +41,19 @@ var again = grpc.ConnectParams{
 	MinConnectTimeout: 2 * time.Second,
 }
 
+// A member of etcd ends a connection that pings it more often than every 5 s (DefaultGRPCKeepAliveMinTime in embed,
+// release 3.4), also when it sees three pings a little early since one of the two hosts is busy. What is sent and not
+// acknowledged ends a connection after silence, too: Linux sees to it, however busy this host is.
+const (
+	ping    = 10 * time.Second
+	silence = 2 * time.Second
+)
+
 // Dial makes a client of etcd, which connects by itself. Errors are core.BadConfig.
 func Dial(c config.Etcd) (*clientv3.Client, error) {
 	o := clientv3.Config{
 		Endpoints: c.Endpoints, Username: c.User, DialTimeout: 5 * time.Second,
-		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: time.Second, PermitWithoutStream: true,
+		DialKeepAliveTime: ping, DialKeepAliveTimeout: silence, PermitWithoutStream: true,
 		Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithConnectParams(again)},
 	}
 	if c.PasswordFile != "" {
