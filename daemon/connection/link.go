@@ -37,6 +37,7 @@ type Link struct {
 	told      core.Head     // for which Follow moved the session
 	news      chan struct{} // closed when there is another connection, or a session
 	patience  patience
+	spare     map[string]*grpc.ClientConn // to servers that did not lead, by address, until a session begins
 }
 
 func NewLink(addresses []string, certs *identity.Source) (*Link, error) {
@@ -75,6 +76,7 @@ func (l *Link) Move(addresses []string) error {
 
 // move connects to an address. Its caller holds the lock.
 func (l *Link) move(at int) error {
+	l.drop()
 	l.ends = l.expiry() // before the handshake: what is renewed meanwhile is noticed later
 	conn, err := l.dial(l.addresses[at])
 	if err != nil {
@@ -145,7 +147,16 @@ func (l *Link) Keep(ctx context.Context, log *slog.Logger) {
 func (l *Link) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.drop()
 	return l.conn.Close()
+}
+
+// drop ends the spare connections. Its caller holds the lock.
+func (l *Link) drop() {
+	for _, conn := range l.spare {
+		_ = conn.Close()
+	}
+	l.spare = map[string]*grpc.ClientConn{}
 }
 
 func (l *Link) now() (core.Authority, <-chan struct{}) {
@@ -238,6 +249,7 @@ func (l *Link) Attend(ctx context.Context, node string, first core.Report, next 
 	begun := sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		l.drop()
 		l.wake()
 	})
 	err := to.Attend(ctx, node, first, next, func(o core.Orders) {
@@ -260,13 +272,31 @@ func (l *Link) note(h core.Head) {
 	}
 }
 
-// next goes on to the next server, unless conn was replaced meanwhile.
+// next goes on to the next server, unless conn was replaced meanwhile. While no server leads, the nodes of a system ask
+// one after the other: a handshake each time would keep the servers from anything else.
 func (l *Link) next(conn *grpc.ClientConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conn == conn {
-		_ = l.move((l.at + 1) % len(l.addresses))
+	at := (l.at + 1) % len(l.addresses)
+	if l.conn != conn {
+		return
 	}
+	if ends := l.expiry(); !ends.Equal(l.ends) {
+		l.drop()
+		l.ends = ends
+	}
+	other, ok := l.spare[l.addresses[at]]
+	if !ok {
+		var err error
+		if other, err = l.dial(l.addresses[at]); err != nil {
+			return
+		}
+	}
+	delete(l.spare, l.addresses[at])
+	if conn.GetState() == connectivity.Ready {
+		l.spare[l.addresses[l.at]], l.conn = conn, nil
+	}
+	_ = l.use(at, other)
 }
 
 // Dial makes a connection to a server. It connects by itself, with pauses that grow and jitter.

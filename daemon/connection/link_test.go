@@ -9,11 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/weft-hpc/weft/core"
+	"github.com/weft-hpc/weft/rpc"
 )
 
 // absent is a server that is away for a while.
@@ -137,6 +140,54 @@ func TestASessionWakesTheConnection(t *testing.T) {
 				t.Errorf("%d sessions dialled %d times", i, dials)
 			}
 			time.Sleep(time.Second)
+		}
+	})
+}
+
+// standby answers that another server leads.
+type standby struct{ core.Authority }
+
+func (standby) Attend(context.Context, string, core.Report, <-chan core.Report, func(core.Orders)) error {
+	return core.Errorf(core.ServerAway, "server: it does not lead")
+}
+
+// While no server leads, a node that asks each of them again and again makes one connection to each.
+func TestANodeKeepsConnectionsWhileNoneLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var serving sync.WaitGroup
+		defer serving.Wait()
+		ports, dials := map[string]*bufconn.Listener{}, map[string]int{}
+		addresses := []string{"a:1", "b:1", "c:1"}
+		for _, a := range addresses {
+			ln := bufconn.Listen(1 << 16)
+			ports[a] = ln
+			g := grpc.NewServer()
+			rpc.ServeAuthority(g, standby{}, func(context.Context) (string, error) { return "n1", nil })
+			serving.Go(func() { _ = g.Serve(ln) })
+			defer g.Stop()
+		}
+		l := &Link{dial: func(address string) (*grpc.ClientConn, error) {
+			return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+				grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+					mu.Lock()
+					dials[address]++
+					mu.Unlock()
+					return ports[address].DialContext(ctx)
+				}))
+		}}
+		if err := l.Move(addresses); err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		for range 12 {
+			err := l.Attend(t.Context(), "n1", core.Report{Number: 1, Boot: "b", Agent: "a", Full: true}, nil, nil)
+			if core.ReasonOf(err) != core.ServerAway {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(map[string]int{"a:1": 1, "b:1": 1, "c:1": 1}, dials); d != "" {
+			t.Error(d)
 		}
 	})
 }

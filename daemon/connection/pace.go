@@ -2,8 +2,8 @@ package connection
 
 import "net"
 
-// paced is the connection of a handshake. As many handshakes compute at a time as there are processors: when all nodes
-// of a system come at once, the renewal of the server's lease must not wait behind each of them. A handshake that waits
+// paced is the connection of a handshake. As many handshakes compute at a time as there are processors. Else, when all
+// nodes of a system come at once, the renewal of the server's lease waits behind each of them. A handshake that waits
 // for its node has no turn.
 type paced struct {
 	net.Conn

@@ -11,7 +11,7 @@ import (
 
 // patience is how long one of several servers may take for a handshake before the next one is tried. A server that was
 // stopped never ends one. A server to which all nodes of a system come at once ends them late: a node that gives up
-// takes its time for nothing, and comes back. So each attempt in vain doubles the time, up to what a server allows.
+// takes its time for nothing, and comes back. So each attempt in vain doubles the time, up to the server's own limit.
 type patience struct{ failures atomic.Int32 }
 
 const leastPatience = 500 * time.Millisecond
