@@ -42,8 +42,8 @@ var again = grpc.ConnectParams{
 }
 
 // A member of etcd ends a connection that pings it more often than every 5 s (DefaultGRPCKeepAliveMinTime in embed,
-// release 3.4), also when it sees three pings a little early since one of the two hosts is busy. What is sent and not
-// acknowledged ends a connection after silence, too: Linux sees to it, however busy this host is.
+// release 3.4), or while it asks for nothing. Pings that come early since one of the two hosts is busy count, too.
+// Linux ends a connection that leaves data unacknowledged for silence, however busy this host is.
 const (
 	ping    = 10 * time.Second
 	silence = 2 * time.Second
@@ -53,7 +53,7 @@ const (
 func Dial(c config.Etcd) (*clientv3.Client, error) {
 	o := clientv3.Config{
 		Endpoints: c.Endpoints, Username: c.User, DialTimeout: 5 * time.Second,
-		DialKeepAliveTime: ping, DialKeepAliveTimeout: silence, PermitWithoutStream: true,
+		DialKeepAliveTime: ping, DialKeepAliveTimeout: silence,
 		Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithConnectParams(again)},
 	}
 	if c.PasswordFile != "" {
