@@ -34,6 +34,7 @@ func BenchmarkFailover(b *testing.B) {
 	s.must(store.Close())
 	s.must(won.Resign(b.Context()))
 
+	leader := s.begun()
 	ctx, stop := context.WithCancel(b.Context())
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -55,7 +56,6 @@ func BenchmarkFailover(b *testing.B) {
 			})
 		})
 	}
-	leader := s.begun()
 	s.back(nodes + 1)
 	for _, c := range []struct {
 		name string
