@@ -13,6 +13,7 @@ import (
 	"github.com/weft-hpc/weft/daemon/election"
 	"github.com/weft-hpc/weft/daemon/settings"
 	"github.com/weft-hpc/weft/hclfile"
+	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/metrics"
 	"github.com/weft-hpc/weft/server"
 )
@@ -25,7 +26,14 @@ func (d *serverDaemon) openElection(ctx context.Context) (err error) {
 			return core.Errorf(core.BadConfig, "server: name: %w", err).WithRemedy("give it one with `name` in config.hcl")
 		}
 	}
-	if d.several, err = election.Open(ctx, *d.config.Etcd, name, reachable(name, d.config.Listen), d.Log); err != nil {
+	system := ""
+	if d.config.Listen != "" {
+		if system, err = identity.Authority(d.config.TLS); err != nil {
+			return err
+		}
+	}
+	d.several, err = election.Open(ctx, *d.config.Etcd, system, name, reachable(name, d.config.Listen), d.Log)
+	if err != nil {
 		return err
 	}
 	d.later(d.several.Close)

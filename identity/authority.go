@@ -5,9 +5,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"io/fs"
@@ -184,6 +186,16 @@ func readCert(path string) (*x509.Certificate, error) {
 		}
 	}
 	return nil, core.Errorf(core.BadConfig, "tls: %s: %w", path, why).WithRemedy("copy it again from where the site's authority is")
+}
+
+// Authority identifies the authority of a folder by its key, so that it has the same after its certificate was renewed.
+func Authority(dir string) (string, error) {
+	c, err := readCert(filepath.Join(dir, CAFile))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:16]), nil
 }
 
 // maxPEM bounds a file, in bytes.

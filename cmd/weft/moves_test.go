@@ -5,8 +5,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-hpc/weft/hook"
+	certs "github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -63,6 +65,12 @@ func TestAStoreMoves(t *testing.T) {
 	s.start("stranger")
 	code, said := s.ended("stranger")
 	if code == 0 || !strings.Contains(said, "it is of another system, with the nodes n[1-2]") {
+		t.Errorf("%d: %s", code, said)
+	}
+	s.must(certs.Init(s.path("other.tls"), []string{"127.0.0.1"}, time.Now()))
+	config("stranger", `tls         = "tls"`, `tls         = "other.tls"`)
+	s.start("stranger")
+	if code, said = s.ended("stranger"); code == 0 || !strings.Contains(said, "its servers have the authority ") {
 		t.Errorf("%d: %s", code, said)
 	}
 

@@ -50,15 +50,15 @@ type State struct {
 	Fault  *core.Error // why it could not be read since; nil: it could
 }
 
-// Open reads the store that a site's servers share. name and address are of this one.
-func Open(ctx context.Context, c config.Etcd, name, address string, log *slog.Logger) (*Election, error) {
+// Open reads the store that the servers of a system share. name and address are of this one.
+func Open(ctx context.Context, c config.Etcd, system, name, address string, log *slog.Logger) (*Election, error) {
 	client, err := Dial(c)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	store, err := etcd.Open(ctx, etcd.Options{Client: client, Prefix: c.Prefix})
+	store, err := etcd.Open(ctx, etcd.Options{Client: client, Prefix: c.Prefix, System: system})
 	if err != nil {
 		_ = client.Close()
 		return nil, err

@@ -3,7 +3,8 @@
 // All keys lie below a prefix, which belongs to one system:
 //
 //	leader     who may write; this package compares it, and another writes it
-//	head       written with each commit, which compares it: no commit is made twice, or after an unknown one
+//	head       written with each commit, which compares it: no commit is made twice, or after an unknown one; its value
+//	           is the system that the store is of, by its authority
 //	page/NAME  the records of one page as they were after a part of the log, which it names
 //	part/N     a part of the log; N has 16 hexadecimal digits
 //	probe      written once a second to see whether etcd takes writes, and to show that the leader lives

@@ -13,7 +13,7 @@ import (
 // The keys below a prefix. Load needs the pages before the parts, as their names sort.
 const (
 	leaderKey  = "leader"
-	headKey    = "head" // written with each commit, and compared by the next
+	headKey    = "head" // written with each commit, and compared by the next; its value is the system
 	pagePrefix = "page/"
 	partPrefix = "part/"
 	probeKey   = "probe"
@@ -122,6 +122,7 @@ type news struct {
 	head   int64 // the revision of etcd that wrote headKey last
 	probe  int64 // and probeKey
 	moved  int64 // and movedKey
+	system string
 	leader Leader
 	at     place
 }
@@ -136,7 +137,7 @@ func (k *keys) after(ctx context.Context, part uint64) (n news, err error) {
 	end := clientv3.GetPrefixRangeEnd(k.prefix + partPrefix)
 	got, err := k.client.Txn(ctx).Then(
 		clientv3.OpGet(k.prefix+partKey(part+1), clientv3.WithRange(end), clientv3.WithLimit(pageful)),
-		clientv3.OpGet(k.prefix+headKey, clientv3.WithKeysOnly()),
+		clientv3.OpGet(k.prefix+headKey),
 		clientv3.OpGet(k.prefix+probeKey, clientv3.WithKeysOnly()),
 		clientv3.OpGet(k.prefix+leaderKey),
 		clientv3.OpGet(k.prefix+movedKey, clientv3.WithKeysOnly()),
@@ -156,6 +157,9 @@ func (k *keys) after(ctx context.Context, part uint64) (n news, err error) {
 		return 0
 	}
 	n.head, n.probe, n.moved = mod(1), mod(2), mod(4)
+	if kvs := got.Responses[1].GetResponseRange().Kvs; len(kvs) == 1 {
+		n.system = string(kvs[0].Value)
+	}
 	n.at = place{got.Header.Revision, got.Header.RaftTerm}
 	if kvs := got.Responses[3].GetResponseRange().Kvs; len(kvs) == 1 {
 		n.leader, err = leader(kvs[0].Value, kvs[0].CreateRevision)

@@ -58,6 +58,9 @@ func (s *Store) follow(ctx context.Context) (Leader, error) {
 	}
 	for {
 		n, err := s.kv.after(ctx, s.image.part)
+		if err == nil {
+			err = s.ours(n.system)
+		}
 		if err != nil {
 			return Leader{}, err
 		}
@@ -107,6 +110,9 @@ func (s *Store) read(ctx context.Context) error {
 	if r.first != 0 && r.part < r.image.part {
 		return damaged(partKey(r.image.part), "it is not there")
 	}
+	if err := s.ours(r.system); err != nil {
+		return err
+	}
 	return s.take(ctx, &r)
 }
 
@@ -125,11 +131,23 @@ func (s *Store) take(ctx context.Context, r *reading) error {
 	return s.mark(s.write(ctx, clientv3.OpDelete(s.kv.prefix+from, clientv3.WithRange(to))))
 }
 
+// ours refuses a store of another system. It notes which one etcd names.
+func (s *Store) ours(system string) error {
+	if s.system != "" && system != "" && system != s.system {
+		return core.Errorf(core.BadConfig, "store: %s: it is of another system: its servers have the authority %s, and this one %s",
+			&s.kv, core.Clip(system), s.system).
+			WithRemedy("give each system another `prefix` of `etcd` in config.hcl; docs/servers.md says how to replace an authority")
+	}
+	s.owner = system
+	return nil
+}
+
 // reading is a reading of etcd under way.
 type reading struct {
 	store       *Store
 	image       *image
 	head        int64
+	system      string
 	first, part uint64 // of the log
 	logged      int
 	rest        []change // of a commit whose last part has not been read
@@ -145,7 +163,7 @@ func (r *reading) take(p pair) error {
 	case key == leaderKey, key == probeKey, strings.HasPrefix(key, ServerPrefix):
 		return nil
 	case key == headKey:
-		r.head = p.mod
+		r.head, r.system = p.mod, string(p.value)
 		return nil
 	case !page && !part && key != movedKey:
 		return core.Errorf(core.StoreFailed, "store: %s: the key %q is not Weft's", &r.store.kv, core.Clip(key)).

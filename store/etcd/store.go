@@ -20,6 +20,7 @@ type Options struct {
 	Prefix string // of the system's keys, with the slash at its end
 	SaveAt int    // bytes of the log from which on the pages are rewritten, unless they are larger; 0: 8 MiB
 	Moved  bool   // also open a store that was copied elsewhere, or whose copy has not ended: no server may use one
+	System string // identifies the system that the store is of; empty: any
 	Leader int64  // create revision of Prefix + "leader" while this server leads, which etcd compares; 0: it does not
 }
 
@@ -29,6 +30,8 @@ type Store struct {
 	mu     sync.Mutex
 	image  *image
 	head   int64 // the revision of etcd that wrote headKey last
+	system string
+	owner  string // the system that etcd names; empty: none yet
 	logged int   // bytes of the log since the pages were last written
 	doubt  error // what etcd has is not known, and is read before anything else
 	dead   error // closed, or another server leads
@@ -54,7 +57,7 @@ var _ engine.Store = (*Store)(nil)
 // core.StoreNewer, core.StoreMoved and core.BadConfig, for endpoints that are not of one etcd.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	kv := keys{client: o.Client, prefix: o.Prefix, leader: o.Leader}
-	s := &Store{kv: kv, saveAt: cmp.Or(o.SaveAt, leastLog), takeMoved: o.Moved}
+	s := &Store{kv: kv, system: o.System, saveAt: cmp.Or(o.SaveAt, leastLog), takeMoved: o.Moved}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	answered, err := s.kv.members(ctx)
 	if err == nil {
@@ -102,7 +105,7 @@ func (s *Store) usable(ctx context.Context) error {
 
 // write makes writes that follow each other: etcd refuses one that does not know the previous one.
 func (s *Store) write(ctx context.Context, ops ...clientv3.Op) error {
-	ops = append(ops, clientv3.OpPut(s.kv.prefix+headKey, ""))
+	ops = append(ops, clientv3.OpPut(s.kv.prefix+headKey, cmp.Or(s.system, s.owner)))
 	mod, err := s.kv.write(ctx, at{headKey: s.head}, ops...)
 	if err == nil {
 		s.head, s.wrote = mod, running()
