@@ -40,6 +40,7 @@ type serverDaemon struct {
 	witness vigil
 	newest  core.Head          // of the store, as its witness says
 	several *election.Election // nil: this server is the only one
+	leads   func() bool        // nil: it is the only one
 	now     atomic.Pointer[serving]
 	past    server.History
 	refused []server.Refused // of the last day
@@ -158,7 +159,7 @@ func (d *serverDaemon) openSchedulers(ctx context.Context) (err error) {
 func (d *serverDaemon) makeServer(ctx context.Context) (err error) {
 	needs := d.needs(d.live.Site())
 	needs.Witness, needs.Kept, needs.LeaveDown = d.newest, accountOf(d.config), d.config.Unwitnessed == config.UnwitnessedScheduler
-	needs.At, needs.Own = d.halves.at, d.halves.own
+	needs.At, needs.Own, needs.Leads = d.halves.at, d.halves.own, d.leads
 	srv, err := server.New(ctx, needs)
 	if err != nil {
 		return err

@@ -140,7 +140,7 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 	if err := d.ours(); err != nil {
 		return err
 	}
-	d.newest = d.several.Store().Witness()
+	d.newest, d.leads = d.several.Store().Witness(), func() bool { return lease.Left() > 0 }
 	if err := d.makeServer(ctx); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type Needs struct {
 	Own        []string                        // labels in Schedulers of whose jobs each node tells its own
 	Witness    core.Head                       // the highest head known from outside the store
 	Following  func() Following                // what a standby follows; nil: this server leads
+	Leads      func() bool                     // whether no other server can lead now; nil: there is no other
 	LeaveDown  bool                            // a store without a witness waits for no node that its schedulers call down
 	Log        *slog.Logger
 	Audit      *slog.Logger          // nil: its lines stand in Log, with the key audit
@@ -121,6 +122,11 @@ func New(ctx context.Context, needs Needs) (*Server, error) {
 			return nil, err
 		}
 		s.schedulers[name] = away{s, name, node}
+	}
+	if needs.Leads != nil {
+		for name, sched := range s.schedulers {
+			s.schedulers[name] = leading{sched, needs.Leads}
+		}
 	}
 	if s.log == nil {
 		s.log = slog.Default()
