@@ -18,13 +18,7 @@ const checkEvery = 1024
 
 // Walk puts every record as bytes, in the order of Load, as they are between two commits. put may not keep them.
 func (s *Store) Walk(ctx context.Context, put func(rec []byte) error) error {
-	s.mu.Lock()
-	err := s.usable(ctx)
-	var all []change
-	if err == nil {
-		all = s.image.all()
-	}
-	s.mu.Unlock()
+	all, err := s.all(ctx)
 	if err != nil {
 		return err
 	}

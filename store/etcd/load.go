@@ -12,15 +12,14 @@ import (
 	"github.com/weft-hpc/weft/store/record"
 )
 
-// Load tells every record in order of table, serial and name. tell must not call the store.
+// Load tells every record in order of table, serial and name. Nothing waits for it: on a standby Follow must go on.
 func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
+	all, err := s.all(ctx)
+	if err != nil {
 		return err
 	}
 	var d record.Decoder
-	for _, c := range sorted(s.image.all()) {
+	for _, c := range sorted(all) {
 		r, err := d.Decode(c.record)
 		if err == nil {
 			err = tell(r)
@@ -30,6 +29,16 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 		}
 	}
 	return nil
+}
+
+// all are all records as they are between two commits, in no order.
+func (s *Store) all(ctx context.Context) ([]change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	return s.image.all(), nil
 }
 
 // Lead lets the store write, after it has read all that was written before.
