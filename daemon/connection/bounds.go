@@ -52,6 +52,7 @@ type Bounds struct {
 // nodeUse is what one node takes. There are as many as the site's authority has signed nodes.
 type nodeUse struct {
 	connections int
+	parked      int
 	ends        time.Time // of the certificate that it showed last
 	tokens      float64
 	at          time.Time

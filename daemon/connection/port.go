@@ -39,7 +39,7 @@ func Listen(c config.Server, bounds *Bounds) (*Port, error) {
 // Serve has to answer agents until ctx ends, and closes the port.
 func (p *Port) Serve(ctx context.Context, to core.Authority) error {
 	g := grpc.NewServer(append(rpc.AuthorityOptions(), nodeOptions(credentials.NewTLS(p.Certs.Server()), p.Bounds)...)...)
-	rpc.ServeAuthority(g, to, caller)
+	rpc.ServeAuthority(g, p.Bounds.park(to), caller)
 	stop := context.AfterFunc(ctx, g.Stop)
 	defer stop()
 	if err := g.Serve(newGate(p.Listener, maxStrangers, p.Bounds)); err != nil && ctx.Err() == nil {
