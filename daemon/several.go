@@ -162,11 +162,16 @@ func (d *serverDaemon) election() *server.ServersRow {
 	s := d.several.State()
 	row := &server.ServersRow{Name: d.several.Name(), Leads: s.Leads}
 	for _, m := range d.several.Members() {
-		one := server.MemberRow{Name: m.Name, Address: m.Address, Version: m.Version, Leads: m.Leads, Warm: m.Warm}
-		if head := d.several.Store().Head(); !m.Leads && head.Revision > m.Head.Revision {
-			one.Behind = head.Revision - m.Head.Revision
+		leads := s.Leader.Term != 0 && m.Name == s.Leader.Name && m.Address == s.Leader.Address
+		if m.Leads && !leads { // it has ended since, or is about to
+			continue
 		}
-		row.Members = append(row.Members, one)
+		row.Members = append(row.Members, server.MemberRow{
+			Name: m.Name, Address: m.Address, Version: m.Version, Leads: leads, Warm: m.Warm, Behind: uint64(m.Lag),
+		})
+	}
+	if m := d.several.Twin(); m.Name != "" {
+		row.Twin = m.Host + " (" + m.Address + ")"
 	}
 	for _, m := range d.several.Etcd() {
 		row.Etcd = append(row.Etcd, server.EtcdRow(m))

@@ -36,6 +36,7 @@ func TestReplaceOutlivesAPowerCut(t *testing.T) {
 // Each rename is Rename's, or needs no sync.
 func TestRenamesAreSynced(t *testing.T) {
 	want := []string{
+		"dev/cluster/cluster.go",               // a socket
 		"drivers/cxi/testdata/shim/healthy.go", // a test's sysfs
 		"file/file.go",                         // Rename, and Replace of a volatile file
 		"hook/listener/listen.go",              // a socket

@@ -16,7 +16,7 @@ type leading struct {
 func (l leading) Call(ctx context.Context, c core.SchedulerCall) (core.SchedulerReply, error) {
 	if !l.leads() {
 		name := core.Clip(c.Scheduler)
-		return core.SchedulerReply{}, core.Errorf(core.ServerAway, "scheduler %s: this server leads no longer, and asks it nothing", name)
+		return core.SchedulerReply{}, core.Errorf(core.ServerAway, "scheduler %s: this server leads no longer", name)
 	}
 	return l.SchedulerClient.Call(ctx, c)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-hpc/weft/server"
 )
 
-// A server that was paused after a commit, and leads no longer, tells schedulers nothing of it. Its hooks may ask again.
+// A server that was paused after a commit, and leads no longer, tells schedulers nothing. Hooks may ask again.
 func TestALateWordToAScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late atomic.Bool

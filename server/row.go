@@ -56,6 +56,7 @@ type ServersRow struct {
 	Age    string    `json:"age,omitempty"`    // how old the answer of a standby is
 	Warm   bool      `json:"warm"`             // a standby that can lead without waiting for nodes
 	Fault  string    `json:"fault,omitempty"`  // why etcd does not answer
+	Twin   string    `json:"twin,omitempty"`   // the host and address of another server with this one's name
 
 	Members []MemberRow `json:"members,omitempty"`
 	Etcd    []EtcdRow   `json:"etcd,omitempty"`
@@ -68,7 +69,7 @@ type MemberRow struct {
 	Version string `json:"version"`
 	Leads   bool   `json:"leads"`
 	Warm    bool   `json:"warm"`             // it can lead without waiting for nodes
-	Behind  uint64 `json:"behind,omitempty"` // commits that it lacks
+	Behind  uint64 `json:"behind,omitempty"` // writes of the leader that it lacks
 }
 
 // EtcdRow is one endpoint of etcd.

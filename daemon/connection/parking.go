@@ -39,8 +39,8 @@ func (b *Bounds) parkOne(node string) error {
 	defer b.mu.Unlock()
 	u := b.use(node)
 	if u.parked >= maxParked {
-		return core.Errorf(core.Overloaded, "node %s: %d of its calls wait for another leader, and no more may", node, u.parked).
-			WithRemedy("see whether several agents run with its certificate")
+		return core.Errorf(core.Overloaded, "node %s: %d of its calls wait for another leader, and no more may",
+			node, u.parked).WithRemedy("see whether several agents run with its certificate")
 	}
 	u.parked++
 	return nil

@@ -77,7 +77,7 @@ func TestParkedCalls(t *testing.T) {
 	<-to.begun
 	end()
 	<-over
-	for again := true; again; { // the server hears of that end a moment later
+	for again := true; again; { // the server sees that end a moment later
 		end, over = await("n1")
 		select {
 		case <-over:

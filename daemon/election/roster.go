@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 const (
 	enrolEvery = 2 * time.Second  // a server writes its own key
 	enrolFor   = 10 * time.Second // that they remember it
+	knownFor   = 6 * time.Second  // the keys are good that were read last
 	lookEvery  = 10 * time.Second // a server asks each member of etcd how it is
 	lookWithin = 2 * time.Second
 )
@@ -26,10 +29,11 @@ const (
 type Member struct {
 	Name    string
 	Address string
+	Host    string // the host's name for itself
 	Version string
 	Leads   bool
-	Warm    bool      // it can lead without waiting for nodes
-	Head    core.Head // of the store as it has it
+	Warm    bool  // it can lead without waiting for nodes
+	Lag     int64 // writes of the leader that it lacked in that moment
 }
 
 // Etcd is one endpoint.
@@ -45,14 +49,29 @@ type Etcd struct {
 type roster struct {
 	mu      sync.Mutex
 	members []Member
+	read    time.Time // when members were
 	etcd    map[string]Etcd
 }
 
-// Members are the servers that have written their keys within 10 s, by name.
+// Members are the servers that have written their keys within 10 s, by name. While etcd is away there are none.
 func (e *Election) Members() []Member {
 	e.roster.mu.Lock()
 	defer e.roster.mu.Unlock()
+	if time.Since(e.roster.read) > knownFor {
+		return nil
+	}
 	return slices.Clone(e.roster.members)
+}
+
+// Twin is another server with this one's name; an empty name: there is none.
+func (e *Election) Twin() Member {
+	me := e.me("")
+	for _, m := range e.Members() {
+		if m.Name == me.Name && m.Host != "" && (m.Host != me.Host || m.Address != me.Address) {
+			return m
+		}
+	}
+	return Member{}
 }
 
 // Etcd is the state of each endpoint, in the order of config.hcl. An endpoint that was not asked yet is missing.
@@ -69,21 +88,47 @@ func (e *Election) Etcd() (all []Etcd) {
 
 // Enrol writes this server's own key, and reads those of the others, until ctx ends. Lists for people alone use them.
 func (e *Election) Enrol(ctx context.Context, version string) {
-	key := e.candidate.Prefix + etcd.ServerPrefix + e.candidate.Name
-	var lease clientv3.LeaseID
-	for {
-		within, cancel := context.WithTimeout(ctx, lookWithin)
-		lease = e.enrol(within, key, version, lease)
-		e.members(within)
-		cancel()
-		if !poll.Pause(ctx, enrolEvery) {
-			return
-		}
+	s := seat{version: version}
+	for more := true; more; more = poll.Pause(ctx, enrolEvery) {
+		e.sit(ctx, &s)
 	}
+	e.leave(ctx, s)
+}
+
+// seat is this server's place in the list.
+type seat struct {
+	version string
+	lease   clientv3.LeaseID // of its key; 0: there is none
+	twin    bool             // another server with this one's name was seen, and logged
+}
+
+func (e *Election) sit(ctx context.Context, s *seat) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	s.lease = e.enrol(ctx, s.version, s.lease)
+	e.members(ctx)
+	other := e.Twin()
+	if other.Name != "" && !s.twin {
+		e.log.Warn("another server has this one's name; give each a `name` in config.hcl",
+			core.LogServer, other.Name+" on "+other.Host, core.LogAddress, other.Address)
+	}
+	s.twin = other.Name != ""
+}
+
+func (e *Election) leave(ctx context.Context, s seat) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_, _ = e.client.Revoke(ctx, s.lease)
+}
+
+// me is this server.
+func (e *Election) me(version string) Member {
+	host, _ := os.Hostname()
+	return Member{Name: e.candidate.Name, Address: e.candidate.Address, Host: host, Version: version}
 }
 
 // enrol writes this server's key with a lease, and gives the lease; 0: there is none.
-func (e *Election) enrol(ctx context.Context, key, version string, lease clientv3.LeaseID) clientv3.LeaseID {
+func (e *Election) enrol(ctx context.Context, version string, lease clientv3.LeaseID) clientv3.LeaseID {
 	if lease != 0 {
 		if _, err := e.client.KeepAliveOnce(ctx, lease); err != nil {
 			lease = 0
@@ -96,11 +141,15 @@ func (e *Election) enrol(ctx context.Context, key, version string, lease clientv
 		}
 		lease = granted.ID
 	}
-	s := e.State()
-	me := Member{
-		Name: e.candidate.Name, Address: e.candidate.Address, Version: version,
-		Leads: s.Leads, Warm: e.store.Witness().Store != "", Head: e.store.Head(),
+	me := e.me(version)
+	me.Leads, me.Warm = e.State().Leads, e.store.Witness().Store != ""
+	if !me.Leads {
+		var err error
+		if me.Lag, err = e.store.Lag(ctx); err != nil {
+			return lease
+		}
 	}
+	key := e.candidate.Prefix + etcd.ServerPrefix + strings.Join([]string{me.Name, me.Host, me.Address}, "/")
 	text, err := json.Marshal(me)
 	if err != nil {
 		return lease
@@ -125,7 +174,7 @@ func (e *Election) members(ctx context.Context) {
 	}
 	e.roster.mu.Lock()
 	defer e.roster.mu.Unlock()
-	e.roster.members = all
+	e.roster.members, e.roster.read = all, time.Now()
 }
 
 // Look asks each member of etcd how it is, until ctx ends.

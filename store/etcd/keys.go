@@ -77,12 +77,13 @@ type pair struct {
 	key   string
 	value []byte
 	mod   int64
+	times int64 // it was written
 }
 
 func (k *keys) pairs(got *clientv3.GetResponse) []pair {
 	out := make([]pair, len(got.Kvs))
 	for i, kv := range got.Kvs {
-		out[i] = pair{strings.TrimPrefix(string(kv.Key), k.prefix), kv.Value, kv.ModRevision}
+		out[i] = pair{strings.TrimPrefix(string(kv.Key), k.prefix), kv.Value, kv.ModRevision, kv.Version}
 	}
 	return out
 }
@@ -123,6 +124,7 @@ type news struct {
 	probe  int64 // and probeKey
 	moved  int64 // and movedKey
 	system string
+	writes int64 // of headKey, ever
 	leader Leader
 	at     place
 }
@@ -158,7 +160,7 @@ func (k *keys) after(ctx context.Context, part uint64) (n news, err error) {
 	}
 	n.head, n.probe, n.moved = mod(1), mod(2), mod(4)
 	if kvs := got.Responses[1].GetResponseRange().Kvs; len(kvs) == 1 {
-		n.system = string(kvs[0].Value)
+		n.system, n.writes = string(kvs[0].Value), kvs[0].Version
 	}
 	n.at = place{got.Header.Revision, got.Header.RaftTerm}
 	if kvs := got.Responses[3].GetResponseRange().Kvs; len(kvs) == 1 {

@@ -96,8 +96,8 @@ func (s *Store) catchUp(ctx context.Context, n news) (more bool, err error) {
 	case len(n.parts) == 0 || n.parts[0].key != partKey(s.image.part+1): // in pages by now
 		return true, s.read(ctx)
 	}
-	r := reading{store: s, image: s.image, head: n.head, first: s.image.part, part: s.image.part, logged: s.logged}
-	r.moved, r.movedAt = s.moved, s.movedAt
+	r := reading{store: s, image: s.image, first: s.image.part, part: s.image.part, logged: s.logged}
+	r.head, r.writes, r.moved, r.movedAt = n.head, n.writes, s.moved, s.movedAt
 	s.doubt = errRead // the image is between two commits
 	for _, p := range n.parts {
 		if err := r.take(p); err != nil {
@@ -127,7 +127,7 @@ func (s *Store) read(ctx context.Context) error {
 
 // take ends a reading. A leader removes the parts of an unfinished commit.
 func (s *Store) take(ctx context.Context, r *reading) error {
-	s.image, s.head, s.logged, s.doubt = r.image, r.head, r.logged, nil
+	s.image, s.head, s.writes, s.logged, s.doubt = r.image, r.head, r.writes, r.logged, nil
 	s.moved, s.movedAt = r.moved, r.movedAt
 	if err := s.moved.Refused(s.kv.String()); err != nil && !s.takeMoved {
 		s.dead = err
@@ -143,9 +143,11 @@ func (s *Store) take(ctx context.Context, r *reading) error {
 // ours refuses a store of another system. It notes which one etcd names.
 func (s *Store) ours(system string) error {
 	if s.system != "" && system != "" && system != s.system {
-		return core.Errorf(core.BadConfig, "store: %s: it is of another system: its servers have the authority %s, and this one %s",
+		return core.Errorf(core.BadConfig,
+			"store: %s: it is of another system: its servers have the authority %s, and this one %s",
 			&s.kv, core.Clip(system), s.system).
-			WithRemedy("give each system another `prefix` of `etcd` in config.hcl; docs/servers.md says how to replace an authority")
+			WithRemedy("give each system another `prefix` of `etcd` in config.hcl; " +
+				"docs/servers.md says how to replace an authority")
 	}
 	s.owner = system
 	return nil
@@ -157,6 +159,7 @@ type reading struct {
 	image       *image
 	head        int64
 	system      string
+	writes      int64  // of headKey
 	first, part uint64 // of the log
 	logged      int
 	rest        []change // of a commit whose last part has not been read
@@ -172,7 +175,7 @@ func (r *reading) take(p pair) error {
 	case key == leaderKey, key == probeKey, strings.HasPrefix(key, ServerPrefix):
 		return nil
 	case key == headKey:
-		r.head, r.system = p.mod, string(p.value)
+		r.head, r.system, r.writes = p.mod, string(p.value), p.times
 		return nil
 	case !page && !part && key != movedKey:
 		return core.Errorf(core.StoreFailed, "store: %s: the key %q is not Weft's", &r.store.kv, core.Clip(key)).

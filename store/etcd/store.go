@@ -30,11 +30,12 @@ type Store struct {
 	mu     sync.Mutex
 	image  *image
 	head   int64 // the revision of etcd that wrote headKey last
+	writes int64 // of headKey that a standby has read
 	system string
 	owner  string // the system that etcd names; empty: none yet
-	logged int   // bytes of the log since the pages were last written
-	doubt  error // what etcd has is not known, and is read before anything else
-	dead   error // closed, or another server leads
+	logged int    // bytes of the log since the pages were last written
+	doubt  error  // what etcd has is not known, and is read before anything else
+	dead   error  // closed, or another server leads
 
 	moved     record.Move
 	movedAt   int64 // the revision of etcd that wrote movedKey; 0: it is not there

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"context"
 	"time"
 
 	"github.com/weft-hpc/weft/core"
@@ -43,6 +44,21 @@ func (t *trail) saw(n news, head core.Head) {
 		t.newest = head
 	}
 	t.at, t.head, t.probe, t.when, t.broken = n.at, n.head, n.probe, running(), false
+}
+
+// Lag is how many of the leader's writes a standby lacks. Each is a commit, or a part of a large one.
+func (s *Store) Lag(ctx context.Context) (int64, error) {
+	s.mu.Lock()
+	before := s.writes
+	s.mu.Unlock()
+	got, err := s.kv.client.Get(ctx, s.kv.prefix+headKey)
+	if err != nil {
+		return 0, s.kv.failed(err)
+	}
+	if len(got.Kvs) == 0 {
+		return 0, nil
+	}
+	return max(0, got.Kvs[0].Version-before), nil
 }
 
 // Witness is the newest head that a living leader has shown to this store; zero: it has followed none.

@@ -24,6 +24,9 @@ func printServers(w io.Writer, s server.ServersRow, term uint64) {
 	if s.Fault != "" {
 		fmt.Fprintln(w, "THE STORE CANNOT BE READ: "+s.Fault)
 	}
+	if s.Twin != "" {
+		fmt.Fprintf(w, "ANOTHER SERVER HAS THIS ONE'S NAME, on %s: give each a `name` in config.hcl\n", s.Twin)
+	}
 	cli.Table(w, "SERVER ADDRESS ROLE BEHIND VERSION", s.Members, func(m server.MemberRow) []string {
 		role := "leader"
 		switch {
