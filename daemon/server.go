@@ -50,7 +50,7 @@ type serverDaemon struct {
 	shadow  *shadow.Policy   // nil on a standby
 	hooks   *adapters.Server // nil: no scheduler's hooks run here
 
-	turn    sync.Mutex // held by a reload, and where a standby becomes the leader
+	turn    sync.Mutex // held where a reload's site is taken, and where a standby becomes the leader
 	take    accept     // a reload's site
 	standby func()     // ends the standby's server
 }
@@ -180,10 +180,11 @@ func (d *serverDaemon) answerWith(srv *server.Server, leads bool) {
 // reloaded hands a reload that is in force on, and gives what else it changed.
 func (d *serverDaemon) reloaded(ctx context.Context) []string {
 	d.turn.Lock()
-	defer d.turn.Unlock()
+	policy := d.shadow
+	d.turn.Unlock() // the adapters may take their time, and a standby may have to lead
 	var changed []string
-	if d.shadow != nil {
-		changed = d.shadow.Reloaded()
+	if policy != nil {
+		changed = policy.Reloaded()
 	}
 	if d.hooks != nil {
 		if err := d.hooks.Update(ctx); err != nil {

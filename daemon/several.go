@@ -69,6 +69,7 @@ func (d *serverDaemon) ours() error {
 
 // follow has a server answer that only reads what the leader wrote.
 func (d *serverDaemon) follow(ctx context.Context) error {
+	d.later(func() error { d.endStandby(); return nil })
 	d.take = func(ctx context.Context, old, site *settings.Site) ([]string, []hclfile.Finding, error) {
 		sameAdapters(old, site)
 		return nil, nil, d.followWith(ctx, site)
@@ -109,11 +110,6 @@ func (d *serverDaemon) endStandby() {
 // succeed waits until this server leads, and has it work then. When it leads no longer, the daemon ends, since only a
 // new start reads all that was written meanwhile.
 func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
-	defer func() {
-		d.turn.Lock()
-		defer d.turn.Unlock()
-		d.endStandby()
-	}()
 	lease, err := d.several.Win(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -144,8 +140,8 @@ func (d *serverDaemon) succeed(ctx context.Context, t *tasks) error {
 	if err := d.makeServer(ctx); err != nil {
 		return err
 	}
-	d.endStandby()
 	d.work(t)
+	d.endStandby()
 	var head core.Head
 	if err := d.now.Load().Look(ctx, func(m *engine.Machine) { head = m.Head() }); err != nil {
 		return err

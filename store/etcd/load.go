@@ -47,6 +47,9 @@ func (s *Store) Lead(ctx context.Context, l *Lease) error {
 	defer s.mu.Unlock()
 	s.kv.leader, s.lease = l.Term, l
 	_, err := s.follow(ctx)
+	if err == nil {
+		err = s.tidy(ctx)
+	}
 	if err != nil {
 		s.kv.leader, s.lease = 0, nil
 	}
@@ -125,7 +128,7 @@ func (s *Store) read(ctx context.Context) error {
 	return s.take(ctx, &r)
 }
 
-// take ends a reading. A leader removes the parts of an unfinished commit.
+// take ends a reading.
 func (s *Store) take(ctx context.Context, r *reading) error {
 	s.image, s.head, s.writes, s.logged, s.doubt = r.image, r.head, r.writes, r.logged, nil
 	s.moved, s.movedAt = r.moved, r.movedAt
@@ -133,10 +136,17 @@ func (s *Store) take(ctx context.Context, r *reading) error {
 		s.dead = err
 		return err
 	}
-	if len(r.rest) == 0 || s.kv.leader == 0 {
+	s.unfinished = len(r.rest) > 0
+	return s.tidy(ctx)
+}
+
+// tidy has a leader remove the parts of a commit that has not come to its end. It may have read them when it followed.
+func (s *Store) tidy(ctx context.Context) error {
+	if !s.unfinished || s.kv.leader == 0 {
 		return nil
 	}
-	from, to := partKey(r.image.part+1), clientv3.GetPrefixRangeEnd(s.kv.prefix+partPrefix)
+	s.unfinished = false
+	from, to := partKey(s.image.part+1), clientv3.GetPrefixRangeEnd(s.kv.prefix+partPrefix)
 	return s.mark(s.write(ctx, clientv3.OpDelete(s.kv.prefix+from, clientv3.WithRange(to))))
 }
 

@@ -26,16 +26,17 @@ type Options struct {
 
 // Store is a system's records in etcd, and all of them in memory. Safe for concurrent use, though made for one writer.
 type Store struct {
-	kv     keys
-	mu     sync.Mutex
-	image  *image
-	head   int64 // the revision of etcd that wrote headKey last
-	writes int64 // of headKey that a standby has read
-	system string
-	owner  string // the system that etcd names; empty: none yet
-	logged int    // bytes of the log since the pages were last written
-	doubt  error  // what etcd has is not known, and is read before anything else
-	dead   error  // closed, or another server leads
+	kv         keys
+	mu         sync.Mutex
+	image      *image
+	head       int64 // the revision of etcd that wrote headKey last
+	writes     int64 // of headKey that a standby has read
+	system     string
+	owner      string // the system that etcd names; empty: none yet
+	unfinished bool   // etcd has parts of a commit that has not come to its end
+	logged     int    // bytes of the log since the pages were last written
+	doubt      error  // what etcd has is not known, and is read before anything else
+	dead       error  // closed, or another server leads
 
 	moved     record.Move
 	movedAt   int64 // the revision of etcd that wrote movedKey; 0: it is not there

@@ -151,12 +151,24 @@ func TestACommitInPartsIsWholeOrNone(t *testing.T) {
 	if n := len(all(t, open(t, client, 0))); n != 2 {
 		t.Fatalf("without the last part %d records", n)
 	}
-	next := open(t, client, leader)
+	// A standby that has read its parts removes them once it leads.
+	standby := open(t, client, 0)
+	if _, err := client.Delete(ctx, prefix+"leader"); err != nil {
+		t.Fatal(err)
+	}
+	lease := win(t, etcd.Candidate{Client: client, Prefix: prefix, Name: "b", Time: time.Minute})
+	if err := standby.Lead(ctx, lease); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := client.Get(ctx, prefix+"part/", clientv3.WithPrefix()); err != nil || left.Count != 1 {
+		t.Errorf("%d parts are left, want that of the first commit: %v", left.Count, err)
+	}
+	next := open(t, client, lease.Term)
 	commit(t, next, meta(3), engine.Delete{At: engine.Reservation{Serial: 7}.Slot()})
 	if d := cmp.Diff([]engine.Record{meta(3)}, all(t, open(t, client, 0))); d != "" {
 		t.Error(d)
 	}
-	refused(t, s.Commit(t.Context(), []engine.Record{meta(4)}), core.StoreFailed, "there after all")
+	refused(t, s.Commit(t.Context(), []engine.Record{meta(4)}), core.StoreFailed, "leads no longer")
 }
 
 // Pages take the place of the log, and every reader finds the same. One that follows finds it with less reading.
