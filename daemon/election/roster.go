@@ -34,6 +34,13 @@ type Member struct {
 	Leads   bool
 	Warm    bool  // it can lead without waiting for nodes
 	Lag     int64 // writes of the leader that it lacked in that moment
+
+	mod  int64 // the revision of etcd that wrote its key last
+	live bool  // it has written its key since it was first seen
+}
+
+func (m Member) is(o Member) bool {
+	return m.Name == o.Name && m.Host == o.Host && m.Address == o.Address
 }
 
 // Etcd is one endpoint.
@@ -63,11 +70,12 @@ func (e *Election) Members() []Member {
 	return slices.Clone(e.roster.members)
 }
 
-// Twin is another server with this one's name; an empty name: there is none.
+// Twin is another server with this one's name; an empty name: there is none. The key of one that was killed, as of this
+// one at another address, is no server.
 func (e *Election) Twin() Member {
 	me := e.me("")
 	for _, m := range e.Members() {
-		if m.Name == me.Name && m.Host != "" && (m.Host != me.Host || m.Address != me.Address) {
+		if m.Name == me.Name && m.live && !m.is(me) {
 			return m
 		}
 	}
@@ -165,15 +173,20 @@ func (e *Election) members(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	var all []Member
-	for _, kv := range got.Kvs {
-		var m Member
-		if json.Unmarshal(kv.Value, &m) == nil {
-			all = append(all, m)
-		}
-	}
 	e.roster.mu.Lock()
 	defer e.roster.mu.Unlock()
+	var all []Member
+	for _, kv := range got.Kvs {
+		m := Member{mod: kv.ModRevision}
+		if json.Unmarshal(kv.Value, &m) != nil {
+			continue
+		}
+		if i := slices.IndexFunc(e.roster.members, m.is); i >= 0 {
+			before := e.roster.members[i]
+			m.live = before.live || before.mod != m.mod
+		}
+		all = append(all, m)
+	}
 	e.roster.members, e.roster.read = all, time.Now()
 }
 

@@ -21,7 +21,7 @@ type roll struct {
 
 func newRoll(t *testing.T) roll {
 	endpoints := etcdtest.Start(t).Client().Endpoints()
-	return roll{t, config.Etcd{Endpoints: endpoints, Prefix: "/weft/", Lease: 2 * time.Second}}
+	return roll{t, config.Etcd{Endpoints: endpoints, Prefix: "/weft/", Lease: time.Minute}}
 }
 
 func (r roll) server(name, address string, log *slog.Logger) *Election {
@@ -44,10 +44,17 @@ func TestTwoServersOfOneName(t *testing.T) {
 	for i, address := range addresses {
 		all[i] = r.server("weft1", address, slog.New(slog.NewTextHandler(&log[i], nil)))
 	}
-	for range 2 {
-		for i, e := range all {
-			e.sit(t.Context(), &seats[i])
-		}
+	sit := func(i int) {
+		t.Helper()
+		all[i].sit(t.Context(), &seats[i])
+	}
+	sit(0)
+	sit(1)
+	if got := all[1].Twin(); len(all[1].Members()) != 2 || got.Name != "" {
+		t.Errorf("a key can be of a server that was killed, and %+v counts as one", got)
+	}
+	for _, i := range []int{0, 1, 0} {
+		sit(i)
 	}
 	for i, e := range all {
 		if got := e.Twin().Address; len(e.Members()) != 2 || got != addresses[1-i] {
