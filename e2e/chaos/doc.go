@@ -16,6 +16,8 @@
 //	reboot               a node loses its processes, its records and its services
 //	clock                the wall clock is an hour wrong (with WEFT_NIGHT, since it takes another build of Go)
 //	copy                 another host comes with a node's certificate (with WEFT_NIGHT)
+//	sync fails           fsync gives an error (with WEFT_NIGHT, too)
+//	no space             etcd's alarm: it takes no writes
 //	no quorum, restore   two of etcd's members stand still; all of them get back an older state
 //	etcd cut, agents cut the leader loses etcd, or all agents; etcd deaf and etcd mute are one way
 //	silence              the scheduler does not answer

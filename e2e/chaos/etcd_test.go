@@ -11,7 +11,12 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/weft-hpc/weft/config"
+	"github.com/weft-hpc/weft/daemon/election"
 	"github.com/weft-hpc/weft/hook"
+	"github.com/weft-hpc/weft/identity"
 	"github.com/weft-hpc/weft/server"
 )
 
@@ -46,25 +51,87 @@ func (s *site) makeEtcd() {
 			etcd = path
 		}
 	}
+	secure := []string{}
+	if s.secured() {
+		secure = s.makeEtcdKeys()
+	}
 	for _, name := range s.members {
-		peer, client := "http://"+s.hosts[name].address+":2380", "http://"+s.hosts[name].address+":2379"
+		peer, client := "http://"+s.hosts[name].address+":2380", s.endpoint(name)
 		args := []string{
 			etcd, "--name", name, "--data-dir", s.path(name, "disk", "data"), "--logger", "zap", "--log-level", "error",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 			"--initial-cluster", strings.Join(cluster, ","),
 		}
+		args = append(args, secure...)
 		s.daemons[name] = newDaemon(s.t, s.path(name, "log"), func() *exec.Cmd { return s.hosts[name].command(args...) })
 	}
 }
 
+// secured tells whether servers and etcd meet by TLS: so it is for two of four seeds.
+func (s *site) secured() bool { return s.seed%4 >= 2 }
+
+func (s *site) endpoint(member string) string {
+	scheme := "http"
+	if s.secured() {
+		scheme = "https"
+	}
+	return scheme + "://" + s.hosts[member].address + ":2379"
+}
+
+// makeEtcdKeys makes the certificates, of an authority that has nothing to do with Weft's, and gives etcd's flags.
+func (s *site) makeEtcdKeys() (flags []string) {
+	s.t.Helper()
+	var at []string
+	for _, name := range s.members {
+		at = append(at, s.hosts[name].address)
+	}
+	dir, now := s.path("etcd-tls"), time.Now()
+	must(s.t, identity.Init(dir, at, now))
+	must(s.t, identity.IssueNode(dir, "client", now))
+	return []string{
+		"--client-cert-auth", "--trusted-ca-file", filepath.Join(dir, identity.CAFile),
+		"--cert-file", filepath.Join(dir, "server.crt"), "--key-file", filepath.Join(dir, "server.key"),
+	}
+}
+
+// etcd is the block of config.hcl, as its reader gives it.
+func (s *site) etcd() config.Etcd {
+	c := config.Etcd{Prefix: "/weft/", Lease: lease}
+	for _, name := range s.members {
+		c.Endpoints = append(c.Endpoints, s.endpoint(name))
+	}
+	if s.secured() {
+		c.TLS = s.path("etcd-tls")
+	}
+	return c
+}
+
 // etcdBlock is the block of config.hcl.
 func (s *site) etcdBlock() string {
-	var endpoints []string
-	for _, name := range s.members {
-		endpoints = append(endpoints, "http://"+s.hosts[name].address+":2379")
+	c := s.etcd()
+	text := fmt.Sprintf("endpoints = %s\n    lease = %q", list(c.Endpoints), c.Lease)
+	if c.TLS != "" {
+		text += fmt.Sprintf("\n    tls = %q", c.TLS)
 	}
-	return fmt.Sprintf("etcd {\n    endpoints = %s\n    lease     = %q\n  }", list(endpoints), lease)
+	return fmt.Sprintf("etcd {\n    %s\n  }", text)
+}
+
+// fillEtcd has etcd take no writes, as if it had no space left, and emptyEtcd ends that.
+func (s *site) fillEtcd(string)  { _ = s.alarm(pb.AlarmRequest_ACTIVATE) }
+func (s *site) emptyEtcd(string) { _ = s.alarm(pb.AlarmRequest_DEACTIVATE) }
+
+func (s *site) alarm(do pb.AlarmRequest_AlarmAction) error {
+	client, err := election.Dial(s.etcd())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	ask := &pb.AlarmRequest{Action: do, Alarm: pb.AlarmType_NOSPACE}
+	_, err = pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, ask)
+	return err
 }
 
 // status is a server's.

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/weft-hpc/weft/dev/gatetest"
 	"github.com/weft-hpc/weft/dev/schedulertest"
 )
@@ -82,6 +84,7 @@ var kinds = []kind{
 	{2, "agents cut", "link", theLeader, 500 * ms, 5000 * ms, with(true, (*site).cutNodes), with(false, (*site).cutNodes)},
 	{1, "no quorum", "etcd", theEtcd, 500 * ms, 5000 * ms, (*site).pauseTwo, (*site).resumeTwo},
 	{1, "restore", "etcd", theEtcd, 300 * ms, 2000 * ms, (*site).copyEtcd, (*site).restoreEtcd},
+	{1, "no space", "etcd", theEtcd, 300 * ms, 3000 * ms, (*site).fillEtcd, (*site).emptyEtcd},
 	weather("delay", gatetest.Weather{Delay: 100 * ms}),
 	weather("drip", gatetest.Weather{Piece: 1}),
 	weather("stall", gatetest.Weather{Up: true, Down: true}),
@@ -89,8 +92,9 @@ var kinds = []kind{
 	weather("stall down", gatetest.Weather{Down: true}),
 	weather("snap", gatetest.Weather{Cut: 3000}),
 	{2, "full", "disk", anyDisk, 200 * ms, 2000 * ms, (*site).fill, (*site).empty},
-	{1, "clock ahead", "clock", anyClock, 500 * ms, 5000 * ms, (*site).ahead, (*site).setClock},
-	{1, "clock behind", "clock", anyClock, 500 * ms, 5000 * ms, (*site).behind, (*site).setClock},
+	{1, "sync fails", "disk", anySpecial, 200 * ms, 2000 * ms, (*site).failSync, (*site).mendSync},
+	{1, "clock ahead", "clock", anySpecial, 500 * ms, 5000 * ms, (*site).ahead, (*site).setClock},
+	{1, "clock behind", "clock", anySpecial, 500 * ms, 5000 * ms, (*site).behind, (*site).setClock},
 	{1, "copy", "copy", anyCopied, 500 * ms, 3000 * ms, (*site).startCopy, (*site).stopCopy},
 	{1, "silence", "scheduler", theScheduler, 200 * ms, 3000 * ms, with(true, (*site).hush), with(false, (*site).hush)},
 }
@@ -185,6 +189,15 @@ func (s *site) strike(schedule []fault) {
 	}
 	for _, f := range open {
 		f.end(s, f.on)
+	}
+	if len(s.members) > 0 { // a member may have been away when this was tried
+		err := until("etcd has no alarm", func(context.Context) (bool, string) {
+			err := s.alarm(pb.AlarmRequest_DEACTIVATE)
+			return err == nil, fmt.Sprint(err)
+		})
+		if err != nil {
+			s.t.Error(err)
+		}
 	}
 }
 

@@ -147,7 +147,8 @@ func (s *site) prepare(name string, gated bool) {
 			args = append(args, "--boot", s.boot(name), "--hardware", "board-of-"+name)
 		}
 		c := s.hosts[name].command(args...)
-		c.Env = append(append(c.Env, clockEnv+"="+s.path(name, "clock")), s.environ...)
+		c.Env = append(c.Env, clockEnv+"="+s.path(name, "clock"), syncEnv+"="+s.path(name, "sync-fails"))
+		c.Env = append(c.Env, s.environ...)
 		return c
 	})
 }

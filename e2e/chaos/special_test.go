@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -8,38 +9,53 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
 
-// clockEnv names the file from which a process takes the error of its wall clock, where it is built with such a clock.
-const clockEnv = "WEFT_CLOCK"
+// Variables of a process of specialBuild. The first names the file from which it takes the error of its wall clock.
+// While there is a file of the second name, no file reaches a disk.
+const (
+	clockEnv = "WEFT_CLOCK"
+	syncEnv  = "WEFT_SYNC_FAILS"
+)
 
 // soon is the time after which a server of a special build forgets the second host of a node. Sites wait for minutes.
 const soon = 5 * time.Second
 
 // specialBuild writes a file for `go build -overlay`. It gives a program a wall clock that can be wrong, by a change of
-// package time of the Go tree; the running clock stays right. And it shortens the time to soon.
+// package time of the Go tree; the running clock stays right. Its fsync and fdatasync can fail, by a change of package
+// syscall. And it shortens the time to soon.
 func specialBuild(dir string) (listing string, err error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return "", err
 	}
-	std := filepath.Join(strings.TrimSpace(string(root)), "src", "time")
-	shift, err := filepath.Abs("testdata/clock/shift.go")
-	if err != nil {
-		return "", err
+	replaced := map[string]string{}
+	std := func(name ...string) string {
+		return filepath.Join(append([]string{strings.TrimSpace(string(root)), "src"}, name...)...)
 	}
-	replaced := map[string]string{filepath.Join(std, "shift.go"): shift}
+	for to, from := range map[string]string{
+		std("time", "shift.go"): "testdata/clock/shift.go", std("syscall", "failsync.go"): "testdata/sync/failsync.go",
+	} {
+		if replaced[to], err = filepath.Abs(from); err != nil {
+			return "", err
+		}
+	}
+	calls := std("syscall", "zsyscall_linux_"+runtime.GOARCH+".go")
+	const fails = "\tif err = failSync(); err != nil {\n\t\treturn err\n\t}\n"
 	for _, c := range []struct{ file, old, now string }{
-		{filepath.Join(std, "time.go"), "\tmono -= startNano\n\tsec += ", "\tmono -= startNano\n\tsec += wallShift() + "},
+		{std("time", "time.go"), "\tmono -= startNano\n\tsec += ", "\tmono -= startNano\n\tsec += wallShift() + "},
+		{calls, fsync, fsync + fails}, {calls, fdatasync, fdatasync + fails},
 		{"../../core/engine/config.go", "Away: 3 * time.Minute,", fmt.Sprintf("Away: %d,", soon)},
 	} {
 		file, err := filepath.Abs(c.file)
 		if err != nil {
 			return "", err
 		}
-		text, err := os.ReadFile(file)
+		from := cmp.Or(replaced[file], file) // an earlier change of it
+		text, err := os.ReadFile(from)
 		if err != nil {
 			return "", err
 		}
@@ -57,6 +73,24 @@ func specialBuild(dir string) (listing string, err error) {
 	}
 	listing = filepath.Join(dir, "special.json")
 	return listing, os.WriteFile(listing, overlay, 0o600)
+}
+
+const (
+	fsync     = "func Fsync(fd int) (err error) {\n"
+	fdatasync = "func Fdatasync(fd int) (err error) {\n"
+)
+
+// failSync has each fsync on a host fail, and mendSync ends that.
+func (s *site) failSync(name string) {
+	if err := os.WriteFile(s.path(name, "sync-fails"), nil, 0o644); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *site) mendSync(name string) {
+	if err := os.Remove(s.path(name, "sync-fails")); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // hour is an error of a clock, in seconds.
@@ -78,8 +112,8 @@ func (s *site) shift(name string, seconds int64) {
 	}
 }
 
-// anyClock are the hosts whose clock can be wrong.
-func anyClock(s *site) []string {
+// anySpecial are the hosts whose clock can be wrong, and whose disk can fail.
+func anySpecial(s *site) []string {
 	if s.special {
 		return anyDisk(s)
 	}
