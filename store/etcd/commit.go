@@ -22,9 +22,6 @@ func (s *Store) Commit(ctx context.Context, batch []engine.Record) error {
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	if s.lease != nil && s.lease.Left() <= 0 {
-		return s.lease.over(errLate)
-	}
 	if len(batch) == 0 {
 		return s.pulse(ctx)
 	}

@@ -107,6 +107,26 @@ func TestAShortLease(t *testing.T) {
 	refused(t, err, core.BadConfig, "etcd grants none shorter than 2s")
 }
 
+// A server whose lease is over neither writes nor reads its store again: that would hold up its end.
+func TestAfterTheLease(t *testing.T) {
+	t.Parallel()
+	m := etcdtest.Start(t)
+	lead := win(t, candidate(m, "a"))
+	s := open(t, m.Client(), 0)
+	if err := s.Lead(t.Context(), lead); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, meta(1), engine.Node{Name: "n1"})
+	if err := lead.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	refused(t, lead.Keep(ctx), core.StoreFailed, "leads no longer")
+	refused(t, s.Commit(ctx, []engine.Record{meta(2)}), core.StoreFailed, "leads no longer")
+	refused(t, s.Load(ctx, func(engine.Record) error { return nil }), core.StoreFailed, "leads no longer")
+}
+
 // A standby believes the head of a leader that it has seen writing. A leader's key alone may come out of a copy that
 // was put back.
 func TestWitness(t *testing.T) {

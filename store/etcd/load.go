@@ -27,6 +27,9 @@ func (s *Store) Load(ctx context.Context, tell func(engine.Record) error) error 
 		if err != nil {
 			return err
 		}
+		if err := ctx.Err(); err != nil {
+			return s.kv.failed(err)
+		}
 	}
 	return nil
 }

@@ -99,6 +99,9 @@ func (s *Store) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return s.kv.failed(err)
 	}
+	if s.lease != nil && s.lease.Left() <= 0 { // all that it could do comes too late, and would only hold up its end
+		return s.lease.over(errLate)
+	}
 	if s.doubt == nil {
 		return nil
 	}
