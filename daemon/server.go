@@ -36,6 +36,7 @@ type serverDaemon struct {
 	config  config.Server
 	folder  string // of the server's socket
 	site    *settings.Site
+	began   time.Time
 	store   engine.Store
 	witness vigil
 	newest  core.Head          // of the store, as its witness says
@@ -70,7 +71,7 @@ func Server(ctx context.Context, site *settings.Site, o Options) (err error) {
 	if bad := site.Distrusted(config.OfServer); bad != nil {
 		return config.AsError(bad)
 	}
-	d := &serverDaemon{parts: parts{Options: o}, config: site.Config.Server, site: site}
+	d := &serverDaemon{parts: parts{Options: o}, config: site.Config.Server, site: site, began: time.Now()}
 	if d.folder, err = filepath.Abs(filepath.Dir(d.config.Socket)); err != nil {
 		return core.Errorf(core.BadConfig, "server: socket: %w", err)
 	}
@@ -197,7 +198,7 @@ func (d *serverDaemon) reloaded(ctx context.Context) []string {
 // verbs are what operators may ask of the server.
 func (d *serverDaemon) verbs(srv *server.Server) *server.Verbs {
 	v := &server.Verbs{
-		Server: srv, AdminGroup: d.config.AdminGroup, Member: d.Member, Version: d.Version, Sizes: d.live.Sizes, Expiry: d.live.Expiry,
+		Server: srv, AdminGroup: d.config.AdminGroup, Member: d.Member, Version: d.Version, Began: d.began, Sizes: d.live.Sizes, Expiry: d.live.Expiry,
 		Refused: d.live.Refused, Shown: d.bounds.Shown, Lost: d.witness.why,
 		Read: map[string]listener.Handler{plugin.VerbList: plugin.List(d.plugins)},
 		Local: map[string]listener.Handler{

@@ -28,6 +28,7 @@ type Verbs struct {
 	AdminGroup string
 	Member     func(ctx context.Context, uid uint32, group string) bool // by the user database alone; nil: no
 	Version    string
+	Began      time.Time                   // the process; zero: with Server
 	Sizes      func() map[string]int       // VNIs of each pool
 	Expiry     func() time.Time            // of the server's certificate; nil: it has none
 	Shown      func() map[string]time.Time // when the certificates of the nodes that are connected end; nil: they have none
@@ -154,7 +155,7 @@ func (d *Verbs) Admin(ctx context.Context, peer core.Peer) bool {
 }
 
 func (d *Verbs) status(ctx context.Context) (any, error) {
-	s := Status{Version: d.Version, Live: map[string]int{}, Up: time.Since(d.Server.began).Round(time.Second).String()}
+	s := Status{Version: d.Version, Live: map[string]int{}, Up: time.Since(cmp.Or(d.Began, d.Server.began)).Round(time.Second).String()}
 	if d.Expiry != nil {
 		s.Expiry = d.Expiry()
 	}

@@ -92,7 +92,11 @@ func PrintStatus(w io.Writer, s server.Status) {
 		fmt.Fprintln(w, "nodes, reservations and pools: not known while the store cannot be used")
 		return
 	}
-	fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
+	if s.Servers != nil && !s.Servers.Leads {
+		fmt.Fprintf(w, "nodes: %d, %d drained; only the leader knows which are attached\n", s.Nodes, s.Drained)
+	} else {
+		fmt.Fprintf(w, "nodes: %d of %d attached, %d drained\n", s.Attached, s.Nodes, s.Drained)
+	}
 	var live []string
 	for _, k := range slices.Sorted(maps.Keys(s.Live)) {
 		live = append(live, fmt.Sprintf("%d %s", s.Live[k], k))
