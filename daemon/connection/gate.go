@@ -61,7 +61,10 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// gate bounds the connections that have not proved who they are; one beyond is closed at once.
+// gateMoment is how long a connection waits for room, since all nodes of a system may come at once.
+const gateMoment = 250 * time.Millisecond
+
+// gate bounds the connections that have not proved who they are; one beyond is closed after gateMoment.
 type gate struct {
 	net.Listener
 	slots  chan struct{}
@@ -78,10 +81,12 @@ func (g *gate) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+		moment := time.NewTimer(gateMoment)
 		select {
 		case g.slots <- struct{}{}:
+			moment.Stop()
 			return &counted{Conn: conn, leave: func() { <-g.slots }}, nil
-		default:
+		case <-moment.C:
 			g.bounds.refuse(conn, core.Errorf(core.Overloaded, "server: %d connections have not proved yet who they are", cap(g.slots)))
 			conn.Close()
 		}

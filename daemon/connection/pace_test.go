@@ -2,6 +2,7 @@ package connection
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,4 +59,46 @@ func TestHandshakesTakeTurns(t *testing.T) {
 			t.Errorf("all took %v", took)
 		}
 	})
+}
+
+// A node that has gone away by its turn gets none.
+func TestAHandshakeOfANodeThatLeft(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	for _, leaves := range []bool{true, false} {
+		here, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer here.Close()
+		there, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer there.Close()
+		p := &paced{Conn: &counted{Conn: there}, turns: make(chan struct{}, 1)}
+		p.turns <- struct{}{} // another has its turn
+		if _, err := here.Write([]byte("a")); err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan error)
+		go func() {
+			_, err := p.Read(make([]byte, 1))
+			read <- err
+		}()
+		if leaves {
+			here.Close()
+			for !left(there) {
+				runtime.Gosched()
+			}
+		}
+		<-p.turns
+		if err := <-read; (err != nil) != leaves {
+			t.Errorf("where the node leaves (%v): %v", leaves, err)
+		}
+		p.end()
+	}
 }

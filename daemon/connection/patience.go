@@ -25,11 +25,11 @@ func (p *patience) connected(ctx context.Context, conn *grpc.ClientConn) bool {
 	for s != connectivity.Ready && s != connectivity.TransientFailure && conn.WaitForStateChange(ctx, s) {
 		s = conn.GetState()
 	}
-	switch s {
-	case connectivity.Ready:
+	ready := s == connectivity.Ready
+	if ready {
 		p.failures.Store(0)
-	case connectivity.Connecting:
+	} else if s == connectivity.Connecting {
 		p.failures.Add(1)
 	}
-	return s == connectivity.Ready
+	return ready
 }

@@ -59,7 +59,8 @@ func TestStatusNamesSilentSchedulers(t *testing.T) {
 // No agent has a session with a standby, so it counts none that it does not know.
 func TestStatusOfAStandby(t *testing.T) {
 	for leads, want := range map[bool]string{
-		true: "\nnodes: 2 of 3 attached, 1 drained\n", false: "\nnodes: 3, 1 drained; only the leader knows which are attached\n",
+		true:  "\nnodes: 2 of 3 attached, 1 drained\n",
+		false: "\nnodes: 3, 1 drained; only the leader knows which are attached\n",
 	} {
 		var out strings.Builder
 		s := server.Status{Nodes: 3, Attached: 2, Drained: 1, Servers: &server.ServersRow{Name: "s1", Leads: leads}}
