@@ -71,7 +71,8 @@ func crowd(b *testing.B, n int, do func(int) error) (first, last time.Duration) 
 // attached waits until so many nodes have reported.
 func (r *running) attached(b testing.TB, want int) {
 	b.Helper()
-	r.until(b, 20*time.Millisecond, func(m *engine.Machine) bool {
+	every := max(20*time.Millisecond, time.Duration(want)*20*time.Microsecond) // the look takes as long as there are nodes
+	r.until(b, every, func(m *engine.Machine) bool {
 		n := 0
 		for s := range m.Nodes("") {
 			if s.Attached {

@@ -71,53 +71,62 @@ func (s *station) connect(b *testing.B, all fars, nodes int) (took time.Duration
 		f.say(b, "connect")
 	}
 	for _, f := range all {
-		var spent int64
-		f.hear(b, "connect", &spent)
+		var nodes int
+		f.hear(b, "connect", &nodes)
 	}
 	s.attached(b, nodes)
 	return time.Since(began)
 }
 
 // spent is the processor time of the nodes.
-func (all fars) spent(b *testing.B) (sum time.Duration) {
+func (all fars) spent(b *testing.B) time.Duration {
 	b.Helper()
+	var pids []string
 	for _, f := range all {
-		var ns int64
-		f.tell(b, "spent", &ns)
-		sum += time.Duration(ns)
+		pids = append(pids, strconv.Itoa(f.cmd.Process.Pid))
 	}
-	return sum
+	return ran(b, pids)
 }
 
 // storms are the times of a storm, from its start, and the nodes' processor time.
-type storms struct{ first, last, ready, spent time.Duration }
+type storms struct {
+	began                     time.Time
+	first, last, ready, spent time.Duration
+}
 
 // storm has every node ask for the job at once. It calls meanwhile.
 func (all fars) storm(b *testing.B, job int, meanwhile func()) storms {
 	b.Helper()
-	what := fmt.Sprintf("storm %d", job)
-	for _, f := range all {
-		f.say(b, what)
-	}
+	asked := all.ask(b, job)
 	meanwhile()
-	return all.stormed(b, what)
+	return all.stormed(b, asked)
 }
 
-// stormed waits for the end of a storm.
-func (all fars) stormed(b *testing.B, what string) storms {
+// ask begins a storm.
+func (all fars) ask(b *testing.B, job int) (asked string) {
+	b.Helper()
+	asked = fmt.Sprintf("storm %d", job)
+	for _, f := range all {
+		f.say(b, asked)
+	}
+	return asked
+}
+
+// stormed waits for the end of a storm. The first fleet may tell more.
+func (all fars) stormed(b *testing.B, asked string, more ...any) storms {
 	b.Helper()
 	var began, first, last, ready, spent int64
 	for i, f := range all {
 		var t0, t1, t2, t3, c int64
-		f.hear(b, what, &t0, &t1, &t2, &t3, &c)
-		if i == 0 {
+		f.hear(b, asked, append([]any{&t0, &t1, &t2, &t3, &c}, more...)...)
+		if more = nil; i == 0 {
 			began, first = t0, t1
 		}
 		began, first, last, ready = min(began, t0), min(first, t1), max(last, t2), max(ready, t3)
 		spent += c
 	}
 	after := func(t int64) time.Duration { return time.Duration(t - began) }
-	return storms{after(first), after(last), after(ready), time.Duration(spent)}
+	return storms{time.Unix(0, began), after(first), after(last), after(ready), time.Duration(spent)}
 }
 
 // tell has the fleet do something, and scans its answer.
@@ -142,6 +151,12 @@ func (f *far) hear(b *testing.B, what string, into ...any) {
 	}
 	if _, err := fmt.Sscan(line, into...); err != nil {
 		b.Fatalf("%s: %s", what, line)
+	}
+}
+
+func (all fars) end() {
+	for _, f := range all {
+		f.end()
 	}
 }
 

@@ -3,9 +3,9 @@ package daemon
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"strconv"
 	"sync"
@@ -96,8 +96,8 @@ func runFleet() {
 			answer, err = f.storm(a)
 		case "reserve":
 			answer, err = f.reserve(a, b, c)
-		case "spent":
-			answer = fmt.Sprint(int64(cpu()))
+		case "whole":
+			answer, err = f.whole(a, b, c)
 		}
 		if err != nil {
 			answer = "failed: " + err.Error()
@@ -140,14 +140,9 @@ func inTurns(n int, do func(int) error) error {
 // agents make theirs by themselves.
 func (f *fleet) connect(agents bool) (string, error) {
 	ctx := context.Background()
-	spent := cpu()
-	host, port, err := net.SplitHostPort(os.Getenv(fleetAddress))
-	if err != nil {
-		return "", err
-	}
 	var there sync.WaitGroup
 	for i := range f.to {
-		way, err := connection.NewLink([]string{net.JoinHostPort(host, port)}, f.certs[i])
+		way, err := connection.NewLink([]string{os.Getenv(fleetAddress)}, f.certs[i])
 		if err != nil {
 			return "", err
 		}
@@ -160,7 +155,7 @@ func (f *fleet) connect(agents bool) (string, error) {
 		}
 		a, err := agent.New(ctx, agent.Needs{
 			Node: name, Boot: name, Driver: sim.New(sim.Options{Boot: name}), Authority: f.to[i], Store: &storetest.Ledger{},
-			Log: slog.New(slog.DiscardHandler), Limits: agent.Limits{Driver: 5 * time.Minute},
+			Log: slog.New(slog.DiscardHandler), Limits: agent.Limits{Driver: 5 * time.Minute, Read: 5 * time.Minute},
 		})
 		if err != nil {
 			return "", err
@@ -169,7 +164,7 @@ func (f *fleet) connect(agents bool) (string, error) {
 		go func() { _ = a.Run(ctx) }()
 	}
 	there.Wait()
-	return fmt.Sprint(int64(cpu() - spent)), nil
+	return strconv.Itoa(len(f.to)), nil
 }
 
 // storm has every node ask for one job at once. It answers, in ns of the clock: when it began, when the server had
@@ -183,13 +178,10 @@ func (f *fleet) storm(job int) (string, error) {
 	for i := range f.to {
 		group.Go(func() {
 			<-gate
-			if f.agents == nil {
-				for again := true; again; { // a connection that a starved machine took for dead is made anew
-					_, errs[i] = f.to[i].Reserve(ctx, "", askFor(job, core.Prepare, nodeName(f.from+i)), core.Peer{})
-					again = core.ReasonOf(errs[i]) == core.ServerAway && poll.Pause(ctx, 100*time.Millisecond)
-				}
-			} else if out := f.agents[i].Do(ctx, askFor(job, core.Prepare, ""), core.Peer{}); out.Err != nil {
-				errs[i] = out.Err
+			for again := true; again; { // a starved machine takes a connection for dead, or a driver for hung
+				errs[i] = f.prepare(ctx, i, job)
+				r := core.ReasonOf(errs[i])
+				again = (r == core.ServerAway || r == core.DriverAway) && poll.Pause(ctx, 100*time.Millisecond)
 			}
 		})
 	}
@@ -210,6 +202,29 @@ func (f *fleet) storm(job int) (string, error) {
 		}
 	}
 	return fmt.Sprint(began.UnixNano(), first.UnixNano(), last.UnixNano(), ready.UnixNano(), int64(cpu()-spent)), nil
+}
+
+// whole is a storm for job 0, and reserve meanwhile. It answers what both do.
+func (f *fleet) whole(from, to, callers int) (string, error) {
+	var small string
+	var failed error
+	var group sync.WaitGroup
+	group.Go(func() { small, failed = f.reserve(from, to, callers) })
+	all, err := f.storm(0)
+	group.Wait()
+	return all + " " + small, errors.Join(err, failed)
+}
+
+// prepare asks for a job on a node.
+func (f *fleet) prepare(ctx context.Context, i, job int) error {
+	if f.agents == nil {
+		_, err := f.to[i].Reserve(ctx, "", askFor(job, core.Prepare, nodeName(f.from+i)), core.Peer{})
+		return err
+	}
+	if out := f.agents[i].Do(ctx, askFor(job, core.Prepare, ""), core.Peer{}); out.Err != nil {
+		return out.Err
+	}
+	return nil
 }
 
 // reserve makes reservations for jobs from to to-1 by so many callers, on the nodes in turn. It answers how long that took.

@@ -70,9 +70,9 @@ func BenchmarkRemoteBigJob(b *testing.B) {
 			s := openStation(b, bigBatch(elCapitan), nil)
 			defer func() { s.stop() }()
 			all := s.launch(b, kind, elCapitan)
-			began := cpu()
+			began, before := cpu(), all.spent(b)
 			there := s.connect(b, all, elCapitan)
-			greeted, theirs := cpu()-began, all.spent(b)
+			greeted, theirs := cpu()-began, all.spent(b)-before
 			idle := held() - empty
 			var sum storms
 			var spent time.Duration
@@ -82,7 +82,7 @@ func BenchmarkRemoteBigJob(b *testing.B) {
 				began := cpu()
 				t := all.storm(b, job, func() {})
 				spent += cpu() - began
-				sum = storms{sum.first + t.first, sum.last + t.last, sum.ready + t.ready, sum.spent + t.spent}
+				sum.first, sum.last, sum.ready, sum.spent = sum.first+t.first, sum.last+t.last, sum.ready+t.ready, sum.spent+t.spent
 				b.StopTimer()
 				resident = max(resident, peak(b))
 				joined = max(joined, held()-empty)

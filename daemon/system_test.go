@@ -91,6 +91,7 @@ func openBolt(b testing.TB, dir string) *bolt.Store {
 // batch is a scheduler that answers at once: whatever job it is asked for is there, on the node that asks or on hosts.
 type batch struct {
 	hosts string
+	big   int // how many jobs have hosts, from job 0 on; 0: all
 	nodes int
 	cores int
 	schedulertest.Script
@@ -99,13 +100,13 @@ type batch struct {
 func newBatch() *batch { return &batch{nodes: 1, cores: 8, Script: make(schedulertest.Script)} }
 
 func (s *batch) Describe(_ context.Context, key core.Key, _ []byte, from core.Peer) (core.Job, error) {
-	hosts := s.hosts
-	if hosts == "" {
-		hosts = from.Node
+	hosts, nodes := s.hosts, s.nodes
+	if n, _ := strconv.Atoi(key.Job); hosts == "" || s.big > 0 && n >= s.big {
+		hosts, nodes = from.Node, 1
 	}
 	return core.Job{
 		Run: runOf(key), GID: 1000, User: "ann", Groups: []string{"phys"}, Account: "phys", Queue: "batch",
-		Placements: []core.Placement{{Hosts: hosts, Nodes: s.nodes, Cores: s.cores}},
+		Placements: []core.Placement{{Hosts: hosts, Nodes: nodes, Cores: s.cores}},
 	}, nil
 }
 
