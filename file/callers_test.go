@@ -190,7 +190,7 @@ func TestEachCallerRefuses(t *testing.T) {
 		{"cmd/weft/cli/config.go", "etc", 0o775, p.command},
 		{"drivers/cxi/library.go", "bin/program", 0o775, p.nics},
 		{"drivers/cxi/library.go", "bin", 0o775, p.nics},
-		{"daemon/election/client.go", "etc/password", 0o640, p.etcd},
+		{"daemon/election/user.go", "etc/password", 0o640, p.etcd},
 		{"daemon/election/client.go", "etcd/client.key", 0o640, p.etcd},
 	} {
 		covered[tt.in] = true

@@ -52,19 +52,16 @@ const (
 // Dial makes a client of etcd, which connects by itself. Errors are core.BadConfig.
 func Dial(c config.Etcd) (*clientv3.Client, error) {
 	o := clientv3.Config{
-		Endpoints: c.Endpoints, Username: c.User, DialTimeout: 5 * time.Second,
+		Endpoints: c.Endpoints, DialTimeout: 5 * time.Second,
 		DialKeepAliveTime: ping, DialKeepAliveTimeout: silence,
 		Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithConnectParams(again)},
 	}
-	if c.PasswordFile != "" {
-		if d := file.Secret(c.PasswordFile); d != nil {
-			return nil, core.Errorf(core.BadConfig, "etcd: password_file %s: %s", d.Path, d.Why).WithRemedy(d.Remedy)
+	if c.User != "" {
+		u := newUser(c)
+		if _, err := u.password(); err != nil {
+			return nil, err
 		}
-		text, err := file.Read(c.PasswordFile, maxPassword)
-		if err != nil {
-			return nil, core.Errorf(core.BadConfig, "etcd: password_file %s: %w", c.PasswordFile, file.Bare(err))
-		}
-		o.Password = strings.TrimRight(string(text), "\r\n")
+		o.DialOptions = append(o.DialOptions, u.options()...)
 	}
 	if strings.HasPrefix(c.Endpoints[0], "https:") {
 		var err error

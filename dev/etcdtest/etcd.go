@@ -3,6 +3,7 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
@@ -101,7 +103,7 @@ func (m *Member) await() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for c := m.Client(); ; {
-		if _, err := c.Get(ctx, "a"); err == nil {
+		if _, err := c.Get(ctx, "a"); err == nil || errors.Is(err, rpctypes.ErrUserEmpty) {
 			return
 		}
 		if ctx.Err() != nil {
