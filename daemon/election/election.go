@@ -30,8 +30,6 @@ type Election struct {
 	store     *etcd.Store
 	log       *slog.Logger
 	roster    roster
-	looked    bool      // base can be known: it was seen before a leader began
-	base      core.Head // of the store before the present leader's first commit
 	free      time.Time // since when no server leads, as Win has seen it; zero: one does
 
 	mu      sync.Mutex
@@ -83,11 +81,15 @@ func (e *Election) Close() error {
 	return err
 }
 
-// State is as of the last look at etcd.
+// State is as of the last look at etcd. Where that lies back for longer than a lease, no leader is known.
 func (e *Election) State() State {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.state
+	s := e.state
+	if s.Fault != nil && !s.Leads && time.Since(s.Read) > e.candidate.Time {
+		s.Leader = etcd.Leader{}
+	}
+	return s
 }
 
 // ends are the reasons of errors after which the store can be of no use to this server.
@@ -154,7 +156,10 @@ func (e *Election) try(ctx context.Context) (*etcd.Lease, error) {
 
 // Leads says that this server leads, and with which head it began.
 func (e *Election) Leads(l *etcd.Lease, head core.Head) {
-	e.set(func(s *State) { s.Leader, s.Leads, s.Head, s.Read = l.Leader, true, head, time.Now() })
+	e.set(func(s *State) {
+		s.Leader, s.Leads, s.Head, s.Read = l.Leader, true, head, time.Now()
+		s.Leader.Wrote = true
+	})
 }
 
 // Compact has etcd forget old revisions, until ctx ends. Only the leader does.
@@ -201,13 +206,8 @@ func (e *Election) begun(before State) {
 	s := &e.state
 	if s.Leader.Term != before.Leader.Term {
 		s.Began = core.Head{}
-		if e.looked {
-			e.base = before.Head
-		}
 	}
-	e.looked = true
-	newer := s.Head.Store != e.base.Store || s.Head.Epoch > e.base.Epoch
-	if s.Leader.Term != 0 && s.Began.Store == "" && newer {
+	if s.Leader.Wrote && s.Began.Store == "" {
 		s.Began = s.Head
 	}
 }

@@ -20,6 +20,7 @@ type Leader struct {
 	Address string    // where agents and other servers reach it
 	Since   time.Time // by its wall clock, for people
 	Term    int64     `json:"-"` // rises with each leader: etcd's revision that made its key
+	Wrote   bool      `json:"-"` // the store since it leads
 }
 
 // Candidate is a server that would lead.

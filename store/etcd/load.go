@@ -85,6 +85,7 @@ func (s *Store) follow(ctx context.Context) (Leader, error) {
 		}
 		if !more {
 			s.trail.saw(n, s.image.head)
+			n.leader.Wrote = n.leader.Term != 0 && n.head > n.leader.Term
 			return n.leader, nil
 		}
 	}
@@ -150,7 +151,8 @@ func (s *Store) tidy(ctx context.Context) error {
 	}
 	s.unfinished = false
 	from, to := partKey(s.image.part+1), clientv3.GetPrefixRangeEnd(s.kv.prefix+partPrefix)
-	return s.mark(s.write(ctx, clientv3.OpDelete(s.kv.prefix+from, clientv3.WithRange(to))))
+	_, err := s.kv.write(ctx, nil, clientv3.OpDelete(s.kv.prefix+from, clientv3.WithRange(to)))
+	return err
 }
 
 // ours refuses a store of another system. It notes which one etcd names.
