@@ -55,7 +55,7 @@ type Limits struct {
 	Hook      time.Duration // that a hook waits when its caller has no limit of his own
 	Tick      time.Duration
 	Retry     time.Duration // least pause before the server is tried again
-	RetryMost time.Duration
+	RetryMost time.Duration // the most, with half of it as jitter: so long an idle node may wait for a server that is back
 	Call      time.Duration // that a scheduler's half on this node may take for what the server asks of it; less when the server says so
 	Ran       time.Duration // after which the server is asked again whether jobs that ran here before Weft still do
 	Reports   int           // that wait for one session
@@ -64,7 +64,7 @@ type Limits struct {
 // DefaultLimits suit a compute node.
 var DefaultLimits = Limits{
 	Queue: 1024, Batch: 128, Commit: 10 * time.Second, Driver: 60 * time.Second, Read: 10 * time.Second, Heard: 10 * time.Second, Tell: 5 * time.Second, Hook: 8 * time.Second, Tick: time.Second,
-	Retry: 100 * time.Millisecond, RetryMost: 15 * time.Second, Call: time.Minute, Ran: 10 * time.Minute, Reports: 128,
+	Retry: 100 * time.Millisecond, RetryMost: 4 * time.Second, Call: time.Minute, Ran: 10 * time.Minute, Reports: 128,
 }
 
 // Agent works one node.

@@ -152,8 +152,8 @@ func TestAnEndedJobWakesTheLink(t *testing.T) {
 		least, most time.Duration // from one attempt to the next
 	}{
 		{"a job ended", true, nil, time.Second, 2 * time.Second},
-		{"a job ended, and the server refuses the node", true, core.Errorf(core.NotAllowed, "no"), 7 * time.Second, 23 * time.Second},
-		{"nothing is new", false, nil, 7 * time.Second, 23 * time.Second},
+		{"a job ended, and the server refuses the node", true, core.Errorf(core.NotAllowed, "no"), 2 * time.Second, 6 * time.Second},
+		{"nothing is new", false, nil, 2 * time.Second, 6 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

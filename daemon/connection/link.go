@@ -186,10 +186,10 @@ func (l *Link) Reserve(ctx context.Context, node string, ask core.Intent, peer c
 			err = core.Errorf(core.ServerAway, "server: the agent connected anew meanwhile: %w", err)
 		}
 		r := core.AsError(err).Reason
-		if r == core.StoreFailed && l.several() { // another server leads soon
-			r = core.NodeAway
-		}
-		if r != core.ServerAway && r != core.NodeAway {
+		switch {
+		case r == core.ServerAway || r == core.NodeAway || r == core.Recovering: // nodes report within seconds
+		case r == core.StoreFailed && l.several(): // another server leads soon
+		default:
 			return g, err
 		}
 		pause := wait + rand.N(wait/2)

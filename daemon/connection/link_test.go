@@ -46,6 +46,8 @@ func TestAHookWaitsForTheServer(t *testing.T) {
 	}{
 		"it restarts":                {core.ServerAway, 3 * time.Second, "", 10, nil},
 		"it has not heard of a node": {core.NodeAway, time.Second, "", 6, nil},
+		"nodes report to it":         {core.Recovering, 3 * time.Second, "", 10, nil},
+		"a node does not":            {core.Recovering, time.Hour, core.Recovering, 10, nil},
 		"it stays away":              {core.ServerAway, time.Hour, core.ServerAway, 13, nil},
 		"it refuses":                 {core.PoolEmpty, time.Second, core.PoolEmpty, 1, nil},
 		"it cannot write":            {core.StoreFailed, time.Second, core.StoreFailed, 1, nil},
