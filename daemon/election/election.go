@@ -54,12 +54,12 @@ func Open(ctx context.Context, c config.Etcd, system, name, address string, log 
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	within, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	store, err := etcd.Open(ctx, etcd.Options{Client: client, Prefix: c.Prefix, System: system})
+	store, err := etcd.Open(within, etcd.Options{Client: client, Prefix: c.Prefix, System: system})
 	if err != nil {
 		_ = client.Close()
-		return nil, err
+		return nil, Explain(context.WithoutCancel(ctx), c, err)
 	}
 	return &Election{
 		candidate: etcd.Candidate{Client: client, Prefix: c.Prefix, Name: name, Address: address, Time: c.Lease},

@@ -15,8 +15,9 @@ import (
 	"github.com/weft-hpc/weft/file"
 )
 
-// user proves to etcd who this server is, and does so again where a member has forgotten it. etcd's own client asks with
-// the forgotten token then, and never gets another: client/v3 3.7.3, refreshToken. Nor does it read a changed password.
+// user proves to etcd who this server is, and does so again where a member has forgotten it. The client of etcd does so
+// with the forgotten token, and never gets another (client/v3 3.7.3, refreshToken).
+// It reads no changed password, either.
 type user struct {
 	name, file string
 	turn       chan struct{} // has one where no call uses token
@@ -78,7 +79,8 @@ var unknown = []error{rpctypes.ErrUserEmpty, rpctypes.ErrInvalidAuthToken, rpcty
 
 // call asks etcd, and once more with another token where it does not know that of the first time.
 func (u *user) call(
-	ctx context.Context, method string, ask, answer any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption,
+	ctx context.Context, method string, ask, answer any, cc *grpc.ClientConn, next grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
 ) error {
 	if strings.HasPrefix(method, auth) {
 		return next(ctx, method, ask, answer, cc, opts...)

@@ -35,6 +35,9 @@ func etcdAt(c config.Etcd) (place, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), etcdWithin)
 	defer cancel()
 	cluster, err := etcd.Cluster(ctx, client, c.Prefix)
+	if err != nil {
+		err = election.Explain(context.Background(), c, err)
+	}
 	return inEtcd{c, cluster}, err
 }
 
