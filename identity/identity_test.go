@@ -93,6 +93,8 @@ func TestOnlyTheRightPairMeets(t *testing.T) {
 	plain := &tls.Config{InsecureSkipVerify: true}
 	weak := open(t, here, "n1").Client("127.0.0.1")
 	weak.MinVersion, weak.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+	fips := open(t, here, "n1").Client("127.0.0.1")
+	fips.CurvePreferences = []tls.CurveID{tls.CurveP256}
 	tests := []struct {
 		name           string
 		server, client *tls.Config
@@ -100,6 +102,7 @@ func TestOnlyTheRightPairMeets(t *testing.T) {
 	}{
 		{"a node of the site", open(t, here, "server").Server(), open(t, here, "n1").Client("127.0.0.1"), "n1"},
 		{"another node, by the server's name", open(t, here, "server").Server(), open(t, here, "n2").Client("weft.example.org"), "n2"},
+		{"a node that may only use curves of NIST", open(t, here, "server").Server(), fips, "n1"},
 		{"a node of another site", open(t, here, "server").Server(), open(t, there, "n1").Client("127.0.0.1"), ""},
 		{"a server under another name", open(t, here, "server").Server(), open(t, here, "n1").Client("evil.example.org"), ""},
 		{"a node that plays the server", open(t, here, "n2").Server(), open(t, here, "n1").Client("127.0.0.1"), ""},

@@ -35,8 +35,8 @@ type stamp struct {
 
 // curves are how two sides agree on a key. What they tell each other, such as users' names and VNIs, is no secret in
 // ten years: a key exchange that is safe from quantum computers would take a quarter of a handshake, and there is one
-// for each node after a failover.
-var curves = []tls.CurveID{tls.X25519}
+// for each node after a failover. P-256 is for programs that may use no other by FIPS 140-3 (`GODEBUG=fips140=on`).
+var curves = []tls.CurveID{tls.X25519, tls.CurveP256}
 
 // Open reads ca.crt, NAME.crt and NAME.key in dir, and complains of what is wrong with them now rather than at the first
 // handshake.
