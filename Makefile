@@ -52,9 +52,8 @@ test: full race ## try all that guards a merge, then again under the race detect
 test-deps: ## install from Debian what the tests can use: a real Slurm, gcc, strace
 	scripts/test-deps.sh
 
-# Many packages wait more than they work.
 full:
-	CGO_ENABLED=0 WEFT_FULL=1 go test -p 4 $(TESTFLAGS) -timeout 20m ./...
+	CGO_ENABLED=0 WEFT_FULL=1 go test $(TESTFLAGS) -timeout 20m ./...
 
 # The packages left out read files, or do nothing in a short run: there is nothing to race.
 race:
